@@ -1,0 +1,418 @@
+//! What a panel can say and what it can be told, whichever line it is on.
+//!
+//! Outputs are a *state*, not commands: a back end keeps the panel equal to the latest
+//! [`PanelOutputs`], so a lost frame or a panel that restarts is repaired by the next refresh.
+//! Inputs are a state too, except for presses, which are events that no back end may lose.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The number of floors of a shaft, 2 to 254.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "u8", into = "u8")
+)]
+pub struct FloorCount(u8);
+
+impl FloorCount {
+    /// The fewest floors a shaft can have.
+    pub const MIN: u8 = 2;
+    /// The most floors a shaft can have.
+    pub const MAX: u8 = 254;
+
+    /// A count of floors, or `None` outside 2 to 254.
+    #[must_use]
+    pub fn new(count: u8) -> Option<Self> {
+        (Self::MIN..=Self::MAX)
+            .contains(&count)
+            .then_some(Self(count))
+    }
+
+    /// The count as a number.
+    #[must_use]
+    pub fn get(self) -> u8 {
+        self.0
+    }
+
+    /// The floor with this index, or `None` where the shaft has no such floor.
+    #[must_use]
+    pub fn floor(self, index: u8) -> Option<Floor> {
+        (index < self.0).then_some(Floor(index))
+    }
+
+    /// The highest floor.
+    #[must_use]
+    pub fn top(self) -> Floor {
+        Floor(self.0 - 1)
+    }
+
+    /// Every floor, bottom to top.
+    pub fn floors(self) -> impl DoubleEndedIterator<Item = Floor> {
+        (0..self.0).map(Floor)
+    }
+
+    /// Whether the shaft has this floor.
+    #[must_use]
+    pub fn contains(self, floor: Floor) -> bool {
+        floor.0 < self.0
+    }
+
+    /// Whether a shaft of this height has this button: no hall-up at the top, no hall-down at the
+    /// bottom.
+    #[must_use]
+    pub fn has_button(self, button: Button) -> bool {
+        match button {
+            Button::Hall(floor, Direction::Up) => floor.0 + 1 < self.0,
+            Button::Hall(floor, Direction::Down) => floor.0 > 0 && self.contains(floor),
+            Button::Cab(floor) => self.contains(floor),
+        }
+    }
+
+    /// The next floor from `floor` in `direction`, or `None` at the end of the shaft.
+    #[must_use]
+    pub fn next(self, floor: Floor, direction: Direction) -> Option<Floor> {
+        match direction {
+            Direction::Up => self.floor(floor.0 + 1),
+            Direction::Down => floor.0.checked_sub(1).map(Floor),
+        }
+    }
+}
+
+/// A number of floors outside 2 to 254.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a shaft has 2 to 254 floors, not {0}")]
+pub struct FloorCountError(u8);
+
+impl TryFrom<u8> for FloorCount {
+    type Error = FloorCountError;
+
+    fn try_from(count: u8) -> Result<Self, Self::Error> {
+        Self::new(count).ok_or(FloorCountError(count))
+    }
+}
+
+impl From<FloorCount> for u8 {
+    fn from(count: FloorCount) -> Self {
+        count.0
+    }
+}
+
+/// A floor, counted from 0 at the bottom; at most 253.
+///
+/// Whether a particular shaft has it is asked of its [`FloorCount`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "u8", into = "u8")
+)]
+pub struct Floor(u8);
+
+impl Floor {
+    /// The lowest floor of every shaft.
+    pub const BOTTOM: Self = Self(0);
+
+    /// The index, 0 at the bottom.
+    #[must_use]
+    pub fn index(self) -> u8 {
+        self.0
+    }
+
+    /// How many floors lie between the two, 0 for the same floor.
+    #[must_use]
+    pub fn distance(self, other: Self) -> u8 {
+        self.0.abs_diff(other.0)
+    }
+
+    /// The direction from this floor to another, or `None` for the same floor.
+    #[must_use]
+    pub fn direction_to(self, other: Self) -> Option<Direction> {
+        match self.cmp(&other) {
+            std::cmp::Ordering::Less => Some(Direction::Up),
+            std::cmp::Ordering::Greater => Some(Direction::Down),
+            std::cmp::Ordering::Equal => None,
+        }
+    }
+
+    /// Whether this floor lies strictly beyond `other` in `direction`.
+    #[must_use]
+    pub fn is_beyond(self, other: Self, direction: Direction) -> bool {
+        other.direction_to(self) == Some(direction)
+    }
+}
+
+/// A floor index above 253.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the highest floor of any shaft is 253, not {0}")]
+pub struct FloorError(u8);
+
+impl TryFrom<u8> for Floor {
+    type Error = FloorError;
+
+    fn try_from(index: u8) -> Result<Self, Self::Error> {
+        FloorCount(FloorCount::MAX)
+            .floor(index)
+            .ok_or(FloorError(index))
+    }
+}
+
+impl From<Floor> for u8 {
+    fn from(floor: Floor) -> Self {
+        floor.0
+    }
+}
+
+impl fmt::Display for Floor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Up or down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Direction {
+    /// Towards the top floor.
+    Up,
+    /// Towards floor 0.
+    Down,
+}
+
+impl Direction {
+    /// Both directions, up first.
+    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// The other direction.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        })
+    }
+}
+
+/// An order button, and the lamp in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Button {
+    /// On a landing: a car wanted, to travel in this direction.
+    Hall(Floor, Direction),
+    /// In the cab: a ride to this floor wanted.
+    Cab(Floor),
+}
+
+impl Button {
+    /// The floor that the button asks for.
+    #[must_use]
+    pub fn floor(self) -> Floor {
+        match self {
+            Self::Hall(floor, _) | Self::Cab(floor) => floor,
+        }
+    }
+}
+
+impl fmt::Display for Button {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hall(floor, direction) => write!(f, "hall {floor} {direction}"),
+            Self::Cab(floor) => write!(f, "cab {floor}"),
+        }
+    }
+}
+
+/// The lit order lamps; a lamp that is not in the set is dark.
+pub type LampSet = BTreeSet<Button>;
+
+/// What the drive is told.
+///
+/// The drive levels by itself: it runs towards `stop_at`, slows down and comes to rest there. A
+/// back end whose hardware can't (the elevator-server protocol) stops the motor at the floor
+/// sensor on the controller's behalf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MotorCommand {
+    /// Motor off, brake on. In mid-flight: stop at once, wherever the car is.
+    #[default]
+    Stop,
+    /// Run in `direction` and come to rest at `stop_at`. May be changed in flight to any floor not
+    /// nearer than [`PanelInputs::next_stop`]; a drive that can no longer stop at `stop_at` stops
+    /// at the first floor in its direction where it can.
+    Run {
+        /// Where to.
+        direction: Direction,
+        /// The floor at which the drive comes to rest.
+        stop_at: Floor,
+    },
+    /// Creep in `direction` to the first floor sensor and come to rest there: the way to find out
+    /// where the car is.
+    Home {
+        /// Where to.
+        direction: Direction,
+    },
+}
+
+impl MotorCommand {
+    /// The direction the motor is to turn in, or `None` for a stop.
+    #[must_use]
+    pub fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Stop => None,
+            Self::Run { direction, .. } | Self::Home { direction } => Some(direction),
+        }
+    }
+}
+
+/// What the drive says of the motor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DriveFeedback {
+    /// The motor is off and the car is at rest.
+    #[default]
+    Stopped,
+    /// The motor is driven in this direction (or the car still moves that way).
+    Driven(Direction),
+}
+
+/// What the door machine is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DoorCommand {
+    /// Close, or stay closed.
+    #[default]
+    Close,
+    /// Open, or stay open.
+    Open,
+    /// Close slowly and with little force, whatever the light curtain says, while a buzzer sounds.
+    Nudge,
+}
+
+/// Where the door is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum DoorState {
+    /// Fully closed and locked: the only state in which the motor may run.
+    #[default]
+    Closed,
+    /// On its way open.
+    Opening,
+    /// Fully open.
+    Open,
+    /// On its way closed.
+    Closing,
+}
+
+/// The key switch in the cab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum KeySwitch {
+    /// The car serves the group.
+    #[default]
+    Normal,
+    /// Independent service: cab calls only, the doors wait.
+    Independent,
+    /// Fire recall: go to the recall floor, open, stay.
+    FireRecall,
+    /// Out of service.
+    OutOfService,
+}
+
+/// What the cabin's climate sensors read; `None` where the panel has no such sensor or no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Climate {
+    /// Temperature in whole °C, −127 to 127.
+    pub temperature: Option<i8>,
+    /// Illuminance in the panel's own unit, 0 (dark) to 255.
+    pub illuminance: Option<u8>,
+}
+
+/// The lantern that shows waiting passengers where the car will go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HallLantern {
+    /// Neither arrow lit.
+    #[default]
+    Dark,
+    /// One arrow lit.
+    Lit(Direction),
+}
+
+/// What the indicator's text field shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Display {
+    /// Up to 32 bytes of UTF-8; a back end cuts a longer text at a character boundary.
+    pub text: String,
+    /// Backlight, 0 (off) to 255 (full), or `None` to leave it as the panel chooses.
+    pub brightness: Option<u8>,
+}
+
+/// The lamps of a panel.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lamps {
+    /// The lit order lamps.
+    pub orders: LampSet,
+    /// The lamp in the stop switch.
+    pub stop: bool,
+}
+
+/// Everything the controller wants of its panel at this moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PanelOutputs {
+    /// The drive.
+    pub motor: MotorCommand,
+    /// The door machine.
+    pub door: DoorCommand,
+    /// The order and stop lamps.
+    pub lamps: Lamps,
+    /// The floor that the indicator shows, or `None` while it is unknown.
+    pub indicator: Option<Floor>,
+    /// The direction arrow.
+    pub lantern: HallLantern,
+    /// The text field.
+    pub display: Display,
+}
+
+/// Everything the panel's sensors say at this moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PanelInputs {
+    /// The floor whose sensor is active, or `None` between floors.
+    pub floor: Option<Floor>,
+    /// The nearest floor at which a moving car can still come to rest, or `None` while it is at
+    /// rest or its place is unknown.
+    pub next_stop: Option<Floor>,
+    /// The motor.
+    pub drive: DriveFeedback,
+    /// The door.
+    pub door: DoorState,
+    /// The stop switch is pulled.
+    pub stop: bool,
+    /// Something stands in the door.
+    pub obstruction: bool,
+    /// The load in the cab in per cent of the rated load, or `None` without a load cell.
+    pub load: Option<u8>,
+    /// The key switch.
+    pub key: KeySwitch,
+    /// The climate sensors.
+    pub climate: Climate,
+}
+
+/// What a panel tells its controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PanelEvent {
+    /// The line is up and the panel answers; its outputs are being brought in line. Also sent when
+    /// the panel itself restarted: what it was doing, it does no longer.
+    Connected,
+    /// The line is cut or the panel is silent; says why. The back end keeps trying.
+    Disconnected(String),
+    /// A button was pressed. Each press is told once.
+    Pressed(Button),
+    /// The sensors, whenever one of them changes, and at once after `Connected`.
+    Inputs(PanelInputs),
+}

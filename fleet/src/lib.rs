@@ -1,0 +1,1 @@
+//! The pure brain of an elevator fleet.

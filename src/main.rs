@@ -1,0 +1,2 @@
+//! The Liftmesh binary.
+fn main() {}
