@@ -1,0 +1,1 @@
+//! Which car serves which hall call.

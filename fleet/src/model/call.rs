@@ -1,0 +1,78 @@
+//! What passengers ask for.
+
+use std::fmt;
+
+use elevator_driver::{Button, Direction, Floor};
+use serde::{Deserialize, Serialize};
+
+use super::NodeId;
+
+/// A passenger waits on a landing and wants to travel in a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct HallCall {
+    /// The landing.
+    pub floor: Floor,
+    /// Where the passenger wants to go.
+    pub direction: Direction,
+}
+
+impl fmt::Display for HallCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hall {} {}", self.floor, self.direction)
+    }
+}
+
+/// A call that any car, or one certain car, has to serve.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Call {
+    /// From a landing: any car will do.
+    Hall(HallCall),
+    /// From inside a car: only that car will do.
+    Cab {
+        /// The car that the passenger rides in, by the name of its node.
+        car: NodeId,
+        /// Where the passenger wants to get off.
+        floor: Floor,
+    },
+}
+
+impl Call {
+    /// The call that a press of `button` on the panel of `car` makes.
+    #[must_use]
+    pub fn of_button(button: Button, car: &NodeId) -> Self {
+        match button {
+            Button::Hall(floor, direction) => Self::Hall(HallCall { floor, direction }),
+            Button::Cab(floor) => Self::Cab {
+                car: car.clone(),
+                floor,
+            },
+        }
+    }
+
+    /// The button whose lamp shows this call.
+    #[must_use]
+    pub fn button(&self) -> Button {
+        match self {
+            Self::Hall(HallCall { floor, direction }) => Button::Hall(*floor, *direction),
+            Self::Cab { floor, .. } => Button::Cab(*floor),
+        }
+    }
+
+    /// The floor at which the call is served.
+    #[must_use]
+    pub fn floor(&self) -> Floor {
+        match self {
+            Self::Hall(call) => call.floor,
+            Self::Cab { floor, .. } => *floor,
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hall(call) => call.fmt(f),
+            Self::Cab { car, floor } => write!(f, "cab {car} {floor}"),
+        }
+    }
+}

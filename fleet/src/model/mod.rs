@@ -1,0 +1,15 @@
+//! The brain's vocabulary: what every other module speaks in.
+
+mod call;
+mod name;
+mod order;
+mod term;
+mod time;
+mod view;
+
+pub use call::{Call, HallCall};
+pub use name::{FleetName, NameError, NodeId};
+pub use order::{Dot, JournalId, Order};
+pub use term::Term;
+pub use time::Timestamp;
+pub use view::{Availability, CarPhase, CarView, Unavailable};

@@ -1,0 +1,45 @@
+//! Orders and what identifies them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Call, NodeId, Timestamp};
+
+/// The identity of one life of a node's journal: random, made with the journal (O4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct JournalId(pub u64);
+
+impl fmt::Display for JournalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The identity of one press: never used twice (O4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Dot {
+    /// The journal of the node at which the press was made.
+    pub journal: JournalId,
+    /// Counts from 1 within the journal.
+    pub sequence: u64,
+}
+
+impl fmt::Display for Dot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.journal, self.sequence)
+    }
+}
+
+/// A press that has not been served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Which press.
+    pub dot: Dot,
+    /// The node at which the press was made.
+    pub origin: NodeId,
+    /// What was asked for.
+    pub call: Call,
+    /// When the first press of this call was made, on the clock of the node that holds the store.
+    pub placed: Timestamp,
+}

@@ -1,0 +1,93 @@
+//! What the fleet knows of one car.
+
+use std::fmt;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor};
+use serde::{Deserialize, Serialize};
+
+/// A car as its own node describes it to the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CarView {
+    /// Whether the group may count on it.
+    pub availability: Availability,
+    /// The floor it is at, or the last one it passed; `None` until it has found one.
+    pub floor: Option<Floor>,
+    /// What it is doing.
+    pub phase: CarPhase,
+    /// How long it has been doing so.
+    pub elapsed: Duration,
+    /// The direction in which it is collecting, or `None` when it may turn either way.
+    pub direction: Option<Direction>,
+    /// The load in per cent of the rated load, where it is known.
+    pub load: Option<u8>,
+}
+
+/// What a car is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CarPhase {
+    /// At rest with the door closed.
+    Idle,
+    /// On its way.
+    Moving {
+        /// Where to.
+        direction: Direction,
+        /// Where it means to stop.
+        stop_at: Floor,
+        /// The nearest floor at which it still can.
+        next_stop: Floor,
+    },
+    /// Looking for a floor, having started between two.
+    Homing,
+    /// The door is on its way open.
+    Opening,
+    /// The door is open.
+    Open,
+    /// The door is on its way closed.
+    Closing,
+}
+
+/// Whether the group may count on a car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Availability {
+    /// Hall orders may be assigned to it.
+    InService,
+    /// No hall order may be assigned to it, for this reason.
+    Unavailable(Unavailable),
+}
+
+/// Why no hall order may be assigned to a car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Unavailable {
+    /// Its panel does not answer.
+    NoPanel,
+    /// It does not know yet where it is.
+    Homing,
+    /// The stop switch is pulled.
+    Stopped,
+    /// Something has held its door open for too long.
+    DoorBlocked,
+    /// A passenger's or attendant's key has taken it out of the group.
+    Independent,
+    /// It is at the recall floor, for the fire brigade.
+    FireRecall,
+    /// It has been taken out of service by key.
+    OutOfService,
+    /// It did not reach a floor in time (F9).
+    Hung,
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::NoPanel => "no panel",
+            Self::Homing => "homing",
+            Self::Stopped => "stop switch",
+            Self::DoorBlocked => "door blocked",
+            Self::Independent => "independent",
+            Self::FireRecall => "fire recall",
+            Self::OutOfService => "out of service",
+            Self::Hung => "hung",
+        })
+    }
+}
