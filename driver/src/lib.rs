@@ -1,17 +1,43 @@
-//! The elevator panel as the controller sees it.
+//! The elevator panel as the controller sees it (F15).
 //!
 //! ```text
-//!   controller ── PanelOutputs ──▶ ┌────────────┐ ──▶ motor, door, lamps, indicator
-//!                                  │ panel line │
-//!   controller ◀── PanelEvent ──── └────────────┘ ◀── buttons, sensors, switches
+//!                       ┌──────────────── PanelLine ────────────────┐
+//!   controller          │  serial   ControllerSession ── frames ──▶ │ ──▶ panel
+//!     PanelOutputs ───▶ │           (module protocol)               │     motor, door, lamps,
+//!     PanelEvent ◀───── │  tcp      a levelling drive ── 4 bytes ─▶ │ ◀── buttons, sensors,
+//!                       │                                           │     switches
+//!                       └───────────────────────────────────────────┘
 //! ```
 //!
 //! Read [`vocabulary`] first: it has no feature, no I/O, and is all that the pure brain needs.
+//! Then `line`, the one front door to both back ends (features `serial` and `tcp`), and
+//! [`interlock`], which each of them applies. The wire protocol is the module `protocol` (feature
+//! of the same name): frames, and a session without I/O for either end of the line; byte by byte
+//! it stands in `docs/PANEL-PROTOCOL.md`, with what the TCP back end makes of the elevator-server
+//! protocol.
+//!
+//! Deliberately absent: an async runtime (a line has threads of its own), and any decision about
+//! where the car goes.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod counters;
+pub mod interlock;
+#[cfg(any(feature = "serial", feature = "tcp"))]
+pub mod line;
+#[cfg(feature = "protocol")]
+pub mod protocol;
+#[cfg(feature = "serial")]
+mod serial;
+#[cfg(feature = "tcp")]
+mod tcp;
+mod url;
 pub mod vocabulary;
 
+pub use counters::LineCounters;
+#[cfg(any(feature = "serial", feature = "tcp"))]
+pub use line::{LineSettings, OpenError, PanelLine};
+pub use url::{PanelUrl, PanelUrlError};
 pub use vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
     HallLantern, KeySwitch, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,

@@ -1,0 +1,85 @@
+//! The last line of defence between motor and door (S1).
+//!
+//! The controller keeps S1 by itself, and so should every panel; each back end refuses once more
+//! what would break it.
+
+use crate::vocabulary::{DoorCommand, DoorState, DriveFeedback, MotorCommand, PanelOutputs};
+
+/// The motor command that may leave: a stop, unless the door is known to be closed and is not told
+/// to open (S1).
+#[must_use]
+pub fn permitted_motor(outputs: &PanelOutputs, door: Option<DoorState>) -> MotorCommand {
+    if door == Some(DoorState::Closed) && outputs.door != DoorCommand::Open {
+        outputs.motor
+    } else {
+        MotorCommand::Stop
+    }
+}
+
+/// The door command that may leave: a closed door is not told to open while the drive says that
+/// the car moves (S1).
+#[must_use]
+pub fn permitted_door(
+    outputs: &PanelOutputs,
+    door: DoorState,
+    drive: DriveFeedback,
+) -> DoorCommand {
+    if door == DoorState::Closed && drive != DriveFeedback::Stopped {
+        DoorCommand::Close
+    } else {
+        outputs.door
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::Direction;
+
+    const HOME: MotorCommand = MotorCommand::Home {
+        direction: Direction::Down,
+    };
+
+    fn outputs(door: DoorCommand) -> PanelOutputs {
+        PanelOutputs {
+            motor: HOME,
+            door,
+            ..PanelOutputs::default()
+        }
+    }
+
+    // S1
+    #[test]
+    fn the_motor_runs_only_with_a_door_that_is_known_to_be_closed_and_stays_so() {
+        let close = outputs(DoorCommand::Close);
+        assert_eq!(permitted_motor(&close, Some(DoorState::Closed)), HOME);
+        assert_eq!(permitted_motor(&close, None), MotorCommand::Stop);
+        for door in [DoorState::Opening, DoorState::Open, DoorState::Closing] {
+            assert_eq!(permitted_motor(&close, Some(door)), MotorCommand::Stop);
+        }
+        let open = outputs(DoorCommand::Open);
+        assert_eq!(
+            permitted_motor(&open, Some(DoorState::Closed)),
+            MotorCommand::Stop
+        );
+    }
+
+    // S1
+    #[test]
+    fn a_closed_door_opens_only_at_rest_and_an_open_one_is_not_slammed() {
+        let open = outputs(DoorCommand::Open);
+        let driven = DriveFeedback::Driven(Direction::Up);
+        assert_eq!(
+            permitted_door(&open, DoorState::Closed, driven),
+            DoorCommand::Close
+        );
+        assert_eq!(
+            permitted_door(&open, DoorState::Opening, driven),
+            DoorCommand::Open
+        );
+        assert_eq!(
+            permitted_door(&open, DoorState::Closed, DriveFeedback::Stopped),
+            DoorCommand::Open
+        );
+    }
+}

@@ -1,0 +1,231 @@
+//! One front door for every kind of panel line.
+
+mod mailbox;
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+pub(crate) use mailbox::{Mail, Mailbox};
+
+use crate::counters::LineCounters;
+use crate::url::PanelUrl;
+use crate::vocabulary::{FloorCount, PanelEvent, PanelOutputs};
+
+/// How long [`PanelLine::close`] waits for the line's threads: longer than any of their own limits
+/// with the default settings.
+const FAREWELL_LIMIT: Duration = Duration::from_secs(3);
+
+/// The first delay before a line that was lost is opened again; it doubles from there.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+
+/// The times of a line. Each is said to concern one back end or both; all are at least 1 ms, and
+/// shorter ones count as 1 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineSettings {
+    /// TCP: how often the server is polled. A press shorter than this may go unseen, and the car
+    /// coasts up to this long past its floor. Default 10 ms; servers expect 10 to 25 ms.
+    pub poll: Duration,
+    /// TCP: a server that leaves any poll unanswered for so long is disconnected. It bounds the
+    /// attempt to connect as well, and outputs wait for as long while a poll is being answered.
+    /// Default 250 ms.
+    pub reply: Duration,
+    /// TCP: send op 0 on each connection. One server rebuilds its world at it, hence the default:
+    /// no.
+    pub reload_configuration: bool,
+    /// Serial: how often unchanged outputs are told; well below the panel's watchdog. Default
+    /// 50 ms.
+    pub heartbeat: Duration,
+    /// Serial: a panel that is silent or deaf for so long is disconnected; at least three
+    /// heartbeats. Default 250 ms.
+    pub silence: Duration,
+    /// Both: the longest delay between two attempts to open a lost line. Default 1 s.
+    pub retry: Duration,
+}
+
+impl Default for LineSettings {
+    fn default() -> Self {
+        Self {
+            poll: Duration::from_millis(10),
+            reply: Duration::from_millis(250),
+            reload_configuration: false,
+            heartbeat: Duration::from_millis(50),
+            silence: Duration::from_millis(250),
+            retry: Duration::from_secs(1),
+        }
+    }
+}
+
+impl LineSettings {
+    /// So that no setting makes a thread spin.
+    fn at_least_a_millisecond(self) -> Self {
+        let least = Duration::from_millis(1);
+        Self {
+            poll: self.poll.max(least),
+            reply: self.reply.max(least),
+            reload_configuration: self.reload_configuration,
+            heartbeat: self.heartbeat.max(least),
+            silence: self.silence.max(least),
+            retry: self.retry.max(least),
+        }
+    }
+}
+
+/// Why a line could not be started. Nothing was opened and no thread runs.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// This build has no back end for the address.
+    #[error("{0} can't be used: this build has no back end for {scheme}://", scheme = .0.scheme())]
+    NotBuilt(PanelUrl),
+    /// The system gave no thread.
+    #[error("the panel line's thread could not be started")]
+    Thread(#[source] std::io::Error),
+}
+
+/// A running line to a panel (F15).
+///
+/// Its own threads open the line, open it again whenever it is lost, keep the panel equal to the
+/// latest outputs, and tell the sink everything that the panel says, all from one thread and in
+/// order. The sink must not block: the line waits for it.
+///
+/// Both back ends refuse what would break S1, whatever they are told (see
+/// [`interlock`](crate::interlock)).
+#[derive(Debug)]
+pub struct PanelLine {
+    mailbox: Arc<Mailbox>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PanelLine {
+    /// Starts a line to the panel at `url`, whose shaft has `floors` floors.
+    ///
+    /// A device or a server that isn't there is no error: the sink is told
+    /// [`PanelEvent::Disconnected`] with the reason, once, and the line keeps trying.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`], where this build can't serve such an address at all or has no thread for it.
+    pub fn open(
+        url: &PanelUrl,
+        floors: FloorCount,
+        settings: LineSettings,
+        sink: impl FnMut(PanelEvent) + Send + 'static,
+    ) -> Result<Self, OpenError> {
+        let mailbox = Arc::new(Mailbox::new());
+        let settings = settings.at_least_a_millisecond();
+        let thread = start(url, floors, settings, &mailbox, sink)?;
+        Ok(Self {
+            mailbox,
+            thread: Some(thread),
+        })
+    }
+
+    /// What the panel is to do from this moment on. Never waits for the line; where two follow each
+    /// other closely, the later one counts.
+    pub fn set_outputs(&self, outputs: PanelOutputs) {
+        self.mailbox.set_outputs(outputs);
+    }
+
+    /// What has come in since the start, over every reopening.
+    #[must_use]
+    pub fn counters(&self) -> LineCounters {
+        self.mailbox.counters()
+    }
+
+    /// Stops the motor as the last word and ends the line, as dropping it does.
+    ///
+    /// Waits for its threads, 3 s at most; one that hangs in the operating system longer than that
+    /// is left to end by itself.
+    pub fn close(mut self) {
+        self.shut_down();
+    }
+
+    fn shut_down(&mut self) {
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        self.mailbox.close();
+        // A sink that drops its own line runs on the thread that it would wait for.
+        if thread.thread().id() == thread::current().id() {
+            return;
+        }
+        if self.mailbox.wait_finished(FAREWELL_LIMIT) {
+            // A panic of the sink was reported where it happened.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Drop for PanelLine {
+    fn drop(&mut self) {
+        self.shut_down();
+    }
+}
+
+fn start(
+    url: &PanelUrl,
+    floors: FloorCount,
+    settings: LineSettings,
+    mailbox: &Arc<Mailbox>,
+    sink: impl FnMut(PanelEvent) + Send + 'static,
+) -> Result<JoinHandle<()>, OpenError> {
+    match url {
+        #[cfg(feature = "serial")]
+        PanelUrl::Serial { path, baud } => {
+            let (path, baud) = (path.clone(), *baud);
+            spawn(mailbox, move |mailbox| {
+                crate::serial::run(path, baud, floors, settings, mailbox, sink);
+            })
+        }
+        #[cfg(feature = "tcp")]
+        PanelUrl::Tcp { host, port } => {
+            let (host, port) = (host.clone(), *port);
+            spawn(mailbox, move |mailbox| {
+                crate::tcp::run(host, port, floors, settings, mailbox, sink);
+            })
+        }
+        #[cfg(not(all(feature = "serial", feature = "tcp")))]
+        other => Err(OpenError::NotBuilt(other.clone())),
+    }
+}
+
+fn spawn(
+    mailbox: &Arc<Mailbox>,
+    body: impl FnOnce(Arc<Mailbox>) + Send + 'static,
+) -> Result<JoinHandle<()>, OpenError> {
+    let finished = mailbox::Finished(Arc::clone(mailbox));
+    thread::Builder::new()
+        .name("panel-line".to_owned())
+        .spawn(move || {
+            let finished = finished;
+            body(Arc::clone(&finished.0));
+        })
+        .map_err(OpenError::Thread)
+}
+
+/// The growing delay between attempts to open a line.
+#[derive(Debug)]
+pub(crate) struct Retry {
+    next: Duration,
+    limit: Duration,
+}
+
+impl Retry {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self {
+            next: FIRST_RETRY.min(limit),
+            limit,
+        }
+    }
+
+    /// The line was good: begin with short delays again.
+    pub(crate) fn reset(&mut self) {
+        *self = Self::new(self.limit);
+    }
+
+    pub(crate) fn delay(&mut self) -> Duration {
+        let delay = self.next;
+        self.next = (delay * 2).min(self.limit);
+        delay
+    }
+}

@@ -1,0 +1,305 @@
+use proptest::prelude::*;
+
+use super::super::frame::{
+    BootId, ControllerFrame, DISPLAY_BYTES, Drive, LampChunk, PanelFrame, Press, Status,
+};
+use super::*;
+use crate::vocabulary::{
+    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    HallLantern, KeySwitch, MotorCommand,
+};
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).unwrap()
+}
+
+fn floors(count: u8) -> FloorCount {
+    FloorCount::new(count).unwrap()
+}
+
+fn boot(id: u32) -> BootId {
+    BootId::new(id).unwrap()
+}
+
+fn any_floor() -> impl Strategy<Value = Floor> {
+    (0_u8..=253).prop_map(floor)
+}
+
+fn any_boot() -> impl Strategy<Value = BootId> {
+    (1_u32..).prop_map(boot)
+}
+
+fn any_direction() -> impl Strategy<Value = Direction> {
+    prop_oneof![Just(Direction::Up), Just(Direction::Down)]
+}
+
+fn any_button() -> impl Strategy<Value = Button> {
+    prop_oneof![
+        (any_floor(), any_direction())
+            .prop_map(|(floor, direction)| Button::Hall(floor, direction)),
+        any_floor().prop_map(Button::Cab),
+    ]
+}
+
+fn any_motor() -> impl Strategy<Value = MotorCommand> {
+    prop_oneof![
+        Just(MotorCommand::Stop),
+        (any_direction(), any_floor())
+            .prop_map(|(direction, stop_at)| MotorCommand::Run { direction, stop_at }),
+        any_direction().prop_map(|direction| MotorCommand::Home { direction }),
+    ]
+}
+
+fn any_drive() -> impl Strategy<Value = Drive> {
+    (
+        any_boot(),
+        any::<u16>(),
+        any_motor(),
+        prop_oneof![
+            Just(DoorCommand::Close),
+            Just(DoorCommand::Open),
+            Just(DoorCommand::Nudge)
+        ],
+        proptest::option::of(any_floor()),
+        proptest::option::of(any_direction()),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(boot, acknowledged, motor, door, indicator, lantern, stop_lamp)| Drive {
+                boot,
+                acknowledged,
+                motor,
+                door,
+                indicator,
+                lantern: lantern.map_or(HallLantern::Dark, HallLantern::Lit),
+                stop_lamp,
+            },
+        )
+}
+
+fn any_controller_frame() -> impl Strategy<Value = ControllerFrame> {
+    prop_oneof![
+        (2_u8..=254).prop_map(|count| ControllerFrame::Hello {
+            floors: floors(count)
+        }),
+        any_drive().prop_map(ControllerFrame::Drive),
+        (
+            proptest::collection::btree_set(any_button(), 0..100),
+            2_u8..=254,
+            0_u8..=31,
+        )
+            .prop_map(|(lamps, count, index)| {
+                ControllerFrame::Lamps(LampChunk::of(&lamps, floors(count), index))
+            }),
+        ("\\PC{0,8}", any::<Option<u8>>()).prop_map(|(text, brightness)| {
+            ControllerFrame::Display(Display { text, brightness })
+        }),
+    ]
+}
+
+fn any_status() -> impl Strategy<Value = Status> {
+    (
+        (any_boot(), any::<u8>(), any::<bool>(), any::<bool>()),
+        proptest::option::of(any_floor()),
+        proptest::option::of(any_floor()),
+        proptest::option::of(any_direction()),
+        prop_oneof![
+            Just(DoorState::Closed),
+            Just(DoorState::Opening),
+            Just(DoorState::Open),
+            Just(DoorState::Closing)
+        ],
+        any::<Option<u8>>(),
+        prop_oneof![
+            Just(KeySwitch::Normal),
+            Just(KeySwitch::Independent),
+            Just(KeySwitch::FireRecall),
+            Just(KeySwitch::OutOfService)
+        ],
+    )
+        .prop_map(
+            |((boot, echo, stop, obstruction), floor, next_stop, drive, door, load, key)| Status {
+                boot,
+                echo,
+                floor,
+                next_stop,
+                drive: drive.map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
+                door,
+                stop,
+                obstruction,
+                load,
+                key,
+            },
+        )
+}
+
+fn any_panel_frame() -> impl Strategy<Value = PanelFrame> {
+    prop_oneof![
+        (any_boot(), 2_u8..=254, any::<u16>()).prop_map(|(boot, count, acknowledged)| {
+            PanelFrame::Hello {
+                boot,
+                floors: floors(count),
+                acknowledged,
+            }
+        }),
+        any_status().prop_map(PanelFrame::Status),
+        (any_boot(), any::<u16>(), any_button()).prop_map(|(boot, sequence, button)| {
+            PanelFrame::Press(Press {
+                boot,
+                sequence,
+                button,
+            })
+        }),
+        (any::<Option<i8>>(), any::<Option<u8>>()).prop_map(|(temperature, illuminance)| {
+            PanelFrame::Climate(Climate {
+                temperature,
+                illuminance,
+            })
+        }),
+    ]
+}
+
+fn decode_all<F: Frame>(bytes: &[u8]) -> Vec<Result<Numbered<F>, FrameError>> {
+    let mut decoder = Decoder::new();
+    bytes
+        .iter()
+        .filter_map(|&byte| decoder.push(byte))
+        .collect()
+}
+
+fn intact<F: Frame>(bytes: &[u8]) -> Vec<Numbered<F>> {
+    decode_all(bytes).into_iter().flatten().collect()
+}
+
+proptest! {
+    #[test]
+    fn every_controller_frame_survives_the_line(frame in any_controller_frame(), sequence: u8) {
+        let bytes = encode(&frame, sequence);
+        prop_assert!(bytes.len() <= MAX_WIRE_LENGTH);
+        prop_assert_eq!(decode_all(&bytes), vec![Ok(Numbered { sequence, frame })]);
+    }
+
+    #[test]
+    fn every_panel_frame_survives_the_line(frame in any_panel_frame(), sequence: u8) {
+        let bytes = encode(&frame, sequence);
+        prop_assert!(bytes.len() <= MAX_WIRE_LENGTH);
+        prop_assert_eq!(decode_all(&bytes), vec![Ok(Numbered { sequence, frame })]);
+    }
+
+    // F5
+    #[test]
+    fn flipped_bits_never_make_another_frame(
+        frame in any_panel_frame(),
+        sequence: u8,
+        flips in proptest::collection::vec(any::<prop::sample::Index>(), 1..12),
+    ) {
+        let mut bytes = encode(&frame, sequence);
+        let bits = bytes.len() * 8;
+        for flip in flips {
+            let bit = flip.index(bits);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        let original = Numbered { sequence, frame };
+        for read in intact::<PanelFrame>(&bytes) {
+            prop_assert_eq!(&read, &original);
+        }
+    }
+
+    // F5
+    #[test]
+    fn overwritten_bytes_never_make_another_frame(
+        frame in any_controller_frame(),
+        sequence: u8,
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = encode(&frame, sequence);
+        let length = bytes.len();
+        for (place, value) in damage {
+            bytes[place.index(length)] = value;
+        }
+        let original = Numbered { sequence, frame };
+        for read in intact::<ControllerFrame>(&bytes) {
+            prop_assert_eq!(&read, &original);
+        }
+    }
+
+    // F5
+    #[test]
+    fn the_frame_right_after_garbage_is_read(
+        garbage in proptest::collection::vec(any::<u8>(), 0..300),
+        frame in any_panel_frame(),
+        sequence: u8,
+    ) {
+        let mut bytes = garbage;
+        bytes.extend(encode(&frame, sequence));
+        let last = decode_all(&bytes).pop();
+        prop_assert_eq!(last, Some(Ok(Numbered { sequence, frame })));
+    }
+}
+
+#[test]
+fn a_text_is_cut_to_32_bytes_at_a_character_boundary() {
+    let display = Display {
+        text: format!("{}é", "x".repeat(31)),
+        brightness: None,
+    };
+    let read = intact::<ControllerFrame>(&encode(&ControllerFrame::Display(display), 0));
+    let Some(ControllerFrame::Display(read)) = read.into_iter().next().map(|read| read.frame)
+    else {
+        panic!("no display frame");
+    };
+    assert_eq!(read.text, "x".repeat(31));
+    assert!(read.text.len() <= DISPLAY_BYTES);
+}
+
+/// A frame with a correct check sum and any content.
+fn sealed(content: &[u8]) -> Vec<u8> {
+    let mut raw = content.to_vec();
+    raw.extend_from_slice(&CRC.checksum(content).to_be_bytes());
+    cobs::encode_vec_including_sentinels(&raw)
+}
+
+#[test]
+fn an_unknown_type_another_version_and_an_impossible_value_are_told_apart() {
+    let only = |bytes: &[u8]| decode_all::<ControllerFrame>(bytes).pop();
+    assert_eq!(
+        only(&sealed(&[VERSION, 0x7F, 9, 1, 2, 3])),
+        Some(Err(FrameError::Unknown {
+            kind: 0x7F,
+            sequence: 9
+        }))
+    );
+    assert_eq!(
+        only(&sealed(&[2, 0x01, 9, 4])),
+        Some(Err(FrameError::Version(2)))
+    );
+    assert_eq!(
+        only(&sealed(&[VERSION, 0x01, 9, 255])),
+        Some(Err(FrameError::Malformed {
+            kind: 1,
+            sequence: 9
+        }))
+    );
+    assert_eq!(only(&sealed(&[VERSION])), Some(Err(FrameError::Framing)));
+}
+
+#[test]
+fn further_bytes_at_the_end_of_a_body_are_skipped() {
+    assert_eq!(
+        intact::<ControllerFrame>(&sealed(&[VERSION, 0x01, 9, 4, 0xAB, 0xCD])),
+        [Numbered {
+            sequence: 9,
+            frame: ControllerFrame::Hello { floors: floors(4) }
+        }]
+    );
+}
+
+#[test]
+fn noise_without_a_delimiter_is_not_hoarded() {
+    let mut decoder = Decoder::<PanelFrame>::new();
+    for _ in 0..100_000 {
+        assert_eq!(decoder.push(0x55), None);
+    }
+    assert!(decoder.pending.len() <= MAX_WIRE_LENGTH);
+    assert_eq!(decoder.push(DELIMITER), Some(Err(FrameError::Framing)));
+}

@@ -1,0 +1,409 @@
+//! The controller's end of the line.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::codec::{VERSION, encode};
+use super::frame::{
+    BootId, ControllerFrame, Drive, LampChunk, PanelFrame, Press, PressSequence, Status, cut,
+};
+use super::panel::CLIMATE_PERIOD;
+use super::receiver::{Heard, Receiver};
+use crate::counters::LineCounters;
+use crate::interlock::{permitted_door, permitted_motor};
+use crate::vocabulary::{
+    Climate, Display, FloorCount, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
+};
+
+mod connection;
+
+use connection::Connection;
+
+/// A climate that wasn't told for so long is unknown (K1).
+const CLIMATE_LIMIT: Duration = CLIMATE_PERIOD.saturating_mul(5);
+
+/// The times of a [`ControllerSession`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// How often unchanged outputs are told, and how often an absent panel is greeted. Well below
+    /// the panel's watchdog. Default 50 ms.
+    pub heartbeat: Duration,
+    /// A panel that says nothing, or shows that it hears nothing, for so long is disconnected. At
+    /// least three of either end's heartbeats, so that a lost frame does no harm. Default 250 ms.
+    pub silence: Duration,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            heartbeat: Duration::from_millis(50),
+            silence: Duration::from_millis(250),
+        }
+    }
+}
+
+/// The controller's state machine, free of I/O.
+///
+/// ```text
+///                 Hello, right floors            Status of the same run
+///   ┌─────────┐ ───────────────────▶ ┌─────────┐ ─────────▶ ┌───────────┐
+///   │ Seeking │                      │ Greeted │            │ Connected │
+///   └─────────┘ ◀─────────────────── └─────────┘ ◀───────── └───────────┘
+///        ▲        Hello, wrong floors             Hello of another run │
+///        └──────────────── silent, deaf, or a frame of another run ────┘
+/// ```
+///
+/// [`set_outputs`](Self::set_outputs) and [`handle_bytes`](Self::handle_bytes), then drain
+/// [`poll_transmit`](Self::poll_transmit) and [`poll_event`](Self::poll_event), then wait for
+/// bytes, new outputs or [`poll_timeout`](Self::poll_timeout). Every `now` is the time since any
+/// fixed moment.
+///
+/// A motor command leaves only while the panel says that its door is closed and the door isn't
+/// told to open; otherwise a stop is sent in its place (S1).
+#[derive(Debug)]
+pub struct ControllerSession {
+    floors: FloorCount,
+    settings: SessionSettings,
+    receiver: Receiver<PanelFrame>,
+    sequence: u8,
+    outputs: PanelOutputs,
+    chunks: Vec<LampChunk>,
+    state: State,
+    /// The run of the panel last greeted, and its last press that was told.
+    taken: Option<(BootId, PressSequence)>,
+    /// The reason last given for being disconnected.
+    told: Option<String>,
+    events: VecDeque<PanelEvent>,
+}
+
+#[derive(Debug)]
+enum State {
+    Seeking {
+        hello_due: Duration,
+        /// When it is to be told that nobody answers, if it is.
+        give_up: Option<Duration>,
+    },
+    Greeted {
+        boot: BootId,
+        hello_due: Duration,
+        give_up: Duration,
+    },
+    Connected(Connection),
+}
+
+impl ControllerSession {
+    /// A session on a line that has just been opened, for a panel with `floors` floors.
+    #[must_use]
+    pub fn new(floors: FloorCount, settings: SessionSettings, now: Duration) -> Self {
+        let outputs = PanelOutputs::default();
+        Self {
+            floors,
+            settings,
+            receiver: Receiver::new(),
+            sequence: 0,
+            chunks: chunks_of(&outputs, floors),
+            outputs,
+            state: seek(now, Some(now + settings.silence)),
+            taken: None,
+            told: None,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Whether the panel answers, and is the right one.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        matches!(self.state, State::Connected(_))
+    }
+
+    /// What has come in.
+    #[must_use]
+    pub fn counters(&self) -> LineCounters {
+        self.receiver.counters()
+    }
+
+    /// What the panel is to do from this moment on.
+    pub fn set_outputs(&mut self, outputs: PanelOutputs) {
+        if outputs.lamps.orders != self.outputs.lamps.orders {
+            self.chunks = chunks_of(&outputs, self.floors);
+        }
+        self.outputs = outputs;
+    }
+
+    /// Takes bytes from the line, chopped up in any way.
+    pub fn handle_bytes(&mut self, bytes: &[u8], now: Duration) {
+        for &byte in bytes {
+            match self.receiver.push(byte) {
+                Some(Heard::Frame(numbered)) => self.handle_frame(numbered.frame, now),
+                Some(Heard::OtherVersion(version)) if !self.is_connected() => {
+                    self.disconnect(
+                        format!(
+                            "panel speaks version {version} of the protocol, this is {VERSION}"
+                        ),
+                        now,
+                    );
+                }
+                Some(Heard::OtherVersion(_)) | None => {}
+            }
+        }
+    }
+
+    /// The line itself is gone, for the given reason. Nothing is heard or worth sending until
+    /// [`handle_line_opened`](Self::handle_line_opened).
+    pub fn handle_line_lost(&mut self, reason: String, now: Duration) {
+        self.receiver.forget();
+        self.disconnect(reason, now);
+    }
+
+    /// The line is there again.
+    pub fn handle_line_opened(&mut self, now: Duration) {
+        self.receiver.forget();
+        self.state = seek(now, Some(now + self.settings.silence));
+    }
+
+    /// The next thing that the panel told. Drain it after every call that takes `now`.
+    pub fn poll_event(&mut self) -> Option<PanelEvent> {
+        self.events.pop_front()
+    }
+
+    /// The next frame for the line, or `None` when there is nothing to send at `now`.
+    pub fn poll_transmit(&mut self, now: Duration) -> Option<Vec<u8>> {
+        self.check_silence(now);
+        let frame = self.next_frame(now)?;
+        Some(self.seal(&frame))
+    }
+
+    /// When [`poll_transmit`](Self::poll_transmit) next has something to send or to find out; ask
+    /// once it has answered `None`.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Duration {
+        match &self.state {
+            State::Seeking { hello_due, give_up } => {
+                give_up.map_or(*hello_due, |give_up| give_up.min(*hello_due))
+            }
+            State::Greeted {
+                hello_due, give_up, ..
+            } => *hello_due.min(give_up),
+            State::Connected(connection) => connection.deadline(self.settings.silence),
+        }
+    }
+
+    /// The last word of a controller that leaves: the motor stops, everything else stays.
+    ///
+    /// `None` while no panel is connected.
+    pub fn farewell(&mut self) -> Option<Vec<u8>> {
+        self.outputs.motor = MotorCommand::Stop;
+        let State::Connected(connection) = &self.state else {
+            return None;
+        };
+        let drive = self.drive(connection);
+        Some(self.seal(&ControllerFrame::Drive(drive)))
+    }
+
+    fn seal(&mut self, frame: &ControllerFrame) -> Vec<u8> {
+        let bytes = encode(frame, self.sequence);
+        self.sequence = self.sequence.wrapping_add(1);
+        bytes
+    }
+
+    fn handle_frame(&mut self, frame: PanelFrame, now: Duration) {
+        match frame {
+            PanelFrame::Hello {
+                boot,
+                floors,
+                acknowledged,
+            } => self.handle_hello(boot, floors, acknowledged, now),
+            PanelFrame::Status(status) => self.handle_status(status, now),
+            PanelFrame::Press(press) => self.handle_press(press, now),
+            PanelFrame::Climate(climate) => {
+                if let State::Connected(connection) = &mut self.state {
+                    connection.heard_at = now;
+                    connection.climate_at = now;
+                    let inputs = connection.change(|inputs| inputs.climate = climate);
+                    self.events.extend(inputs);
+                }
+            }
+        }
+    }
+
+    fn handle_hello(
+        &mut self,
+        boot: BootId,
+        floors: FloorCount,
+        acknowledged: PressSequence,
+        now: Duration,
+    ) {
+        if floors != self.floors {
+            let (has, wanted) = (floors.get(), self.floors.get());
+            self.disconnect(
+                format!("panel has {has} floors, configuration says {wanted}"),
+                now,
+            );
+            return;
+        }
+        match &mut self.state {
+            State::Connected(connection) if connection.boot == boot => connection.heard_at = now,
+            State::Greeted { boot: greeted, .. } if *greeted == boot => {}
+            State::Connected(_) | State::Greeted { .. } | State::Seeking { .. } => {
+                self.state = State::Greeted {
+                    boot,
+                    hello_due: now + self.settings.heartbeat,
+                    give_up: now + self.settings.silence,
+                };
+            }
+        }
+        if self.taken.is_none_or(|(greeted, _)| greeted != boot) {
+            self.taken = Some((boot, acknowledged));
+        }
+    }
+
+    fn handle_status(&mut self, status: Status, now: Duration) {
+        if !status.fits(self.floors) {
+            self.receiver.refuse();
+            return;
+        }
+        match &mut self.state {
+            State::Connected(connection) if connection.boot == status.boot => {
+                connection.hear_echo(status.echo, now);
+                let told = connection.change(|inputs| *inputs = status.inputs(inputs.climate));
+                self.events.extend(told);
+            }
+            State::Greeted { boot, .. } if *boot == status.boot => {
+                let inputs = status.inputs(Climate::default());
+                self.told = None;
+                self.events.push_back(PanelEvent::Connected);
+                self.events.push_back(PanelEvent::Inputs(inputs.clone()));
+                self.state = State::Connected(Connection::new(
+                    status.boot,
+                    status.echo,
+                    inputs,
+                    self.chunks.len(),
+                    now,
+                ));
+            }
+            State::Connected(_) | State::Greeted { .. } => self.greet_again(now),
+            State::Seeking { .. } => {}
+        }
+    }
+
+    fn handle_press(&mut self, press: Press, now: Duration) {
+        let State::Connected(connection) = &mut self.state else {
+            return;
+        };
+        if connection.boot != press.boot {
+            self.greet_again(now);
+            return;
+        }
+        connection.heard_at = now;
+        let Some((_, last)) = &mut self.taken else {
+            return;
+        };
+        let ahead = press.sequence.wrapping_sub(*last);
+        if ahead == 1 {
+            *last = press.sequence;
+            if self.floors.has_button(press.button) {
+                self.events.push_back(PanelEvent::Pressed(press.button));
+            } else {
+                self.receiver.refuse();
+            }
+        } else if ahead == 0 || ahead > PressSequence::MAX / 2 {
+            // Told already: the acknowledgement was lost.
+            connection.repeat_drive(now);
+        }
+    }
+
+    /// The panel has restarted: what it is now is found out before anything is told.
+    fn greet_again(&mut self, now: Duration) {
+        self.state = seek(now, Some(now + self.settings.silence));
+    }
+
+    fn disconnect(&mut self, reason: String, now: Duration) {
+        self.state = seek(now + self.settings.heartbeat, None);
+        if self.told.as_ref() != Some(&reason) {
+            self.told = Some(reason.clone());
+            self.events.push_back(PanelEvent::Disconnected(reason));
+        }
+    }
+
+    fn check_silence(&mut self, now: Duration) {
+        let silence = self.settings.silence;
+        match &mut self.state {
+            State::Connected(connection) => {
+                if now >= connection.heard_at + silence {
+                    self.disconnect("the panel is silent".to_owned(), now);
+                } else if now >= connection.echo_at + silence {
+                    self.disconnect("the panel does not hear the controller".to_owned(), now);
+                } else if now >= connection.climate_at + CLIMATE_LIMIT {
+                    connection.climate_at = now;
+                    let told = connection.change(|inputs| inputs.climate = Climate::default());
+                    self.events.extend(told);
+                }
+            }
+            State::Seeking {
+                give_up: Some(give_up),
+                ..
+            }
+            | State::Greeted { give_up, .. } => {
+                if now >= *give_up {
+                    self.disconnect("the panel does not answer".to_owned(), now);
+                }
+            }
+            State::Seeking { give_up: None, .. } => {}
+        }
+    }
+
+    fn next_frame(&mut self, now: Duration) -> Option<ControllerFrame> {
+        let heartbeat = self.settings.heartbeat;
+        match &mut self.state {
+            State::Seeking { hello_due, .. } | State::Greeted { hello_due, .. } => {
+                (now >= *hello_due).then(|| {
+                    *hello_due = now + heartbeat;
+                    ControllerFrame::Hello {
+                        floors: self.floors,
+                    }
+                })
+            }
+            State::Connected(connection) => {
+                let acknowledged = self.taken.map_or(0, |(_, last)| last);
+                let drive = drive(&self.outputs, connection, acknowledged);
+                let display = Display {
+                    text: cut(&self.outputs.display.text).to_owned(),
+                    brightness: self.outputs.display.brightness,
+                };
+                connection.next_frame(drive, display, &self.chunks, heartbeat, now)
+            }
+        }
+    }
+
+    fn drive(&self, connection: &Connection) -> Drive {
+        let acknowledged = self.taken.map_or(0, |(_, last)| last);
+        drive(&self.outputs, connection, acknowledged)
+    }
+}
+
+fn seek(hello_due: Duration, give_up: Option<Duration>) -> State {
+    State::Seeking { hello_due, give_up }
+}
+
+fn chunks_of(outputs: &PanelOutputs, floors: FloorCount) -> Vec<LampChunk> {
+    (0..LampChunk::count(floors))
+        .map(|index| LampChunk::of(&outputs.lamps.orders, floors, index))
+        .collect()
+}
+
+/// The `Drive` that brings the panel in line, kept within S1.
+fn drive(outputs: &PanelOutputs, connection: &Connection, acknowledged: PressSequence) -> Drive {
+    let PanelInputs { door, drive, .. } = connection.inputs;
+    Drive {
+        boot: connection.boot,
+        acknowledged,
+        motor: permitted_motor(outputs, Some(door)),
+        door: permitted_door(outputs, door, drive),
+        indicator: outputs.indicator,
+        lantern: outputs.lantern,
+        stop_lamp: outputs.lamps.stop,
+    }
+}
+
+#[cfg(test)]
+mod tests;

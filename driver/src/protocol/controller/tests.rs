@@ -1,0 +1,366 @@
+use super::*;
+use crate::protocol::codec::Decoder;
+use crate::vocabulary::{Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor};
+
+const BOOT: u32 = 0x1234_5678;
+
+/// The panel's end as plain frames, so that each one can be chosen.
+struct Bench {
+    session: ControllerSession,
+    decoder: Decoder<ControllerFrame>,
+    sequence: u8,
+    now: Duration,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let now = Duration::from_secs(1);
+        let settings = SessionSettings::default();
+        Self {
+            session: ControllerSession::new(floors(9), settings, now),
+            decoder: Decoder::new(),
+            sequence: 0,
+            now,
+        }
+    }
+
+    fn connected() -> Self {
+        let mut bench = Self::new();
+        bench.hear(&hello(BOOT, 9));
+        bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+        assert_eq!(
+            bench.events(),
+            [
+                PanelEvent::Connected,
+                PanelEvent::Inputs(PanelInputs::default())
+            ]
+        );
+        bench.sent();
+        bench
+    }
+
+    fn hear(&mut self, frame: &PanelFrame) {
+        let bytes = encode(frame, self.sequence);
+        self.sequence = self.sequence.wrapping_add(1);
+        self.session.handle_bytes(&bytes, self.now);
+    }
+
+    fn events(&mut self) -> Vec<PanelEvent> {
+        std::iter::from_fn(|| self.session.poll_event()).collect()
+    }
+
+    fn sent(&mut self) -> Vec<ControllerFrame> {
+        let bytes: Vec<u8> = std::iter::from_fn(|| self.session.poll_transmit(self.now))
+            .flatten()
+            .collect();
+        bytes
+            .iter()
+            .filter_map(|&byte| self.decoder.push(byte))
+            .map(|read| read.unwrap().frame)
+            .collect()
+    }
+
+    fn sent_drives(&mut self) -> Vec<Drive> {
+        let drives = self.sent().into_iter().filter_map(|frame| match frame {
+            ControllerFrame::Drive(drive) => Some(drive),
+            _ => None,
+        });
+        drives.collect()
+    }
+
+    /// Lets time pass up to the session's own next deadline.
+    fn wait(&mut self) {
+        self.now = self.session.poll_timeout();
+    }
+}
+
+fn floors(count: u8) -> FloorCount {
+    FloorCount::new(count).unwrap()
+}
+
+fn floor(index: u8) -> Floor {
+    floors(9).floor(index).unwrap()
+}
+
+fn boot(id: u32) -> BootId {
+    BootId::new(id).unwrap()
+}
+
+fn hello(id: u32, count: u8) -> PanelFrame {
+    PanelFrame::Hello {
+        boot: boot(id),
+        floors: floors(count),
+        acknowledged: 0,
+    }
+}
+
+fn status(id: u32, inputs: &PanelInputs) -> Status {
+    Status::of(inputs, boot(id), 0)
+}
+
+fn press(id: u32, sequence: PressSequence, button: Button) -> PanelFrame {
+    PanelFrame::Press(Press {
+        boot: boot(id),
+        sequence,
+        button,
+    })
+}
+
+fn run_up() -> PanelOutputs {
+    PanelOutputs {
+        motor: MotorCommand::Run {
+            direction: Direction::Up,
+            stop_at: floor(5),
+        },
+        ..PanelOutputs::default()
+    }
+}
+
+#[test]
+fn a_changed_output_is_sent_at_once_and_told_again_at_each_heartbeat() {
+    let mut bench = Bench::connected();
+    assert_eq!(bench.sent(), []);
+    bench.session.set_outputs(run_up());
+    let drives = bench.sent_drives();
+    assert_eq!(drives.len(), 1);
+    assert_eq!(drives[0].motor, run_up().motor);
+    assert_eq!(bench.sent(), []);
+    bench.wait();
+    assert_eq!(bench.now, Duration::from_millis(1050));
+    assert_eq!(bench.sent_drives(), drives);
+}
+
+#[test]
+fn every_lamp_and_the_text_are_told_again_in_turn() {
+    let mut bench = Bench::connected();
+    let mut refreshed = Vec::new();
+    for _ in 0..4 {
+        bench.wait();
+        bench.hear(&PanelFrame::Status(Status {
+            echo: bench.sequence,
+            ..status(BOOT, &PanelInputs::default())
+        }));
+        refreshed.extend(bench.sent().into_iter().filter_map(|frame| match frame {
+            ControllerFrame::Lamps(chunk) => Some(Some(chunk.first())),
+            ControllerFrame::Display(_) => Some(None),
+            ControllerFrame::Hello { .. } | ControllerFrame::Drive(_) => None,
+        }));
+    }
+    assert_eq!(refreshed, [Some(8), None, Some(0), Some(8)]);
+}
+
+// S1
+#[test]
+fn the_motor_is_told_to_stop_unless_the_door_is_closed() {
+    let mut bench = Bench::connected();
+    bench.session.set_outputs(run_up());
+    assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
+    let ajar = PanelInputs {
+        door: DoorState::Opening,
+        ..PanelInputs::default()
+    };
+    bench.hear(&PanelFrame::Status(status(BOOT, &ajar)));
+    assert_eq!(bench.sent_drives()[0].motor, MotorCommand::Stop);
+    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
+    bench.session.set_outputs(PanelOutputs {
+        door: DoorCommand::Open,
+        ..run_up()
+    });
+    assert_eq!(bench.sent_drives()[0].motor, MotorCommand::Stop);
+}
+
+// S1
+#[test]
+fn a_closed_door_is_not_opened_before_the_drive_has_stopped() {
+    let mut bench = Bench::connected();
+    let driven = PanelInputs {
+        drive: DriveFeedback::Driven(Direction::Up),
+        ..PanelInputs::default()
+    };
+    bench.hear(&PanelFrame::Status(status(BOOT, &driven)));
+    bench.session.set_outputs(PanelOutputs {
+        door: DoorCommand::Open,
+        ..PanelOutputs::default()
+    });
+    assert_eq!(bench.sent_drives(), []);
+    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    assert_eq!(bench.sent_drives()[0].door, DoorCommand::Open);
+}
+
+#[test]
+fn a_press_is_told_once_and_acknowledged_at_once_however_often_it_comes() {
+    let mut bench = Bench::connected();
+    let button = Button::Cab(floor(3));
+    bench.hear(&press(BOOT, 1, button));
+    assert_eq!(bench.events(), [PanelEvent::Pressed(button)]);
+    assert_eq!(bench.sent_drives()[0].acknowledged, 1);
+    bench.hear(&press(BOOT, 1, button));
+    assert_eq!(bench.events(), []);
+    assert_eq!(bench.sent_drives()[0].acknowledged, 1);
+    // The second press is missing: the third must wait for it.
+    bench.hear(&press(BOOT, 3, button));
+    assert_eq!(bench.events(), []);
+    assert_eq!(bench.sent_drives(), []);
+}
+
+#[test]
+fn a_panel_that_restarts_is_connected_anew_and_counts_its_presses_anew() {
+    let mut bench = Bench::connected();
+    let button = Button::Cab(floor(3));
+    bench.hear(&press(BOOT, 1, button));
+    bench.events();
+    // Its Hello is lost; a press of the new run comes first.
+    bench.hear(&press(7, 1, button));
+    assert_eq!(bench.events(), []);
+    assert_eq!(bench.sent(), [ControllerFrame::Hello { floors: floors(9) }]);
+    bench.hear(&hello(7, 9));
+    bench.hear(&PanelFrame::Status(status(7, &PanelInputs::default())));
+    bench.hear(&press(7, 1, button));
+    assert_eq!(
+        bench.events(),
+        [
+            PanelEvent::Connected,
+            PanelEvent::Inputs(PanelInputs::default()),
+            PanelEvent::Pressed(button)
+        ]
+    );
+}
+
+#[test]
+fn a_panel_of_another_height_is_named_once_and_stays_disconnected() {
+    let mut bench = Bench::new();
+    for _ in 0..20 {
+        bench.hear(&hello(BOOT, 4));
+        bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+        bench.wait();
+        assert!(
+            bench
+                .sent()
+                .iter()
+                .all(|frame| matches!(frame, ControllerFrame::Hello { .. }))
+        );
+    }
+    assert_eq!(
+        bench.events(),
+        [PanelEvent::Disconnected(
+            "panel has 4 floors, configuration says 9".to_owned()
+        )]
+    );
+}
+
+#[test]
+fn a_silent_panel_is_disconnected_and_connected_when_it_speaks_again() {
+    let mut bench = Bench::connected();
+    while bench.session.is_connected() {
+        bench.wait();
+        bench.sent();
+    }
+    assert_eq!(bench.now, Duration::from_millis(1250));
+    assert_eq!(
+        bench.events(),
+        [PanelEvent::Disconnected("the panel is silent".to_owned())]
+    );
+    bench.wait();
+    bench.hear(&hello(BOOT, 9));
+    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    assert_eq!(bench.events()[0], PanelEvent::Connected);
+}
+
+#[test]
+fn a_panel_that_hears_nothing_is_disconnected() {
+    let mut bench = Bench::connected();
+    while bench.session.is_connected() {
+        bench.wait();
+        bench.sent();
+        bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    }
+    assert_eq!(
+        bench.events(),
+        [PanelEvent::Disconnected(
+            "the panel does not hear the controller".to_owned()
+        )]
+    );
+}
+
+#[test]
+fn a_panel_that_never_answers_is_told_once() {
+    let mut bench = Bench::new();
+    for _ in 0..50 {
+        bench.sent();
+        bench.wait();
+    }
+    assert_eq!(
+        bench.events(),
+        [PanelEvent::Disconnected(
+            "the panel does not answer".to_owned()
+        )]
+    );
+}
+
+// K1
+#[test]
+fn a_climate_that_is_not_told_again_becomes_unknown() {
+    let mut bench = Bench::connected();
+    let climate = Climate {
+        temperature: Some(-3),
+        illuminance: Some(40),
+    };
+    bench.hear(&PanelFrame::Climate(climate));
+    let told = PanelInputs {
+        climate,
+        ..PanelInputs::default()
+    };
+    assert_eq!(bench.events(), [PanelEvent::Inputs(told)]);
+    let mut echo = 0_u8;
+    while bench.events().is_empty() {
+        bench.wait();
+        bench.sent();
+        echo = echo.wrapping_add(1);
+        let inputs = PanelInputs::default();
+        bench.hear(&PanelFrame::Status(Status {
+            echo,
+            ..status(BOOT, &inputs)
+        }));
+    }
+    assert_eq!(bench.now, Duration::from_secs(6));
+    assert!(bench.session.is_connected());
+}
+
+#[test]
+fn a_floor_that_the_shaft_does_not_have_is_refused() {
+    let mut bench = Bench::connected();
+    let damaged = bench.session.counters().damaged;
+    let high = PanelInputs {
+        floor: Some(floors(20).top()),
+        ..PanelInputs::default()
+    };
+    bench.hear(&PanelFrame::Status(status(BOOT, &high)));
+    assert_eq!(bench.events(), []);
+    assert_eq!(bench.session.counters().damaged, damaged + 1);
+}
+
+#[test]
+fn a_gap_in_the_numbers_is_counted_as_loss() {
+    let mut bench = Bench::connected();
+    bench.sequence = bench.sequence.wrapping_add(3);
+    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    assert_eq!(bench.session.counters().lost, 3);
+}
+
+#[test]
+fn the_farewell_stops_the_motor_and_leaves_the_rest() {
+    let mut bench = Bench::connected();
+    bench.session.set_outputs(PanelOutputs {
+        indicator: Some(floor(2)),
+        ..run_up()
+    });
+    bench.sent();
+    let bytes = bench.session.farewell().unwrap();
+    let last = bytes.iter().find_map(|&byte| bench.decoder.push(byte));
+    let ControllerFrame::Drive(drive) = last.unwrap().unwrap().frame else {
+        panic!("no drive frame");
+    };
+    assert_eq!(drive.motor, MotorCommand::Stop);
+    assert_eq!(drive.indicator, Some(floor(2)));
+}

@@ -1,0 +1,273 @@
+//! The frames of both directions, and the bytes of their bodies.
+//!
+//! Numbers of more than one byte go most significant byte first. `NONE` (0xFF) stands for "no
+//! floor". A body may have further bytes at its end, which a receiver that doesn't know them skips.
+
+mod body;
+
+use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
+
+use crate::vocabulary::{
+    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    HallLantern, KeySwitch, LampSet, MotorCommand, PanelInputs,
+};
+
+pub use body::{DISPLAY_BYTES, cut};
+
+/// Names one run of a panel, from power-up to power-down: drawn at random at each start.
+pub type BootId = NonZeroU32;
+
+/// Counts the presses of one run of a panel from 1, modulo 65,536.
+pub type PressSequence = u16;
+
+/// The frames of one direction.
+pub trait Frame: Sized {
+    /// The type bytes of this direction.
+    const KINDS: RangeInclusive<u8>;
+
+    /// The type byte.
+    fn kind(&self) -> u8;
+
+    /// Whether this opens a conversation; its sender may have restarted and count from 0 again.
+    fn is_hello(&self) -> bool;
+
+    /// Appends the body to `bytes`.
+    fn encode_body(&self, bytes: &mut Vec<u8>);
+
+    /// The frame of type `kind` with this body, or `None` where a value is impossible.
+    fn decode_body(kind: u8, body: &[u8]) -> Option<Self>;
+}
+
+/// What a controller tells a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControllerFrame {
+    /// "Who are you?" The panel answers with its own `Hello` and everything it has to say.
+    Hello {
+        /// How many floors the controller's shaft has.
+        floors: FloorCount,
+    },
+    /// What moves, and what must never be stale. Feeds the panel's watchdog.
+    Drive(Drive),
+    /// The order lamps of eight floors.
+    Lamps(LampChunk),
+    /// The text field. A text longer than 32 bytes is cut at a character boundary.
+    Display(Display),
+}
+
+/// The body of [`ControllerFrame::Drive`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drive {
+    /// The panel that is meant. Any other, and the same one after a restart, ignores the frame.
+    pub boot: BootId,
+    /// The last press that the controller has taken; it has every earlier one too.
+    pub acknowledged: PressSequence,
+    /// The drive.
+    pub motor: MotorCommand,
+    /// The door machine.
+    pub door: DoorCommand,
+    /// The floor that the indicator shows.
+    pub indicator: Option<Floor>,
+    /// The direction arrow.
+    pub lantern: HallLantern,
+    /// The lamp in the stop switch.
+    pub stop_lamp: bool,
+}
+
+impl Drive {
+    /// Whether a shaft of this height has every floor that is named.
+    #[must_use]
+    pub fn fits(&self, floors: FloorCount) -> bool {
+        let stop_at = match self.motor {
+            MotorCommand::Run { stop_at, .. } => Some(stop_at),
+            MotorCommand::Stop | MotorCommand::Home { .. } => None,
+        };
+        all_exist([stop_at, self.indicator], floors)
+    }
+}
+
+/// The order lamps of eight floors: bit *n* of each map is floor `first + n`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LampChunk {
+    first: u8,
+    /// The lit hall-up lamps.
+    pub up: u8,
+    /// The lit hall-down lamps.
+    pub down: u8,
+    /// The lit cab lamps.
+    pub cab: u8,
+}
+
+impl LampChunk {
+    /// How many floors a chunk has.
+    pub const FLOORS: u8 = 8;
+
+    /// How many chunks a shaft needs.
+    #[must_use]
+    pub fn count(floors: FloorCount) -> u8 {
+        floors.get().div_ceil(Self::FLOORS)
+    }
+
+    /// Chunk number `index` (0 to 31) of `lamps`; lamps that the shaft doesn't have stay dark.
+    #[must_use]
+    pub fn of(lamps: &LampSet, floors: FloorCount, index: u8) -> Self {
+        let first = index.saturating_mul(Self::FLOORS);
+        let mut chunk = Self {
+            first,
+            up: 0,
+            down: 0,
+            cab: 0,
+        };
+        for button in Self::buttons(first, floors) {
+            if lamps.contains(&button) {
+                let bit = 1 << (button.floor().index() - first);
+                *match button {
+                    Button::Hall(_, Direction::Up) => &mut chunk.up,
+                    Button::Hall(_, Direction::Down) => &mut chunk.down,
+                    Button::Cab(_) => &mut chunk.cab,
+                } |= bit;
+            }
+        }
+        chunk
+    }
+
+    /// The lowest floor of the chunk, a multiple of 8.
+    #[must_use]
+    pub fn first(self) -> u8 {
+        self.first
+    }
+
+    /// Brings the lamps of these eight floors in line with the chunk; bits of lamps that the shaft
+    /// doesn't have are ignored.
+    pub fn apply(self, lamps: &mut LampSet, floors: FloorCount) {
+        for button in Self::buttons(self.first, floors) {
+            let map = match button {
+                Button::Hall(_, Direction::Up) => self.up,
+                Button::Hall(_, Direction::Down) => self.down,
+                Button::Cab(_) => self.cab,
+            };
+            if map & (1 << (button.floor().index() - self.first)) == 0 {
+                lamps.remove(&button);
+            } else {
+                lamps.insert(button);
+            }
+        }
+    }
+
+    fn buttons(first: u8, floors: FloorCount) -> impl Iterator<Item = Button> {
+        (first..=first.saturating_add(Self::FLOORS - 1))
+            .filter_map(move |index| floors.floor(index))
+            .flat_map(|floor| {
+                [
+                    Button::Hall(floor, Direction::Up),
+                    Button::Hall(floor, Direction::Down),
+                    Button::Cab(floor),
+                ]
+            })
+            .filter(move |&button| floors.has_button(button))
+    }
+}
+
+/// What a panel tells its controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PanelFrame {
+    /// Who the panel is: at its start, and in answer to the controller's `Hello`.
+    Hello {
+        /// This run of the panel.
+        boot: BootId,
+        /// How many floors the panel's shaft has.
+        floors: FloorCount,
+        /// The last press that a controller has acknowledged, 0 before the first.
+        acknowledged: PressSequence,
+    },
+    /// Sensors, switches, drive and door.
+    Status(Status),
+    /// A button was pressed; repeated until acknowledged.
+    Press(Press),
+    /// The climate sensors.
+    Climate(Climate),
+}
+
+/// The body of [`PanelFrame::Status`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// This run of the panel.
+    pub boot: BootId,
+    /// The sequence number of the last intact frame that the panel heard of the controller.
+    pub echo: u8,
+    /// As in [`PanelInputs`].
+    pub floor: Option<Floor>,
+    /// As in [`PanelInputs`].
+    pub next_stop: Option<Floor>,
+    /// As in [`PanelInputs`].
+    pub drive: DriveFeedback,
+    /// As in [`PanelInputs`].
+    pub door: DoorState,
+    /// As in [`PanelInputs`].
+    pub stop: bool,
+    /// As in [`PanelInputs`].
+    pub obstruction: bool,
+    /// As in [`PanelInputs`].
+    pub load: Option<u8>,
+    /// As in [`PanelInputs`].
+    pub key: KeySwitch,
+}
+
+impl Status {
+    /// The status that tells `inputs`, all but the climate.
+    #[must_use]
+    pub fn of(inputs: &PanelInputs, boot: BootId, echo: u8) -> Self {
+        Self {
+            boot,
+            echo,
+            floor: inputs.floor,
+            next_stop: inputs.next_stop,
+            drive: inputs.drive,
+            door: inputs.door,
+            stop: inputs.stop,
+            obstruction: inputs.obstruction,
+            load: inputs.load,
+            key: inputs.key,
+        }
+    }
+
+    /// Whether a shaft of this height has every floor that is named.
+    #[must_use]
+    pub fn fits(&self, floors: FloorCount) -> bool {
+        all_exist([self.floor, self.next_stop], floors)
+    }
+
+    /// The inputs, with a climate that was told apart from them.
+    #[must_use]
+    pub fn inputs(self, climate: Climate) -> PanelInputs {
+        PanelInputs {
+            floor: self.floor,
+            next_stop: self.next_stop,
+            drive: self.drive,
+            door: self.door,
+            stop: self.stop,
+            obstruction: self.obstruction,
+            load: self.load,
+            key: self.key,
+            climate,
+        }
+    }
+}
+
+/// The body of [`PanelFrame::Press`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Press {
+    /// This run of the panel.
+    pub boot: BootId,
+    /// Which press.
+    pub sequence: PressSequence,
+    /// What was pressed.
+    pub button: Button,
+}
+
+fn all_exist(named: [Option<Floor>; 2], floors: FloorCount) -> bool {
+    named
+        .into_iter()
+        .flatten()
+        .all(|floor| floors.contains(floor))
+}

@@ -1,0 +1,377 @@
+//! The bytes of the bodies.
+
+use std::ops::RangeInclusive;
+
+use super::{BootId, ControllerFrame, Drive, Frame, LampChunk, PanelFrame, Press, Status};
+use crate::vocabulary::{
+    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    HallLantern, KeySwitch, MotorCommand,
+};
+
+/// The longest text of a [`Display`] on the wire, in bytes.
+pub const DISPLAY_BYTES: usize = 32;
+
+/// "No floor".
+const NONE: u8 = 0xFF;
+
+const HELLO: u8 = 0x01;
+const DRIVE: u8 = 0x02;
+const LAMPS: u8 = 0x03;
+const DISPLAY: u8 = 0x04;
+
+const PANEL_HELLO: u8 = 0x81;
+const STATUS: u8 = 0x82;
+const PRESS: u8 = 0x83;
+const CLIMATE: u8 = 0x84;
+
+impl Frame for ControllerFrame {
+    const KINDS: RangeInclusive<u8> = HELLO..=DISPLAY;
+
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Hello { .. } => HELLO,
+            Self::Drive(_) => DRIVE,
+            Self::Lamps(_) => LAMPS,
+            Self::Display(_) => DISPLAY,
+        }
+    }
+
+    fn is_hello(&self) -> bool {
+        matches!(self, Self::Hello { .. })
+    }
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Hello { floors } => bytes.push(floors.get()),
+            Self::Drive(drive) => encode_drive(drive, bytes),
+            Self::Lamps(chunk) => {
+                bytes.extend_from_slice(&[chunk.first, chunk.up, chunk.down, chunk.cab]);
+            }
+            Self::Display(display) => {
+                let text = cut(&display.text);
+                bytes.extend_from_slice(&optional(display.brightness));
+                bytes.extend(u8::try_from(text.len()));
+                bytes.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+
+    fn decode_body(kind: u8, body: &[u8]) -> Option<Self> {
+        let mut body = Body(body);
+        Some(match kind {
+            HELLO => Self::Hello {
+                floors: FloorCount::new(body.byte()?)?,
+            },
+            DRIVE => Self::Drive(decode_drive(&mut body)?),
+            LAMPS => Self::Lamps(LampChunk {
+                first: body
+                    .byte()
+                    .filter(|first| first.is_multiple_of(LampChunk::FLOORS))?,
+                up: body.byte()?,
+                down: body.byte()?,
+                cab: body.byte()?,
+            }),
+            DISPLAY => Self::Display(Display {
+                brightness: body.optional()?,
+                text: body.text()?,
+            }),
+            _ => return None,
+        })
+    }
+}
+
+impl Frame for PanelFrame {
+    const KINDS: RangeInclusive<u8> = PANEL_HELLO..=CLIMATE;
+
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Hello { .. } => PANEL_HELLO,
+            Self::Status(_) => STATUS,
+            Self::Press(_) => PRESS,
+            Self::Climate(_) => CLIMATE,
+        }
+    }
+
+    fn is_hello(&self) -> bool {
+        matches!(self, Self::Hello { .. })
+    }
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Hello {
+                boot,
+                floors,
+                acknowledged,
+            } => {
+                bytes.extend_from_slice(&boot.get().to_be_bytes());
+                bytes.push(floors.get());
+                bytes.extend_from_slice(&acknowledged.to_be_bytes());
+            }
+            Self::Status(status) => encode_status(status, bytes),
+            Self::Press(press) => {
+                bytes.extend_from_slice(&press.boot.get().to_be_bytes());
+                bytes.extend_from_slice(&press.sequence.to_be_bytes());
+                bytes.push(match press.button {
+                    Button::Hall(_, Direction::Up) => 0,
+                    Button::Hall(_, Direction::Down) => 1,
+                    Button::Cab(_) => 2,
+                });
+                bytes.push(press.button.floor().index());
+            }
+            Self::Climate(climate) => {
+                let temperature = climate.temperature.map(i8::cast_unsigned);
+                bytes.extend_from_slice(&optional(temperature));
+                bytes.extend_from_slice(&optional(climate.illuminance));
+            }
+        }
+    }
+
+    fn decode_body(kind: u8, body: &[u8]) -> Option<Self> {
+        let mut body = Body(body);
+        Some(match kind {
+            PANEL_HELLO => Self::Hello {
+                boot: body.boot()?,
+                floors: FloorCount::new(body.byte()?)?,
+                acknowledged: body.number()?,
+            },
+            STATUS => Self::Status(decode_status(&mut body)?),
+            PRESS => Self::Press(Press {
+                boot: body.boot()?,
+                sequence: body.number()?,
+                button: match (body.byte()?, body.floor()?) {
+                    (0, floor) => Button::Hall(floor, Direction::Up),
+                    (1, floor) => Button::Hall(floor, Direction::Down),
+                    (2, floor) => Button::Cab(floor),
+                    _ => return None,
+                },
+            }),
+            CLIMATE => Self::Climate(Climate {
+                temperature: body.optional()?.map(u8::cast_signed),
+                illuminance: body.optional()?,
+            }),
+            _ => return None,
+        })
+    }
+}
+
+/// As much of `text` as a [`Display`] frame can carry: 32 bytes, cut at a character boundary.
+#[must_use]
+pub fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(DISPLAY_BYTES)]
+}
+
+fn encode_drive(drive: &Drive, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&drive.boot.get().to_be_bytes());
+    bytes.extend_from_slice(&drive.acknowledged.to_be_bytes());
+    let (motor, stop_at) = match drive.motor {
+        MotorCommand::Stop => (0, None),
+        MotorCommand::Run {
+            direction: Direction::Up,
+            stop_at,
+        } => (1, Some(stop_at)),
+        MotorCommand::Run {
+            direction: Direction::Down,
+            stop_at,
+        } => (2, Some(stop_at)),
+        MotorCommand::Home {
+            direction: Direction::Up,
+        } => (3, None),
+        MotorCommand::Home {
+            direction: Direction::Down,
+        } => (4, None),
+    };
+    bytes.extend_from_slice(&[
+        motor,
+        floor_byte(stop_at),
+        match drive.door {
+            DoorCommand::Close => 0,
+            DoorCommand::Open => 1,
+            DoorCommand::Nudge => 2,
+        },
+        floor_byte(drive.indicator),
+        match drive.lantern {
+            HallLantern::Dark => 0,
+            HallLantern::Lit(Direction::Up) => 1,
+            HallLantern::Lit(Direction::Down) => 2,
+        },
+        u8::from(drive.stop_lamp),
+    ]);
+}
+
+fn decode_drive(body: &mut Body<'_>) -> Option<Drive> {
+    Some(Drive {
+        boot: body.boot()?,
+        acknowledged: body.number()?,
+        motor: match (body.byte()?, body.optional_floor()?) {
+            (0, None) => MotorCommand::Stop,
+            (1, Some(stop_at)) => MotorCommand::Run {
+                direction: Direction::Up,
+                stop_at,
+            },
+            (2, Some(stop_at)) => MotorCommand::Run {
+                direction: Direction::Down,
+                stop_at,
+            },
+            (3, None) => MotorCommand::Home {
+                direction: Direction::Up,
+            },
+            (4, None) => MotorCommand::Home {
+                direction: Direction::Down,
+            },
+            _ => return None,
+        },
+        door: match body.byte()? {
+            0 => DoorCommand::Close,
+            1 => DoorCommand::Open,
+            2 => DoorCommand::Nudge,
+            _ => return None,
+        },
+        indicator: body.optional_floor()?,
+        lantern: match body.byte()? {
+            0 => HallLantern::Dark,
+            1 => HallLantern::Lit(Direction::Up),
+            2 => HallLantern::Lit(Direction::Down),
+            _ => return None,
+        },
+        stop_lamp: body.flag()?,
+    })
+}
+
+fn encode_status(status: &Status, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&status.boot.get().to_be_bytes());
+    bytes.extend_from_slice(&[
+        status.echo,
+        floor_byte(status.floor),
+        floor_byte(status.next_stop),
+        match status.drive {
+            DriveFeedback::Stopped => 0,
+            DriveFeedback::Driven(Direction::Up) => 1,
+            DriveFeedback::Driven(Direction::Down) => 2,
+        },
+        match status.door {
+            DoorState::Closed => 0,
+            DoorState::Opening => 1,
+            DoorState::Open => 2,
+            DoorState::Closing => 3,
+        },
+        u8::from(status.stop),
+        u8::from(status.obstruction),
+    ]);
+    bytes.extend_from_slice(&optional(status.load));
+    bytes.push(match status.key {
+        KeySwitch::Normal => 0,
+        KeySwitch::Independent => 1,
+        KeySwitch::FireRecall => 2,
+        KeySwitch::OutOfService => 3,
+    });
+}
+
+fn decode_status(body: &mut Body<'_>) -> Option<Status> {
+    Some(Status {
+        boot: body.boot()?,
+        echo: body.byte()?,
+        floor: body.optional_floor()?,
+        next_stop: body.optional_floor()?,
+        drive: match body.byte()? {
+            0 => DriveFeedback::Stopped,
+            1 => DriveFeedback::Driven(Direction::Up),
+            2 => DriveFeedback::Driven(Direction::Down),
+            _ => return None,
+        },
+        door: match body.byte()? {
+            0 => DoorState::Closed,
+            1 => DoorState::Opening,
+            2 => DoorState::Open,
+            3 => DoorState::Closing,
+            _ => return None,
+        },
+        stop: body.flag()?,
+        obstruction: body.flag()?,
+        load: body.optional()?,
+        key: match body.byte()? {
+            0 => KeySwitch::Normal,
+            1 => KeySwitch::Independent,
+            2 => KeySwitch::FireRecall,
+            3 => KeySwitch::OutOfService,
+            _ => return None,
+        },
+    })
+}
+
+fn floor_byte(floor: Option<Floor>) -> u8 {
+    floor.map_or(NONE, Floor::index)
+}
+
+/// A known value is `1 value`, an unknown one `0 0`.
+fn optional(value: Option<u8>) -> [u8; 2] {
+    value.map_or([0, 0], |value| [1, value])
+}
+
+/// What is still to be read of a body.
+struct Body<'a>(&'a [u8]);
+
+impl Body<'_> {
+    fn chunk<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (chunk, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*chunk)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.chunk::<1>().map(|[byte]| byte)
+    }
+
+    fn number(&mut self) -> Option<u16> {
+        self.chunk().map(u16::from_be_bytes)
+    }
+
+    fn boot(&mut self) -> Option<BootId> {
+        BootId::new(u32::from_be_bytes(self.chunk()?))
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        match self.byte()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The outer `None` is an impossible value, the inner one an unknown value.
+    #[allow(
+        clippy::option_option,
+        reason = "an impossible value and an unknown one are different answers"
+    )]
+    fn optional(&mut self) -> Option<Option<u8>> {
+        match self.chunk()? {
+            [0, 0] => Some(None),
+            [1, value] => Some(Some(value)),
+            _ => None,
+        }
+    }
+
+    fn floor(&mut self) -> Option<Floor> {
+        Floor::try_from(self.byte()?).ok()
+    }
+
+    #[allow(
+        clippy::option_option,
+        reason = "an impossible value and an unknown one are different answers"
+    )]
+    fn optional_floor(&mut self) -> Option<Option<Floor>> {
+        match self.byte()? {
+            NONE => Some(None),
+            index => Floor::try_from(index).ok().map(Some),
+        }
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let length = usize::from(self.byte()?);
+        if length > DISPLAY_BYTES {
+            return None;
+        }
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        std::str::from_utf8(text).ok().map(str::to_owned)
+    }
+}

@@ -1,0 +1,36 @@
+//! The panel's own wire protocol: frames, and a pure session for each end of the line.
+//!
+//! Bytes in, frames out: no I/O, no clock and no random source is in here. Byte by byte the
+//! protocol stands in `docs/PANEL-PROTOCOL.md`.
+//!
+//! ```text
+//!      controller's end                                   panel's end
+//!  ┌───────────────────┐  Hello Drive Lamps Display  ┌──────────────┐
+//!  │ ControllerSession │ ──────────────────────────▶ │ PanelSession │
+//!  │                   │ ◀────────────────────────── │              │
+//!  └───────────────────┘  Hello Status Press Climate └──────────────┘
+//!       ControllerFrame ─▶ encode ─▶ bytes ─▶ Decoder ─▶ ControllerFrame
+//! ```
+//!
+//! Read [`ControllerFrame`] and [`PanelFrame`] first, then the session of the end you are at.
+//!
+//! Each end keeps telling the other its whole *state*, at once when it changes and again at every
+//! heartbeat; what a frame lost, the next one repairs. Only presses are events: a panel repeats
+//! one until the controller has acknowledged it.
+
+mod codec;
+mod controller;
+mod frame;
+mod panel;
+mod receiver;
+
+pub use codec::{Decoder, FrameError, MAX_WIRE_LENGTH, Numbered, VERSION, encode};
+pub use controller::{ControllerSession, SessionSettings};
+pub use frame::{
+    BootId, ControllerFrame, DISPLAY_BYTES, Drive, Frame, LampChunk, PanelFrame, Press,
+    PressSequence, Status, cut,
+};
+pub use panel::PanelSession;
+
+#[cfg(test)]
+mod tests;

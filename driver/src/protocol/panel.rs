@@ -1,0 +1,293 @@
+//! The panel's end of the line.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::codec::{Numbered, encode};
+use super::frame::{BootId, ControllerFrame, Drive, PanelFrame, Press, PressSequence, Status};
+use super::receiver::{Heard, Receiver};
+use crate::counters::LineCounters;
+use crate::vocabulary::{Button, Climate, FloorCount, PanelInputs, PanelOutputs};
+
+/// How often the climate is told while it doesn't change.
+pub(super) const CLIMATE_PERIOD: Duration = Duration::from_secs(1);
+
+/// How many unacknowledged presses are on the line at a time: the rest wait their turn, so that
+/// repeating them never fills the line.
+const PRESS_WINDOW: usize = 8;
+
+/// From this many waiting presses on, a further press of a button that already waits is the same
+/// press. So at most this many and one for each button wait.
+const PRESS_BACKLOG: usize = 64;
+
+/// A panel's state machine, free of I/O: what a panel's firmware does, and a simulated panel.
+///
+/// Getters, then [`set_inputs`](Self::set_inputs) and [`press`](Self::press) and
+/// [`handle_bytes`](Self::handle_bytes), then drain [`poll_transmit`](Self::poll_transmit) and
+/// [`poll_outputs`](Self::poll_outputs), then wait for bytes, a change or
+/// [`poll_timeout`](Self::poll_timeout). Every `now` is the time since any fixed moment.
+///
+/// A controller that hasn't noticed the panel's restart can't move it: only a `Drive` that names
+/// this run of the panel counts.
+#[derive(Debug)]
+pub struct PanelSession {
+    floors: FloorCount,
+    boot: BootId,
+    heartbeat: Duration,
+    receiver: Receiver<ControllerFrame>,
+    sequence: u8,
+    outputs: PanelOutputs,
+    outputs_changed: bool,
+    driven_at: Duration,
+    /// The number of the controller's last frame.
+    echo: u8,
+    inputs: PanelInputs,
+    hello_wanted: bool,
+    status_due: Due<Status>,
+    climate_due: Due<Climate>,
+    acknowledged: PressSequence,
+    presses: VecDeque<PendingPress>,
+}
+
+#[derive(Debug)]
+struct PendingPress {
+    sequence: PressSequence,
+    button: Button,
+    due: Duration,
+}
+
+/// When something is told again, and what was told last.
+#[derive(Debug)]
+struct Due<T> {
+    told: Option<T>,
+    at: Duration,
+}
+
+impl<T: PartialEq> Due<T> {
+    fn is_due(&self, value: &T, now: Duration) -> bool {
+        now >= self.at || self.told.as_ref() != Some(value)
+    }
+}
+
+impl PanelSession {
+    /// A panel of a shaft with `floors` floors, just powered up.
+    ///
+    /// `boot` is drawn at random at each start. `heartbeat` is how often an unchanged status is
+    /// told; 50 ms suits a controller with default settings.
+    #[must_use]
+    pub fn new(floors: FloorCount, boot: BootId, heartbeat: Duration, now: Duration) -> Self {
+        Self {
+            floors,
+            boot,
+            heartbeat,
+            receiver: Receiver::new(),
+            sequence: 0,
+            outputs: PanelOutputs::default(),
+            outputs_changed: false,
+            driven_at: now,
+            echo: 0,
+            inputs: PanelInputs::default(),
+            hello_wanted: true,
+            status_due: Due {
+                told: None,
+                at: now,
+            },
+            climate_due: Due {
+                told: None,
+                at: now,
+            },
+            acknowledged: 0,
+            presses: VecDeque::new(),
+        }
+    }
+
+    /// What the controller last asked for; motor stopped and lamps dark before its first word.
+    #[must_use]
+    pub fn outputs(&self) -> &PanelOutputs {
+        &self.outputs
+    }
+
+    /// How long no `Drive` frame has come that names this panel, or since the start: the panel's
+    /// watchdog stops the motor when this exceeds its limit (S2).
+    #[must_use]
+    pub fn controller_silent_for(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.driven_at)
+    }
+
+    /// How many presses no controller has acknowledged yet.
+    #[must_use]
+    pub fn pending_presses(&self) -> usize {
+        self.presses.len()
+    }
+
+    /// What has come in.
+    #[must_use]
+    pub fn counters(&self) -> LineCounters {
+        self.receiver.counters()
+    }
+
+    /// What the sensors say at this moment.
+    pub fn set_inputs(&mut self, inputs: PanelInputs) {
+        self.inputs = inputs;
+    }
+
+    /// A button was pressed. It is told until the controller acknowledges it, exactly once as the
+    /// controller sees it. A button that the shaft doesn't have is ignored.
+    ///
+    /// Without a controller presses wait; from 64 on, pressing a button again whose press already
+    /// waits adds none.
+    pub fn press(&mut self, button: Button) {
+        let waits = || self.presses.iter().any(|press| press.button == button);
+        if !self.floors.has_button(button) || (self.presses.len() >= PRESS_BACKLOG && waits()) {
+            return;
+        }
+        let newest = self
+            .presses
+            .back()
+            .map_or(self.acknowledged, |press| press.sequence);
+        self.presses.push_back(PendingPress {
+            sequence: newest.wrapping_add(1),
+            button,
+            due: Duration::ZERO,
+        });
+    }
+
+    /// Takes bytes from the line, chopped up in any way.
+    pub fn handle_bytes(&mut self, bytes: &[u8], now: Duration) {
+        for &byte in bytes {
+            match self.receiver.push(byte) {
+                Some(Heard::Frame(numbered)) => self.handle_frame(numbered, now),
+                // It will learn this panel's version from the answer.
+                Some(Heard::OtherVersion(_)) => self.hello_wanted = true,
+                None => {}
+            }
+        }
+    }
+
+    /// The line was cut, or opened anew: a frame that has begun is dropped.
+    pub fn handle_line_reopened(&mut self) {
+        self.receiver.forget();
+        self.hello_wanted = true;
+    }
+
+    /// The outputs, once after each change.
+    pub fn poll_outputs(&mut self) -> Option<&PanelOutputs> {
+        std::mem::take(&mut self.outputs_changed).then_some(&self.outputs)
+    }
+
+    /// The next frame for the line, or `None` when there is nothing to send at `now`.
+    pub fn poll_transmit(&mut self, now: Duration) -> Option<Vec<u8>> {
+        let frame = self.next_frame(now)?;
+        let bytes = encode(&frame, self.sequence);
+        self.sequence = self.sequence.wrapping_add(1);
+        Some(bytes)
+    }
+
+    /// When [`poll_transmit`](Self::poll_transmit) next has something without any change; ask once
+    /// it has answered `None`.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Duration {
+        self.presses
+            .iter()
+            .take(PRESS_WINDOW)
+            .map(|press| press.due)
+            .fold(self.status_due.at.min(self.climate_due.at), Duration::min)
+    }
+
+    fn handle_frame(&mut self, numbered: Numbered<ControllerFrame>, now: Duration) {
+        self.echo = numbered.sequence;
+        match numbered.frame {
+            ControllerFrame::Drive(drive) if drive.boot == self.boot => {
+                self.handle_drive(&drive, now);
+            }
+            ControllerFrame::Hello { .. } | ControllerFrame::Drive(_) => self.hello_wanted = true,
+            ControllerFrame::Lamps(chunk) => self.change_outputs(|outputs, floors| {
+                chunk.apply(&mut outputs.lamps.orders, floors);
+            }),
+            ControllerFrame::Display(display) => {
+                self.change_outputs(|outputs, _| outputs.display = display);
+            }
+        }
+    }
+
+    fn handle_drive(&mut self, drive: &Drive, now: Duration) {
+        if !drive.fits(self.floors) {
+            self.receiver.refuse();
+            return;
+        }
+        self.driven_at = now;
+        self.acknowledge(drive.acknowledged);
+        self.change_outputs(|outputs, _| {
+            outputs.motor = drive.motor;
+            outputs.door = drive.door;
+            outputs.indicator = drive.indicator;
+            outputs.lantern = drive.lantern;
+            outputs.lamps.stop = drive.stop_lamp;
+        });
+    }
+
+    fn change_outputs(&mut self, change: impl FnOnce(&mut PanelOutputs, FloorCount)) {
+        let before = self.outputs.clone();
+        change(&mut self.outputs, self.floors);
+        self.outputs_changed |= before != self.outputs;
+    }
+
+    fn acknowledge(&mut self, upto: PressSequence) {
+        let taken = usize::from(upto.wrapping_sub(self.acknowledged));
+        // An older acknowledgement, which the line doubled, is far ahead by this measure.
+        if taken <= self.presses.len() {
+            self.presses.drain(..taken);
+            self.acknowledged = upto;
+        }
+    }
+
+    fn next_frame(&mut self, now: Duration) -> Option<PanelFrame> {
+        if std::mem::take(&mut self.hello_wanted) {
+            self.status_due.at = now;
+            self.climate_due.at = now;
+            return Some(PanelFrame::Hello {
+                boot: self.boot,
+                floors: self.floors,
+                acknowledged: self.acknowledged,
+            });
+        }
+        if let Some(press) = self.next_press(now) {
+            return Some(PanelFrame::Press(press));
+        }
+        // The echo alone is no news: it waits for the heartbeat.
+        let news = Status::of(&self.inputs, self.boot, 0);
+        if self.status_due.is_due(&news, now) {
+            self.status_due = Due {
+                told: Some(news),
+                at: now + self.heartbeat,
+            };
+            return Some(PanelFrame::Status(Status {
+                echo: self.echo,
+                ..news
+            }));
+        }
+        let climate = self.inputs.climate;
+        if self.climate_due.is_due(&climate, now) {
+            self.climate_due = Due {
+                told: Some(climate),
+                at: now + CLIMATE_PERIOD,
+            };
+            return Some(PanelFrame::Climate(climate));
+        }
+        None
+    }
+
+    fn next_press(&mut self, now: Duration) -> Option<Press> {
+        let press = self
+            .presses
+            .iter_mut()
+            .take(PRESS_WINDOW)
+            .find(|press| now >= press.due)?;
+        press.due = now + self.heartbeat / 2;
+        Some(Press {
+            boot: self.boot,
+            sequence: press.sequence,
+            button: press.button,
+        })
+    }
+}

@@ -1,0 +1,407 @@
+//! Both sessions on one line, in virtual time, and the golden bytes.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::vocabulary::{
+    Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
+    HallLantern, KeySwitch, Lamps, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
+};
+
+const STEP: Duration = Duration::from_millis(1);
+const HEARTBEAT: Duration = Duration::from_millis(50);
+
+fn floors() -> FloorCount {
+    FloorCount::new(9).unwrap()
+}
+
+fn floor(index: u8) -> Floor {
+    floors().floor(index).unwrap()
+}
+
+fn boot(id: u32) -> BootId {
+    BootId::new(id).unwrap()
+}
+
+/// What the line does to one burst of bytes.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Deliver,
+    Lose,
+    Double,
+    Flip(usize),
+    Truncate(usize),
+}
+
+fn any_fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        6 => Just(Fate::Deliver),
+        1 => Just(Fate::Lose),
+        1 => Just(Fate::Double),
+        1 => any::<usize>().prop_map(Fate::Flip),
+        1 => any::<usize>().prop_map(Fate::Truncate),
+    ]
+}
+
+fn suffer(mut bytes: Vec<u8>, fate: Fate) -> Vec<u8> {
+    match fate {
+        Fate::Deliver => bytes,
+        Fate::Lose => Vec::new(),
+        Fate::Double => bytes.repeat(2),
+        Fate::Flip(bit) => {
+            let bit = bit % (bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            bytes
+        }
+        Fate::Truncate(length) => {
+            bytes.truncate(length % bytes.len());
+            bytes
+        }
+    }
+}
+
+struct Pair {
+    controller: ControllerSession,
+    panel: PanelSession,
+    now: Duration,
+    events: Vec<PanelEvent>,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let now = Duration::ZERO;
+        Self {
+            controller: ControllerSession::new(floors(), SessionSettings::default(), now),
+            panel: PanelSession::new(floors(), boot(1), HEARTBEAT, now),
+            now,
+            events: Vec::new(),
+        }
+    }
+
+    /// Carries everything that either end has to send at this moment; fates come in turn.
+    fn exchange(&mut self, fates: &mut impl Iterator<Item = Fate>) {
+        while let Some(bytes) = self.controller.poll_transmit(self.now) {
+            let bytes = suffer(bytes, fates.next().unwrap_or(Fate::Deliver));
+            self.panel.handle_bytes(&bytes, self.now);
+        }
+        while let Some(bytes) = self.panel.poll_transmit(self.now) {
+            let bytes = suffer(bytes, fates.next().unwrap_or(Fate::Deliver));
+            self.controller.handle_bytes(&bytes, self.now);
+        }
+        self.events
+            .extend(std::iter::from_fn(|| self.controller.poll_event()));
+    }
+
+    fn run(&mut self, time: Duration, fates: &mut impl Iterator<Item = Fate>) {
+        let end = self.now + time;
+        while self.now < end {
+            self.exchange(fates);
+            self.now += STEP;
+        }
+    }
+
+    fn run_clean(&mut self, time: Duration) {
+        self.run(time, &mut std::iter::empty());
+    }
+
+    fn presses(&self) -> Vec<Button> {
+        let pressed = self.events.iter().filter_map(|event| match event {
+            PanelEvent::Pressed(button) => Some(*button),
+            _ => None,
+        });
+        pressed.collect()
+    }
+}
+
+fn some_outputs() -> PanelOutputs {
+    PanelOutputs {
+        motor: MotorCommand::Run {
+            direction: Direction::Up,
+            stop_at: floor(7),
+        },
+        door: DoorCommand::Close,
+        lamps: Lamps {
+            orders: [
+                Button::Hall(floor(0), Direction::Up),
+                Button::Hall(floor(8), Direction::Down),
+                Button::Cab(floor(7)),
+            ]
+            .into(),
+            stop: true,
+        },
+        indicator: Some(floor(3)),
+        lantern: HallLantern::Lit(Direction::Up),
+        display: Display {
+            text: "21.5 °C".to_owned(),
+            brightness: Some(200),
+        },
+    }
+}
+
+fn buttons() -> Vec<Button> {
+    floors()
+        .floors()
+        .flat_map(|floor| {
+            [
+                Button::Hall(floor, Direction::Up),
+                Button::Hall(floor, Direction::Down),
+                Button::Cab(floor),
+            ]
+        })
+        .filter(|&button| floors().has_button(button))
+        .collect()
+}
+
+proptest! {
+    // F5
+    #[test]
+    fn a_bad_line_delivers_every_press_once_and_both_ends_agree_in_the_end(
+        fates in proptest::collection::vec(any_fate(), 1..400),
+        presses in proptest::collection::vec(
+            (any::<prop::sample::Index>(), 0_u64..60), 1..30),
+    ) {
+        let mut fates = fates.into_iter();
+        let mut pair = Pair::new();
+        let all = buttons();
+        let mut pressed = Vec::new();
+        for (index, pause) in presses {
+            let button = *index.get(&all);
+            pair.panel.press(button);
+            pressed.push(button);
+            pair.run(Duration::from_millis(pause), &mut fates);
+        }
+        pair.controller.set_outputs(some_outputs());
+        let inputs = PanelInputs { floor: Some(floor(2)), load: Some(30), ..PanelInputs::default() };
+        pair.panel.set_inputs(inputs.clone());
+        pair.run(Duration::from_secs(1), &mut fates);
+        // The line is good from here on.
+        pair.run_clean(Duration::from_secs(2));
+        prop_assert_eq!(pair.presses(), pressed);
+        prop_assert_eq!(pair.panel.pending_presses(), 0);
+        prop_assert_eq!(pair.panel.outputs(), &some_outputs());
+        let told = pair.events.iter().rev().find_map(|event| match event {
+            PanelEvent::Inputs(inputs) => Some(inputs),
+            _ => None,
+        });
+        prop_assert_eq!(told, Some(&inputs));
+    }
+}
+
+proptest! {
+    // F5: intact frames with any content, and plain noise between them.
+    #[test]
+    fn no_bytes_upset_either_end_or_keep_it_from_coming_up(
+        frames in proptest::collection::vec(
+            (any::<[u8; 3]>(), proptest::collection::vec(any::<u8>(), 0..60)), 0..40),
+    ) {
+        let mut pair = Pair::new();
+        pair.run_clean(Duration::from_millis(100));
+        for ([version, kind, sequence], body) in frames {
+            let mut bytes = sealed(&[version % 3, kind % 6, sequence], &body);
+            bytes.extend(sealed(&[version % 3, 0x80 | (kind % 6), sequence], &body));
+            bytes.extend(&body);
+            pair.panel.handle_bytes(&bytes, pair.now);
+            pair.controller.handle_bytes(&bytes, pair.now);
+            pair.run_clean(Duration::from_millis(5));
+        }
+        pair.controller.set_outputs(some_outputs());
+        pair.run_clean(Duration::from_secs(1));
+        prop_assert!(pair.controller.is_connected());
+        prop_assert_eq!(pair.panel.outputs(), &some_outputs());
+    }
+}
+
+/// A frame with a correct check sum and any content.
+fn sealed(header: &[u8], body: &[u8]) -> Vec<u8> {
+    let mut raw = [header, body].concat();
+    let checksum = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI).checksum(&raw);
+    raw.extend_from_slice(&checksum.to_be_bytes());
+    cobs::encode_vec_including_sentinels(&raw)
+}
+
+#[test]
+fn a_press_and_a_changed_output_cross_the_line_in_the_same_moment() {
+    let mut pair = Pair::new();
+    pair.run_clean(Duration::from_millis(500));
+    pair.panel.press(Button::Cab(floor(4)));
+    pair.controller.set_outputs(some_outputs());
+    pair.exchange(&mut std::iter::empty());
+    assert_eq!(pair.presses(), [Button::Cab(floor(4))]);
+    assert_eq!(pair.panel.poll_outputs(), Some(&some_outputs()));
+    assert_eq!(pair.panel.poll_outputs(), None);
+}
+
+#[test]
+fn a_restarted_panel_is_brought_in_line_and_not_moved_before_it_is_known() {
+    let mut pair = Pair::new();
+    pair.controller.set_outputs(some_outputs());
+    pair.run_clean(Duration::from_millis(500));
+    assert_eq!(pair.panel.outputs(), &some_outputs());
+    pair.events.clear();
+    pair.panel = PanelSession::new(floors(), boot(2), HEARTBEAT, pair.now);
+    // The controller's heartbeat still names the old run.
+    pair.now += HEARTBEAT;
+    let stale = pair.controller.poll_transmit(pair.now).unwrap();
+    pair.panel.handle_bytes(&stale, pair.now);
+    assert_eq!(pair.panel.outputs().motor, MotorCommand::Stop);
+    assert_eq!(pair.panel.controller_silent_for(pair.now), HEARTBEAT);
+    pair.run_clean(Duration::from_millis(10));
+    assert_eq!(pair.panel.outputs(), &some_outputs());
+    assert_eq!(pair.events[0], PanelEvent::Connected);
+}
+
+// S2
+#[test]
+fn the_watchdog_is_fed_by_the_heartbeat_and_starves_with_the_controller() {
+    let mut pair = Pair::new();
+    pair.run_clean(Duration::from_secs(2));
+    assert!(pair.panel.controller_silent_for(pair.now) <= HEARTBEAT + STEP);
+    let lost = &mut std::iter::repeat(Fate::Lose);
+    pair.run(Duration::from_secs(1), lost);
+    assert!(pair.panel.controller_silent_for(pair.now) >= Duration::from_millis(900));
+}
+
+#[test]
+fn a_restarted_controller_gets_the_waiting_presses_and_no_old_one() {
+    let mut pair = Pair::new();
+    pair.run_clean(Duration::from_millis(200));
+    pair.panel.press(Button::Cab(floor(1)));
+    pair.run_clean(Duration::from_millis(200));
+    pair.panel.press(Button::Cab(floor(2)));
+    pair.events.clear();
+    pair.controller = ControllerSession::new(floors(), SessionSettings::default(), pair.now);
+    pair.run_clean(Duration::from_millis(200));
+    assert_eq!(pair.presses(), [Button::Cab(floor(2))]);
+}
+
+#[test]
+fn presses_without_a_controller_are_bounded() {
+    let mut panel = PanelSession::new(floors(), boot(1), HEARTBEAT, Duration::ZERO);
+    for _ in 0..1000 {
+        for button in buttons() {
+            panel.press(button);
+        }
+    }
+    assert!(panel.pending_presses() <= 64 + buttons().len());
+    // Nor do they flood the line.
+    let frames = std::iter::from_fn(|| panel.poll_transmit(Duration::ZERO)).count();
+    assert!(frames <= 11);
+}
+
+#[test]
+fn the_presses_count_on_past_65535() {
+    let mut pair = Pair::new();
+    pair.run_clean(Duration::from_millis(100));
+    for _ in 0..=u16::MAX {
+        pair.panel.press(Button::Cab(floor(5)));
+        pair.exchange(&mut std::iter::empty());
+    }
+    pair.panel.press(Button::Cab(floor(5)));
+    pair.run_clean(STEP);
+    assert_eq!(pair.presses().len(), usize::from(u16::MAX) + 2);
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    bytes.join(" ")
+}
+
+fn golden_controller_frames() -> Vec<(u8, ControllerFrame)> {
+    let outputs = some_outputs();
+    vec![
+        (0, ControllerFrame::Hello { floors: floors() }),
+        (
+            1,
+            ControllerFrame::Drive(Drive {
+                boot: boot(0xC0FF_EE01),
+                acknowledged: 258,
+                motor: outputs.motor,
+                door: outputs.door,
+                indicator: outputs.indicator,
+                lantern: outputs.lantern,
+                stop_lamp: outputs.lamps.stop,
+            }),
+        ),
+        (
+            2,
+            ControllerFrame::Lamps(LampChunk::of(&outputs.lamps.orders, floors(), 0)),
+        ),
+        (3, ControllerFrame::Display(outputs.display)),
+    ]
+}
+
+fn golden_panel_frames() -> Vec<(u8, PanelFrame)> {
+    let inputs = PanelInputs {
+        floor: None,
+        next_stop: Some(floor(4)),
+        drive: DriveFeedback::Driven(Direction::Up),
+        door: DoorState::Closed,
+        stop: false,
+        obstruction: true,
+        load: Some(35),
+        key: KeySwitch::Independent,
+        climate: Climate {
+            temperature: Some(-5),
+            illuminance: None,
+        },
+    };
+    let boot = boot(0xC0FF_EE01);
+    vec![
+        (
+            0,
+            PanelFrame::Hello {
+                boot,
+                floors: floors(),
+                acknowledged: 257,
+            },
+        ),
+        (1, PanelFrame::Status(Status::of(&inputs, boot, 42))),
+        (
+            2,
+            PanelFrame::Press(Press {
+                boot,
+                sequence: 258,
+                button: Button::Hall(floor(8), Direction::Down),
+            }),
+        ),
+        (255, PanelFrame::Climate(inputs.climate)),
+    ]
+}
+
+/// The same lines stand in `docs/PANEL-PROTOCOL.md`.
+const GOLDEN: [&str; 8] = [
+    "00 03 01 01 06 09 48 d1 a8 cd 00",
+    "00 0c 01 02 01 c0 ff ee 01 01 02 01 07 08 03 01 01 bb 6d 37 18 00",
+    "00 04 01 03 02 02 01 06 80 b0 14 fb 21 00",
+    "00 13 01 04 03 01 c8 08 32 31 2e 35 20 c2 b0 43 b3 88 27 bd 00",
+    "00 03 01 81 0c c0 ff ee 01 09 01 01 f2 78 02 74 00",
+    "00 0c 01 82 01 c0 ff ee 01 2a ff 04 01 01 09 01 01 23 01 90 24 28 71 00",
+    "00 10 01 83 02 c0 ff ee 01 01 02 01 08 0c ef 48 c1 00",
+    "00 06 01 84 ff 01 fb 01 05 0f 36 8d ad 00",
+];
+
+#[test]
+fn the_bytes_on_the_line_are_the_golden_ones() {
+    let controller = golden_controller_frames();
+    let panel = golden_panel_frames();
+    let bytes: Vec<String> = controller
+        .iter()
+        .map(|(sequence, frame)| hex(&encode(frame, *sequence)))
+        .chain(
+            panel
+                .iter()
+                .map(|(sequence, frame)| hex(&encode(frame, *sequence))),
+        )
+        .collect();
+    assert_eq!(bytes, GOLDEN);
+}
+
+#[test]
+fn the_golden_bytes_stand_in_the_document() {
+    let document = include_str!("../../../docs/PANEL-PROTOCOL.md");
+    for line in GOLDEN {
+        assert!(document.contains(line), "missing: {line}");
+    }
+}

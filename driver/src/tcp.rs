@@ -1,0 +1,354 @@
+//! The client of the four-byte elevator-server protocol.
+//!
+//! ```text
+//!   sink ◀── line thread ── Wire ──▶ elevator server
+//!              ▲   Car (pure): what the server is to be told
+//!   mailbox ───┘
+//! ```
+//!
+//! One thread does everything: it waits for new outputs until the next poll is due, and acts as
+//! the levelling drive that such hardware lacks. It writes the motor's stop between the floor
+//! sensor's answer and the rest of the poll.
+
+mod car;
+mod wire;
+
+use std::collections::BTreeSet;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Instant;
+
+use car::Car;
+use wire::{Fault, Message, Wire};
+
+use crate::counters::LineCounters;
+use crate::line::{LineSettings, Mail, Mailbox, Retry};
+use crate::vocabulary::{
+    Button, Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
+};
+
+/// Keeps the line up until the mailbox is closed.
+pub(crate) fn run(
+    host: String,
+    port: u16,
+    floors: FloorCount,
+    settings: LineSettings,
+    mailbox: Arc<Mailbox>,
+    sink: impl FnMut(PanelEvent),
+) {
+    let line = TcpLine {
+        host,
+        port,
+        floors,
+        settings,
+        buttons: buttons_of(floors),
+        held: BTreeSet::new(),
+        car: Car::new(floors),
+        counters: LineCounters::default(),
+        told_reason: None,
+        mailbox,
+        sink,
+    };
+    line.run();
+}
+
+struct TcpLine<S> {
+    host: String,
+    port: u16,
+    floors: FloorCount,
+    settings: LineSettings,
+    /// Every button that the shaft has.
+    buttons: Vec<Button>,
+    /// The buttons that were down at the last poll, whichever connection that was on: one that is
+    /// held over a reconnection is told once.
+    held: BTreeSet<Button>,
+    car: Car,
+    counters: LineCounters,
+    /// The reason last given for being disconnected.
+    told_reason: Option<String>,
+    mailbox: Arc<Mailbox>,
+    sink: S,
+}
+
+/// One connection and what the server was told on it.
+struct Connection {
+    wire: Wire,
+    polls: Vec<Message>,
+    /// `None` before the first answer.
+    told: Option<PanelInputs>,
+    motor: Option<Direction>,
+    door: DoorState,
+    indicator: Option<Floor>,
+    stop_lamp: bool,
+    lit: BTreeSet<Button>,
+}
+
+impl<S: FnMut(PanelEvent)> TcpLine<S> {
+    fn run(mut self) {
+        let mut retry = Retry::new(self.settings.retry);
+        loop {
+            let fault = match self.connect() {
+                Ok(connection) => match self.serve(connection) {
+                    Ok(()) => return,
+                    Err(fault) => fault,
+                },
+                Err(fault) => fault,
+            };
+            if self.told_reason.is_none() {
+                retry.reset();
+            }
+            self.tell_lost(&fault);
+            if self.pause(retry.delay()) {
+                return;
+            }
+        }
+    }
+
+    fn tell_lost(&mut self, fault: &Fault) {
+        match fault {
+            Fault::Silent => self.counters.lost = self.counters.lost.saturating_add(1),
+            Fault::OutOfStep | Fault::NoSuchFloor { .. } => {
+                self.counters.damaged = self.counters.damaged.saturating_add(1);
+            }
+            Fault::Unreachable(_) | Fault::Broken(_) => {}
+        }
+        self.mailbox.publish(self.counters);
+        let reason = format!("{}:{}: {fault}", self.host, self.port);
+        if self.told_reason.as_ref() != Some(&reason) {
+            self.told_reason = Some(reason.clone());
+            (self.sink)(PanelEvent::Disconnected(reason));
+        }
+    }
+
+    /// Connects and makes sure that the motor is off; everything else waits for the first answers.
+    fn connect(&mut self) -> Result<Connection, Fault> {
+        let addresses = (self.host.as_str(), self.port)
+            .to_socket_addrs()
+            .map_err(Fault::Unreachable)?;
+        let mut failure = std::io::ErrorKind::NotFound.into();
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, self.settings.reply) {
+                Ok(stream) => {
+                    let wire = Wire::new(stream, self.settings.reply)?;
+                    return self.begin(wire);
+                }
+                Err(error) => failure = error,
+            }
+        }
+        Err(Fault::Unreachable(failure))
+    }
+
+    fn begin(&mut self, mut wire: Wire) -> Result<Connection, Fault> {
+        if self.settings.reload_configuration {
+            wire.command(wire::RELOAD)?;
+        }
+        wire.command(wire::motor(None))?;
+        self.car.lose_place();
+        let polls = [wire::FLOOR_POLL, wire::STOP_POLL, wire::OBSTRUCTION_POLL]
+            .into_iter()
+            .chain(self.buttons.iter().map(|&button| wire::button_poll(button)))
+            .collect();
+        Ok(Connection {
+            wire,
+            polls,
+            told: None,
+            motor: None,
+            door: DoorState::Closed,
+            indicator: None,
+            stop_lamp: false,
+            lit: BTreeSet::new(),
+        })
+    }
+
+    /// Polls until the line is to end. Dropping the wire stops the motor, however this ends.
+    fn serve(&mut self, mut connection: Connection) -> Result<(), Fault> {
+        let mut next_poll = Instant::now();
+        loop {
+            let mail = self.mailbox.wait(next_poll);
+            if mail.closing {
+                return Ok(());
+            }
+            let changed = self.take(mail);
+            // Before the first answers nobody knows where the car is.
+            if changed && connection.told.is_some() {
+                self.bring_in_line(&mut connection)?;
+                self.tell_inputs(&mut connection);
+            }
+            if Instant::now() >= next_poll {
+                self.poll(&mut connection)?;
+                next_poll = (next_poll + self.settings.poll).max(Instant::now());
+            }
+        }
+    }
+
+    fn take(&mut self, mail: Mail) -> bool {
+        let changed = mail.outputs.is_some();
+        if let Some(outputs) = mail.outputs {
+            self.car.set_outputs(outputs);
+        }
+        changed
+    }
+
+    /// One round: the floor sensor first, and the motor's stop at once where it calls for one.
+    fn poll(&mut self, connection: &mut Connection) -> Result<(), Fault> {
+        connection.wire.request(&connection.polls)?;
+        let floor = match connection.wire.reply(wire::FLOOR_SENSOR)? {
+            [_, 0, ..] => None,
+            [_, _, index, _] => {
+                let floor = self.floors.floor(index);
+                Some(floor.ok_or(Fault::NoSuchFloor {
+                    floor: index,
+                    floors: self.floors.get(),
+                })?)
+            }
+        };
+        self.car.see_floor(floor);
+        let greeting = connection.told.is_none();
+        if greeting {
+            self.write_everything(connection)?;
+        }
+        self.bring_in_line(connection)?;
+        let stop = connection.wire.reply(wire::STOP_SWITCH)?[1] != 0;
+        let obstruction = connection.wire.reply(wire::OBSTRUCTION)?[1] != 0;
+        self.car.see_switches(stop, obstruction);
+        let mut pressed = Vec::new();
+        for &button in &self.buttons {
+            if connection.wire.reply(wire::BUTTON)?[1] == 0 {
+                self.held.remove(&button);
+            } else if self.held.insert(button) {
+                pressed.push(button);
+            }
+        }
+        let answers = u64::try_from(connection.polls.len()).unwrap_or(u64::MAX);
+        self.counters.frames = self.counters.frames.saturating_add(answers);
+        self.mailbox.publish(self.counters);
+        if greeting {
+            self.told_reason = None;
+            (self.sink)(PanelEvent::Connected);
+        }
+        self.tell_inputs(connection);
+        for button in pressed {
+            (self.sink)(PanelEvent::Pressed(button));
+        }
+        Ok(())
+    }
+
+    fn tell_inputs(&mut self, connection: &mut Connection) {
+        let inputs = self.car.inputs();
+        if connection.told.as_ref() != Some(&inputs) {
+            connection.told = Some(inputs.clone());
+            (self.sink)(PanelEvent::Inputs(inputs));
+        }
+    }
+
+    /// Writes what differs. A stop goes before everything else, and the door's lamp is out before
+    /// the motor starts (S1).
+    fn bring_in_line(&mut self, connection: &mut Connection) -> Result<(), Fault> {
+        self.car.settle();
+        let PanelInputs { drive, door, .. } = self.car.inputs();
+        let motor = match drive {
+            DriveFeedback::Stopped => None,
+            DriveFeedback::Driven(direction) => Some(direction),
+        };
+        if motor.is_none() {
+            connection.drive(motor)?;
+        }
+        if connection.door != door {
+            connection
+                .wire
+                .command(wire::door_lamp(door == DoorState::Open))?;
+            connection.door = door;
+        }
+        connection.drive(motor)?;
+        self.write_lamps(connection)
+    }
+
+    /// A new connection's lamps may show anything: each is written once, so that from then on only
+    /// differences are.
+    fn write_everything(&self, connection: &mut Connection) -> Result<(), Fault> {
+        connection.wire.command(wire::door_lamp(false))?;
+        let lamps = &self.car.outputs().lamps;
+        connection.wire.command(wire::stop_lamp(lamps.stop))?;
+        connection.stop_lamp = lamps.stop;
+        for &button in &self.buttons {
+            let on = lamps.orders.contains(&button);
+            connection.wire.command(wire::order_lamp(button, on))?;
+            if on {
+                connection.lit.insert(button);
+            }
+        }
+        Ok(())
+    }
+
+    fn write_lamps(&self, connection: &mut Connection) -> Result<(), Fault> {
+        let outputs = self.car.outputs();
+        let indicator = outputs
+            .indicator
+            .filter(|&floor| self.floors.contains(floor));
+        if let Some(floor) = indicator
+            && connection.indicator != indicator
+        {
+            connection.wire.command(wire::indicator(floor))?;
+            connection.indicator = indicator;
+        }
+        if connection.stop_lamp != outputs.lamps.stop {
+            connection
+                .wire
+                .command(wire::stop_lamp(outputs.lamps.stop))?;
+            connection.stop_lamp = outputs.lamps.stop;
+        }
+        let orders = &outputs.lamps.orders;
+        for button in orders.symmetric_difference(&connection.lit.clone()) {
+            if self.floors.has_button(*button) {
+                let on = orders.contains(button);
+                connection.wire.command(wire::order_lamp(*button, on))?;
+                if on {
+                    connection.lit.insert(*button);
+                } else {
+                    connection.lit.remove(button);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits, keeping the outputs up to date; answers whether the line is to end.
+    fn pause(&mut self, delay: std::time::Duration) -> bool {
+        let end = Instant::now() + delay;
+        while Instant::now() < end {
+            let mail = self.mailbox.wait(end);
+            if mail.closing {
+                return true;
+            }
+            self.take(mail);
+        }
+        false
+    }
+}
+
+impl Connection {
+    fn drive(&mut self, motor: Option<Direction>) -> Result<(), Fault> {
+        if self.motor != motor {
+            self.wire.command(wire::motor(motor))?;
+            self.motor = motor;
+        }
+        Ok(())
+    }
+}
+
+fn buttons_of(floors: FloorCount) -> Vec<Button> {
+    floors
+        .floors()
+        .flat_map(|floor| {
+            [
+                Button::Hall(floor, Direction::Up),
+                Button::Hall(floor, Direction::Down),
+                Button::Cab(floor),
+            ]
+        })
+        .filter(|&button| floors.has_button(button))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

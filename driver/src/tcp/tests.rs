@@ -1,0 +1,452 @@
+//! The back end against a small elevator server, which notes everything that it must not be told.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::vocabulary::{
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, MotorCommand,
+    PanelEvent, PanelInputs, PanelOutputs,
+};
+use crate::{LineSettings, PanelLine, PanelUrl};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const FLOORS: u8 = 4;
+
+fn floors() -> FloorCount {
+    FloorCount::new(FLOORS).unwrap()
+}
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).unwrap()
+}
+
+fn run(direction: Direction, stop_at: u8) -> PanelOutputs {
+    PanelOutputs {
+        motor: MotorCommand::Run {
+            direction,
+            stop_at: floor(stop_at),
+        },
+        ..PanelOutputs::default()
+    }
+}
+
+#[derive(Debug, Default)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a byte of the protocol"
+)]
+struct World {
+    floor: Option<u8>,
+    stop: bool,
+    obstruction: bool,
+    /// (button, floor)
+    pressed: BTreeSet<(u8, u8)>,
+    motor: u8,
+    door: bool,
+    stop_lamp: bool,
+    indicator: Option<u8>,
+    lit: BTreeSet<(u8, u8)>,
+    reloads: u32,
+    polls: u32,
+    violations: Vec<String>,
+}
+
+impl World {
+    fn handle(&mut self, message: [u8; 4]) -> Option<[u8; 4]> {
+        match message {
+            [0, ..] => self.reloads += 1,
+            [1, motor, ..] => {
+                self.motor = motor;
+                self.check("motor");
+            }
+            [2, button, floor, on] => {
+                if button > 2 || floor >= FLOORS || (button, floor) == (1, 0) {
+                    self.violations.push(format!("lamp {button} {floor}"));
+                }
+                if on == 0 {
+                    self.lit.remove(&(button, floor));
+                } else {
+                    self.lit.insert((button, floor));
+                }
+            }
+            [3, floor, ..] => self.indicator = Some(floor),
+            [4, on, ..] => {
+                self.door = on != 0;
+                self.check("door");
+            }
+            [5, on, ..] => self.stop_lamp = on != 0,
+            [6, button, floor, _] => {
+                return Some([6, u8::from(self.pressed.contains(&(button, floor))), 0, 0]);
+            }
+            [7, ..] => {
+                self.polls += 1;
+                return Some(self.floor.map_or([7, 0, 0, 0], |floor| [7, 1, floor, 0]));
+            }
+            [8, ..] => return Some([8, u8::from(self.stop), 0, 0]),
+            [9, ..] => return Some([9, u8::from(self.obstruction), 0, 0]),
+            other => self.violations.push(format!("{other:?}")),
+        }
+        None
+    }
+
+    // S1
+    fn check(&mut self, what: &str) {
+        if self.door && (self.motor != 0 || self.floor.is_none()) {
+            self.violations.push(format!("{what} breaks S1"));
+        }
+    }
+}
+
+/// Serves one client at a time; a second one is accepted by the system and never answered.
+struct Server {
+    world: Arc<Mutex<World>>,
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    fn start(address: &str, floor: Option<u8>) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        let world = Arc::new(Mutex::new(World {
+            floor,
+            ..World::default()
+        }));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (shared, stopped) = (Arc::clone(&world), Arc::clone(&stop));
+        let thread = thread::spawn(move || {
+            while let Ok((stream, _)) = listener.accept() {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                serve(stream, &shared, &stopped);
+            }
+        });
+        Self {
+            world,
+            address,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        drop(TcpStream::connect(self.address));
+        let ended = self.thread.take().unwrap().join();
+        if !thread::panicking() {
+            ended.unwrap();
+            assert_eq!(self.world().violations, [""; 0]);
+        }
+    }
+}
+
+fn serve(mut stream: TcpStream, world: &Mutex<World>, stop: &AtomicBool) {
+    stream
+        .set_read_timeout(Some(Duration::from_millis(20)))
+        .unwrap();
+    let mut buffer = [0; 4096];
+    while !stop.load(Ordering::Relaxed) {
+        let length = match stream.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(length) => length,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
+            Err(_) => return,
+        };
+        let mut world = world.lock().unwrap();
+        let (messages, rest) = buffer[..length].as_chunks::<4>();
+        if !rest.is_empty() {
+            world.violations.push("a torn message".to_owned());
+        }
+        let replies: Vec<u8> = messages
+            .iter()
+            .filter_map(|&message| world.handle(message))
+            .flatten()
+            .collect();
+        drop(world);
+        if stream.write_all(&replies).is_err() {
+            return;
+        }
+    }
+}
+
+struct Bench {
+    line: PanelLine,
+    events: Receiver<PanelEvent>,
+    heard: Vec<PanelEvent>,
+}
+
+impl Bench {
+    fn open(server: &Server) -> Self {
+        Self::open_with(server, LineSettings::default())
+    }
+
+    fn open_with(server: &Server, settings: LineSettings) -> Self {
+        let url: PanelUrl = format!("tcp://{}", server.address).parse().unwrap();
+        let (sink, events) = sync_channel(4096);
+        let line = PanelLine::open(&url, floors(), settings, move |event| {
+            // The test may be over already.
+            drop(sink.try_send(event));
+        })
+        .unwrap();
+        Self {
+            line,
+            events,
+            heard: Vec::new(),
+        }
+    }
+
+    fn until(&mut self, condition: impl Fn(&[PanelEvent]) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            self.heard.extend(self.events.try_iter());
+            if condition(&self.heard) {
+                return;
+            }
+            assert!(Instant::now() < end, "never happened: {:?}", self.heard);
+            self.heard
+                .extend(self.events.recv_timeout(Duration::from_millis(1)));
+        }
+    }
+
+    fn until_connected(&mut self) {
+        self.until(|heard| {
+            let last = heard
+                .iter()
+                .rev()
+                .find(|event| matches!(event, PanelEvent::Connected | PanelEvent::Disconnected(_)));
+            last == Some(&PanelEvent::Connected)
+        });
+    }
+
+    fn until_inputs(&mut self, condition: impl Fn(&PanelInputs) -> bool) {
+        self.until(|heard| {
+            let last = heard.iter().rev().find_map(|event| match event {
+                PanelEvent::Inputs(inputs) => Some(inputs),
+                _ => None,
+            });
+            last.is_some_and(&condition)
+        });
+    }
+
+    fn until_disconnected(&mut self, reason: &str) {
+        self.until(|heard| {
+            heard
+                .iter()
+                .any(|event| matches!(event, PanelEvent::Disconnected(why) if why.contains(reason)))
+        });
+    }
+}
+
+fn until_world(server: &Server, condition: impl Fn(&World) -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !condition(&server.world()) {
+        assert!(Instant::now() < end, "never happened: {:?}", server.world());
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Lets the client see the world as it is at least once.
+fn until_polled(server: &Server) {
+    let before = server.world().polls;
+    until_world(server, |world| world.polls >= before + 2);
+}
+
+#[test]
+fn a_press_is_told_once_however_long_the_button_is_held() {
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let mut line = Bench::open(&server);
+    line.until_connected();
+    for _ in 0..2 {
+        server.world().pressed.insert((1, 3));
+        until_polled(&server);
+        until_polled(&server);
+        server.world().pressed.remove(&(1, 3));
+        until_polled(&server);
+    }
+    server.world().stop = true;
+    line.until_inputs(|inputs| inputs.stop && inputs.floor == Some(floor(0)));
+    let press = PanelEvent::Pressed(Button::Hall(floor(3), Direction::Down));
+    assert_eq!(line.heard[0], PanelEvent::Connected);
+    assert!(matches!(line.heard[1], PanelEvent::Inputs(_)));
+    assert_eq!(
+        line.heard.iter().filter(|&event| *event == press).count(),
+        2
+    );
+}
+
+#[test]
+fn the_car_is_stopped_at_its_floor_and_tells_so() {
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let mut line = Bench::open(&server);
+    line.until_connected();
+    line.line.set_outputs(run(Direction::Up, 2));
+    until_world(&server, |world| world.motor == 1);
+    for place in [None, Some(1), None] {
+        server.world().floor = place;
+        until_polled(&server);
+        assert_eq!(server.world().motor, 1);
+    }
+    line.until_inputs(|inputs| {
+        inputs.drive == DriveFeedback::Driven(Direction::Up) && inputs.next_stop == Some(floor(2))
+    });
+    server.world().floor = Some(2);
+    until_world(&server, |world| world.motor == 0);
+    line.until_inputs(|inputs| {
+        inputs.drive == DriveFeedback::Stopped && inputs.floor == Some(floor(2))
+    });
+    line.line.set_outputs(run(Direction::Down, 0));
+    until_world(&server, |world| world.motor == 255);
+}
+
+// S1
+#[test]
+fn the_door_lamp_is_lit_at_a_floor_with_the_motor_off_only() {
+    let server = Server::start("127.0.0.1:0", Some(1));
+    let mut line = Bench::open(&server);
+    line.until_connected();
+    let both = PanelOutputs {
+        door: DoorCommand::Open,
+        ..run(Direction::Up, 3)
+    };
+    line.line.set_outputs(both.clone());
+    until_world(&server, |world| world.door);
+    line.until_inputs(|inputs| inputs.door == DoorState::Open);
+    assert_eq!(server.world().motor, 0);
+    line.line.set_outputs(run(Direction::Up, 3));
+    until_world(&server, |world| world.motor == 1 && !world.door);
+    server.world().floor = None;
+    until_polled(&server);
+    line.line.set_outputs(both);
+    until_world(&server, |world| world.motor == 0);
+    until_polled(&server);
+    assert!(!server.world().door);
+}
+
+#[test]
+fn lamps_and_indicator_follow_and_no_lamp_is_named_that_does_not_exist() {
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let mut line = Bench::open(&server);
+    line.until_connected();
+    let mut outputs = PanelOutputs {
+        indicator: Some(floor(3)),
+        ..PanelOutputs::default()
+    };
+    outputs.lamps.stop = true;
+    outputs.lamps.orders = [
+        Button::Hall(floor(3), Direction::Down),
+        Button::Cab(floor(2)),
+        Button::Hall(floor(3), Direction::Up),
+        Button::Hall(floor(0), Direction::Down),
+        Button::Cab(floor(200)),
+    ]
+    .into();
+    line.line.set_outputs(outputs);
+    until_world(&server, |world| {
+        world.lit == [(1, 3), (2, 2)].into() && world.indicator == Some(3) && world.stop_lamp
+    });
+    line.line.set_outputs(PanelOutputs::default());
+    until_world(&server, |world| world.lit.is_empty() && !world.stop_lamp);
+    assert_eq!(server.world().reloads, 0);
+}
+
+#[test]
+fn the_configuration_is_reloaded_only_where_that_is_asked_for() {
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let settings = LineSettings {
+        reload_configuration: true,
+        ..LineSettings::default()
+    };
+    let mut line = Bench::open_with(&server, settings);
+    line.until_connected();
+    assert_eq!(server.world().reloads, 1);
+}
+
+#[test]
+fn a_second_client_is_told_that_nobody_answers_and_connects_when_the_first_has_left() {
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let mut first = Bench::open(&server);
+    first.until_connected();
+    let mut second = Bench::open(&server);
+    second.until_disconnected("does not answer");
+    assert!(second.line.counters().lost > 0);
+    first.line.close();
+    second.until_connected();
+}
+
+#[test]
+fn a_server_that_comes_back_is_told_all_outputs_again() {
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let address = server.address.to_string();
+    let mut line = Bench::open(&server);
+    let mut outputs = run(Direction::Up, 3);
+    outputs.lamps.orders = [Button::Cab(floor(3))].into();
+    outputs.indicator = Some(floor(0));
+    line.line.set_outputs(outputs);
+    until_world(&server, |world| world.motor == 1);
+    drop(server);
+    line.until_disconnected("");
+    let server = Server::start(&address, None);
+    line.until_connected();
+    until_world(&server, |world| {
+        world.motor == 1 && world.lit == [(2, 3)].into() && world.indicator == Some(0)
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there_yet_is_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let url: PanelUrl = format!("tcp://{address}").parse().unwrap();
+    let (sink, events) = sync_channel(64);
+    let line = PanelLine::open(&url, floors(), LineSettings::default(), move |event| {
+        drop(sink.try_send(event));
+    });
+    let mut line = Bench {
+        line: line.unwrap(),
+        events,
+        heard: Vec::new(),
+    };
+    line.until_disconnected("cannot connect");
+    let _server = Server::start(&address, Some(0));
+    line.until_connected();
+}
+
+#[test]
+fn a_server_with_a_higher_shaft_is_refused() {
+    let server = Server::start("127.0.0.1:0", Some(9));
+    let mut line = Bench::open(&server);
+    line.until_disconnected("configuration says 4 floors");
+    assert!(!line.heard.contains(&PanelEvent::Connected));
+}
+
+// S1
+#[test]
+fn the_motor_is_stopped_when_the_line_is_dropped() {
+    let server = Server::start("127.0.0.1:0", None);
+    let mut line = Bench::open(&server);
+    line.until_connected();
+    line.line.set_outputs(PanelOutputs {
+        motor: MotorCommand::Home {
+            direction: Direction::Down,
+        },
+        ..PanelOutputs::default()
+    });
+    until_world(&server, |world| world.motor == 255);
+    drop(line);
+    until_world(&server, |world| world.motor == 0);
+}

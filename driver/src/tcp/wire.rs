@@ -1,0 +1,171 @@
+//! The messages of the elevator-server protocol, and a socket that carries them.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use crate::vocabulary::{Button, Direction, Floor};
+
+/// Every message has four bytes.
+pub(super) type Message = [u8; 4];
+
+pub(super) const BUTTON: u8 = 6;
+pub(super) const FLOOR_SENSOR: u8 = 7;
+pub(super) const STOP_SWITCH: u8 = 8;
+pub(super) const OBSTRUCTION: u8 = 9;
+
+pub(super) const RELOAD: Message = [0, 0, 0, 0];
+pub(super) const FLOOR_POLL: Message = [FLOOR_SENSOR, 0, 0, 0];
+pub(super) const STOP_POLL: Message = [STOP_SWITCH, 0, 0, 0];
+pub(super) const OBSTRUCTION_POLL: Message = [OBSTRUCTION, 0, 0, 0];
+
+pub(super) fn motor(direction: Option<Direction>) -> Message {
+    let motor = match direction {
+        None => 0,
+        Some(Direction::Up) => 1,
+        Some(Direction::Down) => 255,
+    };
+    [1, motor, 0, 0]
+}
+
+pub(super) fn order_lamp(button: Button, on: bool) -> Message {
+    [2, button_byte(button), button.floor().index(), u8::from(on)]
+}
+
+pub(super) fn indicator(floor: Floor) -> Message {
+    [3, floor.index(), 0, 0]
+}
+
+pub(super) fn door_lamp(on: bool) -> Message {
+    [4, u8::from(on), 0, 0]
+}
+
+pub(super) fn stop_lamp(on: bool) -> Message {
+    [5, u8::from(on), 0, 0]
+}
+
+pub(super) fn button_poll(button: Button) -> Message {
+    [BUTTON, button_byte(button), button.floor().index(), 0]
+}
+
+fn button_byte(button: Button) -> u8 {
+    match button {
+        Button::Hall(_, Direction::Up) => 0,
+        Button::Hall(_, Direction::Down) => 1,
+        Button::Cab(_) => 2,
+    }
+}
+
+/// What ends a connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    /// No connection could be made.
+    #[error("cannot connect: {0}")]
+    Unreachable(io::Error),
+    /// The socket failed or was closed.
+    #[error("the connection broke: {0}")]
+    Broken(io::Error),
+    /// A poll was not answered in time: a server that serves somebody else answers nobody else.
+    #[error("the server does not answer")]
+    Silent,
+    /// An answer was not the one to the poll.
+    #[error("the server's answers are out of step")]
+    OutOfStep,
+    /// The server's shaft is another one.
+    #[error("the server reports floor {floor}, configuration says {floors} floors")]
+    NoSuchFloor {
+        /// The floor's index.
+        floor: u8,
+        /// How many there should be.
+        floors: u8,
+    },
+}
+
+/// A connection. Dropping it stops the motor first, wherever that can still be told.
+pub(super) struct Wire {
+    stream: TcpStream,
+    limit: Duration,
+    /// When the answers to the last request must be there.
+    deadline: Instant,
+    buffer: Vec<u8>,
+    /// How much of the buffer is read already.
+    taken: usize,
+}
+
+impl Wire {
+    pub(super) fn new(stream: TcpStream, limit: Duration) -> Result<Self, Fault> {
+        stream.set_nodelay(true).map_err(Fault::Broken)?;
+        stream
+            .set_write_timeout(Some(limit))
+            .map_err(Fault::Broken)?;
+        Ok(Self {
+            stream,
+            limit,
+            deadline: Instant::now(),
+            buffer: Vec::new(),
+            taken: 0,
+        })
+    }
+
+    /// One command in one write: servers don't frame what they read.
+    pub(super) fn command(&mut self, message: Message) -> Result<(), Fault> {
+        self.stream.write_all(&message).map_err(broken)
+    }
+
+    /// All polls in one write. Their answers must be there within the limit.
+    pub(super) fn request(&mut self, polls: &[Message]) -> Result<(), Fault> {
+        self.deadline = Instant::now() + self.limit;
+        self.stream.write_all(polls.as_flattened()).map_err(broken)
+    }
+
+    /// The answer to the next poll, which asked for `op`.
+    pub(super) fn reply(&mut self, op: u8) -> Result<Message, Fault> {
+        loop {
+            if let Some(&message) = self.buffer[self.taken..].first_chunk::<4>() {
+                self.taken += message.len();
+                return if message[0] == op {
+                    Ok(message)
+                } else {
+                    Err(Fault::OutOfStep)
+                };
+            }
+            self.read_more()?;
+        }
+    }
+
+    fn read_more(&mut self) -> Result<(), Fault> {
+        let rest = self.deadline.saturating_duration_since(Instant::now());
+        if rest.is_zero() {
+            return Err(Fault::Silent);
+        }
+        self.stream
+            .set_read_timeout(Some(rest))
+            .map_err(Fault::Broken)?;
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
+        let mut chunk = [0; 1024];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => Err(Fault::Broken(io::ErrorKind::UnexpectedEof.into())),
+            Ok(length) => {
+                self.buffer.extend_from_slice(&chunk[..length]);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(broken(error)),
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        // A server that can't be told any more stops the motor itself, or its watchdog does.
+        drop(self.stream.write_all(&motor(None)));
+    }
+}
+
+fn broken(error: io::Error) -> Fault {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Fault::Silent,
+        _ => Fault::Broken(error),
+    }
+}

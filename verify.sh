@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change lands: format, lints, documentation, tests, licences,
+# unused dependencies. Needs Rust and a C compiler; installs cargo-deny and cargo-machete into
+# target/tools where they are missing.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+step() { printf '\n== %s\n' "$1"; }
+
+tools="$PWD/target/tools"
+export PATH="$PATH:$tools/bin"
+need() {
+    command -v "$1" >/dev/null || cargo install --quiet --locked --root "$tools" "$1"
+}
+
+step "format"
+cargo fmt --all --check
+
+step "lints"
+cargo clippy --workspace --all-targets -- -D warnings
+# Features unify in a workspace build: the brain and the driver are also checked alone.
+cargo clippy -p elevator-fleet -- -D warnings
+cargo clippy -p elevator-driver --no-default-features -- -D warnings
+cargo clippy -p liftmesh --no-default-features -- -D warnings
+
+step "the brain is pure"
+if cargo tree -p elevator-fleet --edges normal --prefix none | grep -E '^(tokio|mio|socket2|serialport|rustix|nix|getrandom|redb) '; then
+    echo "fleet/ must not depend on the crates above: they do I/O" >&2
+    exit 1
+fi
+
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+step "tests"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+cargo test --workspace 2>&1 | tee "$log"
+
+step "licences, bans, sources"
+need cargo-deny
+cargo deny --log-level error check bans licenses sources
+
+step "unused dependencies"
+need cargo-machete
+cargo machete
+
+awk '/^test result:/ { passed += $4; failed += $6 } END { printf "\n%d passed, %d failed\n", passed, failed }' "$log"
