@@ -1,0 +1,365 @@
+//! One car with its panel: shaft, door, lamps, buttons and switches, and the interlocks between
+//! them.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use elevator_driver::{
+    Button, Climate, Direction, DoorCommand, DriveFeedback, Floor, FloorCount, HallLantern,
+    KeySwitch, MotorCommand, PanelInputs, PanelOutputs,
+};
+
+use crate::config::{CarConfig, ConfigError, StartPosition};
+use crate::door::{Door, DoorOrder};
+use crate::shaft::{DriveCommand, Shaft};
+use crate::state::{CarState, DriveMode, Faults, Violation, ViolationKind};
+
+mod surroundings;
+#[cfg(test)]
+mod tests;
+
+/// The longest step in which motion is worked out while anything moves; a longer
+/// [`SimulatedCar::advance`] takes several.
+const STEP: Duration = Duration::from_millis(10);
+
+/// Presses that wait for [`SimulatedCar::take_presses`]. When full, the latest press is lost, as
+/// from a panel whose own queue is full; only a line that is down for long gets there.
+const PRESSES: usize = 256;
+
+/// Violations that are kept with their time; later ones are only counted.
+const VIOLATIONS: usize = 100;
+
+/// A simulated car: pure, deterministic, driven by steps of time.
+///
+/// The interlocks of its panel hold whatever the controller wants (S1): the motor starts only
+/// while the door is fully closed and not told to open, and the door opens only while the car is
+/// at rest in an active floor zone. What was refused is recorded as a [`Violation`].
+#[derive(Debug, Clone)]
+pub struct SimulatedCar {
+    floors: FloorCount,
+    clock: Duration,
+    shaft: Shaft,
+    door: Door,
+    outputs: PanelOutputs,
+    drive_mode: DriveMode,
+    door_lamp: bool,
+    inputs: Switches,
+    presses: VecDeque<Button>,
+    stuck_buttons: BTreeSet<Button>,
+    /// The unsafe requests that stand at the moment, so that each is recorded once.
+    standing: BTreeSet<ViolationKind>,
+    violations: Vec<Violation>,
+    violation_count: u64,
+    watchdog_stops: u64,
+}
+
+/// What people and surroundings do to the panel.
+#[derive(Debug, Clone)]
+struct Switches {
+    stop: bool,
+    obstruction: bool,
+    key: KeySwitch,
+    load: Option<u8>,
+    climate: Climate,
+}
+
+/// A button that the shaft does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a shaft of {} floors has no button \"{button}\"", floors.get())]
+pub struct UnknownButton {
+    button: Button,
+    floors: FloorCount,
+}
+
+impl SimulatedCar {
+    /// A car at rest with its door closed. The seed decides only where it stands under
+    /// [`StartPosition::Anywhere`].
+    ///
+    /// # Errors
+    ///
+    /// The configuration has a value out of its range.
+    pub fn new(config: &CarConfig, seed: u64) -> Result<Self, ConfigError> {
+        config.check()?;
+        let position = match config.start {
+            StartPosition::Floor(index) => config.kinematics.floor_height * f64::from(index),
+            StartPosition::Metres(height) => height,
+            StartPosition::Anywhere => fastrand::Rng::with_seed(seed).f64() * config.shaft_height(),
+        };
+        Ok(Self {
+            floors: config.floors,
+            clock: Duration::ZERO,
+            shaft: Shaft::new(config, position),
+            door: Door::new(config.door),
+            outputs: PanelOutputs::default(),
+            drive_mode: DriveMode::Levelling,
+            door_lamp: false,
+            inputs: Switches {
+                stop: false,
+                obstruction: false,
+                key: KeySwitch::Normal,
+                load: Some(0),
+                climate: Climate {
+                    temperature: Some(21),
+                    illuminance: Some(180),
+                },
+            },
+            presses: VecDeque::new(),
+            stuck_buttons: BTreeSet::new(),
+            standing: BTreeSet::new(),
+            violations: Vec::new(),
+            violation_count: 0,
+            watchdog_stops: 0,
+        })
+    }
+
+    /// The floors of its shaft.
+    #[must_use]
+    pub fn floors(&self) -> FloorCount {
+        self.floors
+    }
+
+    /// The time that was advanced so far.
+    #[must_use]
+    pub fn clock(&self) -> Duration {
+        self.clock
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, by: Duration) {
+        let mut left = by;
+        while !left.is_zero() {
+            if self.is_at_rest() {
+                self.clock += left;
+                return;
+            }
+            let step = left.min(STEP);
+            self.step(step);
+            left -= step;
+        }
+    }
+
+    /// Whether nothing changes by the passing of time alone.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.shaft.is_at_rest(self.may_start()) && self.door.is_at_rest(self.door_order())
+    }
+
+    /// What the sensors say at this moment.
+    #[must_use]
+    pub fn inputs(&self) -> PanelInputs {
+        PanelInputs {
+            floor: self.shaft.sensed_floor(),
+            next_stop: self.shaft.next_stop(),
+            drive: match self.shaft.driven() {
+                Some(direction) => DriveFeedback::Driven(direction),
+                None => DriveFeedback::Stopped,
+            },
+            door: self.door.state(),
+            stop: self.inputs.stop,
+            obstruction: self.inputs.obstruction,
+            load: self.inputs.load,
+            key: self.inputs.key,
+            climate: self.inputs.climate,
+        }
+    }
+
+    /// Everything there is to see of the car.
+    #[must_use]
+    pub fn state(&self) -> CarState {
+        CarState {
+            time_ms: milliseconds(self.clock),
+            floors: self.floors.get(),
+            floor_height: self.shaft.floor_height(),
+            position: self.shaft.position(),
+            speed: self.shaft.speed(),
+            floor: self.shaft.sensed_floor(),
+            next_stop: self.shaft.next_stop(),
+            driven: self.shaft.driven(),
+            drive_mode: self.drive_mode,
+            door: self.door.state(),
+            door_fraction: self.door.fraction(),
+            door_lamp: self.door_lamp,
+            lamps: self.outputs.lamps.orders.clone(),
+            stop_lamp: self.outputs.lamps.stop,
+            indicator: self.outputs.indicator,
+            lantern: match self.outputs.lantern {
+                HallLantern::Dark => None,
+                HallLantern::Lit(direction) => Some(direction),
+            },
+            display_text: self.outputs.display.text.clone(),
+            display_brightness: self.outputs.display.brightness,
+            stop: self.inputs.stop,
+            obstruction: self.inputs.obstruction,
+            key: self.inputs.key,
+            load: self.inputs.load,
+            temperature: self.inputs.climate.temperature,
+            illuminance: self.inputs.climate.illuminance,
+            faults: Faults {
+                motor_stuck: self.shaft.motor_stuck(),
+                door_jammed: self.door.is_jammed(),
+                dead_sensors: self.shaft.dead_sensors().clone(),
+                stuck_buttons: self.stuck_buttons.clone(),
+            },
+            violations: self.violation_count,
+            watchdog_stops: self.watchdog_stops,
+        }
+    }
+
+    /// The shaft: position, speed and acceleration.
+    #[must_use]
+    pub fn shaft(&self) -> &Shaft {
+        &self.shaft
+    }
+
+    /// The first hundred violations since the car was made; [`CarState::violations`] counts all.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    fn step(&mut self, by: Duration) {
+        self.clock += by;
+        self.door.advance(by, self.door_order());
+        self.shaft.advance(by.as_secs_f64(), self.may_start());
+    }
+
+    /// S1: the motor starts only behind a closed door that is not about to open.
+    fn may_start(&self) -> bool {
+        self.door.is_closed() && self.outputs.door != DoorCommand::Open
+    }
+
+    fn door_order(&self) -> DoorOrder {
+        DoorOrder {
+            command: self.outputs.door,
+            obstruction: self.inputs.obstruction,
+            may_open: self.shaft.driven().is_none() && self.shaft.sensed_floor().is_some(),
+        }
+    }
+}
+
+/// What the controller does, over the serial panel.
+impl SimulatedCar {
+    /// Brings the panel in line with what the controller wants of it.
+    pub fn set_outputs(&mut self, outputs: &PanelOutputs) {
+        self.outputs.clone_from(outputs);
+        self.drive_mode = DriveMode::Levelling;
+        self.door_lamp = false;
+        self.shaft.command(match outputs.motor {
+            MotorCommand::Stop => DriveCommand::Stop,
+            MotorCommand::Run { direction, stop_at } => DriveCommand::Run { direction, stop_at },
+            MotorCommand::Home { direction } => DriveCommand::Home { direction },
+        });
+        // At once, so that no input says "stopped" after the command to run.
+        self.step(Duration::ZERO);
+        self.record_violations();
+    }
+
+    /// The panel's watchdog ran out: the motor stops, wherever the car is (S2), and stays off
+    /// until the controller speaks again. Returns whether it was driven.
+    pub fn stop_for_silence(&mut self) -> bool {
+        self.outputs.motor = MotorCommand::Stop;
+        self.shaft.command(DriveCommand::Stop);
+        let driven = self.shaft.driven().is_some();
+        if driven {
+            self.watchdog_stops += 1;
+        }
+        driven
+    }
+
+    /// The panel restarts: motor off, everything dark, presses that were not told forgotten.
+    pub fn restart_panel(&mut self) {
+        self.set_outputs(&PanelOutputs::default());
+        self.presses.clear();
+    }
+
+    fn record_violations(&mut self) {
+        let driven = self.shaft.driven().is_some();
+        let wanted = self.shaft.wanted_motion().is_some();
+        let mut standing = BTreeSet::new();
+        match self.drive_mode {
+            DriveMode::Levelling => {
+                let open = self.outputs.door == DoorCommand::Open;
+                if open && driven {
+                    standing.insert(ViolationKind::DoorOpenWhileMoving);
+                }
+                if !driven && wanted && (open || !self.door.is_closed()) {
+                    standing.insert(ViolationKind::MotorWhileDoorOpen);
+                }
+            }
+            DriveMode::Constant if self.door_lamp => {
+                if driven || wanted {
+                    standing.insert(ViolationKind::DoorLampWhileMoving);
+                }
+                if self.shaft.sensed_floor().is_none() {
+                    standing.insert(ViolationKind::DoorLampBetweenFloors);
+                }
+            }
+            DriveMode::Constant => {}
+        }
+        for &kind in standing.difference(&self.standing) {
+            self.violation_count += 1;
+            if self.violations.len() < VIOLATIONS {
+                self.violations.push(Violation {
+                    time_ms: milliseconds(self.clock),
+                    kind,
+                });
+            }
+        }
+        self.standing = standing;
+    }
+}
+
+/// What the controller does, over the elevator-server protocol: a bare motor, and a lamp for a
+/// door.
+impl SimulatedCar {
+    /// Runs the motor at one speed, or stops it on the spot.
+    pub fn set_motor(&mut self, direction: Option<Direction>) {
+        self.without_levelling();
+        self.shaft.command(match direction {
+            Some(direction) => DriveCommand::Constant(direction),
+            None => DriveCommand::Stop,
+        });
+        // A stop takes effect on the spot, so that a door lamp in the same breath is no violation.
+        self.shaft.advance(0.0, self.may_start());
+        self.record_violations();
+    }
+
+    /// Lights or darkens the lamp that stands for the open door.
+    pub fn set_door_lamp(&mut self, lit: bool) {
+        self.without_levelling();
+        self.door_lamp = lit;
+        self.record_violations();
+    }
+
+    /// A door that another controller left open closes before the motor starts.
+    fn without_levelling(&mut self) {
+        self.drive_mode = DriveMode::Constant;
+        self.outputs.door = DoorCommand::Close;
+    }
+
+    /// Lights or darkens an order lamp; one that the shaft does not have is ignored.
+    pub fn set_order_lamp(&mut self, button: Button, lit: bool) {
+        if !self.floors.has_button(button) {
+            return;
+        }
+        if lit {
+            self.outputs.lamps.orders.insert(button);
+        } else {
+            self.outputs.lamps.orders.remove(&button);
+        }
+    }
+
+    /// Lights or darkens the lamp in the stop switch.
+    pub fn set_stop_lamp(&mut self, lit: bool) {
+        self.outputs.lamps.stop = lit;
+    }
+
+    /// Sets the floor indicator.
+    pub fn set_indicator(&mut self, floor: Floor) {
+        self.outputs.indicator = Some(floor);
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

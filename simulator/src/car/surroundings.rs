@@ -1,0 +1,98 @@
+//! What passengers and surroundings do to a car, and what breaks in it.
+
+use std::collections::BTreeSet;
+
+use elevator_driver::{Button, Climate, Floor, KeySwitch};
+
+use super::{PRESSES, SimulatedCar, UnknownButton};
+
+/// What people, surroundings and faults do.
+impl SimulatedCar {
+    /// Presses a button for a moment.
+    ///
+    /// # Errors
+    ///
+    /// The shaft has no such button; nothing happened.
+    pub fn press(&mut self, button: Button) -> Result<(), UnknownButton> {
+        self.check_button(button)?;
+        if self.presses.len() < PRESSES {
+            self.presses.push_back(button);
+        }
+        Ok(())
+    }
+
+    /// The presses since the last call, oldest first.
+    pub fn take_presses(&mut self) -> impl Iterator<Item = Button> + use<'_> {
+        self.presses.drain(..)
+    }
+
+    /// Holds a button down (one press, and its contact stays closed), or lets it go.
+    ///
+    /// # Errors
+    ///
+    /// The shaft has no such button; nothing happened.
+    pub fn set_button_stuck(&mut self, button: Button, stuck: bool) -> Result<(), UnknownButton> {
+        self.check_button(button)?;
+        if !stuck {
+            self.stuck_buttons.remove(&button);
+        } else if self.stuck_buttons.insert(button) {
+            self.press(button)?;
+        }
+        Ok(())
+    }
+
+    /// The buttons that are held down.
+    #[must_use]
+    pub fn stuck_buttons(&self) -> &BTreeSet<Button> {
+        &self.stuck_buttons
+    }
+
+    /// Pulls or pushes the stop switch. It is an input alone: to stop is the controller's part.
+    pub fn set_stop(&mut self, pulled: bool) {
+        self.inputs.stop = pulled;
+    }
+
+    /// Puts something into the door, or takes it away.
+    pub fn set_obstruction(&mut self, active: bool) {
+        self.inputs.obstruction = active;
+    }
+
+    /// Turns the key switch.
+    pub fn set_key(&mut self, key: KeySwitch) {
+        self.inputs.key = key;
+    }
+
+    /// Sets the load in per cent of the rated load, or removes the load cell.
+    pub fn set_load(&mut self, load: Option<u8>) {
+        self.inputs.load = load;
+    }
+
+    /// Sets what the climate sensors read.
+    pub fn set_climate(&mut self, climate: Climate) {
+        self.inputs.climate = climate;
+    }
+
+    /// Makes the car stick in the shaft, or frees it.
+    pub fn set_motor_stuck(&mut self, stuck: bool) {
+        self.shaft.set_motor_stuck(stuck);
+    }
+
+    /// Makes the door stick where it is, or frees it.
+    pub fn set_door_jammed(&mut self, jammed: bool) {
+        self.door.set_jammed(jammed);
+    }
+
+    /// Kills a floor's sensor, or brings it back.
+    pub fn set_sensor_dead(&mut self, floor: Floor, dead: bool) {
+        self.shaft.set_sensor_dead(floor, dead);
+    }
+
+    fn check_button(&self, button: Button) -> Result<(), UnknownButton> {
+        if self.floors.has_button(button) {
+            Ok(())
+        } else {
+            let floors = self.floors;
+            Err(UnknownButton { button, floors })
+        }
+    }
+}

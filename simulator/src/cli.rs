@@ -1,0 +1,287 @@
+//! The command line: what `elevator-simulator` understands, for its own `main` and for a larger
+//! program that offers the simulator as one of its commands.
+
+use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use elevator_driver::{FloorCount, vocabulary::FloorCountError};
+use rustix::process::{Pid, getppid};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+use crate::config::{CarConfig, ConstantDrive, DoorTimes, Kinematics, StartPosition};
+use crate::live::LiveView;
+use crate::simulator::{SerialConfig, Simulator, SimulatorConfig, StartError, StopHandle};
+
+#[cfg(test)]
+mod tests;
+
+/// How often the live view is redrawn.
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// How often the parent process is looked for.
+const PARENT_CHECK: Duration = Duration::from_millis(250);
+
+/// Examples for the end of `--help`.
+pub const EXAMPLES: &str = "\
+Examples:
+  A car with 4 floors on a pseudo-terminal that is always found under one name:
+    elevator-simulator --serial --serial-link /tmp/car-a --control /tmp/car-a.control
+
+  The same for a client of the elevator-server protocol, started between two floors:
+    elevator-simulator --tcp 127.0.0.1:15657 --start-position 4.2
+
+  Press a button, and let the motor stick:
+    printf 'press hall 2 up\\nfault motor stuck\\n' | nc -NU /tmp/car-a.control
+
+At start one line for each way to reach it goes to the standard output:
+  panel serial:///tmp/car-a
+  panel tcp://127.0.0.1:15657
+  control /tmp/car-a.control
+It ends on SIGINT, SIGTERM and the control command quit (exit code 0). It does not start on a
+setting that does not fit or a line that cannot be made (exit code 1), nor on a command line that
+is not understood (exit code 2).";
+
+/// The settings of one simulated car.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Args {
+    /// Floors of the shaft, 2 to 254
+    #[arg(long, default_value = "4", value_parser = floors, value_name = "N")]
+    pub floors: FloorCount,
+    /// Offer the panel protocol on a pseudo-terminal
+    #[arg(long)]
+    pub serial: bool,
+    /// Make PATH a link to the pseudo-terminal (implies --serial)
+    #[arg(long, value_name = "PATH", value_parser = absolute)]
+    pub serial_link: Option<PathBuf>,
+    /// Offer the elevator-server protocol at this address, e.g. 127.0.0.1:15657 (port 0: any)
+    #[arg(long, value_name = "ADDRESS")]
+    pub tcp: Option<SocketAddr>,
+    /// Offer the control interface on this Unix socket (send it help)
+    #[arg(long, value_name = "PATH", value_parser = absolute)]
+    pub control: Option<PathBuf>,
+    /// The car's name
+    #[arg(long, default_value = "A")]
+    pub name: String,
+    /// Start at this floor, counted from 0
+    #[arg(long, value_name = "FLOOR", conflicts_with = "start_position")]
+    pub start_floor: Option<u8>,
+    /// Start at this height above the lowest floor, also between floors; "anywhere" draws it
+    #[arg(long, value_name = "METRES", value_parser = start_position)]
+    pub start_position: Option<StartPosition>,
+    /// From one floor to the next, m
+    #[arg(long, default_value_t = Kinematics::default().floor_height, value_name = "METRES")]
+    pub floor_height: f64,
+    /// Rated speed, m/s
+    #[arg(long, default_value_t = Kinematics::default().rated_speed, value_name = "M/S")]
+    pub speed: f64,
+    /// Acceleration, m/s²
+    #[arg(long, default_value_t = Kinematics::default().acceleration, value_name = "M/S²")]
+    pub acceleration: f64,
+    /// Jerk, m/s³
+    #[arg(long, default_value_t = Kinematics::default().jerk, value_name = "M/S³")]
+    pub jerk: f64,
+    /// Door opening time
+    #[arg(long, default_value = "1.5s", value_parser = duration, value_name = "TIME")]
+    pub door_opening: Duration,
+    /// Door closing time
+    #[arg(long, default_value = "1.5s", value_parser = duration, value_name = "TIME")]
+    pub door_closing: Duration,
+    /// Door closing time while nudging
+    #[arg(long, default_value = "4s", value_parser = duration, value_name = "TIME")]
+    pub door_nudging: Duration,
+    /// Over TCP: time between two floors
+    #[arg(long, default_value = "2s", value_parser = duration, value_name = "TIME")]
+    pub between_floors: Duration,
+    /// Over TCP: time for passing a floor
+    #[arg(long, default_value = "500ms", value_parser = duration, value_name = "TIME")]
+    pub passing_floor: Duration,
+    /// Stop the motor when the controller is silent for this long
+    #[arg(long, default_value = "300ms", value_parser = duration, value_name = "TIME")]
+    pub watchdog: Duration,
+    /// Share of bytes lost or damaged on the serial line, per cent
+    #[arg(long, default_value = "0", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub noise: u8,
+    /// Seed of everything random
+    #[arg(long, default_value = "0")]
+    pub seed: u64,
+    /// Don't draw the car, even in a terminal
+    #[arg(long)]
+    pub quiet: bool,
+    /// End when the process that started this one is gone
+    #[arg(long, hide = true)]
+    pub die_with_parent: bool,
+}
+
+/// Why the simulator did not run, or not to a clean end.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// It did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Signals could not be caught, so it did not start.
+    #[error("cannot catch the signals that are to end the simulator")]
+    Signals(#[source] io::Error),
+    /// Nobody reads the standard output; the simulator has ended.
+    #[error("cannot write to the standard output")]
+    Output(#[source] io::Error),
+}
+
+/// Starts the simulator and runs it until a signal, the `quit` command, or (where wanted) the end
+/// of the parent process.
+///
+/// # Errors
+///
+/// It could not start. Link and socket are removed in every case.
+pub fn run(args: Args) -> Result<(), CliError> {
+    let parent = getppid().filter(|_| args.die_with_parent);
+    let quiet = args.quiet;
+    // Before anything is made that a signal would leave behind.
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CliError::Signals)?;
+    let simulator = Simulator::start(config(args))?;
+    let ender = SignalThread::start(signals, simulator.stop_handle()).map_err(CliError::Signals)?;
+    let result = announce(&simulator)
+        .and_then(|()| accompany(&simulator, parent, quiet))
+        .map_err(CliError::Output);
+    simulator.stop();
+    ender.stop();
+    result
+}
+
+fn config(args: Args) -> SimulatorConfig {
+    let start = args
+        .start_position
+        .unwrap_or(StartPosition::Floor(args.start_floor.unwrap_or(0)));
+    let kinematics = Kinematics::default();
+    let car = CarConfig {
+        floors: args.floors,
+        kinematics: Kinematics {
+            floor_height: args.floor_height,
+            rated_speed: args.speed,
+            acceleration: args.acceleration,
+            jerk: args.jerk,
+            creep_speed: kinematics.creep_speed.min(args.speed),
+            emergency_braking: kinematics.emergency_braking.max(args.acceleration),
+            ..kinematics
+        },
+        constant_drive: ConstantDrive {
+            between_floors: args.between_floors,
+            passing_floor: args.passing_floor,
+        },
+        door: DoorTimes {
+            opening: args.door_opening,
+            closing: args.door_closing,
+            nudging: args.door_nudging,
+        },
+        start,
+    };
+    let serial = (args.serial || args.serial_link.is_some()).then_some(SerialConfig {
+        link: args.serial_link,
+        noise: args.noise,
+    });
+    SimulatorConfig {
+        name: args.name,
+        car,
+        seed: args.seed,
+        serial,
+        tcp: args.tcp,
+        control: args.control,
+        watchdog: args.watchdog,
+    }
+}
+
+fn announce(simulator: &Simulator) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    for endpoint in simulator.endpoints() {
+        writeln!(output, "{endpoint}")?;
+    }
+    output.flush()
+}
+
+/// Draws the car, where somebody can see it, until it ends.
+fn accompany(simulator: &Simulator, parent: Option<Pid>, quiet: bool) -> io::Result<()> {
+    let mut view = (!quiet && io::stdout().is_terminal()).then(LiveView::default);
+    let period = match (&view, parent) {
+        (Some(_), _) => REDRAW,
+        (None, Some(_)) => PARENT_CHECK,
+        (None, None) => Duration::from_hours(1),
+    };
+    while !simulator.wait(period) {
+        if parent.is_some() && getppid() != parent {
+            break;
+        }
+        if let Some(view) = &mut view
+            && let Ok(state) = simulator.state()
+        {
+            view.draw(&state, &mut io::stdout().lock())?;
+        }
+    }
+    Ok(())
+}
+
+/// The thread that waits for signals.
+struct SignalThread {
+    handle: Handle,
+    thread: JoinHandle<()>,
+}
+
+impl SignalThread {
+    fn start(mut signals: Signals, simulator: StopHandle) -> io::Result<Self> {
+        let handle = signals.handle();
+        let thread = Builder::new().name("signals".into()).spawn(move || {
+            for _ in signals.forever() {
+                simulator.stop();
+            }
+        })?;
+        Ok(Self { handle, thread })
+    }
+
+    fn stop(self) {
+        self.handle.close();
+        // A panic of the thread has been told on the standard error stream.
+        drop(self.thread.join());
+    }
+}
+
+/// A wrong value on the command line.
+#[derive(Debug, thiserror::Error)]
+enum ValueError {
+    #[error("a whole number from 2 to 254 is wanted")]
+    Number(#[from] std::num::ParseIntError),
+    #[error(transparent)]
+    Floors(#[from] FloorCountError),
+    #[error("a number with its unit is wanted, such as 300ms or 1.5s")]
+    Duration,
+    #[error("a height in metres, or the word anywhere, is wanted")]
+    Position(#[from] std::num::ParseFloatError),
+}
+
+fn floors(text: &str) -> Result<FloorCount, ValueError> {
+    Ok(FloorCount::try_from(text.parse::<u8>()?)?)
+}
+
+/// So that the announced paths hold wherever they are read.
+fn absolute(text: &str) -> io::Result<PathBuf> {
+    std::path::absolute(text)
+}
+
+fn duration(text: &str) -> Result<Duration, ValueError> {
+    let (number, unit) = match text.strip_suffix("ms") {
+        Some(number) => (number, 0.001),
+        None => (text.strip_suffix('s').ok_or(ValueError::Duration)?, 1.0),
+    };
+    let number: f64 = number.trim().parse().or(Err(ValueError::Duration))?;
+    Duration::try_from_secs_f64(number * unit).or(Err(ValueError::Duration))
+}
+
+fn start_position(text: &str) -> Result<StartPosition, ValueError> {
+    Ok(match text {
+        "anywhere" => StartPosition::Anywhere,
+        metres => StartPosition::Metres(metres.parse()?),
+    })
+}

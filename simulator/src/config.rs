@@ -1,0 +1,225 @@
+//! What a simulated car is built to: its shaft, drive and door, in metres and seconds.
+
+use std::time::Duration;
+
+use elevator_driver::FloorCount;
+
+/// How the car moves. Metres and seconds; every value is positive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kinematics {
+    /// From one floor to the next, m.
+    pub floor_height: f64,
+    /// The speed that a long run reaches, m/s.
+    pub rated_speed: f64,
+    /// Most acceleration and (comfortable) braking, m/s².
+    pub acceleration: f64,
+    /// Most change of acceleration, m/s³.
+    pub jerk: f64,
+    /// Speed of a homing run, m/s; at most the rated speed.
+    pub creep_speed: f64,
+    /// Braking when the motor is cut in mid-flight, m/s²; at least `acceleration`, and reached
+    /// without any limit of jerk.
+    pub emergency_braking: f64,
+    /// A floor sensor is active while the car is no further than this from the floor, m; less than
+    /// half the floor height.
+    pub floor_zone: f64,
+}
+
+impl Default for Kinematics {
+    fn default() -> Self {
+        Self {
+            floor_height: 3.0,
+            rated_speed: 1.6,
+            acceleration: 1.0,
+            jerk: 1.6,
+            creep_speed: 0.4,
+            emergency_braking: 3.0,
+            floor_zone: 0.15,
+        }
+    }
+}
+
+/// How long a door takes for its whole way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DoorTimes {
+    /// From closed to open.
+    pub opening: Duration,
+    /// From open to closed.
+    pub closing: Duration,
+    /// From open to closed while nudging; no shorter than `closing`.
+    pub nudging: Duration,
+}
+
+impl Default for DoorTimes {
+    fn default() -> Self {
+        Self {
+            opening: Duration::from_millis(1500),
+            closing: Duration::from_millis(1500),
+            nudging: Duration::from_secs(4),
+        }
+    }
+}
+
+/// How the drive without levelling moves (the one behind the elevator-server protocol).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConstantDrive {
+    /// From leaving one floor's sensor to reaching the next one's.
+    pub between_floors: Duration,
+    /// For passing a floor's sensor.
+    pub passing_floor: Duration,
+}
+
+impl Default for ConstantDrive {
+    fn default() -> Self {
+        Self {
+            between_floors: Duration::from_secs(2),
+            passing_floor: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Where the car stands at first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum StartPosition {
+    /// At the floor with this index.
+    Floor(u8),
+    /// At this height above the lowest floor, m: also between floors.
+    Metres(f64),
+    /// Somewhere in the shaft, drawn from the seed.
+    Anywhere,
+}
+
+/// One simulated car.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CarConfig {
+    /// The floors of its shaft.
+    pub floors: FloorCount,
+    /// The levelling drive.
+    pub kinematics: Kinematics,
+    /// The drive without levelling.
+    pub constant_drive: ConstantDrive,
+    /// The door machine.
+    pub door: DoorTimes,
+    /// Where the car stands at first.
+    pub start: StartPosition,
+}
+
+impl CarConfig {
+    /// A car with the default drive and door that starts at the lowest floor.
+    #[must_use]
+    pub fn new(floors: FloorCount) -> Self {
+        Self {
+            floors,
+            kinematics: Kinematics::default(),
+            constant_drive: ConstantDrive::default(),
+            door: DoorTimes::default(),
+            start: StartPosition::Floor(0),
+        }
+    }
+
+    /// The height of the top floor above the lowest, m.
+    #[must_use]
+    pub fn shaft_height(&self) -> f64 {
+        self.kinematics.floor_height * f64::from(self.floors.top().index())
+    }
+
+    /// Checks every value against its range.
+    ///
+    /// # Errors
+    ///
+    /// Names the first value that is out of its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let k = &self.kinematics;
+        let lengths = [
+            ("floor height", k.floor_height),
+            ("rated speed", k.rated_speed),
+            ("acceleration", k.acceleration),
+            ("jerk", k.jerk),
+            ("creep speed", k.creep_speed),
+            ("emergency braking", k.emergency_braking),
+            ("floor zone", k.floor_zone),
+        ];
+        for (what, value) in lengths {
+            require(what, value, value.is_finite() && value > 0.0, "above 0")?;
+        }
+        let zone_fits = k.floor_zone * 2.0 < k.floor_height;
+        require(
+            "floor zone",
+            k.floor_zone,
+            zone_fits,
+            "less than half the floor height",
+        )?;
+        let creeps = k.creep_speed <= k.rated_speed;
+        require(
+            "creep speed",
+            k.creep_speed,
+            creeps,
+            "at most the rated speed",
+        )?;
+        let brakes = k.emergency_braking >= k.acceleration;
+        require(
+            "emergency braking",
+            k.emergency_braking,
+            brakes,
+            "at least the acceleration",
+        )?;
+        let times = [
+            ("door opening time", self.door.opening),
+            ("door closing time", self.door.closing),
+            ("door nudging time", self.door.nudging),
+            ("time between floors", self.constant_drive.between_floors),
+            ("time passing a floor", self.constant_drive.passing_floor),
+        ];
+        for (what, time) in times {
+            require(what, time.as_secs_f64(), !time.is_zero(), "above 0")?;
+        }
+        let slower = self.door.nudging >= self.door.closing;
+        require(
+            "door nudging time",
+            self.door.nudging.as_secs_f64(),
+            slower,
+            "at least the closing time",
+        )?;
+        self.check_start()
+    }
+
+    fn check_start(&self) -> Result<(), ConfigError> {
+        match self.start {
+            StartPosition::Floor(index) => require(
+                "start floor",
+                f64::from(index),
+                self.floors.floor(index).is_some(),
+                "a floor of the shaft, counted from 0",
+            ),
+            StartPosition::Metres(height) => require(
+                "start position",
+                height,
+                (0.0..=self.shaft_height()).contains(&height),
+                "between 0 and the height of the top floor in metres",
+            ),
+            StartPosition::Anywhere => Ok(()),
+        }
+    }
+}
+
+/// A value of a [`CarConfig`] that no car can have.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("the {what} is {value}: it must be {range}")]
+pub struct ConfigError {
+    what: &'static str,
+    value: f64,
+    range: &'static str,
+}
+
+fn require(
+    what: &'static str,
+    value: f64,
+    holds: bool,
+    range: &'static str,
+) -> Result<(), ConfigError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(ConfigError { what, value, range })
+    }
+}

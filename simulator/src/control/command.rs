@@ -1,0 +1,335 @@
+//! The control interface's language.
+
+use elevator_driver::{Button, Climate, Direction, Floor, FloorCount, KeySwitch};
+
+/// What `help` answers, without its closing `ok`.
+pub const HELP: &str = "\
+press hall FLOOR up|down     press a hall button for a moment
+press cab FLOOR              press a cab button for a moment
+hold BUTTON                  keep a button pressed (stuck), e.g. hold cab 2
+release BUTTON               let it go
+obstruct on|off              something stands in the door
+stop on|off                  pull or push the stop switch
+key normal|independent|fire|out
+load PERCENT|none            load in the cab, 0 to 255 % of the rated load
+climate CELSIUS ILLUMINANCE  climate sensors; none for a sensor that is not there
+fault motor stuck|ok         the motor is driven and the car does not move
+fault door jammed|ok         the door stays where it is
+fault sensor FLOOR dead|ok   a floor sensor never becomes active
+fault noise PERCENT          bytes on the serial line that are lost or damaged
+fault line unplugged|ok      cut the serial line; a new one comes under the same link
+fault panel restart          the serial panel loses its memory
+state                        everything as one line of JSON
+violations                   what the controller asked for that was unsafe, as JSON
+watch                        the state now and at each change
+quit                         end the simulator";
+
+/// One line of the control interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Press a button for a moment.
+    Press(Button),
+    /// Keep a button pressed.
+    Hold(Button),
+    /// Let a held button go.
+    Release(Button),
+    /// Something stands in the door, or no more.
+    Obstruct(bool),
+    /// The stop switch is pulled, or pushed.
+    Stop(bool),
+    /// Turn the key switch.
+    Key(KeySwitch),
+    /// Load in per cent, or no load cell.
+    Load(Option<u8>),
+    /// What the climate sensors read.
+    Climate(Climate),
+    /// The car sticks in the shaft, or is freed.
+    MotorStuck(bool),
+    /// The door sticks, or is freed.
+    DoorJammed(bool),
+    /// A floor's sensor is dead, or works.
+    SensorDead(Floor, bool),
+    /// The share of damaged bytes on the serial line, per cent.
+    Noise(u8),
+    /// The serial line is cut, or plugged again.
+    Unplugged(bool),
+    /// The serial panel restarts.
+    PanelRestart,
+    /// Tell the state once.
+    State,
+    /// Tell the violations.
+    Violations,
+    /// Tell the state at each change.
+    Watch,
+    /// Tell the language.
+    Help,
+    /// End the simulator.
+    Quit,
+}
+
+/// A line that is no command, or not one for this shaft. Nothing happened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// No command begins like this.
+    #[error("\"{0}\" is no command: send help for those there are")]
+    Unknown(String),
+    /// A command with a wrong word.
+    #[error("\"{found}\" in \"{line}\" is not understood: {wanted} is wanted there")]
+    Word {
+        /// The whole line.
+        line: String,
+        /// The wrong word, empty at the end of the line.
+        found: String,
+        /// What would be right.
+        wanted: &'static str,
+    },
+    /// A floor that the shaft does not have.
+    #[error("\"{found}\" in \"{line}\" is no floor here: floors are 0 to {}", top.index())]
+    Floor {
+        /// The whole line.
+        line: String,
+        /// The wrong word.
+        found: String,
+        /// The highest floor.
+        top: Floor,
+    },
+    /// A hall button that the shaft does not have.
+    #[error(
+        "there is no button \"{0}\": the lowest floor has no way down, the top floor no way up"
+    )]
+    Button(Button),
+    /// A fault of the serial line where there is none.
+    #[error("this simulator has no serial panel: start it with --serial for faults of its line")]
+    NoSerialLine,
+    /// The serial line could not be plugged again; it stays cut.
+    #[error("{0}; the line stays cut")]
+    Line(String),
+}
+
+impl Command {
+    /// Reads one line for a shaft of this height.
+    ///
+    /// # Errors
+    ///
+    /// Says which word is wrong and what would be right.
+    pub fn parse(line: &str, floors: FloorCount) -> Result<Self, CommandError> {
+        let mut words = Words::new(line, floors);
+        let command = match words.next() {
+            "press" => Self::Press(words.button()?),
+            "hold" => Self::Hold(words.button()?),
+            "release" => Self::Release(words.button()?),
+            "obstruct" => Self::Obstruct(words.choice("on", "off", "on or off")?),
+            "stop" => Self::Stop(words.choice("on", "off", "on or off")?),
+            "key" => Self::Key(words.key()?),
+            "load" => Self::Load(words.optional("a whole number from 0 to 255, or none")?),
+            "climate" => Self::Climate(Climate {
+                temperature: words.optional("a temperature in whole °C, or none")?,
+                illuminance: words.optional("an illuminance from 0 to 255, or none")?,
+            }),
+            "fault" => words.fault()?,
+            "state" => Self::State,
+            "violations" => Self::Violations,
+            "watch" => Self::Watch,
+            "help" => Self::Help,
+            "quit" => Self::Quit,
+            _ => return Err(CommandError::Unknown(line.trim().to_owned())),
+        };
+        match words.next() {
+            "" => Ok(command),
+            extra => Err(words.wrong(extra, "nothing more")),
+        }
+    }
+}
+
+/// The words of one line, taken from the left; an empty word is the end.
+struct Words<'a> {
+    line: &'a str,
+    rest: std::str::SplitWhitespace<'a>,
+    floors: FloorCount,
+}
+
+impl<'a> Words<'a> {
+    fn new(line: &'a str, floors: FloorCount) -> Self {
+        let rest = line.split_whitespace();
+        Self { line, rest, floors }
+    }
+
+    fn next(&mut self) -> &'a str {
+        self.rest.next().unwrap_or("")
+    }
+
+    fn wrong(&self, found: &str, wanted: &'static str) -> CommandError {
+        CommandError::Word {
+            line: self.line.trim().to_owned(),
+            found: found.to_owned(),
+            wanted,
+        }
+    }
+
+    fn fault(&mut self) -> Result<Command, CommandError> {
+        Ok(match self.next() {
+            "motor" => Command::MotorStuck(self.choice("stuck", "ok", "stuck or ok")?),
+            "door" => Command::DoorJammed(self.choice("jammed", "ok", "jammed or ok")?),
+            "sensor" => {
+                let floor = self.floor()?;
+                Command::SensorDead(floor, self.choice("dead", "ok", "dead or ok")?)
+            }
+            "noise" => Command::Noise(self.percent()?),
+            "line" => Command::Unplugged(self.choice("unplugged", "ok", "unplugged or ok")?),
+            "panel" => match self.next() {
+                "restart" => Command::PanelRestart,
+                other => return Err(self.wrong(other, "restart")),
+            },
+            other => {
+                return Err(self.wrong(other, "motor, door, sensor, noise, line or panel"));
+            }
+        })
+    }
+
+    fn choice(&mut self, yes: &str, no: &str, wanted: &'static str) -> Result<bool, CommandError> {
+        match self.next() {
+            word if word == yes => Ok(true),
+            word if word == no => Ok(false),
+            other => Err(self.wrong(other, wanted)),
+        }
+    }
+
+    fn button(&mut self) -> Result<Button, CommandError> {
+        let button = match self.next() {
+            "cab" => Button::Cab(self.floor()?),
+            "hall" => {
+                let floor = self.floor()?;
+                let up = self.choice("up", "down", "up or down")?;
+                Button::Hall(floor, if up { Direction::Up } else { Direction::Down })
+            }
+            other => return Err(self.wrong(other, "hall or cab")),
+        };
+        if self.floors.has_button(button) {
+            Ok(button)
+        } else {
+            Err(CommandError::Button(button))
+        }
+    }
+
+    fn floor(&mut self) -> Result<Floor, CommandError> {
+        let word = self.next();
+        word.parse()
+            .ok()
+            .and_then(|index| self.floors.floor(index))
+            .ok_or_else(|| CommandError::Floor {
+                line: self.line.trim().to_owned(),
+                found: word.to_owned(),
+                top: self.floors.top(),
+            })
+    }
+
+    fn key(&mut self) -> Result<KeySwitch, CommandError> {
+        match self.next() {
+            "normal" => Ok(KeySwitch::Normal),
+            "independent" => Ok(KeySwitch::Independent),
+            "fire" => Ok(KeySwitch::FireRecall),
+            "out" => Ok(KeySwitch::OutOfService),
+            other => Err(self.wrong(other, "normal, independent, fire or out")),
+        }
+    }
+
+    fn optional<T: std::str::FromStr>(
+        &mut self,
+        wanted: &'static str,
+    ) -> Result<Option<T>, CommandError> {
+        match self.next() {
+            "none" => Ok(None),
+            word => match word.parse() {
+                Ok(value) => Ok(Some(value)),
+                Err(_) => Err(self.wrong(word, wanted)),
+            },
+        }
+    }
+
+    fn percent(&mut self) -> Result<u8, CommandError> {
+        let word = self.next();
+        word.trim_end_matches('%')
+            .parse()
+            .ok()
+            .filter(|percent| *percent <= 100)
+            .ok_or_else(|| self.wrong(word, "a share from 0 to 100 %"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, CommandError> {
+        Command::parse(line, FloorCount::new(4).unwrap())
+    }
+
+    fn floor(index: u8) -> Floor {
+        FloorCount::new(4).unwrap().floor(index).unwrap()
+    }
+
+    #[test]
+    fn every_kind_of_command_is_understood() {
+        let hall = Button::Hall(floor(2), Direction::Up);
+        let cases = [
+            ("press hall 2 up", Command::Press(hall)),
+            ("  press   cab 3 ", Command::Press(Button::Cab(floor(3)))),
+            ("hold hall 2 up", Command::Hold(hall)),
+            ("release hall 2 up", Command::Release(hall)),
+            ("obstruct on", Command::Obstruct(true)),
+            ("stop off", Command::Stop(false)),
+            ("key fire", Command::Key(KeySwitch::FireRecall)),
+            ("load 40", Command::Load(Some(40))),
+            ("load none", Command::Load(None)),
+            (
+                "climate -3 none",
+                Command::Climate(Climate {
+                    temperature: Some(-3),
+                    illuminance: None,
+                }),
+            ),
+            ("fault motor stuck", Command::MotorStuck(true)),
+            ("fault door ok", Command::DoorJammed(false)),
+            ("fault sensor 3 dead", Command::SensorDead(floor(3), true)),
+            ("fault noise 5%", Command::Noise(5)),
+            ("fault line unplugged", Command::Unplugged(true)),
+            ("fault panel restart", Command::PanelRestart),
+            ("state", Command::State),
+            ("quit", Command::Quit),
+        ];
+        for (line, command) in cases {
+            assert_eq!(parse(line), Ok(command), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused() {
+        for line in [
+            "",
+            "dance",
+            "press",
+            "press hall 2",
+            "press hall 3 up",
+            "press hall 0 down",
+            "press cab 4",
+            "press cab -1",
+            "press cab 1 now",
+            "stop maybe",
+            "load 256",
+            "fault noise 101",
+            "fault panel",
+            "fault sensor dead",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn every_line_of_the_help_begins_with_a_command() {
+        for line in HELP.lines() {
+            let first = line.split_whitespace().next().unwrap();
+            let unknown = matches!(parse(first), Err(CommandError::Unknown(_)));
+            assert!(!unknown, "{line}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The server side of the elevator-server protocol: messages of four bytes, some with a reply of
+//! four bytes.
+//!
+//! | byte 0 | request bytes 1–3 | reply |
+//! | --- | --- | --- |
+//! | 0 | reload configuration `0 0 0` | – (there is nothing to reload) |
+//! | 1 | motor `dir 0 0`: 0 stop, 1 to 127 up, 128 to 255 down | – |
+//! | 2 | order lamp `button floor on` | – |
+//! | 3 | floor indicator `floor 0 0` | – |
+//! | 4 | door-open lamp `on 0 0` | – |
+//! | 5 | stop lamp `on 0 0` | – |
+//! | 6 | button `button floor 0` | `6 pressed 0 0` |
+//! | 7 | floor sensor `0 0 0` | `7 at_floor floor 0` |
+//! | 8 | stop switch `0 0 0` | `8 pressed 0 0` |
+//! | 9 | obstruction `0 0 0` | `9 active 0 0` |
+//!
+//! Buttons: 0 hall up, 1 hall down, 2 cab. Where this server is kinder than others: a floor,
+//! button or message that does not exist is ignored (a poll of one reads 0), requests may come in
+//! any pieces, and a second client is refused by closing its connection at once. A client that
+//! has not polled for the watchdog time gives way to a new one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_driver::{Button, Direction, FloorCount};
+
+use crate::car::SimulatedCar;
+
+pub(crate) mod line;
+#[cfg(test)]
+mod tests;
+
+/// The length of every message.
+pub(crate) const MESSAGE: usize = 4;
+
+/// For how long a pressed button reads as pressed at least.
+const PRESSED: Duration = Duration::from_millis(100);
+
+/// Cuts a stream of bytes into messages.
+#[derive(Debug, Default)]
+pub(crate) struct Framing {
+    begun: Vec<u8>,
+}
+
+impl Framing {
+    /// The messages that these bytes complete.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<[u8; MESSAGE]> {
+        self.begun.extend_from_slice(bytes);
+        let (messages, rest) = self.begun.as_chunks::<MESSAGE>();
+        let (messages, rest) = (messages.to_vec(), rest.to_vec());
+        self.begun = rest;
+        messages
+    }
+}
+
+/// Whether a message asks for a reply.
+pub(crate) fn is_poll(message: [u8; MESSAGE]) -> bool {
+    (6..=9).contains(&message[0])
+}
+
+/// Does what a message says to the car; the reply, where it has one.
+pub(crate) fn answer(
+    message: [u8; MESSAGE],
+    car: &mut SimulatedCar,
+    latches: &mut Latches,
+    now: Duration,
+) -> Option<[u8; MESSAGE]> {
+    let [operation, first, second, third] = message;
+    let poll = |one: u8, two: u8| Some([operation, one, two, 0]);
+    match operation {
+        1 => {
+            car.set_motor(match first {
+                0 => None,
+                1..=127 => Some(Direction::Up),
+                128..=255 => Some(Direction::Down),
+            });
+            None
+        }
+        2 => {
+            if let Some(button) = button(car.floors(), first, second) {
+                car.set_order_lamp(button, third != 0);
+            }
+            None
+        }
+        3 => {
+            if let Some(floor) = car.floors().floor(first) {
+                car.set_indicator(floor);
+            }
+            None
+        }
+        4 => {
+            car.set_door_lamp(first != 0);
+            None
+        }
+        5 => {
+            car.set_stop_lamp(first != 0);
+            None
+        }
+        6 => {
+            let pressed = button(car.floors(), first, second).is_some_and(|button| {
+                // Both are asked: a poll of a stuck button is a poll of its presses too.
+                latches.poll(button, now) | car.stuck_buttons().contains(&button)
+            });
+            poll(u8::from(pressed), 0)
+        }
+        7 => match car.inputs().floor {
+            Some(floor) => poll(1, floor.index()),
+            None => poll(0, 0),
+        },
+        8 => poll(u8::from(car.inputs().stop), 0),
+        9 => poll(u8::from(car.inputs().obstruction), 0),
+        _ => None,
+    }
+}
+
+fn button(floors: FloorCount, kind: u8, floor: u8) -> Option<Button> {
+    let floor = floors.floor(floor)?;
+    let button = match kind {
+        0 => Button::Hall(floor, Direction::Up),
+        1 => Button::Hall(floor, Direction::Down),
+        2 => Button::Cab(floor),
+        _ => return None,
+    };
+    floors.has_button(button).then_some(button)
+}
+
+/// Presses, stretched so that a client that polls and looks for rising edges sees every one.
+#[derive(Debug, Default)]
+pub(crate) struct Latches(BTreeMap<Button, Latch>);
+
+#[derive(Debug)]
+struct Latch {
+    since: Duration,
+    polled: bool,
+    /// Pressed again since a poll saw it: due once a poll has seen it released.
+    again: bool,
+}
+
+impl Latch {
+    fn new(since: Duration) -> Self {
+        Self {
+            since,
+            polled: false,
+            again: false,
+        }
+    }
+}
+
+impl Latches {
+    /// A press. A further one before any poll is the same press.
+    pub(crate) fn press(&mut self, button: Button, now: Duration) {
+        let latch = self.0.entry(button).or_insert_with(|| Latch::new(now));
+        latch.again |= latch.polled;
+    }
+
+    /// Whether the button reads as pressed: until it was polled once, and for 100 ms at least.
+    pub(crate) fn poll(&mut self, button: Button, now: Duration) -> bool {
+        let Some(latch) = self.0.get_mut(&button) else {
+            return false;
+        };
+        if !latch.polled || now < latch.since + PRESSED {
+            latch.polled = true;
+            return true;
+        }
+        if latch.again {
+            *latch = Latch::new(now);
+        } else {
+            self.0.remove(&button);
+        }
+        false
+    }
+}

@@ -1,0 +1,179 @@
+//! The car, drawn live on a few lines of a terminal.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use elevator_driver::{Direction, DoorState};
+
+use crate::simulator::{Controller, SimulatorState};
+use crate::state::CarState;
+
+/// The width of the drawn shaft, and of one leaf of the door, characters.
+const SHAFT: u32 = 40;
+const LEAF: u32 = 4;
+
+/// Redraws its lines in place.
+#[derive(Debug, Default)]
+pub(crate) struct LiveView {
+    drawn: Option<String>,
+}
+
+impl LiveView {
+    /// Draws the state over the one before, if anything changed that can be seen.
+    pub(crate) fn draw(
+        &mut self,
+        state: &SimulatorState,
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        let picture = picture(state);
+        if self.drawn.as_ref() == Some(&picture) {
+            return Ok(());
+        }
+        if let Some(drawn) = &self.drawn {
+            // Back to the first line; each line below clears the rest of itself.
+            write!(output, "\x1b[{}F", drawn.lines().count())?;
+        }
+        for line in picture.lines() {
+            writeln!(output, "{line}\x1b[K")?;
+        }
+        output.flush()?;
+        self.drawn = Some(picture);
+        Ok(())
+    }
+}
+
+fn picture(state: &SimulatorState) -> String {
+    let car = &state.car;
+    let arrow = match car.driven {
+        Some(Direction::Up) => '▲',
+        Some(Direction::Down) => '▼',
+        None => '■',
+    };
+    let floor = car
+        .floor
+        .map_or_else(|| "-".into(), |floor| floor.to_string());
+    let controller = match state.controller {
+        Controller::Absent => "no controller",
+        Controller::Serial => "serial controller",
+        Controller::Tcp => "TCP client",
+    };
+    let lamps: Vec<_> = car.lamps.iter().map(ToString::to_string).collect();
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let written = writeln!(
+        text,
+        "{} {arrow} [{}] {:5.2} m {:+5.2} m/s  floor {floor}  {controller}",
+        state.name,
+        shaft(car),
+        car.position,
+        car.speed
+    )
+    .and_then(|()| {
+        writeln!(
+            text,
+            "  door [{}] {}  load {} %  {}{}violations {}  watchdog stops {}",
+            door(car),
+            door_word(car),
+            car.load.unwrap_or(0),
+            if car.stop { "STOP  " } else { "" },
+            if car.obstruction { "OBSTRUCTED  " } else { "" },
+            car.violations,
+            car.watchdog_stops
+        )
+    })
+    .and_then(|()| writeln!(text, "  lamps: {}", lamps.join(", ")));
+    debug_assert!(written.is_ok());
+    text
+}
+
+/// The shaft lying down: the lowest floor at the left, a mark for each floor, the car on top.
+fn shaft(car: &CarState) -> String {
+    let top = car.floor_height * f64::from(car.floors.saturating_sub(1));
+    let cell = top / f64::from(SHAFT - 1);
+    let is_at = |column: u32, height: f64| (f64::from(column) * cell - height).abs() <= cell / 2.0;
+    let is_floor = |column: u32| {
+        (0..car.floors).any(|floor| is_at(column, f64::from(floor) * car.floor_height))
+    };
+    (0..SHAFT)
+        .map(|column| match column {
+            _ if is_at(column, car.position) => '█',
+            _ if is_floor(column) => '|',
+            _ => '·',
+        })
+        .collect()
+}
+
+/// Two leaves that meet in the middle.
+fn door(car: &CarState) -> String {
+    let closed = 1.0 - car.door_fraction;
+    let leaf: String = (0..LEAF)
+        .map(|column| {
+            if f64::from(column) < closed * f64::from(LEAF) {
+                '#'
+            } else {
+                ' '
+            }
+        })
+        .collect();
+    let other: String = leaf.chars().rev().collect();
+    leaf + &other
+}
+
+fn door_word(car: &CarState) -> &'static str {
+    match car.door {
+        _ if car.door_lamp => "lamp lit",
+        DoorState::Closed => "closed",
+        DoorState::Opening => "opening",
+        DoorState::Open => "open",
+        DoorState::Closing => "closing",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::FloorCount;
+
+    use super::*;
+    use crate::car::SimulatedCar;
+    use crate::config::{CarConfig, StartPosition};
+
+    fn state(start: StartPosition) -> SimulatorState {
+        let config = CarConfig {
+            start,
+            ..CarConfig::new(FloorCount::new(4).unwrap())
+        };
+        SimulatorState {
+            name: "A".into(),
+            controller: Controller::Absent,
+            unplugged: false,
+            noise: 0,
+            car: SimulatedCar::new(&config, 0).unwrap().state(),
+        }
+    }
+
+    #[test]
+    fn the_car_is_drawn_where_it_is() {
+        let bottom = shaft(&state(StartPosition::Floor(0)).car);
+        assert!(bottom.starts_with('█') && bottom.ends_with('|'));
+        assert_eq!(bottom.matches('|').count(), 3);
+        let top = shaft(&state(StartPosition::Floor(3)).car);
+        assert!(top.starts_with('|') && top.ends_with('█'));
+    }
+
+    #[test]
+    fn a_picture_is_redrawn_in_place_and_only_when_it_changed() {
+        let mut view = LiveView::default();
+        let mut first = Vec::new();
+        view.draw(&state(StartPosition::Floor(0)), &mut first)
+            .unwrap();
+        assert!(!first.is_empty());
+        let mut same = Vec::new();
+        view.draw(&state(StartPosition::Floor(0)), &mut same)
+            .unwrap();
+        assert!(same.is_empty());
+        let mut other = Vec::new();
+        view.draw(&state(StartPosition::Floor(2)), &mut other)
+            .unwrap();
+        assert!(other.starts_with(b"\x1b[3F"), "three lines up");
+    }
+}

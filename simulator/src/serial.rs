@@ -1,0 +1,267 @@
+//! The panel's own protocol on a pseudo-terminal.
+//!
+//! The protocol's states are the driver's [`PanelSession`]; here are the line with its faults and
+//! the watchdog of the panel.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::num::NonZeroU32;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use elevator_driver::protocol::{BootId, PanelSession};
+use elevator_driver::{Button, MotorCommand};
+
+use crate::car::SimulatedCar;
+use crate::ending::{EndWatch, Ending, Readiness};
+use crate::simulator::{Event, LineError};
+use noise::Noise;
+use pty::{Link, Pty};
+
+mod noise;
+mod pty;
+
+/// How often an unchanged status is told.
+const HEARTBEAT: Duration = Duration::from_millis(50);
+
+/// A line on which no byte came for this long has no controller: only the latest frames are kept
+/// for the next one.
+const DESERTED: Duration = Duration::from_secs(1);
+
+/// The panel's end of a serial line.
+#[derive(Debug)]
+pub(crate) struct SerialLine {
+    session: PanelSession,
+    port: Option<Port>,
+    link: Option<PathBuf>,
+    incoming: Noise,
+    outgoing: Noise,
+    noise_percent: u8,
+    /// Tells the bytes of this port from those of an earlier one.
+    generation: u64,
+    heard_at: Option<Duration>,
+    /// The car does not do what the controller last wanted, and will once it speaks again: the
+    /// watchdog stopped the motor, or somebody else had the car.
+    tripped: bool,
+}
+
+/// What a plugged line consists of; dropped at unplugging.
+#[derive(Debug)]
+struct Port {
+    pty: Pty,
+    _link: Option<Link>,
+    _ending: Ending,
+}
+
+impl SerialLine {
+    /// A line that is not plugged yet.
+    pub(crate) fn new(car: &SimulatedCar, link: Option<PathBuf>, noise: u8, seed: u64) -> Self {
+        Self {
+            session: PanelSession::new(car.floors(), boot_id(), HEARTBEAT, Duration::ZERO),
+            port: None,
+            link,
+            incoming: Noise::new(noise, seed),
+            outgoing: Noise::new(noise, seed.wrapping_add(1)),
+            noise_percent: noise,
+            generation: 0,
+            heard_at: None,
+            tripped: false,
+        }
+    }
+
+    /// The name under which a controller finds the line: the link where there is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        let port = self.port.as_ref()?;
+        Some(self.link.as_deref().unwrap_or_else(|| port.pty.path()))
+    }
+
+    pub(crate) fn noise_percent(&self) -> u8 {
+        self.noise_percent
+    }
+
+    /// A fresh pseudo-terminal, with a thread that reads it. Nothing changes if it is plugged.
+    pub(crate) fn plug(
+        &mut self,
+        events: &SyncSender<Event>,
+    ) -> Result<Option<JoinHandle<()>>, LineError> {
+        if self.port.is_some() {
+            return Ok(None);
+        }
+        let pty = Pty::open().map_err(LineError::Pty)?;
+        let link = match &self.link {
+            Some(path) => Some(
+                Link::new(path, pty.path()).map_err(|source| LineError::Link {
+                    path: path.clone(),
+                    source,
+                })?,
+            ),
+            None => None,
+        };
+        self.generation += 1;
+        let ending = Ending::new().map_err(LineError::Pty)?;
+        let reader = Reader {
+            master: pty.reader().map_err(LineError::Pty)?,
+            watch: ending.watch().map_err(LineError::Pty)?,
+            events: events.clone(),
+            generation: self.generation,
+        };
+        let thread = Builder::new()
+            .name("serial".into())
+            .spawn(move || reader.run())
+            .map_err(LineError::Pty)?;
+        self.port = Some(Port {
+            pty,
+            _link: link,
+            _ending: ending,
+        });
+        self.session.handle_line_reopened();
+        Ok(Some(thread))
+    }
+
+    /// Cuts the line: the device and its link are gone.
+    pub(crate) fn unplug(&mut self) {
+        self.port = None;
+    }
+
+    /// The panel restarts with nothing in its memory; the line stays.
+    pub(crate) fn restart(&mut self, car: &mut SimulatedCar, now: Duration) {
+        self.session = PanelSession::new(car.floors(), boot_id(), HEARTBEAT, now);
+        self.tripped = false;
+        car.restart_panel();
+    }
+
+    pub(crate) fn set_noise(&mut self, percent: u8) {
+        self.noise_percent = percent;
+        self.incoming.set_percent(percent);
+        self.outgoing.set_percent(percent);
+    }
+
+    pub(crate) fn press(&mut self, button: Button) {
+        self.session.press(button);
+    }
+
+    pub(crate) fn receive(&mut self, generation: u64, bytes: Vec<u8>, now: Duration) {
+        if self.port.is_none() || generation != self.generation {
+            return;
+        }
+        if self.is_deserted(now) {
+            self.renew();
+        }
+        self.heard_at = Some(now);
+        let arrived = self.incoming.pass(bytes);
+        self.session.handle_bytes(&arrived, now);
+    }
+
+    /// Whether a controller drives this panel.
+    pub(crate) fn has_controller(&self, now: Duration, watchdog: Duration) -> bool {
+        // A session counts silence from its start, so a controller must have been heard as well.
+        self.heard_at.is_some() && self.session.controller_silent_for(now) < watchdog
+    }
+
+    /// Brings the car in line with what the controller last wanted.
+    pub(crate) fn drive(&mut self, car: &mut SimulatedCar, now: Duration, watchdog: Duration) {
+        let returned = self.tripped && self.session.controller_silent_for(now) < watchdog;
+        self.tripped &= !returned;
+        if let Some(outputs) = self.session.poll_outputs() {
+            car.set_outputs(outputs);
+        } else if returned {
+            car.set_outputs(self.session.outputs());
+        }
+    }
+
+    /// Somebody else drives the car.
+    pub(crate) fn yield_car(&mut self) {
+        self.tripped = true;
+    }
+
+    /// S2: a silent controller loses the motor.
+    pub(crate) fn watch(&mut self, car: &mut SimulatedCar, now: Duration, watchdog: Duration) {
+        let silent = self.session.controller_silent_for(now) >= watchdog;
+        if silent && !self.tripped && self.session.outputs().motor != MotorCommand::Stop {
+            self.tripped = true;
+            car.stop_for_silence();
+        }
+    }
+
+    /// Tells the controller what is due.
+    pub(crate) fn tell(&mut self, car: &SimulatedCar, now: Duration) {
+        self.session.set_inputs(car.inputs());
+        let mut deserted = self.is_deserted(now);
+        while let Some(frame) = self.session.poll_transmit(now) {
+            if std::mem::take(&mut deserted) {
+                self.renew();
+            }
+            let sent = self.outgoing.pass(frame);
+            let lost = self.port.as_ref().map(|port| port.pty.write(&sent));
+            if matches!(lost, Some(Err(_))) {
+                self.unplug();
+            }
+        }
+    }
+
+    /// When [`tell`](Self::tell) or [`watch`](Self::watch) is due without anything happening.
+    pub(crate) fn wake_at(&self, now: Duration, watchdog: Duration) -> Duration {
+        let driven = self.session.outputs().motor != MotorCommand::Stop && !self.tripped;
+        let silence = self.session.controller_silent_for(now);
+        let watch = driven.then(|| now + watchdog.saturating_sub(silence));
+        let tell = self.session.poll_timeout();
+        watch.map_or(tell, |watch| watch.min(tell))
+    }
+
+    fn is_deserted(&self, now: Duration) -> bool {
+        self.heard_at
+            .is_none_or(|heard| now.saturating_sub(heard) >= DESERTED)
+    }
+
+    fn renew(&mut self) {
+        let lost = self.port.as_ref().map(|port| port.pty.renew());
+        if matches!(lost, Some(Err(_))) {
+            self.unplug();
+        }
+    }
+}
+
+/// What reads the controller's bytes.
+struct Reader {
+    master: OwnedFd,
+    watch: EndWatch,
+    events: SyncSender<Event>,
+    generation: u64,
+}
+
+impl Reader {
+    fn run(self) {
+        // The line's end, whatever its reason, is the end of this thread alone.
+        while let Ok(Some(bytes)) = self.read() {
+            let event = Event::SerialBytes(self.generation, bytes);
+            if self.events.send(event).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn read(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut buffer = [0; 1024];
+        loop {
+            if self.watch.wait(&self.master)? == Readiness::Over {
+                return Ok(None);
+            }
+            match rustix::io::read(&self.master, &mut buffer) {
+                Ok(0) => return Ok(None),
+                Ok(length) => return Ok(Some(buffer[..length].to_vec())),
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Fresh at every start of a panel, also across processes: a seed would repeat itself.
+fn boot_id() -> BootId {
+    let drawn = RandomState::new().hash_one("boot");
+    let low = u32::try_from(drawn & u64::from(u32::MAX)).unwrap_or(1);
+    NonZeroU32::new(low).unwrap_or(NonZeroU32::MIN)
+}

@@ -1,0 +1,283 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const STEP: f64 = 0.01;
+const TOLERANCE: f64 = 1e-6;
+
+fn floors() -> FloorCount {
+    FloorCount::new(6).unwrap()
+}
+
+fn floor(index: u8) -> Floor {
+    floors().floor(index).unwrap()
+}
+
+fn shaft_at(position: f64) -> Shaft {
+    Shaft::new(&CarConfig::new(floors()), position)
+}
+
+fn run(direction: Direction, stop_at: u8) -> DriveCommand {
+    DriveCommand::Run {
+        direction,
+        stop_at: floor(stop_at),
+    }
+}
+
+/// Runs until the car rests; the seconds that took.
+fn until_rest(shaft: &mut Shaft) -> f64 {
+    let mut seconds = 0.0;
+    while !shaft.is_at_rest(true) {
+        shaft.advance(STEP, true);
+        seconds += STEP;
+        assert!(seconds < 200.0, "the car never came to rest: {shaft:?}");
+    }
+    seconds
+}
+
+fn assert_level(shaft: &Shaft, index: u8) {
+    assert_eq!(shaft.sensed_floor(), Some(floor(index)));
+    assert!((shaft.position() - 3.0 * f64::from(index)).abs() < f64::EPSILON);
+    assert!(shaft.speed().abs() < f64::EPSILON && shaft.driven().is_none());
+}
+
+// F16
+#[test]
+fn a_run_takes_the_time_that_the_limits_dictate() {
+    let mut shaft = shaft_at(0.0);
+    shaft.command(run(Direction::Up, 5));
+    let seconds = until_rest(&mut shaft);
+    // 15 m: cruise at 1.6 m/s, and twice the speed change of 1.6/1.0 + 1.0/1.6 s at half speed.
+    let expected = 15.0 / 1.6 + 1.6 / 1.0 + 1.0 / 1.6;
+    assert!((seconds - expected).abs() < 0.03, "{seconds} s");
+    assert_level(&shaft, 5);
+}
+
+#[test]
+fn the_size_of_the_step_changes_nothing() {
+    let (mut coarse, mut fine) = (shaft_at(3.0), shaft_at(3.0));
+    for shaft in [&mut coarse, &mut fine] {
+        shaft.command(run(Direction::Up, 4));
+        shaft.advance(0.0, true);
+    }
+    coarse.advance(4.0, true);
+    (0..4000).for_each(|_| fine.advance(0.001, true));
+    assert!((coarse.position() - fine.position()).abs() < 1e-9);
+    assert!((coarse.speed() - fine.speed()).abs() < 1e-9);
+}
+
+#[test]
+fn a_run_can_be_shortened_to_the_next_stop_and_lengthened_again() {
+    let mut shaft = shaft_at(0.0);
+    shaft.command(run(Direction::Up, 5));
+    while shaft.position() < 2.0 {
+        shaft.advance(STEP, true);
+    }
+    // At 1.6 m/s it needs about 1.8 m: the first floor is out of reach, the second is not.
+    assert_eq!(shaft.next_stop(), Some(floor(2)));
+    shaft.command(run(Direction::Up, 2));
+    shaft.advance(STEP, true);
+    shaft.command(run(Direction::Up, 4));
+    until_rest(&mut shaft);
+    assert_level(&shaft, 4);
+}
+
+#[test]
+fn a_run_told_too_late_stops_at_the_first_floor_it_can() {
+    let mut shaft = shaft_at(0.0);
+    shaft.command(run(Direction::Up, 5));
+    while shaft.position() < 2.0 {
+        shaft.advance(STEP, true);
+    }
+    shaft.command(run(Direction::Up, 1));
+    until_rest(&mut shaft);
+    assert_level(&shaft, 2);
+}
+
+#[test]
+fn a_run_told_to_turn_round_stops_first_and_then_turns() {
+    let mut shaft = shaft_at(6.0);
+    shaft.command(run(Direction::Up, 5));
+    while shaft.position() < 8.0 {
+        shaft.advance(STEP, true);
+    }
+    shaft.command(run(Direction::Down, 0));
+    shaft.advance(STEP, true);
+    assert_eq!(shaft.driven(), Some(Direction::Up));
+    until_rest(&mut shaft);
+    assert_level(&shaft, 0);
+}
+
+#[test]
+fn a_stop_in_flight_brakes_hard_and_short_of_any_floor() {
+    let mut shaft = shaft_at(0.0);
+    shaft.command(run(Direction::Up, 5));
+    while shaft.position() < 4.0 {
+        shaft.advance(STEP, true);
+    }
+    shaft.command(DriveCommand::Stop);
+    shaft.advance(STEP, true);
+    assert_eq!(shaft.driven(), Some(Direction::Up), "driven until at rest");
+    let seconds = until_rest(&mut shaft);
+    assert!(seconds < 0.6, "1.6 m/s at 3 m/s² are 0.53 s, not {seconds}");
+    assert!(shaft.position() < 4.5 && shaft.sensed_floor().is_none());
+}
+
+#[test]
+fn homing_creeps_to_the_first_live_sensor() {
+    let mut shaft = shaft_at(7.4);
+    shaft.set_sensor_dead(floor(2), true);
+    shaft.command(DriveCommand::Home {
+        direction: Direction::Down,
+    });
+    let mut fastest: f64 = 0.0;
+    while !shaft.is_at_rest(true) {
+        shaft.advance(STEP, true);
+        fastest = fastest.max(shaft.speed().abs());
+        assert_eq!(shaft.next_stop(), None);
+    }
+    assert!(fastest <= 0.4 + TOLERANCE);
+    assert_level(&shaft, 1);
+}
+
+#[test]
+fn a_car_that_does_not_start_behind_an_open_door_starts_once_it_is_locked() {
+    let mut shaft = shaft_at(0.0);
+    shaft.command(run(Direction::Up, 1));
+    shaft.advance(1.0, false);
+    assert!(shaft.driven().is_none() && shaft.is_at_rest(false));
+    until_rest(&mut shaft);
+    assert_level(&shaft, 1);
+}
+
+// F9
+#[test]
+fn a_stuck_motor_is_driven_and_nothing_moves() {
+    let mut shaft = shaft_at(0.0);
+    shaft.command(run(Direction::Up, 3));
+    shaft.advance(1.0, true);
+    shaft.set_motor_stuck(true);
+    shaft.advance(STEP, true);
+    let stuck_at = shaft.position();
+    shaft.advance(60.0, true);
+    assert_eq!(shaft.driven(), Some(Direction::Up));
+    assert!((shaft.position() - stuck_at).abs() < f64::EPSILON);
+    shaft.command(DriveCommand::Stop);
+    shaft.advance(STEP, true);
+    assert_eq!(shaft.driven(), None);
+    shaft.command(run(Direction::Up, 3));
+    shaft.advance(STEP, true);
+    assert_eq!(shaft.driven(), Some(Direction::Up));
+    shaft.set_motor_stuck(false);
+    until_rest(&mut shaft);
+    assert_level(&shaft, 3);
+}
+
+#[test]
+fn the_constant_drive_takes_two_seconds_between_floors_and_half_a_second_past_one() {
+    let mut shaft = shaft_at(0.0);
+    shaft.command(DriveCommand::Constant(Direction::Up));
+    let mut edges = Vec::new();
+    let mut at = shaft.sensed_floor();
+    for millisecond in 0..8000_u32 {
+        shaft.advance(0.001, true);
+        if shaft.sensed_floor() != at {
+            at = shaft.sensed_floor();
+            edges.push((millisecond + 1, at.map(Floor::index)));
+        }
+    }
+    let expected = [
+        (250, None),
+        (2250, Some(1)),
+        (2750, None),
+        (4750, Some(2)),
+        (5250, None),
+        (7250, Some(3)),
+        (7750, None),
+    ];
+    assert_eq!(edges.len(), expected.len());
+    for (edge, wanted) in edges.iter().zip(expected) {
+        assert!(edge.0.abs_diff(wanted.0) <= 2, "{edge:?} is not {wanted:?}");
+        assert_eq!(edge.1, wanted.1);
+    }
+    shaft.command(DriveCommand::Constant(Direction::Down));
+    shaft.advance(300.0, true);
+    assert_level(&shaft, 0);
+}
+
+#[derive(Debug, Clone)]
+enum Happening {
+    Command(DriveCommand),
+    Steps(u16),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let direction = prop_oneof![Just(Direction::Up), Just(Direction::Down)];
+    prop_oneof![
+        3 => (direction.clone(), 0_u8..6).prop_map(|(d, f)| Happening::Command(run(d, f))),
+        1 => direction.prop_map(|direction| Happening::Command(DriveCommand::Home { direction })),
+        4 => (1_u16..400).prop_map(Happening::Steps),
+    ]
+}
+
+proptest! {
+    // Whatever it is told, and whenever: the limits hold and the car ends level at a floor.
+    #[test]
+    fn a_levelling_drive_keeps_its_limits_and_ends_at_a_floor(
+        start in 0.0..15.0_f64,
+        happenings in prop::collection::vec(happening(), 1..24),
+    ) {
+        let limits = Kinematics::default();
+        let mut shaft = shaft_at(start);
+        for happening in happenings {
+            let steps = match happening {
+                Happening::Command(command) => {
+                    shaft.command(command);
+                    continue;
+                }
+                Happening::Steps(steps) => steps,
+            };
+            for _ in 0..steps {
+                let (speed, acceleration) = (shaft.speed(), shaft.acceleration());
+                let position = shaft.position();
+                shaft.advance(STEP, true);
+                let moved = shaft.position() - position;
+                let due = f64::midpoint(speed, shaft.speed()) * STEP;
+                prop_assert!((moved - due).abs() <= 1e-4, "jumped {moved} m, not {due} m");
+                prop_assert!(shaft.speed().abs() <= limits.rated_speed + TOLERANCE);
+                prop_assert!(shaft.acceleration().abs() <= limits.acceleration + TOLERANCE);
+                let gained = (shaft.speed() - speed).abs();
+                prop_assert!(gained <= limits.acceleration * STEP + TOLERANCE);
+                let pulled = (shaft.acceleration() - acceleration).abs();
+                // At the end of a run the last sliver of acceleration may go at once.
+                prop_assert!(pulled <= limits.jerk * STEP + 1e-4, "{pulled} in {shaft:?}");
+                prop_assert!((0.0..=15.0).contains(&shaft.position()));
+            }
+        }
+        // Every command ends at a floor, unless the car already stood in a terminal zone.
+        until_rest(&mut shaft);
+        if shaft.command != DriveCommand::Stop {
+            let level = shaft.position() / 3.0;
+            prop_assert!((level - level.round()).abs() < TOLERANCE, "rests at {}", shaft.position());
+        }
+    }
+
+    #[test]
+    fn a_new_target_at_or_beyond_the_next_stop_is_reached_exactly(
+        first in 1_u8..6,
+        steps in 0_u16..1200,
+        wanted in 0_u8..6,
+    ) {
+        let mut shaft = shaft_at(0.0);
+        shaft.command(run(Direction::Up, first));
+        (0..=steps).for_each(|_| shaft.advance(STEP, true));
+        let next_stop = shaft.next_stop();
+        shaft.command(run(Direction::Up, wanted));
+        shaft.advance(STEP, true);
+        if let Some(next_stop) = next_stop {
+            prop_assert!(next_stop <= floor(first));
+            until_rest(&mut shaft);
+            assert_level(&shaft, wanted.max(next_stop.index()));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What can be seen of a simulated car from outside, as one value (and one line of JSON).
+
+use std::collections::BTreeSet;
+
+use elevator_driver::{Button, Direction, DoorState, Floor, KeySwitch};
+use serde::{Deserialize, Serialize};
+
+/// Everything there is to see of a car at one moment.
+///
+/// As JSON it is one flat object; lengths are metres, speeds m/s, times milliseconds of the car's
+/// own clock; a button is `{"Hall":[3,"Up"]}` or `{"Cab":2}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent lamps and switches, each of which is lit or not"
+)]
+pub struct CarState {
+    /// The car's own clock, ms since it was made.
+    pub time_ms: u64,
+    /// The number of floors of its shaft.
+    pub floors: u8,
+    /// From one floor to the next, m.
+    pub floor_height: f64,
+    /// Height above the lowest floor, m.
+    pub position: f64,
+    /// Speed, m/s, upwards positive.
+    pub speed: f64,
+    /// The floor whose sensor is active.
+    pub floor: Option<Floor>,
+    /// The nearest floor where the moving car can still come to rest.
+    pub next_stop: Option<Floor>,
+    /// The direction in which the motor is driven or the car still moves.
+    pub driven: Option<Direction>,
+    /// Which drive was commanded last.
+    pub drive_mode: DriveMode,
+    /// Where the door is.
+    pub door: DoorState,
+    /// How far the door is open, 0 to 1.
+    pub door_fraction: f64,
+    /// The door-open lamp of the elevator-server protocol, which has no door.
+    pub door_lamp: bool,
+    /// The lit order lamps.
+    pub lamps: BTreeSet<Button>,
+    /// The lamp in the stop switch.
+    pub stop_lamp: bool,
+    /// The floor on the indicator.
+    pub indicator: Option<Floor>,
+    /// The lit direction arrow.
+    pub lantern: Option<Direction>,
+    /// The indicator's text field.
+    pub display_text: String,
+    /// The indicator's backlight, 0 to 255, where the controller set one.
+    pub display_brightness: Option<u8>,
+    /// The stop switch is pulled.
+    pub stop: bool,
+    /// Something stands in the door.
+    pub obstruction: bool,
+    /// The key switch.
+    pub key: KeySwitch,
+    /// Load in per cent of the rated load, where there is a load cell.
+    pub load: Option<u8>,
+    /// Temperature, °C, where there is a sensor.
+    pub temperature: Option<i8>,
+    /// Illuminance, 0 to 255, where there is a sensor.
+    pub illuminance: Option<u8>,
+    /// What is broken.
+    pub faults: Faults,
+    /// How often the controller asked for something unsafe.
+    pub violations: u64,
+    /// How often the panel stopped the motor because its controller was silent (S2).
+    pub watchdog_stops: u64,
+}
+
+impl CarState {
+    /// Whether the car is at rest at this floor.
+    #[must_use]
+    pub fn is_at_rest_at(&self, floor: Floor) -> bool {
+        self.driven.is_none() && self.floor == Some(floor)
+    }
+}
+
+/// Which drive was commanded last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum DriveMode {
+    /// The levelling drive of the serial panel.
+    #[default]
+    Levelling,
+    /// The bare motor of the elevator-server protocol.
+    Constant,
+}
+
+/// What is broken in a car.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Faults {
+    /// The car sticks in the shaft: the motor may be driven, nothing moves.
+    pub motor_stuck: bool,
+    /// The door sticks where it is.
+    pub door_jammed: bool,
+    /// The floors whose sensors never become active.
+    pub dead_sensors: BTreeSet<Floor>,
+    /// The buttons that stay pressed.
+    pub stuck_buttons: BTreeSet<Button>,
+}
+
+/// Something unsafe that the controller asked for, and that the panel's interlocks refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// When, ms of the car's own clock.
+    pub time_ms: u64,
+    /// What.
+    pub kind: ViolationKind,
+}
+
+/// The kinds of unsafe request (S1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ViolationKind {
+    /// The door was told to open while the motor was driven or the car moved.
+    DoorOpenWhileMoving,
+    /// The motor was told to move the car while the door was not closed, or was told to open.
+    MotorWhileDoorOpen,
+    /// The door-open lamp was lit while the motor ran, or the motor told to run while it was lit.
+    DoorLampWhileMoving,
+    /// The door-open lamp was lit between floors.
+    DoorLampBetweenFloors,
+}

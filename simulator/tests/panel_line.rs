@@ -1,0 +1,176 @@
+//! The driver's own lines, serial and TCP, drive the simulated car as a controller would.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::{Duration, Instant};
+
+use elevator_driver::{
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, FloorCount, LineSettings,
+    MotorCommand, PanelEvent, PanelInputs, PanelLine, PanelOutputs,
+};
+use elevator_simulator::config::{ConstantDrive, DoorTimes, Kinematics};
+use elevator_simulator::simulator::SerialConfig;
+use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The settings of a line on a machine that is busy with other tests.
+const SETTINGS: LineSettings = LineSettings {
+    poll: Duration::from_millis(10),
+    reply: Duration::from_secs(2),
+    reload_configuration: false,
+    heartbeat: Duration::from_millis(50),
+    silence: Duration::from_secs(2),
+    retry: Duration::from_millis(100),
+};
+
+fn floors() -> FloorCount {
+    FloorCount::new(4).unwrap()
+}
+
+struct Rig {
+    simulator: Simulator,
+    control: ControlClient,
+    line: PanelLine,
+    events: Receiver<PanelEvent>,
+    inputs: PanelInputs,
+    _folder: tempfile::TempDir,
+}
+
+impl Rig {
+    /// A quick car between floors 1 and 2, with a line to it.
+    fn start(serial: bool) -> Self {
+        let car = CarConfig {
+            kinematics: Kinematics {
+                rated_speed: 3.0,
+                acceleration: 3.0,
+                jerk: 8.0,
+                creep_speed: 1.0,
+                ..Kinematics::default()
+            },
+            constant_drive: ConstantDrive {
+                between_floors: Duration::from_millis(800),
+                passing_floor: Duration::from_secs(1),
+            },
+            door: DoorTimes {
+                opening: Duration::from_millis(300),
+                closing: Duration::from_millis(300),
+                nudging: Duration::from_millis(600),
+            },
+            start: StartPosition::Metres(4.4),
+            ..CarConfig::new(floors())
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let simulator = Simulator::start(SimulatorConfig {
+            serial: serial.then(|| SerialConfig {
+                link: Some(folder.path().join("panel")),
+                noise: 0,
+            }),
+            tcp: (!serial).then(|| "127.0.0.1:0".parse().unwrap()),
+            control: Some(folder.path().join("control")),
+            watchdog: Duration::from_secs(2),
+            ..SimulatorConfig::new("A", car)
+        })
+        .unwrap();
+        let endpoint = simulator.endpoints()[0].to_string();
+        let url = endpoint.strip_prefix("panel ").unwrap().parse().unwrap();
+        let (sink, events) = sync_channel(10_000);
+        let line = PanelLine::open(&url, floors(), SETTINGS, move |event| {
+            // A test that is over listens no more.
+            drop(sink.try_send(event));
+        })
+        .unwrap();
+        Self {
+            control: ControlClient::connect(folder.path().join("control")).unwrap(),
+            simulator,
+            line,
+            events,
+            inputs: PanelInputs::default(),
+            _folder: folder,
+        }
+    }
+
+    fn motor(&self, motor: MotorCommand) {
+        self.line.set_outputs(PanelOutputs {
+            motor,
+            ..PanelOutputs::default()
+        });
+    }
+
+    /// Takes events until one satisfies the condition.
+    fn until(&mut self, mut condition: impl FnMut(&PanelEvent) -> bool) {
+        let started = Instant::now();
+        loop {
+            let left = LIMIT.saturating_sub(started.elapsed());
+            let event = self.events.recv_timeout(left);
+            let event = event.unwrap_or_else(|_| panic!("it never happened: {:?}", self.inputs));
+            if let PanelEvent::Inputs(inputs) = &event {
+                self.inputs = inputs.clone();
+            }
+            if condition(&event) {
+                return;
+            }
+        }
+    }
+
+    fn until_inputs(&mut self, mut condition: impl FnMut(&PanelInputs) -> bool) {
+        self.until(|event| matches!(event, PanelEvent::Inputs(inputs) if condition(inputs)));
+    }
+
+    fn until_at_rest_at(&mut self, index: u8) {
+        let floor = floors().floor(index);
+        self.until_inputs(|inputs| inputs.floor == floor && inputs.drive == DriveFeedback::Stopped);
+    }
+
+    fn serves_a_press(mut self) {
+        self.until(|event| *event == PanelEvent::Connected);
+        self.motor(MotorCommand::Home {
+            direction: Direction::Down,
+        });
+        self.until_inputs(|inputs| inputs.drive != DriveFeedback::Stopped);
+        self.until_at_rest_at(1);
+
+        let stop_at = floors().floor(3).unwrap();
+        self.control.press(Button::Cab(stop_at)).unwrap();
+        self.until(|event| *event == PanelEvent::Pressed(Button::Cab(stop_at)));
+        self.motor(MotorCommand::Run {
+            direction: Direction::Up,
+            stop_at,
+        });
+        self.until_inputs(|inputs| inputs.next_stop.is_some());
+        self.until_at_rest_at(3);
+
+        self.line.set_outputs(PanelOutputs {
+            door: DoorCommand::Open,
+            ..PanelOutputs::default()
+        });
+        self.until_inputs(|inputs| inputs.door == DoorState::Open);
+        // Over TCP the door is the line's own notion, told before the server has heard of it.
+        let started = Instant::now();
+        let car = loop {
+            let car = self.simulator.state().unwrap().car;
+            if car.is_at_rest_at(stop_at) {
+                break car;
+            }
+            assert!(started.elapsed() < LIMIT, "it never came to rest");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!(car.violations, 0);
+        assert_eq!(car.watchdog_stops, 0);
+    }
+}
+
+// F15, F16, S1
+#[test]
+fn the_serial_line_homes_the_car_and_serves_a_press() {
+    Rig::start(true).serves_a_press();
+}
+
+// F15, F16, S1
+#[test]
+fn the_tcp_line_homes_the_car_and_serves_a_press() {
+    Rig::start(false).serves_a_press();
+}

@@ -1,0 +1,124 @@
+//! The program itself, as a child process.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use elevator_simulator::ControlClient;
+use rustix::process::{Pid, Signal, kill_process};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A child that does not outlive its test.
+struct Running(Child);
+
+impl Running {
+    fn start(arguments: &[&str]) -> Self {
+        let child = Command::new(env!("CARGO_BIN_EXE_elevator-simulator"))
+            .args(arguments)
+            .arg("--die-with-parent")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+
+    fn lines(&mut self, count: usize) -> Vec<String> {
+        let output = BufReader::new(self.0.stdout.take().unwrap());
+        output.lines().take(count).map(Result::unwrap).collect()
+    }
+
+    fn exit_code(&mut self) -> Option<i32> {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(started.elapsed() < LIMIT, "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+// F16
+#[test]
+fn it_says_where_it_is_and_ends_cleanly_at_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let [link, control] = ["panel", "control"].map(|name| folder.path().join(name));
+    let mut program = Running::start(&[
+        "--floors=5",
+        "--start-floor=3",
+        "--tcp=127.0.0.1:0",
+        "--serial-link",
+        link.to_str().unwrap(),
+        "--control",
+        control.to_str().unwrap(),
+    ]);
+    let lines = program.lines(3);
+    assert_eq!(lines[0], format!("panel serial://{}", link.display()));
+    let port = lines[1].strip_prefix("panel tcp://127.0.0.1:").unwrap();
+    assert_ne!(port.parse::<u16>().unwrap(), 0);
+    assert_eq!(lines[2], format!("control {}", control.display()));
+
+    let state = ControlClient::connect(&control).unwrap().state().unwrap();
+    assert_eq!(state.floors, 5);
+    assert!((state.position - 9.0).abs() < 1e-9);
+
+    kill_process(Pid::from_child(&program.0), Signal::TERM).unwrap();
+    assert_eq!(program.exit_code(), Some(0));
+    assert!(!link.is_symlink() && !control.exists());
+}
+
+#[test]
+fn without_a_panel_it_says_what_to_do() {
+    let mut program = Running::start(&[]);
+    assert_eq!(program.exit_code(), Some(1));
+    let mut told = String::new();
+    let errors = program.0.stderr.as_mut().unwrap();
+    errors.read_to_string(&mut told).unwrap();
+    assert!(told.contains("--serial") && told.contains("--tcp"));
+}
+
+#[test]
+fn the_quit_command_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = folder.path().join("control");
+    let mut program =
+        Running::start(&["--tcp=127.0.0.1:0", "--control", control.to_str().unwrap()]);
+    program.lines(2);
+    let mut client = ControlClient::connect(&control).unwrap();
+    client.send("quit").unwrap();
+    assert_eq!(program.exit_code(), Some(0));
+}
+
+#[test]
+fn it_does_not_outlive_the_process_that_started_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = folder.path().join("control");
+    // A parent that ends as soon as the simulator runs.
+    let script = r#""$0" --die-with-parent --tcp=127.0.0.1:0 --control "$1" >/dev/null 2>&1 &
+        while [ ! -S "$1" ]; do sleep 0.01; done"#;
+    let status = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_elevator-simulator")])
+        .arg(&control)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let started = Instant::now();
+    while control.exists() {
+        assert!(started.elapsed() < LIMIT, "it lives on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
