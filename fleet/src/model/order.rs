@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::{Call, NodeId, Timestamp};
 
 /// The identity of one life of a node's journal: random, made with the journal (O4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct JournalId(pub u64);
 
 impl fmt::Display for JournalId {

@@ -63,7 +63,7 @@ pub enum Unavailable {
     NoPanel,
     /// It does not know yet where it is.
     Homing,
-    /// The stop switch is pulled.
+    /// The stop switch is pulled, or the drive did not start when told to.
     Stopped,
     /// Something has held its door open for too long.
     DoorBlocked,
@@ -82,7 +82,7 @@ impl fmt::Display for Unavailable {
         f.pad(match self {
             Self::NoPanel => "no panel",
             Self::Homing => "homing",
-            Self::Stopped => "stop switch",
+            Self::Stopped => "stopped",
             Self::DoorBlocked => "door blocked",
             Self::Independent => "independent",
             Self::FireRecall => "fire recall",

@@ -1,1 +1,0 @@
-//! Which car serves which hall call.

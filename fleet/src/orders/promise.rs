@@ -1,0 +1,175 @@
+//! When an order lamp may be lit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Dot, NodeId};
+
+/// How a node holds an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Holding {
+    /// In memory.
+    Held,
+    /// In memory and on disk.
+    Durable,
+}
+
+/// Which orders are promised to the passenger, to this node's own knowledge (P1).
+///
+/// An order is promised once it would survive the loss of any one node and a power cut of the
+/// whole building: two living nodes hold it and one of them has it on disk. A node that hears
+/// nobody needs its own disk (F12, F13). A promise, once made, stands until the order is served.
+#[derive(Debug, Clone)]
+pub struct Promise {
+    own: NodeId,
+    holdings: BTreeMap<Dot, BTreeMap<NodeId, Holding>>,
+    made: BTreeSet<Dot>,
+}
+
+impl Promise {
+    /// Nothing promised so far, by the node of this name.
+    #[must_use]
+    pub fn new(own: NodeId) -> Self {
+        Self {
+            own,
+            holdings: BTreeMap::new(),
+            made: BTreeSet::new(),
+        }
+    }
+
+    /// Records that a node holds an open order. What is known never becomes less.
+    pub fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
+        let known = self.holdings.entry(dot).or_default();
+        match known.get_mut(node) {
+            Some(present) => *present = holding.max(*present),
+            None => {
+                known.insert(node.clone(), holding);
+            }
+        }
+    }
+
+    /// Drops what is known of an order that has been served.
+    pub fn forget(&mut self, dot: Dot) {
+        self.holdings.remove(&dot);
+        self.made.remove(&dot);
+    }
+
+    /// A repeated press takes an earlier one's place: where that was promised, so is this, for the
+    /// earlier one stands in the other stores until they hear of the later.
+    pub fn inherit(&mut self, earlier: Dot, later: Dot) {
+        self.holdings.remove(&earlier);
+        if self.made.remove(&earlier) {
+            self.made.insert(later);
+        }
+    }
+
+    /// Drops what a node was known to hold: it has restarted, and may have lost it.
+    pub fn forget_node(&mut self, node: &NodeId) {
+        for known in self.holdings.values_mut() {
+            known.remove(node);
+        }
+    }
+
+    /// How a node is known to hold an order.
+    #[must_use]
+    pub fn holding(&self, dot: Dot, node: &NodeId) -> Option<Holding> {
+        self.holdings.get(&dot)?.get(node).copied()
+    }
+
+    /// How many nodes hold an order, of this one and these others.
+    #[must_use]
+    pub fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
+        let living = |node: &NodeId| *node == self.own || heard.contains(node);
+        self.holdings
+            .get(&dot)
+            .map_or(0, |known| known.keys().filter(|n| living(n)).count())
+    }
+
+    /// Makes every promise that can be made while just these other nodes are heard; hands back the
+    /// orders that are promised from here on.
+    pub fn review(&mut self, heard: &BTreeSet<NodeId>) -> Vec<Dot> {
+        let kept = |known: &BTreeMap<NodeId, Holding>| {
+            let living = || {
+                known
+                    .iter()
+                    .filter(|(node, _)| **node == self.own || heard.contains(*node))
+            };
+            let needed = if heard.is_empty() { 1 } else { 2 };
+            living().count() >= needed && living().any(|(_, how)| *how == Holding::Durable)
+        };
+        let fresh: Vec<Dot> = self
+            .holdings
+            .iter()
+            .filter(|(dot, known)| !self.made.contains(*dot) && kept(known))
+            .map(|(dot, _)| *dot)
+            .collect();
+        self.made.extend(&fresh);
+        fresh
+    }
+
+    /// Whether the order is promised.
+    #[must_use]
+    pub fn is_made(&self, dot: Dot) -> bool {
+        self.made.contains(&dot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::JournalId;
+
+    const DOT: Dot = Dot {
+        journal: JournalId(1),
+        sequence: 1,
+    };
+
+    fn node(name: &str) -> NodeId {
+        NodeId::new(name).expect("a name")
+    }
+
+    fn heard(names: &[&str]) -> BTreeSet<NodeId> {
+        names.iter().map(|name| node(name)).collect()
+    }
+
+    /// F12, F13, P1
+    #[test]
+    fn a_lamp_needs_two_living_holders_and_one_disk() {
+        let mut promise = Promise::new(node("A"));
+        promise.record(DOT, &node("A"), Holding::Held);
+        promise.record(DOT, &node("C"), Holding::Durable);
+        assert!(promise.review(&heard(&["B"])).is_empty(), "C is not heard");
+        promise.record(DOT, &node("B"), Holding::Held);
+        assert!(
+            promise.review(&heard(&["B"])).is_empty(),
+            "no disk among the living"
+        );
+        promise.record(DOT, &node("A"), Holding::Durable);
+        assert_eq!(promise.review(&heard(&["B"])), [DOT]);
+        assert!(promise.review(&heard(&["B"])).is_empty(), "told once");
+    }
+
+    /// F13, P1
+    #[test]
+    fn a_node_alone_needs_its_own_disk() {
+        let mut promise = Promise::new(node("A"));
+        promise.record(DOT, &node("A"), Holding::Held);
+        promise.record(DOT, &node("B"), Holding::Durable);
+        assert!(promise.review(&heard(&[])).is_empty());
+        promise.record(DOT, &node("A"), Holding::Durable);
+        assert_eq!(promise.review(&heard(&[])), [DOT]);
+    }
+
+    /// P1
+    #[test]
+    fn a_promise_stands_when_a_holder_dies_and_ends_with_the_service() {
+        let mut promise = Promise::new(node("A"));
+        promise.record(DOT, &node("A"), Holding::Held);
+        promise.record(DOT, &node("B"), Holding::Durable);
+        promise.review(&heard(&["B"]));
+        promise.review(&heard(&["C"]));
+        assert!(promise.is_made(DOT));
+        promise.forget(DOT);
+        assert!(!promise.is_made(DOT));
+        assert_eq!(promise.holding(DOT, &node("B")), None);
+    }
+}

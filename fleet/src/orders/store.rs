@@ -1,0 +1,307 @@
+//! The replicated set of orders.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hasher;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher13;
+
+use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
+
+/// Every order that this node knows of (F4).
+///
+/// Per journal and call there is one register: the latest press of that call that the journal's
+/// node has made, and whether that press has been served. The later press wins; of one press,
+/// *served* wins. So a merge is the greater of two registers, pointwise: commutative, associative
+/// and idempotent (O2). What was served and seen never comes back, what nobody served stays (F14),
+/// a press that service had not seen has a higher sequence and survives it (O3), and the memory is
+/// bounded by the calls that can exist, whatever the history and whatever got lost (O6).
+#[derive(Debug, Clone, Default)]
+pub struct OrderStore {
+    registers: BTreeMap<Dot, Register>,
+    /// The one dot of each register.
+    dots: BTreeMap<(JournalId, Call), Dot>,
+    /// The open dots of each call.
+    open: BTreeMap<Call, BTreeSet<Dot>>,
+    digest: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Register {
+    order: Order,
+    served: bool,
+}
+
+/// One register as one node tells it to another, and as it stands on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The press.
+    pub dot: Dot,
+    /// The node at which it was made.
+    pub origin: NodeId,
+    /// What was asked for.
+    pub call: Call,
+    /// What became of it.
+    pub state: State,
+}
+
+/// What became of a press.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// It waits to be served.
+    Open {
+        /// For how long, as of the moment the record was made: nodes share no clock.
+        waited: Duration,
+    },
+    /// It has been served, or replaced by a later press.
+    Served,
+}
+
+/// What a merge changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merged {
+    /// Nothing: the store knew as much or more.
+    Nothing,
+    /// The press is new here and open. An earlier press of the same register, which it replaces,
+    /// is handed back if it was open.
+    Placed {
+        /// The press that the new one replaces.
+        replaced: Option<Order>,
+    },
+    /// The press is served. If it, or an earlier one of its register, was open here, that one is
+    /// handed back.
+    Served {
+        /// The press that was open here.
+        closed: Option<Order>,
+    },
+}
+
+impl OrderStore {
+    /// Places a press under a fresh dot, which must be later than any of its journal.
+    ///
+    /// It replaces the journal's earlier press of the same call and, if that is still open, keeps
+    /// its age (F18).
+    pub fn place(&mut self, dot: Dot, origin: &NodeId, call: Call, now: Timestamp) -> Merged {
+        let waited = Duration::ZERO;
+        let origin = origin.clone();
+        self.merge(
+            Record {
+                dot,
+                origin,
+                call,
+                state: State::Open { waited },
+            },
+            now,
+        )
+    }
+
+    /// Serves a call: closes every press of it seen so far, and hands them back (O3).
+    pub fn serve(&mut self, call: &Call) -> Vec<Order> {
+        let dots: Vec<Dot> = self.open.get(call).into_iter().flatten().copied().collect();
+        dots.into_iter().filter_map(|dot| self.close(dot)).collect()
+    }
+
+    /// Takes in what another node, or the disk, says.
+    pub fn merge(&mut self, record: Record, now: Timestamp) -> Merged {
+        let Record {
+            dot,
+            origin,
+            call,
+            state,
+        } = record;
+        if self
+            .registers
+            .get(&dot)
+            .is_some_and(|register| register.order.call != call)
+        {
+            // One dot, two calls: no honest node says so, and the indices must not suffer for it.
+            return Merged::Nothing;
+        }
+        let known = self.dots.get(&(dot.journal, call.clone())).copied();
+        if known.is_some_and(|known| known > dot) {
+            return Merged::Nothing;
+        }
+        if known == Some(dot) {
+            return match state {
+                State::Open { waited } => {
+                    if let Some(register) = self.registers.get_mut(&dot) {
+                        register.order.placed = register.order.placed.min(now - waited);
+                    }
+                    Merged::Nothing
+                }
+                State::Served => self
+                    .close(dot)
+                    .map_or(Merged::Nothing, |order| Merged::Served {
+                        closed: Some(order),
+                    }),
+            };
+        }
+        let before = known.and_then(|known| self.remove(known));
+        let (placed, served) = match state {
+            State::Open { waited } => {
+                let kept = before.as_ref().map(|order| order.placed);
+                (
+                    kept.into_iter().chain([now - waited]).min().unwrap_or(now),
+                    false,
+                )
+            }
+            State::Served => (now, true),
+        };
+        self.insert(Register {
+            order: Order {
+                dot,
+                origin,
+                call,
+                placed,
+            },
+            served,
+        });
+        if served {
+            Merged::Served { closed: before }
+        } else {
+            Merged::Placed { replaced: before }
+        }
+    }
+
+    /// What the store has to say of a press, or `None` if it does not know it or knows a later one
+    /// in its place.
+    #[must_use]
+    pub fn record(&self, dot: Dot, now: Timestamp) -> Option<Record> {
+        self.registers
+            .get(&dot)
+            .map(|register| register.record(now))
+    }
+
+    /// The whole store.
+    pub fn records(&self, now: Timestamp) -> impl Iterator<Item = Record> {
+        self.registers
+            .values()
+            .map(move |register| register.record(now))
+    }
+
+    /// The open orders, by dot.
+    pub fn orders(&self) -> impl Iterator<Item = &Order> {
+        self.open
+            .values()
+            .flatten()
+            .filter_map(|dot| self.get(*dot))
+    }
+
+    /// The open order with this dot.
+    #[must_use]
+    pub fn get(&self, dot: Dot) -> Option<&Order> {
+        self.registers
+            .get(&dot)
+            .filter(|register| !register.served)
+            .map(|r| &r.order)
+    }
+
+    /// The open orders of one call.
+    pub fn of_call(&self, call: &Call) -> impl Iterator<Item = &Order> {
+        self.open
+            .get(call)
+            .into_iter()
+            .flatten()
+            .filter_map(|dot| self.get(*dot))
+    }
+
+    /// The calls with at least one open order.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.open.keys()
+    }
+
+    /// How long the oldest press of a call has waited, or `None` where there is none.
+    #[must_use]
+    pub fn waited(&self, call: &Call, now: Timestamp) -> Option<Duration> {
+        self.of_call(call)
+            .map(|order| now.since(order.placed))
+            .max()
+    }
+
+    /// A number that is equal where, and in practice only where, the registers are equal (O7).
+    /// Ages do not count: each node measures them on its own clock.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    fn insert(&mut self, register: Register) {
+        let Order { dot, call, .. } = &register.order;
+        self.dots.insert((dot.journal, call.clone()), *dot);
+        if !register.served {
+            self.open.entry(call.clone()).or_default().insert(*dot);
+        }
+        self.digest ^= register.hash();
+        self.registers.insert(*dot, register);
+    }
+
+    /// Takes a register out; hands its order back if it was open.
+    fn remove(&mut self, dot: Dot) -> Option<Order> {
+        let register = self.registers.remove(&dot)?;
+        self.digest ^= register.hash();
+        self.dots
+            .remove(&(dot.journal, register.order.call.clone()));
+        self.forget_open(dot, &register.order.call);
+        (!register.served).then_some(register.order)
+    }
+
+    fn close(&mut self, dot: Dot) -> Option<Order> {
+        let register = self
+            .registers
+            .get_mut(&dot)
+            .filter(|register| !register.served)?;
+        self.digest ^= register.hash();
+        register.served = true;
+        self.digest ^= register.hash();
+        let order = register.order.clone();
+        self.forget_open(dot, &order.call);
+        Some(order)
+    }
+
+    fn forget_open(&mut self, dot: Dot, call: &Call) {
+        if let Some(dots) = self.open.get_mut(call) {
+            dots.remove(&dot);
+            if dots.is_empty() {
+                self.open.remove(call);
+            }
+        }
+    }
+}
+
+impl Register {
+    fn record(&self, now: Timestamp) -> Record {
+        let Order {
+            dot,
+            origin,
+            call,
+            placed,
+        } = self.order.clone();
+        let state = if self.served {
+            State::Served
+        } else {
+            State::Open {
+                waited: now.since(placed),
+            }
+        };
+        Record {
+            dot,
+            origin,
+            call,
+            state,
+        }
+    }
+
+    /// Written out number by number, so that nodes of any word size and byte order agree. A dot
+    /// names one call only, so the call need not be hashed.
+    fn hash(&self) -> u64 {
+        let mut hasher = SipHasher13::new();
+        hasher.write(&self.order.dot.journal.0.to_le_bytes());
+        hasher.write(&self.order.dot.sequence.to_le_bytes());
+        hasher.write(&[u8::from(self.served)]);
+        hasher.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
