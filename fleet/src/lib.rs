@@ -4,5 +4,7 @@
 //! performs them.
 #![forbid(unsafe_code)]
 
+pub mod car;
+pub mod dispatch;
 pub mod model;
 pub mod orders;

@@ -1,0 +1,342 @@
+//! The door at a floor: from the command to open until it is closed again.
+
+use elevator_driver::{Button, Direction, DoorCommand, DoorState, Floor};
+
+use super::event::{CarEvent, ServedCall};
+use super::state::{Closed, Halt, State};
+use super::{Car, CarSettings, CarTimer};
+use crate::model::{Availability, HallCall, Timestamp};
+
+/// One opening of the door, with all its re-openings.
+///
+/// ```text
+///              ┌──────────────── obstruction, call here ────────────────┐
+///              ▼                                                        │
+///          Opening ──► Open ◄──► Obstructed   dwell over                │
+///                       │ ▲ └──────────┬────────────────────────────► Closing ──► closed
+///                       ▼ │            │ open for too long altogether   │
+///                      Held            └────────► Nudging ◄─────────────┘
+///                                                    └──► closed
+/// ```
+///
+/// Once it is told to open it is left to open fully: only then is "closed" in the panel's report
+/// surely the end of a closing and not a report from before the opening.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DoorCycle {
+    floor: Floor,
+    pub(super) stage: Stage,
+    /// When it was first fully open, or when it was last held open by order.
+    opened: Option<Timestamp>,
+    obstructed: Option<Timestamp>,
+    pub(super) health: Health,
+}
+
+/// Where the door is in its cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Told to open.
+    Opening { since: Timestamp },
+    /// Open until the dwell is over.
+    Open { until: Timestamp },
+    /// Open because something stands in it.
+    Obstructed,
+    /// Open for as long as the service mode, the load or the stop switch says.
+    Held,
+    /// Told to close.
+    Closing { since: Timestamp },
+    /// Told to close come what may.
+    Nudging { since: Timestamp },
+}
+
+/// Whether the group can count on the door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Health {
+    Sound,
+    Blocked,
+}
+
+impl DoorCycle {
+    pub(super) fn begin(floor: Floor, now: Timestamp) -> Self {
+        Self {
+            floor,
+            stage: Stage::Opening { since: now },
+            opened: None,
+            obstructed: None,
+            health: Health::Sound,
+        }
+    }
+
+    pub(super) fn command(self) -> DoorCommand {
+        match self.stage {
+            Stage::Opening { .. } | Stage::Open { .. } | Stage::Obstructed | Stage::Held => {
+                DoorCommand::Open
+            }
+            Stage::Closing { .. } => DoorCommand::Close,
+            Stage::Nudging { .. } => DoorCommand::Nudge,
+        }
+    }
+
+    /// The same cycle after a time in which nobody watched it.
+    pub(super) fn voided(self, now: Timestamp) -> Self {
+        let stage = match self.stage {
+            Stage::Opening { .. } => Stage::Opening { since: now },
+            Stage::Closing { .. } => Stage::Closing { since: now },
+            Stage::Nudging { .. } => Stage::Nudging { since: now },
+            Stage::Open { .. } | Stage::Obstructed | Stage::Held => self.stage,
+        };
+        Self {
+            stage,
+            obstructed: self.obstructed.map(|_| now),
+            ..self
+        }
+    }
+
+    /// The times at which something is due if nothing happens.
+    pub(super) fn deadlines(
+        self,
+        settings: &CarSettings,
+    ) -> impl Iterator<Item = (Timestamp, CarTimer)> {
+        let sound = self.health == Health::Sound;
+        let travel = |since| {
+            let due = since + settings.door_travel_limit;
+            sound.then_some((due, CarTimer::DoorTravel))
+        };
+        let nudge = self
+            .opened
+            .map(|opened| (opened + settings.nudge_after, CarTimer::Nudge));
+        let (first, second) = match self.stage {
+            Stage::Opening { since } | Stage::Closing { since } | Stage::Nudging { since } => {
+                (travel(since), None)
+            }
+            Stage::Open { until } => (Some((until, CarTimer::Dwell)), nudge),
+            Stage::Obstructed => (None, nudge),
+            Stage::Held => (None, None),
+        };
+        let blocked = self.obstructed.filter(|_| sound).map(|since| {
+            let due = since + settings.door_blocked_after;
+            (due, CarTimer::DoorBlocked)
+        });
+        [first, second, blocked].into_iter().flatten()
+    }
+
+    fn in_stage(self, stage: Stage) -> State {
+        State::AtDoor(Self { stage, ..self })
+    }
+
+    fn is_overdue(self, settings: &CarSettings, now: Timestamp) -> bool {
+        self.opened
+            .is_some_and(|opened| now.since(opened) >= settings.nudge_after)
+    }
+
+    fn watch_obstruction(&mut self, active: bool, settings: &CarSettings, now: Timestamp) {
+        if !active {
+            self.obstructed = None;
+            return;
+        }
+        let since = *self.obstructed.get_or_insert(now);
+        if now.since(since) >= settings.door_blocked_after {
+            self.health = Health::Blocked;
+        }
+    }
+
+    fn watch_travel(&mut self, since: Timestamp, settings: &CarSettings, now: Timestamp) {
+        if now.since(since) >= settings.door_travel_limit {
+            self.health = Health::Blocked;
+        }
+    }
+}
+
+impl Car {
+    pub(super) fn step_door(&mut self, mut cycle: DoorCycle, now: Timestamp) -> State {
+        if !self.may_open() || self.inputs.floor != Some(cycle.floor) {
+            return State::halted(Halt::Unplanned);
+        }
+        cycle.watch_obstruction(self.inputs.obstruction, &self.settings, now);
+        match cycle.stage {
+            Stage::Opening { since } => {
+                if self.inputs.door != DoorState::Open {
+                    cycle.watch_travel(since, &self.settings, now);
+                    return State::AtDoor(cycle);
+                }
+                cycle.health = Health::Sound;
+                cycle.opened.get_or_insert(now);
+                let until = now + self.settings.dwell;
+                cycle.in_stage(Stage::Open { until })
+            }
+            Stage::Open { .. } | Stage::Obstructed | Stage::Held => self.step_open(cycle, now),
+            Stage::Closing { since } => {
+                cycle.watch_travel(since, &self.settings, now);
+                self.step_closing(cycle, now)
+            }
+            Stage::Nudging { since } => {
+                cycle.watch_travel(since, &self.settings, now);
+                self.step_nudging(cycle, now)
+            }
+        }
+    }
+
+    fn step_open(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
+        let dwell = Stage::Open {
+            until: now + self.settings.dwell,
+        };
+        if self.inputs.door != DoorState::Open {
+            return cycle.in_stage(Stage::Opening { since: now });
+        }
+        let served = self.serve(cycle);
+        if self.inputs.stop || self.holds_open(cycle.floor) {
+            return cycle.in_stage(Stage::Held);
+        }
+        if cycle.stage == Stage::Held {
+            let opened = Some(now);
+            return DoorCycle { opened, ..cycle }.in_stage(dwell);
+        }
+        if cycle.is_overdue(&self.settings, now) {
+            return cycle.in_stage(Stage::Nudging { since: now });
+        }
+        if self.inputs.obstruction {
+            return cycle.in_stage(Stage::Obstructed);
+        }
+        match cycle.stage {
+            Stage::Open { until } if now < until && !served => State::AtDoor(cycle),
+            Stage::Open { .. } if !served => self.end_dwell(cycle, now),
+            Stage::Open { .. }
+            | Stage::Obstructed
+            | Stage::Held
+            | Stage::Opening { .. }
+            | Stage::Closing { .. }
+            | Stage::Nudging { .. } => cycle.in_stage(dwell),
+        }
+    }
+
+    /// The turn-round: with nowhere to go in the direction announced so far, those who wait to go
+    /// the other way have the door for another dwell.
+    fn end_dwell(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
+        let announced = self.announced(cycle.floor);
+        if announced.is_some() && announced != self.direction {
+            self.head(announced);
+            if self.serve(cycle) {
+                let until = now + self.settings.dwell;
+                return cycle.in_stage(Stage::Open { until });
+            }
+        }
+        cycle.in_stage(Stage::Closing { since: now })
+    }
+
+    fn step_closing(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
+        if self.inputs.door == DoorState::Closed {
+            return State::Idle {
+                after: Closed::Freely,
+            };
+        }
+        if self.holds_open(cycle.floor) {
+            return cycle.in_stage(Stage::Opening { since: now });
+        }
+        if !self.inputs.obstruction && self.servable(cycle.floor).is_empty() {
+            return State::AtDoor(cycle);
+        }
+        cycle.in_stage(if cycle.is_overdue(&self.settings, now) {
+            Stage::Nudging { since: now }
+        } else {
+            Stage::Opening { since: now }
+        })
+    }
+
+    fn step_nudging(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
+        if self.inputs.door == DoorState::Closed {
+            return State::Idle {
+                after: Closed::Nudged,
+            };
+        }
+        if self.holds_open(cycle.floor) {
+            return cycle.in_stage(Stage::Opening { since: now });
+        }
+        State::AtDoor(cycle)
+    }
+
+    /// Reports what the open door serves (F18), and says whether that was anything.
+    fn serve(&mut self, cycle: DoorCycle) -> bool {
+        if self.direction.is_none() {
+            let announced = self.announced(cycle.floor);
+            self.head(announced);
+        }
+        let served = self.servable(cycle.floor);
+        for call in &served {
+            match call {
+                ServedCall::Hall(call) => {
+                    self.hall.remove(call);
+                    self.assigned.remove(call);
+                }
+                ServedCall::Cab(floor) => {
+                    self.cab.remove(floor);
+                }
+            }
+        }
+        let any = !served.is_empty();
+        if any {
+            self.events.push_back(CarEvent::Served(served));
+        }
+        any
+    }
+
+    /// What a door open at `floor` serves at this moment.
+    fn servable(&self, floor: Floor) -> Vec<ServedCall> {
+        let cab = (self.serves_cab() && self.cab.contains(&floor)).then_some(floor);
+        let in_service = self.availability() == Availability::InService;
+        let halls = Direction::BOTH
+            .into_iter()
+            .filter(|direction| in_service && self.direction.is_none_or(|d| d == *direction))
+            .map(|direction| HallCall { floor, direction })
+            .filter(|call| self.hall.contains(call) || self.assigned.contains(call));
+        cab.into_iter()
+            .map(ServedCall::Cab)
+            .chain(halls.map(ServedCall::Hall))
+            .collect()
+    }
+
+    /// The direction to announce at `floor`: where the car's own stops lead, else where somebody
+    /// who waits there for another car wants to go.
+    fn announced(&self, floor: Floor) -> Option<Direction> {
+        let first = self.direction.unwrap_or(self.older);
+        self.plan()
+            .announce(floor, self.direction, self.older)
+            .or_else(|| {
+                [first, first.opposite()]
+                    .into_iter()
+                    .find(|&direction| self.hall.contains(&HallCall { floor, direction }))
+            })
+    }
+
+    /// See [`Car::absorbs`].
+    pub(super) fn absorb(&mut self, call: Button, now: Timestamp) -> bool {
+        let State::AtDoor(cycle) = self.state else {
+            return false;
+        };
+        let is_open = match cycle.stage {
+            Stage::Open { .. } | Stage::Obstructed | Stage::Held => {
+                self.inputs.door == DoorState::Open && !cycle.is_overdue(&self.settings, now)
+            }
+            Stage::Opening { .. } | Stage::Closing { .. } | Stage::Nudging { .. } => false,
+        };
+        if !is_open || call.floor() != cycle.floor || !self.welcomes(call) {
+            return false;
+        }
+        if let Button::Hall(_, direction) = call {
+            self.head(Some(direction));
+        }
+        if let Stage::Open { .. } = cycle.stage {
+            let until = now + self.settings.dwell;
+            self.state = cycle.in_stage(Stage::Open { until });
+        }
+        true
+    }
+
+    fn welcomes(&self, call: Button) -> bool {
+        match call {
+            Button::Hall(_, direction) => {
+                self.availability() == Availability::InService
+                    && self.direction.is_none_or(|d| d == direction)
+            }
+            Button::Cab(_) => self.serves_cab(),
+        }
+    }
+}

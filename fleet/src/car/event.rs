@@ -1,0 +1,91 @@
+//! What a car tells its node.
+
+use std::time::Duration;
+
+use elevator_driver::{Direction, DoorState, Floor};
+
+use crate::model::{Availability, HallCall};
+
+/// What a car tells its node; drained with [`poll_event`](super::Car::poll_event) after every call,
+/// so that no more than one call's worth ever waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CarEvent {
+    /// These calls are served (F18): the door is open.
+    Served(Vec<ServedCall>),
+    /// The car did not reach a floor in time (F9). The motor is stopped, and never runs again.
+    Hung(HangEvidence),
+    /// The car leaves a floor.
+    Departed {
+        /// The floor it leaves.
+        from: Floor,
+        /// Where to.
+        direction: Direction,
+        /// Where it means to stop.
+        stop_at: Floor,
+    },
+    /// The car has come to rest at a floor.
+    Arrived(Floor),
+    /// The door is in another state.
+    DoorChanged {
+        /// The state it was in.
+        from: DoorState,
+        /// The state it is in.
+        to: DoorState,
+    },
+    /// The group may, or may no longer, count on the car.
+    AvailabilityChanged(Availability),
+    /// The car stopped for this floor and its sensor said nothing: the floor is left out for a
+    /// while.
+    FloorUnreachable(Floor),
+    /// The drive was told to run and did not report that it does; it is tried again after a while.
+    DriveRefused,
+}
+
+/// A call that is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ServedCall {
+    /// A passenger on a landing, whichever car was to fetch them.
+    Hall(HallCall),
+    /// A passenger in this car, to this floor.
+    Cab(Floor),
+}
+
+/// What was known when a car hung (F9), for the latch and the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HangEvidence {
+    /// The floor that it was to stop at, or `None` while homing.
+    pub floor: Option<Floor>,
+    /// Where it was going.
+    pub direction: Direction,
+    /// The time that the flight was allowed.
+    pub expected: Duration,
+    /// The time that the motor had been driven without a new floor sensor.
+    pub actual: Duration,
+    /// The last floor sensor seen.
+    pub last_sensor: Option<Floor>,
+}
+
+/// Why a car wants to be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CarTimer {
+    /// The door has been open for long enough.
+    Dwell,
+    /// The door has been kept open for too long altogether.
+    Nudge,
+    /// The door has been obstructed for too long.
+    DoorBlocked,
+    /// The door has not obeyed for too long.
+    DoorTravel,
+    /// A floor has not been reached in time (F9).
+    Flight,
+    /// No floor has been found in time (F9).
+    Homing,
+    /// The drive has not started in time.
+    DriveStart,
+    /// The drive is to be tried again.
+    DriveRetry,
+    /// The car has been at rest for long enough to go on.
+    Settle,
+    /// A floor that could not be reached is to be tried again.
+    UnreachableFloor,
+}

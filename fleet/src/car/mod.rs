@@ -1,0 +1,381 @@
+//! One car: where it goes, when its door opens, what it may do, and when it counts as hung.
+//!
+//! [`Car`] is driven like everything in the brain: one of the `handle_*` or `set_*` calls, then
+//! [`poll_event`](Car::poll_event) until it is empty, then the outputs ([`motor`](Car::motor),
+//! [`door`](Car::door), …) to the panel, then [`poll_timeout`](Car::poll_timeout). It honours the
+//! stop switch, the obstruction sensor and S1 by itself, whatever the network does.
+//!
+//! `state.rs` has a drawing of its states, `door.rs` one of the door's; `sweep.rs` decides where to
+//! go, `flight.rs` watches the motor, `service.rs` knows the service modes.
+
+mod door;
+mod event;
+mod flight;
+mod service;
+mod settings;
+mod state;
+mod sweep;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use elevator_driver::{
+    Button, Direction, DoorCommand, Floor, HallLantern, MotorCommand, PanelEvent, PanelInputs,
+};
+
+pub use self::event::{CarEvent, CarTimer, HangEvidence, ServedCall};
+pub use self::settings::CarSettings;
+
+use self::door::Stage;
+use self::state::State;
+use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavailable};
+
+/// The calls that a car has to know of.
+#[derive(Debug, Clone, Copy)]
+pub struct Stops<'a> {
+    /// The floors that passengers in this car want to go to.
+    pub cab: &'a BTreeSet<Floor>,
+    /// The hall calls that this car is to serve.
+    pub assigned: &'a BTreeSet<HallCall>,
+    /// Every live hall call, whoever is to serve it.
+    pub hall: &'a BTreeSet<HallCall>,
+}
+
+/// One car.
+#[derive(Debug, Clone)]
+pub struct Car {
+    settings: CarSettings,
+    inputs: PanelInputs,
+    cab: BTreeSet<Floor>,
+    assigned: BTreeSet<HallCall>,
+    hall: BTreeSet<HallCall>,
+    state: State,
+    /// The last floor sensor seen since the panel was last connected.
+    position: Option<Floor>,
+    /// The direction in which the car collects, or `None` when it may turn either way.
+    direction: Option<Direction>,
+    /// The last direction that it had.
+    older: Direction,
+    /// The floors to leave out, and until when.
+    skipped: BTreeMap<Floor, Timestamp>,
+    events: VecDeque<CarEvent>,
+    /// What was last told of the availability.
+    reported: Availability,
+    phase: CarPhase,
+    phase_since: Timestamp,
+}
+
+impl Car {
+    /// How many states a car goes through at most without news: out of the door, into the next
+    /// flight, and some to spare. More would be a circle.
+    const TRANSITIONS: usize = 16;
+
+    /// A car whose panel has not been heard.
+    #[must_use]
+    pub fn new(settings: CarSettings) -> Self {
+        Self {
+            older: settings.home_direction,
+            settings,
+            inputs: PanelInputs::default(),
+            cab: BTreeSet::new(),
+            assigned: BTreeSet::new(),
+            hall: BTreeSet::new(),
+            state: State::NoPanel,
+            position: None,
+            direction: None,
+            skipped: BTreeMap::new(),
+            events: VecDeque::new(),
+            reported: Availability::Unavailable(Unavailable::NoPanel),
+            phase: CarPhase::Idle,
+            phase_since: Timestamp::START,
+        }
+    }
+
+    /// What is fixed about this car.
+    #[must_use]
+    pub fn settings(&self) -> &CarSettings {
+        &self.settings
+    }
+
+    /// What the motor is to do. It runs only while the door is reported closed, is told to close,
+    /// and the stop switch is off (S1).
+    #[must_use]
+    pub fn motor(&self) -> MotorCommand {
+        match self.state {
+            State::Moving {
+                direction, stop_at, ..
+            } if self.may_run() => MotorCommand::Run { direction, stop_at },
+            State::Homing { direction, .. } if self.may_run() => MotorCommand::Home { direction },
+            State::NoPanel
+            | State::Connecting
+            | State::Settling { .. }
+            | State::Homing { .. }
+            | State::Idle { .. }
+            | State::Moving { .. }
+            | State::AtDoor(_)
+            | State::DriveRefused { .. }
+            | State::Hung
+            | State::ShutDown { .. } => MotorCommand::Stop,
+        }
+    }
+
+    /// What the door is to do. It is told to open only while the drive is reported at rest and a
+    /// floor sensor is active (S1).
+    #[must_use]
+    pub fn door(&self) -> DoorCommand {
+        match self.wanted_door() {
+            DoorCommand::Open if !self.may_open() => DoorCommand::Close,
+            command @ (DoorCommand::Open | DoorCommand::Close | DoorCommand::Nudge) => command,
+        }
+    }
+
+    /// The floor to show: the one the car is at or last passed.
+    #[must_use]
+    pub fn indicator(&self) -> Option<Floor> {
+        self.position
+    }
+
+    /// Where the car goes, or will go once its door is closed; dark when it is idle.
+    #[must_use]
+    pub fn lantern(&self) -> HallLantern {
+        let shows = match self.state {
+            State::Moving { .. } | State::AtDoor(_) => true,
+            State::NoPanel
+            | State::Connecting
+            | State::Settling { .. }
+            | State::Homing { .. }
+            | State::Idle { .. }
+            | State::DriveRefused { .. }
+            | State::Hung
+            | State::ShutDown { .. } => false,
+        };
+        match self.direction.filter(|_| shows) {
+            Some(direction) => HallLantern::Lit(direction),
+            None => HallLantern::Dark,
+        }
+    }
+
+    /// Whether the lamp in the stop switch is lit.
+    #[must_use]
+    pub fn stop_lamp(&self) -> bool {
+        self.inputs.stop
+    }
+
+    /// The car as the others are to see it.
+    #[must_use]
+    pub fn view(&self, now: Timestamp) -> CarView {
+        CarView {
+            availability: self.availability(),
+            floor: self.position,
+            phase: self.current_phase(),
+            elapsed: now.since(self.phase_since),
+            direction: self.direction,
+            load: self.inputs.load,
+        }
+    }
+
+    /// Takes in what the panel says. Presses are not the car's business: the node makes orders of
+    /// them, after asking [`absorbs`](Self::absorbs).
+    pub fn handle_panel(&mut self, event: &PanelEvent, now: Timestamp) {
+        match event {
+            PanelEvent::Connected => self.start_over(State::Connecting),
+            PanelEvent::Disconnected(_) => self.start_over(State::NoPanel),
+            PanelEvent::Pressed(_) => return,
+            PanelEvent::Inputs(inputs) => self.read(inputs),
+        }
+        self.advance(now);
+    }
+
+    /// Takes in the calls, after every change of them.
+    pub fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
+        self.cab.clone_from(stops.cab);
+        self.assigned.clone_from(stops.assigned);
+        self.hall.clone_from(stops.hall);
+        self.advance(now);
+    }
+
+    /// Whether the press of `call` needs no order, because the door is open right there for that
+    /// direction (F18); it then restarts the dwell, for as long as the door doesn't nudge. While the
+    /// door is on its way the press needs an order, which re-opens the door.
+    #[must_use]
+    pub fn absorbs(&mut self, call: Button, now: Timestamp) -> bool {
+        self.absorb(call, now)
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        self.advance(now);
+    }
+
+    /// The controller itself was held up, for about as long as the panel's watchdog or longer, and
+    /// nobody knows what the car did. A flight is void (H1): the motor stops and the car has to be
+    /// seen at rest before it goes on, for what the panel is heard to say next may be old (S1). The
+    /// door's times start afresh.
+    pub fn handle_interrupted(&mut self, now: Timestamp) {
+        match &mut self.state {
+            State::Homing { .. } | State::Moving { .. } => {
+                self.state = State::halted(state::Halt::Unplanned);
+            }
+            State::AtDoor(cycle) => *cycle = cycle.voided(now),
+            State::NoPanel
+            | State::Connecting
+            | State::Settling { .. }
+            | State::Idle { .. }
+            | State::DriveRefused { .. }
+            | State::Hung
+            | State::ShutDown { .. } => {}
+        }
+        self.advance(now);
+    }
+
+    /// Stops the motor for good, because the controller is about to end. A door that is open stays
+    /// open.
+    pub fn shut_down(&mut self, now: Timestamp) {
+        if self.state != State::Hung {
+            let door = self.wanted_door();
+            self.state = State::ShutDown { door };
+        }
+        self.advance(now);
+    }
+
+    /// The next thing to tell the node.
+    pub fn poll_event(&mut self) -> Option<CarEvent> {
+        self.events.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called, and why.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Timestamp, CarTimer)> {
+        let start_limit = self.settings.drive_start_limit;
+        let due = match self.state {
+            State::NoPanel
+            | State::Connecting
+            | State::Idle { .. }
+            | State::Hung
+            | State::ShutDown { .. } => None,
+            State::Settling { until, .. } => until.map(|until| (until, CarTimer::Settle)),
+            State::Homing { flight, .. } => {
+                let limit = self.settings.homing_limit;
+                Some(flight.deadline(start_limit, limit, CarTimer::Homing))
+            }
+            State::Moving {
+                stop_at, flight, ..
+            } => {
+                let limit = self.flight_limit(stop_at);
+                Some(flight.deadline(start_limit, limit, CarTimer::Flight))
+            }
+            State::AtDoor(cycle) => cycle.deadlines(&self.settings).min(),
+            State::DriveRefused { until } => Some((until, CarTimer::DriveRetry)),
+        };
+        let retry = self.skipped.values().min();
+        due.into_iter()
+            .chain(retry.map(|until| (*until, CarTimer::UnreachableFloor)))
+            .min()
+    }
+
+    fn wanted_door(&self) -> DoorCommand {
+        match self.state {
+            State::AtDoor(cycle) => cycle.command(),
+            State::ShutDown { door } => door,
+            State::NoPanel
+            | State::Connecting
+            | State::Settling { .. }
+            | State::Homing { .. }
+            | State::Idle { .. }
+            | State::Moving { .. }
+            | State::DriveRefused { .. }
+            | State::Hung => DoorCommand::Close,
+        }
+    }
+
+    /// The panel is new or gone: nothing that was known of the car holds (H1).
+    fn start_over(&mut self, state: State) {
+        match self.state {
+            State::Hung | State::ShutDown { .. } => return,
+            State::NoPanel
+            | State::Connecting
+            | State::Settling { .. }
+            | State::Homing { .. }
+            | State::Idle { .. }
+            | State::Moving { .. }
+            | State::AtDoor(_)
+            | State::DriveRefused { .. } => {}
+        }
+        self.state = state;
+        self.inputs = PanelInputs::default();
+        self.position = None;
+        self.direction = None;
+    }
+
+    fn read(&mut self, inputs: &PanelInputs) {
+        let floors = self.settings.floors;
+        let before = std::mem::replace(&mut self.inputs, inputs.clone());
+        self.inputs.floor = inputs.floor.filter(|floor| floors.contains(*floor));
+        self.inputs.next_stop = inputs.next_stop.filter(|floor| floors.contains(*floor));
+        self.position = self.inputs.floor.or(self.position);
+        if before.door != inputs.door {
+            self.events.push_back(CarEvent::DoorChanged {
+                from: before.door,
+                to: inputs.door,
+            });
+        }
+        if self.state == State::Connecting {
+            self.state = State::halted(state::Halt::Unplanned);
+        }
+    }
+
+    /// Goes through the states until nothing more is due, and tells what has become of the car.
+    fn advance(&mut self, now: Timestamp) {
+        self.skipped.retain(|_, until| *until > now);
+        for _ in 0..Self::TRANSITIONS {
+            let next = self.step(now);
+            if next == self.state {
+                break;
+            }
+            self.state = next;
+        }
+        let phase = self.current_phase();
+        if std::mem::discriminant(&phase) != std::mem::discriminant(&self.phase) {
+            self.phase_since = now;
+        }
+        self.phase = phase;
+        let availability = self.availability();
+        if availability != self.reported {
+            self.reported = availability;
+            self.events
+                .push_back(CarEvent::AvailabilityChanged(availability));
+        }
+    }
+
+    fn current_phase(&self) -> CarPhase {
+        match self.state {
+            State::Moving {
+                direction, stop_at, ..
+            } => CarPhase::Moving {
+                direction,
+                stop_at,
+                next_stop: self
+                    .inputs
+                    .next_stop
+                    .or_else(|| self.settings.floors.next(self.position?, direction))
+                    .unwrap_or(stop_at),
+            },
+            State::Homing { .. } => CarPhase::Homing,
+            State::Settling { .. } if self.inputs.floor.is_none() => CarPhase::Homing,
+            State::AtDoor(cycle) => match cycle.stage {
+                Stage::Opening { .. } => CarPhase::Opening,
+                Stage::Open { .. } | Stage::Obstructed | Stage::Held => CarPhase::Open,
+                Stage::Closing { .. } | Stage::Nudging { .. } => CarPhase::Closing,
+            },
+            State::NoPanel
+            | State::Connecting
+            | State::Settling { .. }
+            | State::Idle { .. }
+            | State::DriveRefused { .. }
+            | State::Hung
+            | State::ShutDown { .. } => CarPhase::Idle,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

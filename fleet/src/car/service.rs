@@ -1,0 +1,127 @@
+//! Service modes: which calls count, what keeps the door open, and what the group is told.
+
+use std::collections::BTreeSet;
+
+use elevator_driver::{DoorState, DriveFeedback, Floor, KeySwitch};
+
+use super::Car;
+use super::door::Health;
+use super::state::State;
+use super::sweep::Plan;
+use crate::model::{Availability, Unavailable};
+
+impl Car {
+    /// The stops to make in the present service mode, without the floors that can't be reached.
+    pub(super) fn plan(&self) -> Plan {
+        let mut plan = match self.inputs.key {
+            KeySwitch::Normal => Plan {
+                cab: self.cab.clone(),
+                hall: if self.is_full() {
+                    BTreeSet::new()
+                } else {
+                    self.assigned.clone()
+                },
+            },
+            KeySwitch::Independent => Plan {
+                cab: self.cab.clone(),
+                ..Plan::default()
+            },
+            KeySwitch::FireRecall => Plan {
+                cab: [self.settings.recall_floor].into(),
+                ..Plan::default()
+            },
+            KeySwitch::OutOfService => Plan::default(),
+        };
+        let reachable = |floor: Floor| {
+            self.settings.floors.contains(floor) && !self.skipped.contains_key(&floor)
+        };
+        plan.cab.retain(|floor| reachable(*floor));
+        plan.hall.retain(|call| reachable(call.floor));
+        plan
+    }
+
+    /// No room for more, and somebody to bring somewhere first.
+    fn is_full(&self) -> bool {
+        !self.cab.is_empty() && self.load_reaches(self.settings.bypass_load)
+    }
+
+    fn load_reaches(&self, limit: u8) -> bool {
+        self.inputs.load.is_some_and(|load| load >= limit)
+    }
+
+    /// Whether the door has to stay open at `floor` for as long as things are as they are.
+    pub(super) fn holds_open(&self, floor: Floor) -> bool {
+        let by_key = match self.inputs.key {
+            KeySwitch::Normal | KeySwitch::OutOfService => false,
+            KeySwitch::Independent => self.plan().cab.iter().all(|stop| *stop == floor),
+            KeySwitch::FireRecall => floor == self.settings.recall_floor,
+        };
+        by_key || self.load_reaches(self.settings.overload)
+    }
+
+    /// Whether cab calls are served where the door is open.
+    pub(super) fn serves_cab(&self) -> bool {
+        match self.inputs.key {
+            KeySwitch::Normal | KeySwitch::Independent | KeySwitch::OutOfService => true,
+            KeySwitch::FireRecall => false,
+        }
+    }
+
+    /// Whether the motor may run at all (S1).
+    pub(super) fn may_run(&self) -> bool {
+        self.inputs.door == DoorState::Closed && !self.inputs.stop
+    }
+
+    /// Whether the door may be open at all (S1).
+    pub(super) fn may_open(&self) -> bool {
+        self.inputs.drive == DriveFeedback::Stopped && self.inputs.floor.is_some()
+    }
+
+    pub(super) fn availability(&self) -> Availability {
+        match self.hindrance() {
+            None => Availability::InService,
+            Some(reason) => Availability::Unavailable(reason),
+        }
+    }
+
+    fn hindrance(&self) -> Option<Unavailable> {
+        match self.state {
+            State::Hung => return Some(Unavailable::Hung),
+            State::ShutDown { .. } => return Some(Unavailable::OutOfService),
+            State::NoPanel | State::Connecting => return Some(Unavailable::NoPanel),
+            State::Settling { .. }
+            | State::Homing { .. }
+            | State::Idle { .. }
+            | State::Moving { .. }
+            | State::AtDoor(_)
+            | State::DriveRefused { .. } => {}
+        }
+        if self.inputs.stop {
+            return Some(Unavailable::Stopped);
+        }
+        match self.inputs.key {
+            KeySwitch::Independent => return Some(Unavailable::Independent),
+            KeySwitch::FireRecall => return Some(Unavailable::FireRecall),
+            KeySwitch::OutOfService => return Some(Unavailable::OutOfService),
+            KeySwitch::Normal => {}
+        }
+        match self.state {
+            State::DriveRefused { .. } => Some(Unavailable::Stopped),
+            State::Homing { .. } => Some(Unavailable::Homing),
+            State::Settling { until, .. } if self.inputs.floor.is_none() || until.is_none() => {
+                Some(Unavailable::Homing)
+            }
+            State::AtDoor(cycle) => match cycle.health {
+                Health::Sound => None,
+                Health::Blocked => Some(Unavailable::DoorBlocked),
+            },
+            State::NoPanel
+            | State::Connecting
+            | State::Settling { .. }
+            | State::Idle { .. }
+            | State::Moving { .. }
+            | State::Hung
+            | State::ShutDown { .. } => None,
+        }
+    }
+}

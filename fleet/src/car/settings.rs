@@ -1,0 +1,85 @@
+//! What is fixed about a car.
+
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount};
+
+/// What is fixed about a car: its shaft, its times and its limits.
+///
+/// Start from [`CarSettings::new`]. Every time has to be longer than the round trip of the line to
+/// the panel, or the car acts on what it hasn't heard yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CarSettings {
+    /// The floors of the shaft.
+    pub floors: FloorCount,
+    /// How long the door stays open, from fully open or from the last reason to keep it open;
+    /// 1 to 30 s, 3 s unless set. Also the time between the two directions of a turn-round.
+    pub dwell: Duration,
+    /// How long presses and obstructions may keep the door open altogether before it nudges;
+    /// longer than two `dwell`s, 20 s unless set.
+    pub nudge_after: Duration,
+    /// How long an obstruction may hold the door before the car leaves the group; longer than
+    /// `nudge_after`, so that nudging gets its chance, 30 s unless set.
+    pub door_blocked_after: Duration,
+    /// How long the door may take for one way before the car leaves the group; two or three times
+    /// what a sound door takes, 10 s unless set. The door is still told to go on.
+    pub door_travel_limit: Duration,
+    /// How long a flight from one floor sensor to the next may take while the motor is driven,
+    /// before the car counts as hung (F9); the kinematic time from rest to rest over the tallest
+    /// floor plus a margin, 10 s unless set.
+    pub flight_limit: Duration,
+    /// How long homing may take while the motor is driven, before the car counts as hung (F9);
+    /// the tallest floor at creeping speed plus a margin, 60 s unless set.
+    pub homing_limit: Duration,
+    /// How long the drive may take to report that it runs; 5 s unless set. Past it the car is
+    /// stopped for `drive_retry` and out of the group; this is not a hang.
+    pub drive_start_limit: Duration,
+    /// How long a car whose drive did not start waits before it tries again; 10 s unless set.
+    pub drive_retry: Duration,
+    /// How long the car has to be seen at rest after any stop that wasn't planned, before it moves
+    /// or opens; longer than the line's round trip, 500 ms unless set.
+    pub settle: Duration,
+    /// How long a floor at which the car could not be located is left out; 60 s unless set.
+    pub unreachable_retry: Duration,
+    /// Where the car goes on fire recall; the lowest floor unless set.
+    pub recall_floor: Floor,
+    /// Where to look for a floor after a start between two; down unless set.
+    pub home_direction: Direction,
+    /// From this load on, in per cent of the rated load, a car with cab calls passes hall calls
+    /// by; below `overload`, 80 unless set.
+    pub bypass_load: u8,
+    /// From this load on, in per cent of the rated load, the door stays open and the car does not
+    /// leave; 100 unless set.
+    pub overload: u8,
+}
+
+impl CarSettings {
+    /// What a building with this many floors needs.
+    #[must_use]
+    pub fn new(floors: FloorCount) -> Self {
+        Self {
+            floors,
+            dwell: Duration::from_secs(3),
+            nudge_after: Duration::from_secs(20),
+            door_blocked_after: Duration::from_secs(30),
+            door_travel_limit: Duration::from_secs(10),
+            flight_limit: Duration::from_secs(10),
+            homing_limit: Duration::from_mins(1),
+            drive_start_limit: Duration::from_secs(5),
+            drive_retry: Duration::from_secs(10),
+            settle: Duration::from_millis(500),
+            unreachable_retry: Duration::from_mins(1),
+            recall_floor: Floor::BOTTOM,
+            home_direction: Direction::Down,
+            bypass_load: 80,
+            overload: 100,
+        }
+    }
+}
+
+/// A building with four floors.
+impl Default for CarSettings {
+    fn default() -> Self {
+        FloorCount::new(4).map_or_else(|| unreachable!("a shaft may have 4 floors"), Self::new)
+    }
+}

@@ -1,0 +1,108 @@
+//! Where to go next: collective control as pure functions.
+//!
+//! A car goes on in its direction while there is a stop ahead. On the way it stops for cab calls
+//! and for hall calls in its direction; the farthest hall call against its direction is where it
+//! turns.
+
+use std::collections::BTreeSet;
+
+use elevator_driver::{Direction, Floor};
+
+use crate::model::HallCall;
+
+/// The stops that a car is to make.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Plan {
+    pub(super) cab: BTreeSet<Floor>,
+    pub(super) hall: BTreeSet<HallCall>,
+}
+
+impl Plan {
+    /// The direction to announce at `floor` to those who wait there, for a car that came in
+    /// `travel` (or could turn either way) and last went in `older`.
+    pub(super) fn announce(
+        &self,
+        floor: Floor,
+        travel: Option<Direction>,
+        older: Direction,
+    ) -> Option<Direction> {
+        let first = travel.unwrap_or(older);
+        if travel.is_some() && self.has_ahead(floor, first) {
+            return Some(first);
+        }
+        [first, first.opposite()]
+            .into_iter()
+            .find(|direction| self.has_hall(floor, *direction))
+            .or_else(|| Some(self.departure(floor, travel, older)?.0))
+    }
+
+    /// Whether a car that announces `announced` has to open at `floor`.
+    pub(super) fn opens_at(&self, floor: Floor, announced: Option<Direction>) -> bool {
+        self.cab.contains(&floor) || announced.is_some_and(|d| self.has_hall(floor, d))
+    }
+
+    /// Where a car at rest at `floor` goes: on in its direction while there is a stop ahead, else to
+    /// the nearest stop, of two that are equally near in the `older` direction.
+    pub(super) fn departure(
+        &self,
+        floor: Floor,
+        direction: Option<Direction>,
+        older: Direction,
+    ) -> Option<(Direction, Floor)> {
+        let chosen = direction
+            .filter(|d| self.has_ahead(floor, *d))
+            .or_else(|| self.nearest(floor, older))?;
+        let stop_at = self.pick(chosen, |stop| stop.is_beyond(floor, chosen))?;
+        Some((chosen, stop_at))
+    }
+
+    /// The next stop in `direction` at `from` or beyond: the nearest cab call or hall call in that
+    /// direction, else the farthest hall call against it.
+    pub(super) fn target(&self, from: Floor, direction: Direction) -> Option<Floor> {
+        self.pick(direction, |floor| {
+            floor == from || floor.is_beyond(from, direction)
+        })
+    }
+
+    fn pick(&self, direction: Direction, eligible: impl Fn(Floor) -> bool) -> Option<Floor> {
+        let with = self.halls(direction).chain(self.cab.iter().copied());
+        let against = self.halls(direction.opposite());
+        let nearest = extreme(with.filter(|f| eligible(*f)), direction.opposite());
+        nearest.or_else(|| extreme(against.filter(|f| eligible(*f)), direction))
+    }
+
+    fn has_ahead(&self, floor: Floor, direction: Direction) -> bool {
+        self.floors().any(|stop| stop.is_beyond(floor, direction))
+    }
+
+    fn has_hall(&self, floor: Floor, direction: Direction) -> bool {
+        self.hall.contains(&HallCall { floor, direction })
+    }
+
+    fn nearest(&self, floor: Floor, older: Direction) -> Option<Direction> {
+        self.floors()
+            .filter_map(|stop| Some((floor.distance(stop), floor.direction_to(stop)?)))
+            .min_by_key(|(distance, direction)| (*distance, *direction != older))
+            .map(|(_, direction)| direction)
+    }
+
+    fn floors(&self) -> impl Iterator<Item = Floor> {
+        let halls = self.hall.iter().map(|call| call.floor);
+        self.cab.iter().copied().chain(halls)
+    }
+
+    fn halls(&self, direction: Direction) -> impl Iterator<Item = Floor> {
+        self.hall
+            .iter()
+            .filter(move |call| call.direction == direction)
+            .map(|call| call.floor)
+    }
+}
+
+/// The floor farthest in `direction`.
+fn extreme(floors: impl Iterator<Item = Floor>, direction: Direction) -> Option<Floor> {
+    match direction {
+        Direction::Up => floors.max(),
+        Direction::Down => floors.min(),
+    }
+}

@@ -1,0 +1,8 @@
+//! A car against a small simulated shaft, in virtual time.
+
+mod door;
+mod flight;
+mod service;
+mod shaft;
+mod storm;
+mod sweep;

@@ -1,0 +1,248 @@
+//! The door.
+
+use std::time::Duration;
+
+use elevator_driver::{
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, PanelEvent, PanelInputs,
+};
+
+use super::shaft::{Door, TICK, World, floor};
+use crate::model::{Availability, CarPhase, Unavailable};
+
+/// A car with its door just fully open at floor 2, announcing up.
+fn open_at_two() -> World {
+    let mut world = World::at(2).settled();
+    world.press_hall(2, Direction::Up);
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world
+}
+
+fn availability(world: &World) -> Availability {
+    world.car.view(world.now).availability
+}
+
+fn blocked(world: &World) -> bool {
+    availability(world) == Availability::Unavailable(Unavailable::DoorBlocked)
+}
+
+#[test]
+fn door_dwells_and_closes() {
+    let mut world = open_at_two();
+    let opened = world.now;
+    world.run_until("closing", |w| w.car.door() == DoorCommand::Close);
+    assert_eq!(world.now.since(opened), Duration::from_secs(3));
+}
+
+// F18
+#[test]
+fn press_at_an_open_door_restarts_the_dwell_and_needs_no_order() {
+    let mut world = open_at_two();
+    world.run(20);
+    let up = Button::Hall(floor(2), Direction::Up);
+    assert!(world.car.absorbs(up, world.now));
+    let pressed = world.now;
+    world.run_until("closing", |w| w.car.door() == DoorCommand::Close);
+    assert_eq!(world.now.since(pressed), Duration::from_secs(3));
+}
+
+// F18
+#[test]
+fn open_door_absorbs_only_presses_for_its_floor_and_direction() {
+    let mut world = open_at_two();
+    let now = world.now;
+    assert!(world.car.absorbs(Button::Cab(floor(2)), now));
+    for call in [
+        Button::Hall(floor(2), Direction::Down),
+        Button::Hall(floor(3), Direction::Up),
+        Button::Cab(floor(3)),
+    ] {
+        assert!(!world.car.absorbs(call, now), "{call}");
+    }
+}
+
+// F18
+#[test]
+fn press_at_a_closing_door_reopens_it() {
+    let mut world = open_at_two();
+    world.run_until("closing", |w| w.door() == DoorState::Closing);
+    let served = world.served.len();
+    assert!(
+        !world
+            .car
+            .absorbs(Button::Hall(floor(2), Direction::Up), world.now)
+    );
+    world.press_hall(2, Direction::Up);
+    assert_eq!(world.car.door(), DoorCommand::Open);
+    world.run_until("served", World::is_quiet);
+    assert_eq!(world.served.len(), served + 1);
+}
+
+// F18
+#[test]
+fn presses_hold_the_door_no_longer_than_nudging_allows_and_the_car_leaves() {
+    let mut world = open_at_two();
+    let opened = world.now;
+    world.press_cab(5);
+    while world.floor() == Some(floor(2)) {
+        assert!(world.now.since(opened) < Duration::from_secs(25));
+        world.press_hall(2, Direction::Up);
+        world.tick();
+    }
+    assert!(world.now.since(opened) >= Duration::from_secs(20));
+    world.run_until("all served", World::is_quiet);
+}
+
+#[test]
+fn obstruction_holds_the_door_and_restarts_the_dwell() {
+    let mut world = open_at_two();
+    world.obstruction = true;
+    world.run(60);
+    assert_eq!(world.car.door(), DoorCommand::Open);
+    world.obstruction = false;
+    let cleared = world.now;
+    world.run_until("closing", |w| w.car.door() == DoorCommand::Close);
+    assert!(world.now.since(cleared) >= Duration::from_secs(3));
+}
+
+#[test]
+fn obstruction_reopens_a_closing_door() {
+    let mut world = open_at_two();
+    world.run_until("closing", |w| w.door() == DoorState::Closing);
+    world.obstruction = true;
+    world.tick();
+    assert_eq!(world.car.door(), DoorCommand::Open);
+}
+
+#[test]
+fn lasting_obstruction_leads_to_nudging() {
+    let mut world = open_at_two();
+    let opened = world.now;
+    world.obstruction = true;
+    world.run_until("nudging", |w| w.car.door() == DoorCommand::Nudge);
+    assert_eq!(world.now.since(opened), Duration::from_secs(20));
+    assert!(!world.car.absorbs(Button::Cab(floor(2)), world.now));
+    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    assert_eq!(availability(&world), Availability::InService);
+}
+
+#[test]
+fn door_that_is_blocked_takes_the_car_out_of_the_group_until_it_has_closed() {
+    let mut world = open_at_two();
+    world.press_cab(4);
+    world.obstruction = true;
+    world.faults.door = Door::Jammed;
+    let since = world.now;
+    world.run_until("blocked", blocked);
+    let held = world.now.since(since);
+    assert!(held >= Duration::from_secs(30) && held <= Duration::from_secs(30) + TICK);
+    assert_eq!(world.car.door(), DoorCommand::Nudge);
+    world.faults.door = Door::Sound;
+    world.obstruction = false;
+    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    world.tick();
+    assert_eq!(availability(&world), Availability::InService);
+    world.run_until("all served", World::is_quiet);
+}
+
+#[test]
+fn door_that_does_not_obey_is_told_again_and_again_and_comes_back_by_itself() {
+    let mut world = World::at(2).settled();
+    world.faults.door = Door::Jammed;
+    world.press_hall(2, Direction::Up);
+    world.run_until("blocked", blocked);
+    world.run(600);
+    assert_eq!(world.car.door(), DoorCommand::Open);
+    world.faults.door = Door::Sound;
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.tick();
+    assert!(world.is_quiet());
+    assert_eq!(availability(&world), Availability::InService);
+}
+
+// S1
+#[test]
+fn door_found_open_at_start_is_cycled_before_the_car_moves() {
+    let mut world = open_at_two();
+    world.reconnect();
+    world.press_cab(4);
+    assert_eq!(world.car.door(), DoorCommand::Close);
+    world.run_until("open", |w| w.car.view(w.now).phase == CarPhase::Open);
+    world.run_until("all served", World::is_quiet);
+    assert!(world.violations.is_empty(), "{:#?}", world.violations);
+}
+
+// S1
+#[test]
+fn door_closes_when_the_floor_sensor_is_lost_and_the_car_finds_a_floor() {
+    let mut world = open_at_two();
+    world.faults.dead = [floor(2)].into();
+    world.tick();
+    assert_eq!(world.car.door(), DoorCommand::Close);
+    world.run_until("elsewhere", |w| w.floor() == Some(floor(1)));
+    assert!(world.violations.is_empty(), "{:#?}", world.violations);
+}
+
+// S1
+#[test]
+fn stop_switch_leaves_an_open_door_open() {
+    let mut world = open_at_two();
+    world.press_cab(4);
+    world.stop = true;
+    world.run(600);
+    assert_eq!(world.door(), DoorState::Open);
+    assert!(world.car.stop_lamp());
+    assert_eq!(
+        availability(&world),
+        Availability::Unavailable(Unavailable::Stopped)
+    );
+    world.stop = false;
+    let released = world.now;
+    world.run_until("all served", World::is_quiet);
+    assert!(world.now.since(released) > Duration::from_secs(3));
+}
+
+// S1
+#[test]
+fn door_is_told_to_close_the_moment_the_drive_is_seen_running() {
+    let mut world = open_at_two();
+    let inputs = PanelInputs {
+        floor: Some(floor(2)),
+        drive: DriveFeedback::Driven(Direction::Up),
+        door: DoorState::Open,
+        ..PanelInputs::default()
+    };
+    assert_eq!(world.car.door(), DoorCommand::Open);
+    let event = PanelEvent::Inputs(inputs);
+    world.car.handle_panel(&event, world.now);
+    assert_eq!(world.car.door(), DoorCommand::Close);
+}
+
+#[test]
+fn door_that_was_held_open_by_order_has_a_full_dwell_before_it_closes() {
+    let mut world = open_at_two();
+    world.load = Some(110);
+    world.run(600);
+    world.load = Some(70);
+    let released = world.now;
+    world.run_until("closing", |w| w.car.door() != DoorCommand::Open);
+    assert_eq!(world.car.door(), DoorCommand::Close);
+    assert!(world.now.since(released) >= Duration::from_secs(3));
+}
+
+// S1
+#[test]
+fn door_stays_open_when_the_controller_ends_but_not_if_the_drive_runs() {
+    let mut world = open_at_two();
+    world.car.shut_down(world.now);
+    world.run(100);
+    assert_eq!(world.door(), DoorState::Open);
+    let inputs = PanelInputs {
+        floor: Some(floor(2)),
+        drive: DriveFeedback::Driven(Direction::Up),
+        door: DoorState::Open,
+        ..PanelInputs::default()
+    };
+    let event = PanelEvent::Inputs(inputs);
+    world.car.handle_panel(&event, world.now);
+    assert_eq!(world.car.door(), DoorCommand::Close);
+}

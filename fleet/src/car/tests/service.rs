@@ -1,0 +1,118 @@
+//! Service modes and load.
+
+use elevator_driver::{Button, Direction, DoorState, KeySwitch};
+
+use super::shaft::{World, floor};
+use crate::car::ServedCall;
+use crate::model::{Availability, Unavailable};
+
+fn is_unavailable(world: &World, reason: Unavailable) -> bool {
+    world.car.view(world.now).availability == Availability::Unavailable(reason)
+}
+
+#[test]
+fn independent_car_waits_with_its_door_open_for_a_cab_call_and_ignores_the_landings() {
+    let mut world = World::at(1).settled();
+    world.key = KeySwitch::Independent;
+    world.tick();
+    world.press_hall(1, Direction::Up);
+    world.press_hall(3, Direction::Up);
+    world.run(600);
+    assert!(is_unavailable(&world, Unavailable::Independent));
+    assert_eq!(
+        (world.floor(), world.door()),
+        (Some(floor(1)), DoorState::Open)
+    );
+    world.press_cab(4);
+    world.run_until("cab call served", |w| w.cab.is_empty());
+    world.run(600);
+    assert_eq!(
+        (world.floor(), world.door()),
+        (Some(floor(4)), DoorState::Open)
+    );
+    assert_eq!(world.served.len(), 1);
+    world.key = KeySwitch::Normal;
+    world.run_until("all served", World::is_quiet);
+}
+
+#[test]
+fn fire_recall_brings_the_car_to_the_recall_floor_and_keeps_it_there_open() {
+    let mut world = World::at(2).settled();
+    world.press_cab(5);
+    world.run_until("past floor 3", |w| w.car.indicator() == Some(floor(3)));
+    world.key = KeySwitch::FireRecall;
+    world.run_until("recalled", |w| {
+        w.floor() == Some(floor(0)) && w.door() == DoorState::Open
+    });
+    world.run(1200);
+    assert!(is_unavailable(&world, Unavailable::FireRecall));
+    assert_eq!(
+        (world.floor(), world.door()),
+        (Some(floor(0)), DoorState::Open)
+    );
+    assert!(world.served.is_empty());
+    world.key = KeySwitch::Normal;
+    world.run_until("all served", World::is_quiet);
+}
+
+#[test]
+fn car_taken_out_of_service_lets_people_out_at_the_next_floor_and_stays_closed() {
+    let mut world = World::at(0).settled();
+    world.press_cab(5);
+    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+    world.key = KeySwitch::OutOfService;
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    assert_eq!(world.floor(), Some(floor(2)));
+    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    world.run(1200);
+    assert!(is_unavailable(&world, Unavailable::OutOfService));
+    assert_eq!(
+        (world.floor(), world.door()),
+        (Some(floor(2)), DoorState::Closed)
+    );
+    world.key = KeySwitch::Normal;
+    world.run_until("all served", World::is_quiet);
+}
+
+#[test]
+fn overloaded_car_keeps_its_door_open_and_does_not_leave() {
+    let mut world = World::at(1).settled();
+    world.press_cab(1);
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.press_cab(4);
+    world.load = Some(105);
+    world.run(600);
+    assert_eq!(
+        (world.floor(), world.door()),
+        (Some(floor(1)), DoorState::Open)
+    );
+    world.load = Some(95);
+    world.run_until("all served", World::is_quiet);
+}
+
+#[test]
+fn full_car_passes_the_landings_by_while_it_has_somebody_to_bring() {
+    let mut world = World::at(0).settled();
+    world.load = Some(85);
+    world.press_cab(4);
+    world.press_hall(2, Direction::Up);
+    world.run_until("all served", World::is_quiet);
+    let cab = world.served_at(ServedCall::Cab(floor(4))).unwrap();
+    assert!(world.served_hall(2, Direction::Up).unwrap() > cab);
+}
+
+// F18
+#[test]
+fn car_out_of_the_group_absorbs_no_hall_press() {
+    let mut world = World::at(1).settled();
+    world.key = KeySwitch::Independent;
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.tick();
+    let now = world.now;
+    assert!(
+        !world
+            .car
+            .absorbs(Button::Hall(floor(1), Direction::Up), now)
+    );
+    assert!(world.car.absorbs(Button::Cab(floor(1)), now));
+}

@@ -1,0 +1,487 @@
+//! A shaft with its panel, small and pure, for the tests of the car: no interlock of its own, a line
+//! that takes its time, and faults on command.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use elevator_driver::{
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount, KeySwitch,
+    MotorCommand, PanelEvent, PanelInputs,
+};
+
+use crate::car::{Car, CarEvent, CarSettings, HangEvidence, ServedCall, Stops};
+use crate::model::{HallCall, Timestamp};
+
+pub(super) const TICK: Duration = Duration::from_millis(100);
+/// Ticks, at one unit of way each, from a floor to the next.
+const STOREY: i32 = 10;
+/// The way a car needs to come to rest.
+const BRAKING: i32 = 5;
+const DOOR_TRAVEL: i32 = 10;
+const START_DELAY: u32 = 2;
+
+pub(super) fn floor(index: u8) -> Floor {
+    FloorCount::new(FloorCount::MAX)
+        .unwrap()
+        .floor(index)
+        .unwrap()
+}
+
+/// What is wrong with the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Drive {
+    #[default]
+    Sound,
+    /// The motor is driven and the car doesn't move.
+    Stuck,
+    /// It ignores the command to run.
+    Lazy,
+}
+
+/// What is wrong with the door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Door {
+    #[default]
+    Sound,
+    /// It doesn't move.
+    Jammed,
+    /// Somebody pulls it open.
+    Pried,
+}
+
+/// The faults that the line, the drive, the door and the floor sensors can have.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Faults {
+    /// The line is cut; the panel stops the motor by itself (S2).
+    pub(super) cut: bool,
+    pub(super) drive: Drive,
+    pub(super) door: Door,
+    /// Floor sensors that say nothing.
+    pub(super) dead: BTreeSet<Floor>,
+}
+
+/// What the car's world is like, and what has been seen of it.
+pub(super) struct World {
+    pub(super) car: Car,
+    pub(super) now: Timestamp,
+    pub(super) floors: FloorCount,
+    pub(super) faults: Faults,
+    pub(super) stop: bool,
+    pub(super) obstruction: bool,
+    pub(super) key: KeySwitch,
+    pub(super) load: Option<u8>,
+    pub(super) cab: BTreeSet<Floor>,
+    pub(super) assigned: BTreeSet<HallCall>,
+    pub(super) hall: BTreeSet<HallCall>,
+    /// Everything served, with its time.
+    pub(super) served: Vec<(Timestamp, ServedCall)>,
+    pub(super) events: Vec<CarEvent>,
+    /// What broke S1, and when.
+    pub(super) violations: Vec<String>,
+    /// How many ticks a word takes, one way.
+    pub(super) latency: usize,
+    way: i32,
+    moving: Option<Direction>,
+    starting: u32,
+    gap: i32,
+    door: DoorState,
+    motor_command: MotorCommand,
+    door_command: DoorCommand,
+    to_panel: VecDeque<(MotorCommand, DoorCommand)>,
+    to_car: VecDeque<Option<PanelEvent>>,
+    told: Option<PanelInputs>,
+    /// What the car knows.
+    heard: PanelInputs,
+}
+
+impl World {
+    /// A car at rest at a floor, its panel just connected.
+    pub(super) fn at(index: u8) -> Self {
+        Self::new(6, i32::from(index) * STOREY)
+    }
+
+    /// A car at rest half-way above a floor.
+    pub(super) fn above(index: u8) -> Self {
+        Self::new(6, i32::from(index) * STOREY + STOREY / 2)
+    }
+
+    fn new(floors: u8, way: i32) -> Self {
+        let floors = FloorCount::new(floors).unwrap();
+        let mut world = Self {
+            car: Car::new(CarSettings::new(floors)),
+            now: Timestamp::START,
+            floors,
+            faults: Faults::default(),
+            stop: false,
+            obstruction: false,
+            key: KeySwitch::Normal,
+            load: None,
+            cab: BTreeSet::new(),
+            assigned: BTreeSet::new(),
+            hall: BTreeSet::new(),
+            served: Vec::new(),
+            events: Vec::new(),
+            violations: Vec::new(),
+            latency: 0,
+            way,
+            moving: None,
+            starting: 0,
+            gap: 0,
+            door: DoorState::Closed,
+            motor_command: MotorCommand::Stop,
+            door_command: DoorCommand::Close,
+            to_panel: VecDeque::new(),
+            to_car: VecDeque::new(),
+            told: None,
+            heard: PanelInputs::default(),
+        };
+        world.reconnect();
+        world
+    }
+
+    pub(super) fn settled(mut self) -> Self {
+        self.run(10);
+        self
+    }
+
+    /// The panel restarts, or its line comes back.
+    pub(super) fn reconnect(&mut self) {
+        self.faults.cut = false;
+        self.told = None;
+        self.to_panel.clear();
+        self.to_car.clear();
+        self.halt();
+        self.car.handle_panel(&PanelEvent::Connected, self.now);
+    }
+
+    pub(super) fn disconnect(&mut self) {
+        self.faults.cut = true;
+        self.halt();
+        let event = PanelEvent::Disconnected("line cut".into());
+        self.car.handle_panel(&event, self.now);
+    }
+
+    /// The drive comes to rest of its own accord, and starts again if it is still told to run.
+    pub(super) fn trip_drive(&mut self) {
+        self.moving = None;
+        self.starting = START_DELAY;
+        self.report();
+    }
+
+    /// The group gives a call to another car, or gives all of them to this one.
+    pub(super) fn withdraw(&mut self, call: HallCall) {
+        self.assigned.remove(&call);
+        self.tell_stops();
+    }
+
+    pub(super) fn assign_all(&mut self) {
+        self.assigned.clone_from(&self.hall);
+        self.tell_stops();
+    }
+
+    fn halt(&mut self) {
+        self.motor_command = MotorCommand::Stop;
+        self.moving = None;
+    }
+
+    /// A press, which becomes an order of this car unless the open door absorbs it.
+    pub(super) fn press(&mut self, button: Button) {
+        if self.car.absorbs(button, self.now) {
+            return;
+        }
+        match button {
+            Button::Cab(floor) => {
+                self.cab.insert(floor);
+            }
+            Button::Hall(floor, direction) => {
+                self.hall.insert(HallCall { floor, direction });
+                self.assigned.insert(HallCall { floor, direction });
+            }
+        }
+        self.tell_stops();
+    }
+
+    pub(super) fn press_hall(&mut self, index: u8, direction: Direction) {
+        self.press(Button::Hall(floor(index), direction));
+    }
+
+    pub(super) fn press_cab(&mut self, index: u8) {
+        self.press(Button::Cab(floor(index)));
+    }
+
+    pub(super) fn tell_stops(&mut self) {
+        let stops = Stops {
+            cab: &self.cab,
+            assigned: &self.assigned,
+            hall: &self.hall,
+        };
+        self.car.set_stops(stops, self.now);
+        self.drain();
+    }
+
+    pub(super) fn run(&mut self, ticks: u32) {
+        for _ in 0..ticks {
+            self.tick();
+        }
+    }
+
+    /// Runs until `done`, or fails after ten minutes.
+    pub(super) fn run_until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
+        for _ in 0..6000 {
+            if done(self) {
+                return;
+            }
+            self.tick();
+        }
+        panic!("not in ten minutes: {what}; {:#?}", self.car);
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.now = self.now + TICK;
+        self.move_car();
+        self.move_door();
+        self.report();
+        if self
+            .car
+            .poll_timeout()
+            .is_some_and(|(due, _)| due <= self.now)
+        {
+            self.car.handle_timeout(self.now);
+            let next = self.car.poll_timeout();
+            assert!(next.is_none_or(|(due, _)| due > self.now), "{next:?} again");
+        }
+        self.drain();
+        self.command();
+        self.check();
+    }
+
+    pub(super) fn floor(&self) -> Option<Floor> {
+        let index = u8::try_from(self.way / STOREY).unwrap();
+        (self.way % STOREY == 0).then(|| floor(index))
+    }
+
+    pub(super) fn is_moving(&self) -> bool {
+        self.moving.is_some()
+    }
+
+    pub(super) fn door(&self) -> DoorState {
+        self.door
+    }
+
+    pub(super) fn is_quiet(&self) -> bool {
+        self.cab.is_empty() && self.assigned.is_empty() && self.hall.is_empty()
+    }
+
+    pub(super) fn served_hall(&self, index: u8, direction: Direction) -> Option<Timestamp> {
+        let floor = floor(index);
+        self.served_at(ServedCall::Hall(HallCall { floor, direction }))
+    }
+
+    pub(super) fn served_at(&self, call: ServedCall) -> Option<Timestamp> {
+        let served = self.served.iter().find(|(_, served)| *served == call);
+        served.map(|(at, _)| *at)
+    }
+
+    pub(super) fn hang(&self) -> Option<HangEvidence> {
+        self.events.iter().find_map(|event| {
+            if let CarEvent::Hung(evidence) = event {
+                Some(*evidence)
+            } else {
+                None
+            }
+        })
+    }
+
+    pub(super) fn is_hung(&self) -> bool {
+        self.hang().is_some()
+    }
+
+    fn move_car(&mut self) {
+        let direction = self.motor_command.direction();
+        let sensor = self.floor().filter(|f| !self.faults.dead.contains(f));
+        let arrived = match self.motor_command {
+            MotorCommand::Stop => true,
+            MotorCommand::Home { direction } => sensor.is_some() || self.is_at_end(direction),
+            MotorCommand::Run { stop_at, direction } => {
+                self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
+            }
+        };
+        if arrived || (self.faults.drive == Drive::Lazy && self.moving.is_none()) {
+            self.moving = None;
+            self.starting = START_DELAY;
+            return;
+        }
+        if self.moving.is_none() && self.starting > 0 {
+            self.starting -= 1;
+            return;
+        }
+        self.moving = direction;
+        let top = i32::from(self.floors.top().index()) * STOREY;
+        let step = match direction {
+            Some(_) if self.faults.drive == Drive::Stuck => 0,
+            Some(Direction::Up) => 1,
+            Some(Direction::Down) => -1,
+            None => 0,
+        };
+        self.way = (self.way + step).clamp(0, top);
+    }
+
+    /// The limit switches stop the drive, whatever the floor sensors say.
+    fn is_at_end(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Up => self.floor() == Some(self.floors.top()),
+            Direction::Down => self.floor() == Some(Floor::BOTTOM),
+        }
+    }
+
+    /// Past the stop, or at the end of the shaft: the drive stops at a floor of its own choice.
+    fn cannot_reach(&self, stop_at: Floor, direction: Direction) -> bool {
+        let way = i32::from(stop_at.index()) * STOREY;
+        let passed = match direction {
+            Direction::Up => self.way > way,
+            Direction::Down => self.way < way,
+        };
+        passed && self.floor().is_some()
+    }
+
+    fn next_stop(&self) -> Option<Floor> {
+        let direction = self.moving?;
+        let MotorCommand::Run {
+            stop_at: target, ..
+        } = self.motor_command
+        else {
+            return None;
+        };
+        let distance = |f: Floor| {
+            let ahead = i32::from(f.index()) * STOREY - self.way;
+            match direction {
+                Direction::Up => ahead,
+                Direction::Down => -ahead,
+            }
+        };
+        self.floors
+            .floors()
+            .filter(|f| distance(*f) >= BRAKING || (*f == target && distance(*f) >= 0))
+            .min_by_key(|f| distance(*f))
+    }
+
+    fn move_door(&mut self) {
+        let before = self.gap;
+        self.gap += match (self.faults.door, self.door_command) {
+            (Door::Jammed, _) => 0,
+            (Door::Pried, _) | (Door::Sound, DoorCommand::Open) => 1,
+            (Door::Sound, DoorCommand::Close) if self.obstruction => 0,
+            (Door::Sound, DoorCommand::Close | DoorCommand::Nudge) => -1,
+        };
+        self.gap = self.gap.clamp(0, DOOR_TRAVEL);
+        self.door = match self.gap {
+            0 => DoorState::Closed,
+            DOOR_TRAVEL => DoorState::Open,
+            gap if gap > before => DoorState::Opening,
+            gap if gap < before => DoorState::Closing,
+            _ if self.door == DoorState::Opening => DoorState::Opening,
+            _ => DoorState::Closing,
+        };
+    }
+
+    fn report(&mut self) {
+        let inputs = PanelInputs {
+            floor: self.floor().filter(|f| !self.faults.dead.contains(f)),
+            next_stop: self.next_stop(),
+            drive: self
+                .moving
+                .map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
+            door: self.door,
+            stop: self.stop,
+            obstruction: self.obstruction,
+            load: self.load,
+            key: self.key,
+            climate: elevator_driver::Climate::default(),
+        };
+        let news = self.told.as_ref() != Some(&inputs) && !self.faults.cut;
+        if news {
+            self.told = Some(inputs.clone());
+        }
+        self.to_car
+            .push_back(news.then_some(PanelEvent::Inputs(inputs)));
+        while self.to_car.len() > self.latency {
+            if let Some(event) = self.to_car.pop_front().flatten() {
+                self.car.handle_panel(&event, self.now);
+                if let PanelEvent::Inputs(inputs) = event {
+                    self.heard = inputs;
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        let mut served = false;
+        while let Some(event) = self.car.poll_event() {
+            if let CarEvent::Served(calls) = &event {
+                served = true;
+                for call in calls {
+                    self.served.push((self.now, *call));
+                    match call {
+                        ServedCall::Hall(call) => {
+                            self.hall.remove(call);
+                            self.assigned.remove(call);
+                        }
+                        ServedCall::Cab(floor) => {
+                            self.cab.remove(floor);
+                        }
+                    }
+                }
+            }
+            self.events.push(event);
+        }
+        if served {
+            self.tell_stops();
+        }
+    }
+
+    fn command(&mut self) {
+        self.to_panel.push_back((self.car.motor(), self.car.door()));
+        while self.to_panel.len() > self.latency {
+            if let Some((motor, door)) = self.to_panel.pop_front()
+                && !self.faults.cut
+            {
+                self.motor_command = motor;
+                self.door_command = door;
+            }
+        }
+    }
+
+    /// S1, by what the car knows and by what is really so.
+    fn check(&mut self) {
+        let open = self.car.door() == DoorCommand::Open;
+        let run = self.car.motor() != MotorCommand::Stop;
+        let heard = &self.heard;
+        let still = heard.drive == DriveFeedback::Stopped;
+        let pried = self.faults.door == Door::Pried;
+        let faults = [
+            (
+                run && self.car.door() != DoorCommand::Close,
+                "run, not close",
+            ),
+            (
+                run && heard.door != DoorState::Closed,
+                "run with a door seen open",
+            ),
+            (run && heard.stop, "run with the stop switch seen pulled"),
+            (open && !still, "open while seen moving"),
+            (open && heard.floor.is_none(), "open with no floor seen"),
+            (open && self.is_moving(), "open while moving"),
+            (run && self.gap > 0 && !pried, "run with an open door"),
+            (
+                self.is_moving() && self.gap > 0 && !pried,
+                "moves with an open door",
+            ),
+        ];
+        for (wrong, what) in faults {
+            if wrong {
+                let (now, car) = (self.now, &self.car);
+                self.violations.push(format!("{now}: {what}: {car:#?}"));
+            }
+        }
+    }
+}

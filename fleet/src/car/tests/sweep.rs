@@ -1,0 +1,236 @@
+//! Where the car goes.
+
+use elevator_driver::{Button, Direction, DoorState, HallLantern};
+
+use super::shaft::{World, floor};
+use crate::car::{CarEvent, ServedCall};
+use crate::model::{CarPhase, HallCall};
+
+/// The floors at which the car came to rest.
+fn arrivals(world: &World) -> Vec<u8> {
+    let arrived = world.events.iter().filter_map(|event| {
+        if let CarEvent::Arrived(floor) = event {
+            Some(floor.index())
+        } else {
+            None
+        }
+    });
+    arrived.skip(1).collect() // the first is where it was found
+}
+
+#[test]
+fn idle_car_fetches_a_passenger_and_goes_dark() {
+    let mut world = World::at(0).settled();
+    world.press_hall(3, Direction::Down);
+    world.run_until("under way", World::is_moving);
+    assert_eq!(world.car.lantern(), HallLantern::Lit(Direction::Up));
+    world.run_until("served", World::is_quiet);
+    assert_eq!(world.floor(), Some(floor(3)));
+    assert_eq!(world.car.lantern(), HallLantern::Lit(Direction::Down));
+    world.run_until("closed", |w| w.door() == DoorState::Closed);
+    world.tick();
+    assert_eq!(world.car.lantern(), HallLantern::Dark);
+    let view = world.car.view(world.now);
+    assert_eq!((view.phase, view.direction), (CarPhase::Idle, None));
+}
+
+#[test]
+fn car_collects_in_its_direction_and_turns_at_the_farthest_call() {
+    let mut world = World::at(0).settled();
+    for (at, direction) in [
+        (2, Direction::Up),
+        (3, Direction::Down),
+        (4, Direction::Down),
+    ] {
+        world.press_hall(at, direction);
+    }
+    world.press_cab(1);
+    world.run_until("all served", World::is_quiet);
+    assert_eq!(arrivals(&world), [1, 2, 4, 3]);
+}
+
+#[test]
+fn car_stops_for_a_call_that_turns_up_on_its_way() {
+    let mut world = World::at(0).settled();
+    world.press_cab(5);
+    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+    world.press_hall(3, Direction::Up);
+    world.press_hall(4, Direction::Down);
+    world.run_until("all served", World::is_quiet);
+    assert_eq!(arrivals(&world), [3, 5, 4]);
+}
+
+#[test]
+fn car_is_not_sent_to_a_floor_that_it_can_no_longer_stop_at() {
+    let mut world = World::at(0).settled();
+    world.press_cab(5);
+    world.run_until("about to pass floor 2", |w| {
+        w.car.view(w.now).phase
+            == CarPhase::Moving {
+                direction: Direction::Up,
+                stop_at: floor(5),
+                next_stop: floor(3),
+            }
+    });
+    world.press_cab(2);
+    world.run_until("all served", World::is_quiet);
+    assert_eq!(arrivals(&world), [5, 2]);
+}
+
+#[test]
+fn car_whose_stops_are_taken_away_stops_at_the_next_floor_with_its_door_closed() {
+    let mut world = World::at(0).settled();
+    world.press_hall(5, Direction::Down);
+    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+    world.hall.clear();
+    world.assigned.clear();
+    world.tell_stops();
+    world.run_until("at rest", |w| !w.is_moving());
+    assert_eq!(world.floor(), Some(floor(2)));
+    world.run(50);
+    assert_eq!(world.door(), DoorState::Closed);
+    assert_eq!(world.car.view(world.now).phase, CarPhase::Idle);
+}
+
+#[test]
+fn car_that_brakes_for_a_floor_is_not_sent_on() {
+    let mut world = World::at(0).settled();
+    world.press_hall(2, Direction::Up);
+    world.run_until("braking for floor 2", |w| {
+        w.car.view(w.now).phase
+            == CarPhase::Moving {
+                direction: Direction::Up,
+                stop_at: floor(2),
+                next_stop: floor(2),
+            }
+    });
+    world.press_cab(4);
+    world.hall.clear();
+    world.assigned.clear();
+    world.tell_stops();
+    world.run_until("all served", World::is_quiet);
+    assert_eq!(arrivals(&world), [2, 4]);
+}
+
+#[test]
+fn car_that_may_turn_either_way_takes_the_nearest_call_first() {
+    let mut world = World::at(2).settled();
+    for at in [0, 3] {
+        let direction = Direction::Up;
+        let call = HallCall {
+            floor: floor(at),
+            direction,
+        };
+        world.hall.insert(call);
+        world.assigned.insert(call);
+    }
+    world.tell_stops();
+    world.run_until("all served", World::is_quiet);
+    assert_eq!(arrivals(&world), [3, 0]);
+}
+
+#[test]
+fn of_two_calls_equally_near_the_car_takes_the_one_in_its_older_direction() {
+    for (start, expected) in [(1, [2, 3, 1]), (3, [2, 1, 3])] {
+        let mut world = World::at(start).settled();
+        world.press_cab(2);
+        world.run_until("idle at 2", |w| {
+            w.is_quiet() && w.car.view(w.now).phase == CarPhase::Idle
+        });
+        world.cab = [floor(1), floor(3)].into();
+        world.tell_stops();
+        world.run_until("all served", World::is_quiet);
+        assert_eq!(arrivals(&world), expected);
+    }
+}
+
+// F18
+#[test]
+fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
+    let mut world = World::at(0).settled();
+    world.hall = [Direction::Up, Direction::Down]
+        .map(|direction| HallCall {
+            floor: floor(2),
+            direction,
+        })
+        .into();
+    world.cab = [floor(2), floor(4)].into();
+    world.tell_stops();
+    world.run_until("at floor 4", |w| w.cab.is_empty());
+    assert!(world.served_hall(2, Direction::Up).is_some());
+    assert!(world.served_hall(2, Direction::Down).is_none());
+}
+
+#[test]
+fn idle_car_does_not_open_for_a_call_that_another_car_is_to_serve() {
+    let mut world = World::at(2).settled();
+    world.hall.insert(HallCall {
+        floor: floor(2),
+        direction: Direction::Up,
+    });
+    world.tell_stops();
+    world.run(100);
+    assert_eq!(world.door(), DoorState::Closed);
+    assert!(world.served.is_empty());
+}
+
+#[test]
+fn turn_round_clears_one_direction_and_the_other_a_dwell_later_without_closing() {
+    let mut world = World::at(0).settled();
+    world.press_hall(3, Direction::Up);
+    world.press_hall(3, Direction::Down);
+    world.run_until("both served", World::is_quiet);
+    let up = world.served_hall(3, Direction::Up).unwrap();
+    let down = world.served_hall(3, Direction::Down).unwrap();
+    assert!(down.since(up) >= world.car.settings().dwell);
+    let closings = world.events.iter().filter(|event| {
+        matches!(
+            event,
+            CarEvent::DoorChanged {
+                to: DoorState::Closing,
+                ..
+            }
+        )
+    });
+    assert_eq!(closings.count(), 0);
+    assert_eq!(world.car.lantern(), HallLantern::Lit(Direction::Down));
+}
+
+#[test]
+fn turn_round_waits_while_somebody_wants_to_go_the_first_way() {
+    let mut world = World::at(0).settled();
+    world.press_hall(3, Direction::Up);
+    world.press_hall(3, Direction::Down);
+    world.run_until("up served", |w| w.served_hall(3, Direction::Up).is_some());
+    world.press_cab(5);
+    world.run_until("both served", World::is_quiet);
+    let cab = world.served_at(ServedCall::Cab(floor(5))).unwrap();
+    assert!(world.served_hall(3, Direction::Down).unwrap() > cab);
+}
+
+#[test]
+fn call_that_turns_up_while_the_door_is_open_the_other_way_is_not_cleared_at_once() {
+    let mut world = World::at(0).settled();
+    world.press_cab(2);
+    world.press_cab(4);
+    world.run_until("open at 2", |w| w.door() == DoorState::Open);
+    world.tick();
+    world.press_hall(2, Direction::Down);
+    world.run_until("at floor 4", |w| w.cab.is_empty());
+    assert!(world.served_hall(2, Direction::Down).is_none());
+    world.run_until("all served", World::is_quiet);
+}
+
+#[test]
+fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_either_way() {
+    for direction in Direction::BOTH {
+        let mut world = World::at(0).settled();
+        world.press_cab(3);
+        world.run_until("open", |w| w.door() == DoorState::Open);
+        world.tick();
+        assert_eq!(world.car.lantern(), HallLantern::Dark);
+        let call = Button::Hall(floor(3), direction);
+        assert!(world.car.absorbs(call, world.now));
+        assert_eq!(world.car.lantern(), HallLantern::Lit(direction));
+    }
+}

@@ -1,0 +1,122 @@
+//! A set of floors that answers "which is the next one?" in a few machine instructions.
+
+use std::num::NonZero;
+
+use elevator_driver::{Direction, Floor};
+
+/// A set of floors, a bit a floor. The predictor asks for the next stop some hundred thousand
+/// times per plan, for which a tree is too slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct FloorSet([u64; 4]);
+
+impl FloorSet {
+    pub(super) fn insert(&mut self, floor: Floor) {
+        let (word, bit) = place(floor);
+        self.0[word] |= bit;
+    }
+
+    /// Whether it was there.
+    pub(super) fn remove(&mut self, floor: Floor) -> bool {
+        let (word, bit) = place(floor);
+        let present = self.0[word] & bit != 0;
+        self.0[word] &= !bit;
+        present
+    }
+
+    pub(super) fn contains(&self, floor: Floor) -> bool {
+        let (word, bit) = place(floor);
+        self.0[word] & bit != 0
+    }
+
+    pub(super) fn union(mut self, other: &Self) -> Self {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word |= other;
+        }
+        self
+    }
+
+    /// The nearest one strictly beyond `floor` in `direction`.
+    pub(super) fn nearest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
+        let (own, bit) = place(floor);
+        match direction {
+            Direction::Up => lowest(own, self.0[own] & above(bit))
+                .or_else(|| (own + 1..4).find_map(|word| lowest(word, self.0[word]))),
+            Direction::Down => highest(own, self.0[own] & (bit - 1))
+                .or_else(|| (0..own).rev().find_map(|word| highest(word, self.0[word]))),
+        }
+    }
+
+    /// The farthest one strictly beyond `floor` in `direction`.
+    pub(super) fn farthest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
+        let (own, bit) = place(floor);
+        match direction {
+            Direction::Up => (own + 1..4)
+                .rev()
+                .find_map(|word| highest(word, self.0[word]))
+                .or_else(|| highest(own, self.0[own] & above(bit))),
+            Direction::Down => (0..own)
+                .find_map(|word| lowest(word, self.0[word]))
+                .or_else(|| lowest(own, self.0[own] & (bit - 1))),
+        }
+    }
+}
+
+/// The word and the bit in it that stand for a floor.
+fn place(floor: Floor) -> (usize, u64) {
+    (usize::from(floor.index() >> 6), 1 << (floor.index() & 63))
+}
+
+/// All bits above this one.
+fn above(bit: u64) -> u64 {
+    !(bit | (bit - 1))
+}
+
+fn lowest(word: usize, bits: u64) -> Option<Floor> {
+    NonZero::new(bits).and_then(|bits| floor(word, bits.trailing_zeros()))
+}
+
+fn highest(word: usize, bits: u64) -> Option<Floor> {
+    floor(word, bits.checked_ilog2()?)
+}
+
+fn floor(word: usize, bit: u32) -> Option<Floor> {
+    let index = u8::try_from(64 * word).ok()? + u8::try_from(bit).ok()?;
+    Floor::try_from(index).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use elevator_driver::FloorCount;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_floor() -> impl Strategy<Value = Floor> {
+        (0..FloorCount::MAX).prop_map(|index| Floor::try_from(index).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn a_floor_set_answers_as_a_tree_does(
+            floors in proptest::collection::btree_set(any_floor(), 0..12),
+            at in any_floor(),
+        ) {
+            let mut set = FloorSet::default();
+            for &floor in &floors {
+                set.insert(floor);
+            }
+            let above: BTreeSet<_> = floors.iter().copied().filter(|&floor| floor > at).collect();
+            let below: BTreeSet<_> = floors.iter().copied().filter(|&floor| floor < at).collect();
+            let (up, down) = (Direction::Up, Direction::Down);
+            prop_assert_eq!(set.nearest_beyond(at, up), above.first().copied());
+            prop_assert_eq!(set.farthest_beyond(at, up), above.last().copied());
+            prop_assert_eq!(set.nearest_beyond(at, down), below.last().copied());
+            prop_assert_eq!(set.farthest_beyond(at, down), below.first().copied());
+            prop_assert_eq!(set.contains(at), floors.contains(&at));
+            prop_assert_eq!(set.remove(at), floors.contains(&at));
+            prop_assert!(!set.contains(at));
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! How long a car takes: jerk-limited motion and the door.
+
+use std::time::Duration;
+
+use super::predict::{Micros, micros};
+
+/// What [`Kinematics::travel`] answers at most, and for settings that describe no motion at all.
+const LONGEST_TRAVEL: Duration = Duration::from_hours(1);
+
+/// The motion of a car and its door.
+///
+/// The four numbers are finite and above zero; who reads them from a configuration checks that.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kinematics {
+    /// From one floor to the next, in metres.
+    pub floor_height: f64,
+    /// The highest speed, in m/s.
+    pub rated_speed: f64,
+    /// The highest acceleration and deceleration, in m/s².
+    pub acceleration: f64,
+    /// The highest rate at which the acceleration changes, in m/s³.
+    pub jerk: f64,
+    /// From closed to fully open.
+    pub door_opening: Duration,
+    /// From fully open to closed.
+    pub door_closing: Duration,
+    /// How long the door stays open after the last passenger passed it.
+    pub dwell: Duration,
+    /// How long one passenger takes to board or to get off.
+    pub transfer: Duration,
+}
+
+/// The motion of the simulator's cars.
+impl Default for Kinematics {
+    fn default() -> Self {
+        Self {
+            floor_height: 3.0,
+            rated_speed: 1.6,
+            acceleration: 1.0,
+            jerk: 1.6,
+            door_opening: Duration::from_millis(1_500),
+            door_closing: Duration::from_millis(1_500),
+            dwell: Duration::from_secs(3),
+            transfer: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Kinematics {
+    /// From rest to rest over this many floors, to the microsecond; at most an hour.
+    #[must_use]
+    pub fn travel(&self, floors: u8) -> Duration {
+        if floors == 0 {
+            return Duration::ZERO;
+        }
+        duration(self.rest_to_rest(f64::from(floors) * self.floor_height))
+    }
+
+    /// From one floor to the next at rated speed.
+    #[must_use]
+    pub fn cruise_per_floor(&self) -> Duration {
+        duration(self.floor_height / self.rated_speed)
+    }
+
+    /// The longest time between two floor sensors in normal running: one floor, rest to rest.
+    #[must_use]
+    pub fn slowest_flight(&self) -> Duration {
+        self.travel(1)
+    }
+
+    /// How long a moving car still takes to come to rest.
+    ///
+    /// The last floor it passed (or left) is `floors` before the one at which it stops, it has
+    /// been moving for `elapsed`, and it started at most `longest` floors before that stop. Where
+    /// this fits more than one place in the shaft, the answer is for the slowest.
+    #[must_use]
+    pub fn remaining_flight(&self, floors: u8, longest: u8, elapsed: Duration) -> Duration {
+        let travel = |trip| micros(self.travel(trip));
+        Duration::from_micros(remaining_flight(travel, floors, longest, micros(elapsed)))
+    }
+
+    /// Seconds from rest to rest over `metres`, along the S-curve with the shortest time.
+    fn rest_to_rest(&self, metres: f64) -> f64 {
+        let (speed, acceleration, jerk) = (self.rated_speed, self.acceleration, self.jerk);
+        let ramp = acceleration / jerk;
+
+        // The acceleration peaks below its limit: four equal stretches of full jerk.
+        let up_to_speed = |top: f64| {
+            if top <= acceleration * ramp {
+                2.0 * (top / jerk).sqrt()
+            } else {
+                top / acceleration + ramp
+            }
+        };
+        if metres >= speed * up_to_speed(speed) {
+            return metres / speed + up_to_speed(speed);
+        }
+        if metres <= 2.0 * acceleration * ramp * ramp {
+            return 4.0 * (metres / (2.0 * jerk)).cbrt();
+        }
+        let top = acceleration / 2.0 * ((ramp * ramp + 4.0 * metres / acceleration).sqrt() - ramp);
+        2.0 * (top / acceleration + ramp)
+    }
+}
+
+/// As [`Kinematics::remaining_flight`], over any table of rest-to-rest times.
+pub(super) fn remaining_flight(
+    travel: impl Fn(u8) -> Micros,
+    floors: u8,
+    longest: u8,
+    elapsed: Micros,
+) -> Micros {
+    // On a trip of `trip` floors, the time at which the floor `passed` floors after its start is
+    // passed: the way there is much like half of a trip twice as long, as is that from there to
+    // rest.
+    let passing = |trip: u8, passed: u8| {
+        let left = trip.saturating_sub(passed);
+        if passed <= left {
+            travel(passed.saturating_mul(2)) / 2
+        } else {
+            travel(trip).saturating_sub(travel(left.saturating_mul(2)) / 2)
+        }
+    };
+    if floors == 0 {
+        return 0;
+    }
+    // The longer the trip, the later it passes the floor that is `floors` before its end.
+    let trip = (floors..=longest.max(floors))
+        .take_while(|&trip| passing(trip, trip - floors) <= elapsed)
+        .last()
+        .unwrap_or(floors);
+    let passed = trip - floors;
+    let whole = travel(trip);
+    let at_the_last_floor = whole.saturating_sub(passing(trip, passed));
+    let at_the_next_floor = whole.saturating_sub(passing(trip, passed + 1));
+    whole
+        .saturating_sub(elapsed)
+        .max(at_the_next_floor)
+        .min(at_the_last_floor)
+}
+
+/// To the microsecond, so that the last bit of a root makes no difference between machines.
+fn duration(seconds: f64) -> Duration {
+    let seconds = (seconds * 1e6).round() / 1e6;
+    Duration::try_from_secs_f64(seconds).map_or(LONGEST_TRAVEL, |time| time.min(LONGEST_TRAVEL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assert_seconds(actual: Duration, expected: f64) {
+        let actual = actual.as_secs_f64();
+        assert!(
+            (actual - expected).abs() < 2e-6,
+            "{actual} s instead of {expected} s"
+        );
+    }
+
+    // v = 2, a = 1, j = 1: the jerk limits the acceleration below 2 m, the acceleration limits
+    // the speed below 6 m.
+    fn round_numbers(floor_height: f64) -> Kinematics {
+        Kinematics {
+            floor_height,
+            rated_speed: 2.0,
+            acceleration: 1.0,
+            jerk: 1.0,
+            ..Kinematics::default()
+        }
+    }
+
+    #[test]
+    fn a_long_trip_is_the_cruise_and_one_time_up_to_speed() {
+        // 2 s + 1 s up to speed over 3 m, the same down, and 2 m/s between.
+        assert_seconds(round_numbers(6.0).travel(1), 6.0);
+        assert_seconds(round_numbers(10.0).travel(1), 8.0);
+        assert_seconds(round_numbers(10.0).travel(3), 18.0);
+    }
+
+    #[test]
+    fn a_short_trip_never_reaches_rated_speed() {
+        // Peak speed v with v² + v = 3.75: v = 1.5, then 2 (1.5 + 1).
+        assert_seconds(round_numbers(3.75).travel(1), 5.0);
+    }
+
+    #[test]
+    fn a_very_short_trip_never_reaches_full_acceleration() {
+        // Four stretches of T with 2 j T³ = d.
+        assert_seconds(round_numbers(2.0).travel(1), 4.0);
+        assert_seconds(round_numbers(0.25).travel(1), 2.0);
+    }
+
+    #[test]
+    fn a_slow_car_reaches_rated_speed_without_full_acceleration() {
+        let slow = Kinematics {
+            rated_speed: 0.25,
+            ..round_numbers(1.0)
+        };
+        // 2 √(0.25 / 1) = 1 s up to speed.
+        assert_seconds(slow.travel(1), 5.0);
+    }
+
+    #[test]
+    fn the_default_car_takes_four_seconds_a_floor() {
+        let car = Kinematics::default();
+        let top = 0.5 * ((0.625_f64.powi(2) + 12.0).sqrt() - 0.625);
+        assert_seconds(car.travel(1), 2.0 * (top + 0.625));
+        assert_seconds(car.travel(2), 6.0 / 1.6 + 2.225);
+        assert_seconds(car.cruise_per_floor(), 1.875);
+        assert_eq!(car.slowest_flight(), car.travel(1));
+        assert_eq!(car.travel(0), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_floor_more_takes_longer_and_none_beats_the_cruise() {
+        let car = Kinematics::default();
+        for floors in 1..=254 {
+            assert!(car.travel(floors) > car.travel(floors - 1));
+            assert!(car.travel(floors) > car.cruise_per_floor() * u32::from(floors));
+        }
+    }
+
+    #[test]
+    fn settings_without_motion_take_the_longest_time_instead_of_panicking() {
+        for speed in [0.0, f64::NAN] {
+            let broken = Kinematics {
+                rated_speed: speed,
+                acceleration: 0.0,
+                ..Kinematics::default()
+            };
+            assert_eq!(broken.travel(3), LONGEST_TRAVEL);
+        }
+    }
+
+    #[test]
+    fn a_flight_that_began_here_has_the_rest_of_its_time_left() {
+        let car = Kinematics::default();
+        let elapsed = Duration::from_secs(1);
+        assert_eq!(
+            car.remaining_flight(3, 9, elapsed),
+            car.travel(3).saturating_sub(elapsed)
+        );
+    }
+
+    #[test]
+    fn a_flight_that_passed_floors_has_less_left_than_one_that_begins() {
+        let car = Kinematics::default();
+        // Half a trip of four floors lies behind it.
+        let halfway = car.travel(4) / 2;
+        assert_eq!(car.remaining_flight(2, 4, halfway), halfway);
+        // Cruising: the way from rated speed to rest, whatever the length of the trip.
+        let left = car.remaining_flight(2, 30, Duration::from_secs(40));
+        assert!(left <= halfway && left >= halfway.saturating_sub(car.cruise_per_floor()));
+    }
+
+    #[test]
+    fn the_remaining_flight_lies_between_that_of_the_last_floor_and_that_of_the_next() {
+        let car = Kinematics::default();
+        for floors in 1..20 {
+            for tenths in 0..900 {
+                let elapsed = Duration::from_millis(100 * tenths);
+                let left = car.remaining_flight(floors, 50, elapsed);
+                assert!(left <= car.travel(floors));
+                assert!(left >= car.travel(2 * (floors - 1)) / 2);
+            }
+        }
+        assert_eq!(
+            car.remaining_flight(0, 9, Duration::from_secs(4)),
+            Duration::ZERO
+        );
+    }
+}

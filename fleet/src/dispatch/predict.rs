@@ -1,0 +1,300 @@
+//! When a car's door will be open for each of its calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use elevator_driver::{Button, Direction, Floor, FloorCount};
+
+use super::CarSituation;
+use super::kinematics::{Kinematics, remaining_flight};
+use super::stops::Stops;
+use crate::model::{Availability, CarPhase, CarView, HallCall};
+
+/// Drives a car through its calls under collective control, without moving it.
+///
+/// The rules are the car's own:
+///
+/// - It goes on in its direction while there is any call ahead, and stops for cab calls and for
+///   hall calls in that direction; those in the other direction it leaves for the way back.
+/// - It turns at the farthest call. A call there for the other direction is served on arrival,
+///   unless one for the car's own direction is there too: then it is served when the door has
+///   been open for the first.
+/// - A car without a direction serves a call where it stands, or else goes to the nearest.
+/// - A moving car stops at none nearer than its `next_stop`, and at that one even if its reason
+///   has gone away, if it has begun to stop there.
+/// - The door stands open for the dwell and a transfer per call served. A call at an open door is
+///   served at once; a closing door opens again for it (F18).
+///
+/// The load is not considered, and one call counts as one passenger.
+#[derive(Debug, Clone)]
+pub struct Predictor {
+    floors: FloorCount,
+    /// From rest to rest, by the number of floors.
+    travel: [Micros; 256],
+    opening: Micros,
+    closing: Micros,
+    dwell: Micros,
+    transfer: Micros,
+}
+
+/// Microseconds: whole numbers, which a plan can square and add up without rounding.
+pub(super) type Micros = u64;
+
+/// How long until the door is open for each call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prediction {
+    /// For the hall calls that the car was supposed to have.
+    pub hall: BTreeMap<HallCall, Duration>,
+    /// For its cab calls.
+    pub cab: BTreeMap<Floor, Duration>,
+}
+
+impl Predictor {
+    /// A predictor for the cars of one bank.
+    #[must_use]
+    pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
+        let mut travel = [0; 256];
+        for (time, trip) in travel.iter_mut().zip(0..=u8::MAX) {
+            *time = micros(kinematics.travel(trip));
+        }
+        Self {
+            floors,
+            travel,
+            opening: micros(kinematics.door_opening),
+            closing: micros(kinematics.door_closing),
+            dwell: micros(kinematics.dwell),
+            transfer: micros(kinematics.transfer),
+        }
+    }
+
+    /// Whether hall calls can be assigned to a car: it is in service and knows where it is.
+    #[must_use]
+    pub fn can_serve(view: &CarView) -> bool {
+        place(view).is_some()
+    }
+
+    /// What becomes of the car's cab calls and of these hall calls, if it is to serve them.
+    ///
+    /// `None` if it [can't serve](Self::can_serve) any. Otherwise each call has its time.
+    #[must_use]
+    pub fn predict(&self, car: &CarSituation, hall: &BTreeSet<HallCall>) -> Option<Prediction> {
+        let stops = hall
+            .iter()
+            .fold(Stops::of_cab(car.cab.iter().copied()), |stops, &call| {
+                stops.with(call)
+            });
+        let mut prediction = Prediction::default();
+        self.visit(&car.view, stops, |button, after| {
+            let after = Duration::from_micros(after);
+            match button {
+                Button::Hall(floor, direction) => {
+                    prediction.hall.insert(HallCall { floor, direction }, after);
+                }
+                Button::Cab(floor) => {
+                    prediction.cab.insert(floor, after);
+                }
+            }
+        })?;
+        Some(prediction)
+    }
+
+    /// Reports each call of `stops` once, in the order in which the car serves them, with the
+    /// time until its door is open for it. `None` if the car can't serve any.
+    pub(super) fn visit(
+        &self,
+        view: &CarView,
+        stops: Stops,
+        served: impl FnMut(Button, Micros),
+    ) -> Option<()> {
+        let mut sweep = Sweep {
+            predictor: self,
+            stops,
+            at: place(view)?,
+            direction: view.direction,
+            clock: 0,
+            served,
+        };
+        sweep.leave_present_phase(view);
+        sweep.finish();
+        Some(())
+    }
+
+    /// Whether nothing can keep the car from serving this call at the stop it is making: it has
+    /// begun to brake for the floor, or its door is open there or on its way open.
+    pub(super) fn is_committed(&self, view: &CarView, cab: Stops, call: HallCall) -> bool {
+        let elapsed = micros(view.elapsed);
+        let deadline = match (view.phase, view.floor) {
+            (
+                CarPhase::Moving {
+                    direction,
+                    stop_at,
+                    next_stop,
+                },
+                Some(floor),
+            ) if stop_at == next_stop && stop_at == call.floor => self
+                .flight(floor, stop_at, direction, elapsed)
+                .saturating_add(self.opening),
+            (CarPhase::Opening, Some(floor)) if floor == call.floor => {
+                self.opening.saturating_sub(elapsed)
+            }
+            (CarPhase::Open, Some(floor)) if floor == call.floor => 0,
+            (
+                CarPhase::Idle
+                | CarPhase::Moving { .. }
+                | CarPhase::Homing
+                | CarPhase::Opening
+                | CarPhase::Open
+                | CarPhase::Closing,
+                _,
+            ) => return false,
+        };
+        let mut in_time = false;
+        let button = Button::Hall(call.floor, call.direction);
+        self.visit(view, cab.with(call), |served, after| {
+            in_time |= served == button && after <= deadline;
+        });
+        in_time
+    }
+
+    /// The rest of a flight to `stop` of a car that last passed `floor`.
+    fn flight(&self, floor: Floor, stop: Floor, direction: Direction, elapsed: Micros) -> Micros {
+        let longest = match direction {
+            Direction::Up => stop.index(),
+            Direction::Down => self.floors.top().index().saturating_sub(stop.index()),
+        };
+        let travel = |trip| self.travel(trip);
+        remaining_flight(travel, floor.distance(stop), longest, elapsed)
+    }
+
+    /// For so many passengers, each of whom restarts the dwell.
+    fn open_time(&self, passengers: u64) -> Micros {
+        self.dwell
+            .saturating_add(self.transfer.saturating_mul(passengers))
+    }
+
+    fn travel(&self, trip: u8) -> Micros {
+        self.travel[usize::from(trip)]
+    }
+}
+
+/// Saturates after half a million years.
+pub(super) fn micros(time: Duration) -> Micros {
+    Micros::try_from(time.as_micros()).unwrap_or(Micros::MAX)
+}
+
+/// Where the car is, if hall calls can be assigned to it.
+fn place(view: &CarView) -> Option<Floor> {
+    match (view.availability, view.phase) {
+        (Availability::Unavailable(_), _) | (Availability::InService, CarPhase::Homing) => None,
+        (
+            Availability::InService,
+            CarPhase::Idle
+            | CarPhase::Moving { .. }
+            | CarPhase::Opening
+            | CarPhase::Open
+            | CarPhase::Closing,
+        ) => view.floor,
+    }
+}
+
+/// A car on its imagined way: between two calls of its methods it is at rest at a floor.
+struct Sweep<'a, S> {
+    predictor: &'a Predictor,
+    stops: Stops,
+    at: Floor,
+    direction: Option<Direction>,
+    clock: Micros,
+    served: S,
+}
+
+impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
+    /// From where the car really is to rest with the door closed.
+    fn leave_present_phase(&mut self, view: &CarView) {
+        let Predictor {
+            opening,
+            closing,
+            dwell,
+            ..
+        } = *self.predictor;
+        let elapsed = micros(view.elapsed);
+        match view.phase {
+            CarPhase::Idle | CarPhase::Homing => {}
+            CarPhase::Moving {
+                direction,
+                stop_at,
+                next_stop,
+            } => {
+                let stop = if stop_at == next_stop {
+                    next_stop
+                } else {
+                    self.stops
+                        .first_from(next_stop, direction)
+                        .unwrap_or(next_stop)
+                };
+                self.pass(self.predictor.flight(self.at, stop, direction, elapsed));
+                self.at = stop;
+                self.direction = Some(direction);
+            }
+            CarPhase::Opening => {
+                self.pass(opening.saturating_sub(elapsed));
+                self.stand_open(self.lantern(), dwell);
+            }
+            CarPhase::Open => self.stand_open(self.lantern(), dwell.saturating_sub(elapsed)),
+            CarPhase::Closing if self.stops.any_at(self.at, self.lantern()) => {
+                self.pass(elapsed.min(opening));
+                self.stand_open(self.lantern(), dwell);
+            }
+            CarPhase::Closing => self.pass(closing.saturating_sub(elapsed)),
+        }
+    }
+
+    /// Stop by stop until no call is left.
+    fn finish(&mut self) {
+        while let Some((stop, heading)) = self.stops.next(self.at, self.direction) {
+            self.pass(self.predictor.travel(self.at.distance(stop)));
+            self.at = stop;
+            self.pass(self.predictor.opening);
+            self.stand_open(heading, self.predictor.dwell);
+        }
+    }
+
+    /// From fully open to closed. If there is nobody for the door, it stays open for `rest`.
+    fn stand_open(&mut self, heading: Direction, rest: Micros) {
+        let cab = self.serve(Button::Cab(self.at));
+        let hall = self.serve(Button::Hall(self.at, heading));
+        self.pass(match cab + hall {
+            0 => rest,
+            passengers => self.predictor.open_time(passengers),
+        });
+        self.direction = Some(heading);
+
+        let back = heading.opposite();
+        if !self.stops.any_beyond(self.at, heading) && self.serve(Button::Hall(self.at, back)) > 0 {
+            self.pass(self.predictor.open_time(1));
+            self.direction = Some(back);
+        }
+        self.pass(self.predictor.closing);
+    }
+
+    /// Which way passengers at the open door are taken.
+    fn lantern(&self) -> Direction {
+        self.direction
+            .unwrap_or_else(|| self.stops.direction_of_choice(self.at))
+    }
+
+    /// How many passengers it were: one or none.
+    fn serve(&mut self, button: Button) -> u64 {
+        let present = self.stops.serve(button);
+        if present {
+            (self.served)(button, self.clock);
+        }
+        u64::from(present)
+    }
+
+    fn pass(&mut self, time: Micros) {
+        self.clock = self.clock.saturating_add(time);
+    }
+}
+
+#[cfg(test)]
+mod tests;

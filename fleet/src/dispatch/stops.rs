@@ -1,0 +1,127 @@
+//! Where a car has to stop, and the rules by which collective control picks the next stop.
+
+use elevator_driver::{Button, Direction, Floor};
+
+use super::floor_set::FloorSet;
+use crate::model::HallCall;
+
+/// The calls that a car has still to serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Stops {
+    up: FloorSet,
+    down: FloorSet,
+    cab: FloorSet,
+}
+
+impl Stops {
+    pub(super) fn of_cab(cab: impl IntoIterator<Item = Floor>) -> Self {
+        let mut stops = Self::default();
+        for floor in cab {
+            stops.cab.insert(floor);
+        }
+        stops
+    }
+
+    pub(super) fn with(mut self, call: HallCall) -> Self {
+        self.hall_mut(call.direction).insert(call.floor);
+        self
+    }
+
+    pub(super) fn without(mut self, call: HallCall) -> Self {
+        self.hall_mut(call.direction).remove(call.floor);
+        self
+    }
+
+    /// Removes a call and says whether it was there.
+    pub(super) fn serve(&mut self, button: Button) -> bool {
+        match button {
+            Button::Hall(floor, direction) => self.hall_mut(direction).remove(floor),
+            Button::Cab(floor) => self.cab.remove(floor),
+        }
+    }
+
+    /// Whether a door that opens at this floor for this direction serves anything.
+    pub(super) fn any_at(&self, floor: Floor, direction: Direction) -> bool {
+        self.cab.contains(floor) || self.hall(direction).contains(floor)
+    }
+
+    /// Whether any call lies strictly beyond the floor.
+    pub(super) fn any_beyond(&self, floor: Floor, direction: Direction) -> bool {
+        self.all().nearest_beyond(floor, direction).is_some()
+    }
+
+    /// The next stop of a car at rest, and the direction for which its door opens there.
+    pub(super) fn next(
+        &self,
+        at: Floor,
+        direction: Option<Direction>,
+    ) -> Option<(Floor, Direction)> {
+        let direction = direction.unwrap_or_else(|| self.direction_of_choice(at));
+        let stop = [direction, direction.opposite()]
+            .into_iter()
+            .find_map(|way| Some((self.first_from(at, way)?, way)));
+        let (stop, way) = stop?;
+        Some((stop, self.heading(stop, way)))
+    }
+
+    /// The first stop at `floor` or beyond it: the nearest call in that direction, or else the
+    /// farthest call in the other one, where the car turns.
+    pub(super) fn first_from(&self, floor: Floor, direction: Direction) -> Option<Floor> {
+        if self.any_at(floor, direction) {
+            return Some(floor);
+        }
+        let opposite = self.hall(direction.opposite());
+        let along = self.cab.union(self.hall(direction));
+        along
+            .nearest_beyond(floor, direction)
+            .or_else(|| opposite.farthest_beyond(floor, direction))
+            .or_else(|| opposite.contains(floor).then_some(floor))
+    }
+
+    /// The way that a car goes which may go either way: for a call where it is, or else towards
+    /// the nearest one; up where that leaves a choice.
+    pub(super) fn direction_of_choice(&self, at: Floor) -> Direction {
+        if self.up.contains(at) {
+            return Direction::Up;
+        }
+        if self.down.contains(at) {
+            return Direction::Down;
+        }
+        let nearest = |way| self.all().nearest_beyond(at, way);
+        match (nearest(Direction::Up), nearest(Direction::Down)) {
+            (Some(above), Some(below)) if at.distance(below) < at.distance(above) => {
+                Direction::Down
+            }
+            (None, Some(_)) => Direction::Down,
+            (Some(_), _) | (None, None) => Direction::Up,
+        }
+    }
+
+    /// The direction for which the door opens at a stop that was reached going `way`.
+    fn heading(&self, stop: Floor, way: Direction) -> Direction {
+        let goes_on = self.hall(way).contains(stop) || self.any_beyond(stop, way);
+        if !goes_on && self.hall(way.opposite()).contains(stop) {
+            way.opposite()
+        } else {
+            way
+        }
+    }
+
+    fn all(&self) -> FloorSet {
+        self.cab.union(&self.up).union(&self.down)
+    }
+
+    fn hall(&self, direction: Direction) -> &FloorSet {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+
+    fn hall_mut(&mut self, direction: Direction) -> &mut FloorSet {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+}

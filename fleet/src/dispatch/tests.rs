@@ -1,0 +1,305 @@
+pub(super) mod properties;
+
+use std::time::Instant;
+
+use elevator_driver::{Direction, FloorCount};
+
+use super::*;
+use crate::model::{Availability, CarPhase, Unavailable};
+use Direction::{Down, Up};
+
+pub(super) fn floors(count: u8) -> FloorCount {
+    FloorCount::new(count).unwrap()
+}
+
+pub(super) fn floor(index: u8) -> Floor {
+    Floor::try_from(index).unwrap()
+}
+
+pub(super) fn call(at: u8, direction: Direction) -> HallCall {
+    HallCall {
+        floor: floor(at),
+        direction,
+    }
+}
+
+pub(super) fn idle_at(at: u8) -> CarView {
+    CarView {
+        availability: Availability::InService,
+        floor: Some(floor(at)),
+        phase: CarPhase::Idle,
+        elapsed: Duration::ZERO,
+        direction: None,
+        load: None,
+    }
+}
+
+fn in_phase(at: u8, phase: CarPhase) -> CarView {
+    CarView {
+        phase,
+        ..idle_at(at)
+    }
+}
+
+fn moving(at: u8, stop_at: u8, next_stop: u8, elapsed: Duration) -> CarView {
+    let direction = floor(at).direction_to(floor(stop_at)).unwrap();
+    CarView {
+        phase: CarPhase::Moving {
+            direction,
+            stop_at: floor(stop_at),
+            next_stop: floor(next_stop),
+        },
+        elapsed,
+        direction: Some(direction),
+        ..idle_at(at)
+    }
+}
+
+pub(super) fn car(name: &str, view: CarView, cab: &[u8]) -> CarSituation {
+    CarSituation {
+        car: node(name),
+        view,
+        cab: cab.iter().map(|&index| floor(index)).collect(),
+    }
+}
+
+fn node(name: &str) -> NodeId {
+    NodeId::new(name).unwrap()
+}
+
+fn demand(call: HallCall, waited: u64, assigned: Option<&str>) -> HallDemand {
+    HallDemand {
+        call,
+        waited: Duration::from_secs(waited),
+        assigned: assigned.map(node),
+    }
+}
+
+fn fresh(call: HallCall) -> HallDemand {
+    demand(call, 0, None)
+}
+
+fn dispatcher(count: u8) -> CollectiveCost {
+    CollectiveCost::new(Kinematics::default(), floors(count))
+}
+
+fn assert_assigned(cars: &[CarSituation], demand: &HallDemand, expected: &str) {
+    let assignments = dispatcher(20).assign(cars, std::slice::from_ref(demand));
+    assert_eq!(
+        assignments,
+        Assignments::from([(demand.call, node(expected))])
+    );
+}
+
+#[test]
+fn the_nearest_idle_car_comes() {
+    let cars = [
+        car("a", idle_at(0), &[]),
+        car("b", idle_at(9), &[]),
+        car("c", idle_at(19), &[]),
+    ];
+    assert_assigned(&cars, &fresh(call(2, Down)), "a");
+    assert_assigned(&cars, &fresh(call(11, Up)), "b");
+    assert_assigned(&cars, &fresh(call(16, Down)), "c");
+}
+
+#[test]
+fn a_car_that_comes_by_is_preferred_to_a_nearer_one_that_moves_away() {
+    let cars = [
+        car("away", moving(10, 18, 12, Duration::from_secs(5)), &[18]),
+        car("by", moving(5, 15, 7, Duration::from_secs(5)), &[15]),
+    ];
+    assert_assigned(&cars, &fresh(call(9, Up)), "by");
+}
+
+#[test]
+fn a_car_that_stops_there_anyway_is_preferred_to_an_idle_one_as_near() {
+    let cars = [
+        car("idle", idle_at(11), &[]),
+        car("stops", moving(5, 8, 7, Duration::from_secs(5)), &[8]),
+    ];
+    assert_assigned(&cars, &fresh(call(8, Up)), "stops");
+}
+
+#[test]
+fn a_car_that_is_out_of_service_gets_nothing() {
+    let hung = CarView {
+        availability: Availability::Unavailable(Unavailable::Hung),
+        ..idle_at(5)
+    };
+    let cars = [car("hung", hung, &[]), car("far", idle_at(19), &[])];
+    assert_assigned(&cars, &demand(call(5, Up), 3, Some("hung")), "far");
+    assert!(
+        dispatcher(20)
+            .assign(&cars[..1], &[fresh(call(5, Up))])
+            .is_empty()
+    );
+}
+
+#[test]
+fn the_calls_of_a_peak_are_spread_over_the_cars() {
+    let idle = [
+        car("a", idle_at(0), &[]),
+        car("b", idle_at(0), &[]),
+        car("c", idle_at(0), &[]),
+    ];
+    let down_peak: Vec<_> = (1..19).map(|at| fresh(call(at, Down))).collect();
+    let riding = [
+        car("a", idle_at(0), &[19]),
+        car("b", idle_at(0), &[19]),
+        car("c", idle_at(0), &[19]),
+    ];
+    let up_peak: Vec<_> = (1..19).map(|at| fresh(call(at, Up))).collect();
+    for (cars, calls) in [(&idle, &down_peak), (&riding, &up_peak)] {
+        let assignments = dispatcher(20).assign(cars, calls);
+        for car in cars {
+            let share = assignments.values().filter(|&name| *name == car.car);
+            let share = share.count();
+            assert!((3..=9).contains(&share), "{} has {share} of 18", car.car);
+        }
+    }
+}
+
+#[test]
+fn who_has_waited_long_is_not_delayed_for_who_comes_fresh() {
+    // The near car could pick up the fresh call on its way.
+    let cars = [car("near", idle_at(3), &[]), car("far", idle_at(19), &[])];
+    let fresh_call = fresh(call(4, Up));
+    let assign = |waited| {
+        let old = demand(call(9, Up), waited, Some("near"));
+        dispatcher(20).assign(&cars, &[fresh_call.clone(), old])[&fresh_call.call].clone()
+    };
+    assert_eq!(assign(0), node("near"));
+    assert_eq!(assign(300), node("far"));
+}
+
+#[test]
+fn a_call_stays_with_its_car_unless_another_is_clearly_better() {
+    let closing = CarView {
+        elapsed: Duration::from_secs(1),
+        direction: Some(Up),
+        ..in_phase(5, CarPhase::Closing)
+    };
+    let half_a_second_later = car("a", closing, &[]);
+    let cars = [half_a_second_later, car("b", idle_at(5), &[])];
+    assert_assigned(&cars, &demand(call(9, Up), 0, None), "b");
+    assert_assigned(&cars, &demand(call(9, Up), 0, Some("a")), "a");
+    let cars = [cars[0].clone(), car("b", idle_at(6), &[])];
+    assert_assigned(&cars, &demand(call(9, Up), 0, Some("a")), "b");
+}
+
+#[test]
+fn a_call_stays_with_the_car_that_brakes_for_it() {
+    let there = car("there", idle_at(5), &[]);
+    let elapsed = Duration::from_secs(3);
+    let braking = car("comes", moving(4, 5, 5, elapsed), &[]);
+    let call = demand(call(5, Up), 10, Some("comes"));
+    assert_assigned(&[there.clone(), braking], &call, "comes");
+    let free = car("comes", moving(1, 5, 3, elapsed), &[]);
+    assert_assigned(&[there, free], &call, "there");
+}
+
+#[test]
+fn of_a_call_that_is_listed_twice_the_longer_wait_counts() {
+    let cars = [car("a", idle_at(0), &[]), car("b", idle_at(9), &[])];
+    let twice = [
+        demand(call(4, Up), 40, Some("b")),
+        demand(call(4, Up), 2, None),
+    ];
+    assert_eq!(dispatcher(20).assign(&cars, &twice).len(), 1);
+}
+
+// --- Against a baseline ---
+
+/// Whichever car is nearest by floors.
+#[derive(Debug)]
+struct NearestFloor;
+
+impl Dispatcher for NearestFloor {
+    fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
+        let serving = || cars.iter().filter(|car| Predictor::can_serve(&car.view));
+        let distance =
+            |car: &CarSituation, call: HallCall| car.view.floor.map(|at| at.distance(call.floor));
+        let nearest = |call| serving().min_by_key(|car| distance(car, call));
+        let assigned = demand
+            .iter()
+            .filter_map(|demand| Some((demand.call, nearest(demand.call)?.car.clone())));
+        assigned.collect()
+    }
+}
+
+fn total_wait(cars: &[CarSituation], assignments: &Assignments, count: u8) -> Duration {
+    let predictor = Predictor::new(Kinematics::default(), floors(count));
+    let waits = cars.iter().filter_map(|car| {
+        let calls = assignments.iter().filter(|(_, holder)| **holder == car.car);
+        let prediction = predictor.predict(car, &calls.map(|(&call, _)| call).collect())?;
+        Some(prediction.hall.values().sum::<Duration>())
+    });
+    waits.sum()
+}
+
+/// Cars and calls drawn by seed.
+fn random_bank(seed: u64, count: u8, cars: usize) -> (Vec<CarSituation>, Vec<HallDemand>) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let cars = (0..cars).map(|number| {
+        let cab: Vec<_> = (0..random.u8(0..3)).map(|_| random.u8(0..count)).collect();
+        car(&format!("car-{number}"), idle_at(random.u8(0..count)), &cab)
+    });
+    let cars = cars.collect();
+    let calls: BTreeSet<_> = (0..random.usize(1..12))
+        .map(|_| {
+            if random.bool() {
+                call(random.u8(0..count - 1), Up)
+            } else {
+                call(random.u8(1..count), Down)
+            }
+        })
+        .collect();
+    (cars, calls.into_iter().map(fresh).collect())
+}
+
+#[test]
+fn waiting_is_clearly_shorter_than_with_the_nearest_car() {
+    let mut cost = Duration::ZERO;
+    let mut nearest = Duration::ZERO;
+    for seed in 0..300 {
+        let (cars, demand) = random_bank(seed, 16, 4);
+        cost += total_wait(&cars, &dispatcher(16).assign(&cars, &demand), 16);
+        nearest += total_wait(&cars, &NearestFloor.assign(&cars, &demand), 16);
+    }
+    assert!(
+        cost.mul_f64(1.2) < nearest,
+        "{cost:?} against {nearest:?} with the nearest car"
+    );
+}
+
+// --- Speed ---
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test reads the clock, the brain does not"
+)]
+fn a_large_bank_is_planned_long_before_a_person_would_notice() {
+    let (cars, _) = random_bank(7, 50, 20);
+    let up = (0..49).map(|at| call(at, Up));
+    let down = (1..50).map(|at| call(at, Down));
+    let fresh: Vec<_> = up.chain(down).map(fresh).collect();
+    // The worst start: everything with one car.
+    let crowded = fresh.iter().map(|demand| HallDemand {
+        assigned: Some(node("car-3")),
+        ..demand.clone()
+    });
+    let crowded: Vec<_> = crowded.collect();
+    let mut dispatcher = dispatcher(50);
+    for demand in [fresh, crowded] {
+        let best = (0..3).map(|_| {
+            let start = Instant::now();
+            assert_eq!(dispatcher.assign(&cars, &demand).len(), 98);
+            start.elapsed()
+        });
+        let best = best.min().unwrap();
+        // The limit is that of a noisy machine without optimisation; a tenth of it is usual.
+        assert!(best < Duration::from_millis(500), "{best:?}");
+    }
+}

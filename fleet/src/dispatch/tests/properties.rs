@@ -1,0 +1,161 @@
+//! What holds for every bank.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use Direction::{Down, Up};
+use elevator_driver::Direction;
+use proptest::prelude::*;
+
+use super::{call, demand, dispatcher, floor, floors, idle_at, in_phase, moving, node};
+use crate::dispatch::stops::Stops;
+use crate::dispatch::{Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor};
+use crate::model::{Availability, CarPhase, CarView, HallCall, NodeId, Unavailable};
+
+fn any_view(count: u8) -> impl Strategy<Value = CarView> {
+    let availability = prop_oneof![
+        6 => Just(Availability::InService),
+        1 => Just(Availability::Unavailable(Unavailable::Hung)),
+        1 => Just(Availability::Unavailable(Unavailable::Independent)),
+    ];
+    let direction = prop_oneof![Just(None), Just(Some(Up)), Just(Some(Down))];
+    let legs = (0..count, 0..count, 0..count);
+    (availability, legs, direction, 0..12u8, 0..9_000u64).prop_map(
+        |(availability, (a, b, c), direction, phase, elapsed)| {
+            let mut legs = [a, b, c];
+            legs.sort_unstable();
+            let [bottom, middle, top] = legs;
+            let elapsed = Duration::from_millis(elapsed);
+            let view = match phase {
+                0..3 if bottom < middle => moving(bottom, top, middle, elapsed),
+                3..6 if middle < top => moving(top, bottom, middle, elapsed),
+                0..8 => idle_at(a),
+                8 => in_phase(a, CarPhase::Opening),
+                9 => in_phase(a, CarPhase::Open),
+                10 => in_phase(a, CarPhase::Closing),
+                _ => CarView {
+                    floor: None,
+                    ..in_phase(a, CarPhase::Homing)
+                },
+            };
+            CarView {
+                availability,
+                elapsed,
+                direction: view.direction.or(direction),
+                ..view
+            }
+        },
+    )
+}
+
+pub(in crate::dispatch) fn any_car(count: u8) -> impl Strategy<Value = CarSituation> {
+    let cab = proptest::collection::btree_set((0..count).prop_map(floor), 0..4);
+    (any_view(count), cab).prop_map(|(view, cab)| CarSituation {
+        car: node("a"),
+        view,
+        cab,
+    })
+}
+
+pub(in crate::dispatch) fn any_calls(count: u8) -> impl Strategy<Value = BTreeSet<HallCall>> {
+    let up = (0..count - 1).prop_map(|at| call(at, Up));
+    let down = (1..count).prop_map(|at| call(at, Down));
+    proptest::collection::btree_set(prop_oneof![up, down], 0..14)
+}
+
+fn any_bank(count: u8) -> impl Strategy<Value = (Vec<CarSituation>, Vec<HallDemand>)> {
+    let cars = proptest::collection::vec(any_car(count), 0..6).prop_map(|mut cars| {
+        for (number, car) in cars.iter_mut().enumerate() {
+            car.car = node(&format!("car-{number}"));
+        }
+        cars
+    });
+    let waits = proptest::collection::vec((0..90u64, 0..8usize), 14);
+    (cars, any_calls(count), waits).prop_map(|(cars, calls, waits)| {
+        let demand = calls
+            .into_iter()
+            .zip(waits)
+            .map(|(call, (waited, holder))| {
+                // Numbers beyond the bank stand for a car that is gone, or for none.
+                let holder = (holder < 7).then(|| format!("car-{holder}"));
+                demand(call, waited, holder.as_deref())
+            });
+        let demand = demand.collect();
+        (cars, demand)
+    })
+}
+
+fn fed_back(demand: &[HallDemand], assignments: &Assignments) -> Vec<HallDemand> {
+    let assigned = |demand: &HallDemand| HallDemand {
+        assigned: assignments.get(&demand.call).cloned(),
+        ..demand.clone()
+    };
+    demand.iter().map(assigned).collect()
+}
+
+fn in_service(cars: &[CarSituation]) -> BTreeSet<NodeId> {
+    let serving = cars.iter().filter(|car| Predictor::can_serve(&car.view));
+    serving.map(|car| car.car.clone()).collect()
+}
+
+proptest! {
+    // F17, O7
+    #[test]
+    fn every_call_is_assigned_as_long_as_a_car_is_in_service((cars, demand) in any_bank(12)) {
+        let assignments = dispatcher(12).assign(&cars, &demand);
+        let serving = in_service(&cars);
+        if serving.is_empty() {
+            prop_assert!(assignments.is_empty());
+        } else {
+            prop_assert!(assignments.keys().eq(demand.iter().map(|demand| &demand.call)));
+            prop_assert!(assignments.values().all(|car| serving.contains(car)));
+        }
+    }
+
+    #[test]
+    fn the_order_of_cars_and_calls_makes_no_difference((cars, demand) in any_bank(12)) {
+        let mut dispatcher = dispatcher(12);
+        let assignments = dispatcher.assign(&cars, &demand);
+        prop_assert_eq!(&dispatcher.assign(&cars, &demand), &assignments);
+        let cars: Vec<_> = cars.into_iter().rev().collect();
+        let demand: Vec<_> = demand.into_iter().rev().collect();
+        prop_assert_eq!(&dispatcher.assign(&cars, &demand), &assignments);
+    }
+
+    #[test]
+    fn a_plan_that_is_fed_back_stays((cars, demand) in any_bank(12)) {
+        let mut dispatcher = dispatcher(12);
+        let assignments = dispatcher.assign(&cars, &demand);
+        let again = dispatcher.assign(&cars, &fed_back(&demand, &assignments));
+        prop_assert_eq!(again, assignments);
+    }
+
+    #[test]
+    fn a_call_that_its_car_is_stopping_for_stays((cars, demand) in any_bank(8)) {
+        let assignments = dispatcher(8).assign(&cars, &demand);
+        let predictor = Predictor::new(Kinematics::default(), floors(8));
+        for car in &cars {
+            let cab = Stops::of_cab(car.cab.iter().copied());
+            for demand in demand.iter().filter(|demand| demand.assigned.as_ref() == Some(&car.car)) {
+                if predictor.is_committed(&car.view, cab, demand.call) {
+                    prop_assert_eq!(assignments.get(&demand.call), Some(&car.car));
+                }
+            }
+        }
+    }
+
+    // F6
+    #[test]
+    fn the_calls_of_a_car_that_is_gone_go_to_the_others(
+        (mut cars, demand) in any_bank(12),
+        last in any_car(12),
+    ) {
+        cars.insert(0, CarSituation { car: node("last"), ..last });
+        let mut dispatcher = dispatcher(12);
+        let before = dispatcher.assign(&cars, &demand);
+        let gone = cars.remove(0).car;
+        let after = dispatcher.assign(&cars, &fed_back(&demand, &before));
+        prop_assert!(after.values().all(|car| *car != gone));
+        prop_assert_eq!(after.len(), if in_service(&cars).is_empty() { 0 } else { demand.len() });
+    }
+}
