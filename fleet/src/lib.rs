@@ -5,6 +5,9 @@
 #![forbid(unsafe_code)]
 
 pub mod car;
+pub mod coordination;
 pub mod dispatch;
 pub mod model;
+pub mod node;
 pub mod orders;
+pub mod wire;

@@ -1,0 +1,424 @@
+//! The master with the lowest IPv4 address (F2, F3).
+//!
+//! ```text
+//!              hears a lower master: dial it
+//!                  ┌──────────────┐
+//!                  │              ▼   joined: hang up on the slaves
+//!   start ──▶ Master            Joining ─────────────────────────────▶ Slave
+//!                  ▲              │                                      │
+//!                  └──────────────┘                                      │
+//!                  ▲   parted: wait, longer each time                    │
+//!                  └─────────────────────────────────────────────────────┘
+//!                      parted from the master, or it leads no more (joining: no wait)
+//! ```
+//!
+//! While it joins a node is still a master: it keeps its slaves until the new link carries.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use super::{Election, ElectionTimer, Input, LinkSide, Output};
+use crate::model::NodeId;
+use crate::wire::Standing;
+
+/// The wait after a failed dial is doubled at most this often.
+const MOST_DOUBLINGS: u32 = 5;
+
+/// The `lowest-ip` protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LowestIp {
+    /// Ranks the nodes; the name decides between two nodes with one address.
+    rank: (Ipv4Addr, NodeId),
+    redial_after: Duration,
+    state: State,
+    /// How often in a row a dial of this peer has failed.
+    failures: BTreeMap<NodeId, u32>,
+    /// Peers that are not dialled until their timer fires.
+    waiting: BTreeSet<NodeId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Master,
+    Joining { master: NodeId },
+    Slave { master: NodeId },
+}
+
+impl LowestIp {
+    /// A node at its start: a master (F2).
+    ///
+    /// `redial_after` is the wait after a failed dial.
+    #[must_use]
+    pub fn new(node: NodeId, address: Ipv4Addr, redial_after: Duration) -> Self {
+        Self {
+            rank: (address, node),
+            redial_after,
+            state: State::Master,
+            failures: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+        }
+    }
+
+    fn heard(&mut self, peer: &NodeId, address: Ipv4Addr, leads: bool) -> Option<Output> {
+        match &self.state {
+            State::Master => {
+                let lower = (address, peer) < (self.rank.0, &self.rank.1);
+                (leads && lower && !self.waiting.contains(peer)).then(|| {
+                    self.state = State::Joining {
+                        master: peer.clone(),
+                    };
+                    Output::Dial(peer.clone())
+                })
+            }
+            State::Joining { master } => (master == peer && !leads).then(|| {
+                self.state = State::Master;
+                Output::HangUp(peer.clone())
+            }),
+            State::Slave { master } => {
+                if master == peer && !leads {
+                    self.state = State::Master;
+                }
+                None
+            }
+        }
+    }
+
+    /// A master follows whom it dialled, even if it had given the dial up in the meantime. While it
+    /// joins another, and as a slave, it hangs up on everybody else.
+    fn joined(&mut self, peer: &NodeId, side: LinkSide) -> Option<Output> {
+        match (&self.state, side) {
+            (State::Joining { master }, LinkSide::Dialled) if master != peer => {
+                Some(Output::HangUp(peer.clone()))
+            }
+            (State::Master | State::Joining { .. }, LinkSide::Dialled) => {
+                self.state = State::Slave {
+                    master: peer.clone(),
+                };
+                self.failures.remove(peer);
+                Some(Output::HangUpAllBut(peer.clone()))
+            }
+            (State::Slave { master }, LinkSide::Dialled | LinkSide::Accepted) => {
+                Some(Output::HangUpAllBut(master.clone()))
+            }
+            (State::Master | State::Joining { .. }, LinkSide::Accepted) => None,
+        }
+    }
+
+    fn parted(&mut self, peer: &NodeId, draw: u64) -> Option<Output> {
+        match &self.state {
+            State::Joining { master } if master == peer => {
+                self.state = State::Master;
+                let failures = self.failures.entry(peer.clone()).or_default();
+                let wait = self.redial_after * (1 << (*failures).min(MOST_DOUBLINGS));
+                *failures += 1;
+                self.waiting.insert(peer.clone());
+                Some(Output::Arm(
+                    ElectionTimer::Redial(peer.clone()),
+                    jittered(wait, draw),
+                ))
+            }
+            State::Slave { master } if master == peer => {
+                self.state = State::Master;
+                None
+            }
+            State::Master | State::Joining { .. } | State::Slave { .. } => None,
+        }
+    }
+}
+
+impl Election for LowestIp {
+    fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
+        let output = match input {
+            Input::Heard {
+                peer,
+                address,
+                standing,
+            } => {
+                let output = self.heard(peer, address, *standing == Standing::Master);
+                if let Some(Output::Dial(peer)) = &output {
+                    // As long as between two dials at most: over a line that loses packets a
+                    // fresh link is soon better than one that waits to send again.
+                    let limit = self.redial_after * (1 << MOST_DOUBLINGS);
+                    outputs.push(Output::Arm(ElectionTimer::Join(peer.clone()), limit));
+                }
+                output
+            }
+            Input::Joined { peer, side } => self.joined(peer, side),
+            Input::Parted { peer } => self.parted(peer, draw),
+            Input::Lost { peer } => {
+                let output = self.parted(peer, draw);
+                self.failures.remove(peer);
+                output
+            }
+            Input::Fired(ElectionTimer::Redial(peer)) => {
+                self.waiting.remove(peer);
+                None
+            }
+            Input::Fired(ElectionTimer::Join(peer)) => match &self.state {
+                State::Joining { master } if master == peer => {
+                    outputs.push(Output::HangUp(peer.clone()));
+                    self.parted(peer, draw)
+                }
+                State::Master | State::Joining { .. } | State::Slave { .. } => None,
+            },
+        };
+        outputs.extend(output);
+    }
+
+    fn standing(&self) -> Standing {
+        match &self.state {
+            State::Master | State::Joining { .. } => Standing::Master,
+            State::Slave { master } => Standing::Slave {
+                master: master.clone(),
+            },
+        }
+    }
+}
+
+/// Between one and one and a half times the wait, so that two nodes fall out of step.
+fn jittered(wait: Duration, draw: u64) -> Duration {
+    wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REDIAL: Duration = Duration::from_millis(50);
+
+    fn name(index: u8) -> NodeId {
+        NodeId::new(&format!("N{index}")).expect("a name")
+    }
+
+    fn address(index: u8) -> Ipv4Addr {
+        Ipv4Addr::new(127, 0, 0, index)
+    }
+
+    fn node(index: u8) -> LowestIp {
+        LowestIp::new(name(index), address(index), REDIAL)
+    }
+
+    fn hears(node: &mut LowestIp, index: u8, standing: &Standing) -> Vec<Output> {
+        let mut outputs = feed(
+            node,
+            Input::Heard {
+                peer: &name(index),
+                address: address(index),
+                standing,
+            },
+        );
+        outputs.retain(|output| !matches!(output, Output::Arm(ElectionTimer::Join(_), _)));
+        outputs
+    }
+
+    fn feed(node: &mut LowestIp, input: Input<'_>) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        node.handle(input, 0, &mut outputs);
+        outputs
+    }
+
+    fn slave_of(index: u8) -> Standing {
+        Standing::Slave {
+            master: name(index),
+        }
+    }
+
+    fn joined(node: &mut LowestIp, index: u8) -> Vec<Output> {
+        feed(
+            node,
+            Input::Joined {
+                peer: &name(index),
+                side: LinkSide::Dialled,
+            },
+        )
+    }
+
+    /// F2
+    #[test]
+    fn every_node_starts_as_a_master() {
+        assert_eq!(node(3).standing(), Standing::Master);
+    }
+
+    /// F3, C6
+    #[test]
+    fn a_master_dials_a_lower_master_and_follows_it_once_joined() {
+        let mut third = node(3);
+        assert_eq!(
+            hears(&mut third, 2, &Standing::Master),
+            [Output::Dial(name(2))]
+        );
+        assert_eq!(third.standing(), Standing::Master, "until the link carries");
+        assert_eq!(
+            hears(&mut third, 2, &Standing::Master),
+            [],
+            "one dial at a time"
+        );
+        assert_eq!(joined(&mut third, 2), [Output::HangUpAllBut(name(2))]);
+        assert_eq!(third.standing(), slave_of(2));
+    }
+
+    /// F3: only a master's beacon is an announcement, and only a lower one's counts.
+    #[test]
+    fn slaves_and_higher_masters_are_not_followed() {
+        let mut second = node(2);
+        assert_eq!(hears(&mut second, 3, &Standing::Master), []);
+        assert_eq!(hears(&mut second, 1, &slave_of(0)), []);
+        assert_eq!(hears(&mut second, 1, &Standing::Seeking), []);
+    }
+
+    /// F3: a slave stays with its master until it is disconnected.
+    #[test]
+    fn a_slave_ignores_a_lower_master_until_its_own_has_gone() {
+        let mut third = node(3);
+        hears(&mut third, 2, &Standing::Master);
+        joined(&mut third, 2);
+        assert_eq!(hears(&mut third, 1, &Standing::Master), []);
+        feed(&mut third, Input::Parted { peer: &name(2) });
+        assert_eq!(third.standing(), Standing::Master);
+        assert_eq!(
+            hears(&mut third, 1, &Standing::Master),
+            [Output::Dial(name(1))]
+        );
+    }
+
+    /// E1: the peer restarted while it was being dialled, and answers all the same.
+    #[test]
+    fn a_dial_that_was_given_up_counts_if_it_succeeds() {
+        let mut third = node(3);
+        hears(&mut third, 1, &Standing::Master);
+        feed(&mut third, Input::Lost { peer: &name(1) });
+        assert_eq!(joined(&mut third, 1), [Output::HangUpAllBut(name(1))]);
+        assert_eq!(third.standing(), slave_of(1));
+    }
+
+    /// E1: of two dials that succeed, the later one decides.
+    #[test]
+    fn a_node_that_joins_or_follows_one_master_hangs_up_on_another() {
+        let mut third = node(3);
+        hears(&mut third, 1, &Standing::Master);
+        feed(&mut third, Input::Parted { peer: &name(1) });
+        hears(&mut third, 2, &Standing::Master);
+        assert_eq!(joined(&mut third, 1), [Output::HangUp(name(1))]);
+        joined(&mut third, 2);
+        assert_eq!(joined(&mut third, 1), [Output::HangUpAllBut(name(2))]);
+        assert_eq!(third.standing(), slave_of(2));
+    }
+
+    /// E1: nor does one whose master still leads, once it has had its time.
+    #[test]
+    fn a_join_that_takes_too_long_is_broken_off_and_tried_again_after_a_wait() {
+        let mut third = node(3);
+        hears(&mut third, 1, &Standing::Master);
+        let late = ElectionTimer::Join(name(1));
+        match feed(&mut third, Input::Fired(&late)).as_slice() {
+            [
+                Output::HangUp(peer),
+                Output::Arm(ElectionTimer::Redial(_), _),
+            ] => {
+                assert_eq!(*peer, name(1));
+            }
+            other => panic!("{other:?}"),
+        }
+        joined(&mut third, 1);
+        assert_eq!(feed(&mut third, Input::Fired(&late)), [], "it carries");
+        assert_eq!(third.standing(), slave_of(1));
+    }
+
+    /// E1: a link that is slow to carry does not keep the node from another master.
+    #[test]
+    fn a_node_does_not_wait_for_a_master_that_has_yielded() {
+        let mut third = node(3);
+        hears(&mut third, 2, &Standing::Master);
+        assert_eq!(
+            hears(&mut third, 2, &slave_of(1)),
+            [Output::HangUp(name(2))]
+        );
+        assert_eq!(
+            hears(&mut third, 1, &Standing::Master),
+            [Output::Dial(name(1))]
+        );
+    }
+
+    /// F7
+    #[test]
+    fn a_slave_leads_when_its_master_is_lost_or_leads_no_more() {
+        for how in 0..3 {
+            let mut third = node(3);
+            hears(&mut third, 2, &Standing::Master);
+            joined(&mut third, 2);
+            feed(&mut third, Input::Lost { peer: &name(4) });
+            assert_eq!(third.standing(), slave_of(2), "somebody else's loss");
+            match how {
+                0 => feed(&mut third, Input::Lost { peer: &name(2) }),
+                1 => feed(&mut third, Input::Parted { peer: &name(2) }),
+                _ => hears(&mut third, 2, &slave_of(1)),
+            };
+            assert_eq!(third.standing(), Standing::Master);
+        }
+    }
+
+    /// E1: a master that can be heard but not reached does not make the node flap.
+    #[test]
+    fn failed_dials_are_repeated_after_growing_waits() {
+        let mut third = node(3);
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            assert_eq!(
+                hears(&mut third, 1, &Standing::Master),
+                [Output::Dial(name(1))]
+            );
+            match feed(&mut third, Input::Parted { peer: &name(1) }).as_slice() {
+                [Output::Arm(ElectionTimer::Redial(peer), wait)] if *peer == name(1) => {
+                    waits.push(wait.as_millis());
+                }
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(
+                hears(&mut third, 1, &Standing::Master),
+                [],
+                "not before the timer"
+            );
+            assert_eq!(third.standing(), Standing::Master);
+            feed(&mut third, Input::Fired(&ElectionTimer::Redial(name(1))));
+        }
+        assert_eq!(waits, [50, 100, 200, 400, 800, 1600, 1600, 1600]);
+    }
+
+    /// E1: while one lower master can't be reached, another one is tried.
+    #[test]
+    fn an_unreachable_master_does_not_stand_in_the_way_of_another() {
+        let mut third = node(3);
+        hears(&mut third, 1, &Standing::Master);
+        feed(&mut third, Input::Parted { peer: &name(1) });
+        assert_eq!(
+            hears(&mut third, 2, &Standing::Master),
+            [Output::Dial(name(2))]
+        );
+    }
+
+    #[test]
+    fn the_jitter_is_at_most_half_the_wait() {
+        for draw in [0, 1, 511, 512, u64::MAX] {
+            let wait = jittered(REDIAL, draw);
+            assert!((REDIAL..REDIAL * 3 / 2).contains(&wait), "{wait:?}");
+        }
+    }
+
+    /// Two nodes with one address: the name decides, so that one of them yields.
+    #[test]
+    fn equal_addresses_are_ranked_by_name() {
+        let mut second = LowestIp::new(name(2), address(9), REDIAL);
+        let mut first = LowestIp::new(name(1), address(9), REDIAL);
+        let master = Standing::Master;
+        for (node, peer, follows) in [(&mut second, name(1), true), (&mut first, name(2), false)] {
+            let heard = Input::Heard {
+                peer: &peer,
+                address: address(9),
+                standing: &master,
+            };
+            let dials = feed(node, heard).contains(&Output::Dial(peer.clone()));
+            assert_eq!(dials, follows);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What goes into a beacon, and when one is due.
+
+use std::net::Ipv4Addr;
+
+use super::{Action, Node};
+use crate::model::{Dot, Timestamp};
+use crate::wire::codec::{DATAGRAM_BODY, size};
+use crate::wire::{Ack, Beacon, News, Standing};
+
+/// The most echoes in a beacon; in a larger fleet the peers take turns.
+const MOST_ECHOES: usize = 32;
+
+/// The bytes by which the lengths of a beacon's lists can grow as they fill.
+const LENGTHS: usize = 8;
+
+/// When this node's beacons go out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BeaconClock {
+    sequence: u64,
+    last: Option<Timestamp>,
+    /// There is news that should not wait for the period.
+    urgent: bool,
+}
+
+impl BeaconClock {
+    pub(super) fn hurry(&mut self) {
+        self.urgent = true;
+    }
+}
+
+impl Node {
+    /// When the next beacon is due.
+    pub(super) fn beacon_due(&self) -> Timestamp {
+        let Some(last) = self.clock.last else {
+            return Timestamp::START;
+        };
+        let times = &self.settings.mesh;
+        last + if self.clock.urgent {
+            times.beacon_gap
+        } else {
+            times.beacon_period
+        }
+    }
+
+    pub(super) fn broadcast_if_due(&mut self, now: Timestamp) {
+        if self.started && self.beacon_due() <= now {
+            self.clock.last = Some(now);
+            self.clock.urgent = false;
+            let beacon = self.beacon(false, now);
+            self.actions.push_back(Action::Broadcast(beacon));
+        }
+    }
+
+    pub(super) fn unicast(&mut self, to: Ipv4Addr, probe: bool, now: Timestamp) {
+        let beacon = self.beacon(probe, now);
+        self.actions.push_back(Action::Unicast { to, beacon });
+    }
+
+    /// The whole of what this node has to say that fits a datagram: who it is and whom it hears
+    /// first, then acknowledgements and orders, then the plan.
+    fn beacon(&mut self, probe: bool, now: Timestamp) -> Beacon {
+        self.clock.sequence = self.clock.sequence.saturating_add(1);
+        self.membership.sent(self.clock.sequence, now);
+        let mut beacon = Beacon {
+            hello: self.hello.clone(),
+            link_port: self.settings.identity.link_port,
+            sequence: self.clock.sequence,
+            standing: self.standing.clone(),
+            term: self.term,
+            digest: self.orders.digest(),
+            durable: self.ledger.all_durable(),
+            probe,
+            echoes: self.membership.echoes(MOST_ECHOES),
+            news: News {
+                car: self.car_view(now),
+                ..News::default()
+            },
+        };
+        if !self.replication.is_waiting() && self.standing != Standing::Master {
+            return beacon;
+        }
+        let mut room = DATAGRAM_BODY.saturating_sub(size(&beacon) + LENGTHS);
+        let mut fits = |bytes: usize| {
+            let fits = bytes <= room;
+            room -= if fits { bytes } else { 0 };
+            fits
+        };
+        let (orders, ledger, news) = (&self.orders, &self.ledger, &mut beacon.news);
+        self.replication.take_acks(|dot| {
+            let ack = Ack {
+                dot,
+                served: orders.get(dot).is_none(),
+                durable: ledger.is_durable(dot),
+            };
+            fits(size(&ack)) && {
+                news.acks.push(ack);
+                true
+            }
+        });
+        self.replication.tell_records(|dot| {
+            orders.record(dot, now).is_none_or(|record| {
+                fits(size(&record)) && {
+                    news.records.push(record);
+                    true
+                }
+            })
+        });
+        if self.standing == Standing::Master {
+            self.plan.tell(|entry| {
+                fits(size(entry)) && {
+                    news.plan.push(entry.clone());
+                    true
+                }
+            });
+        }
+        beacon
+    }
+
+    pub(super) fn ack(&self, dot: Dot) -> Ack {
+        let served = self.orders.get(dot).is_none();
+        Ack {
+            dot,
+            served,
+            durable: self.ledger.is_durable(dot),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The links to other nodes.
+
+use std::collections::BTreeMap;
+
+use super::LinkId;
+use crate::coordination::LinkSide;
+use crate::model::NodeId;
+use crate::wire::Standing;
+
+/// The links that stand; at most one to each peer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Links {
+    links: BTreeMap<LinkId, Link>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Link {
+    pub(super) peer: NodeId,
+    pub(super) side: LinkSide,
+    /// The peer's state has been taken in.
+    state_taken: bool,
+    /// The peer has taken this node's state in.
+    state_given: bool,
+}
+
+impl Link {
+    /// Full states have been exchanged (F14).
+    pub(super) fn is_joined(&self) -> bool {
+        self.state_taken && self.state_given
+    }
+}
+
+/// What a frame of the handshake achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handshake {
+    Going,
+    /// With this frame, states have been exchanged.
+    Done,
+}
+
+impl Links {
+    /// A fresh link; the one that it replaces, if there was one to this peer, is handed back.
+    pub(super) fn open(&mut self, id: LinkId, peer: NodeId, side: LinkSide) -> Option<LinkId> {
+        let before = self.to(&peer);
+        if let Some(before) = before {
+            self.links.remove(&before);
+        }
+        let link = Link {
+            peer,
+            side,
+            state_taken: false,
+            state_given: false,
+        };
+        self.links.insert(id, link);
+        before
+    }
+
+    pub(super) fn close(&mut self, id: LinkId) -> Option<Link> {
+        self.links.remove(&id)
+    }
+
+    pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
+        self.links.get(&id)
+    }
+
+    pub(super) fn to(&self, peer: &NodeId) -> Option<LinkId> {
+        self.links
+            .iter()
+            .find(|(_, link)| link.peer == *peer)
+            .map(|(id, _)| *id)
+    }
+
+    /// Every link but the one to this peer.
+    pub(super) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
+        self.links
+            .iter()
+            .filter(|(_, link)| link.peer != *peer)
+            .map(|(id, _)| *id)
+            .collect()
+    }
+
+    /// The links over which full states have been exchanged.
+    pub(super) fn joined(&self) -> impl Iterator<Item = (LinkId, &NodeId)> {
+        self.links
+            .iter()
+            .filter(|(_, link)| link.is_joined())
+            .map(|(id, link)| (*id, &link.peer))
+    }
+
+    pub(super) fn is_joined(&self, peer: &NodeId) -> bool {
+        self.joined().any(|(_, joined)| joined == peer)
+    }
+
+    pub(super) fn state_taken(&mut self, id: LinkId) -> Handshake {
+        self.advance(id, |link| link.state_taken = true)
+    }
+
+    pub(super) fn state_given(&mut self, id: LinkId) -> Handshake {
+        self.advance(id, |link| link.state_given = true)
+    }
+
+    fn advance(&mut self, id: LinkId, step: impl FnOnce(&mut Link)) -> Handshake {
+        let Some(link) = self.links.get_mut(&id) else {
+            return Handshake::Going;
+        };
+        let before = link.is_joined();
+        step(link);
+        if !before && link.is_joined() {
+            Handshake::Done
+        } else {
+            Handshake::Going
+        }
+    }
+}
+
+/// Whether a node that stands here takes links from others: a slave refuses them (F1).
+pub(super) fn accepts(standing: &Standing) -> bool {
+    match standing {
+        Standing::Master | Standing::Seeking => true,
+        Standing::Slave { .. } => false,
+    }
+}

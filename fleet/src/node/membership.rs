@@ -1,0 +1,356 @@
+//! Who is heard, and hears this node.
+//!
+//! A peer counts while its packets arrive *and* it keeps echoing a recent beacon of this node's
+//! present life. So a one-way link finds nobody, and a replayed beacon proves nothing (E1).
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use super::MeshTimes;
+use crate::model::{CarView, NodeId, Timestamp};
+use crate::wire::{Beacon, Echo, Hello, Nonce, Standing};
+
+/// The most lives of nodes that are kept track of; beyond it the ones that don't hear this node
+/// are not taken in, so that a flood of strangers costs little.
+const MOST_LIVES: usize = 512;
+
+/// The lives of nodes that have been heard lately.
+#[derive(Debug, Clone)]
+pub(super) struct Membership {
+    own: Hello,
+    times: MeshTimes,
+    lives: BTreeMap<Nonce, Peer>,
+    /// The life that counts under each name.
+    found: BTreeMap<NodeId, Nonce>,
+    /// This node's latest beacons and when they were sent, as far as an echo of them still counts.
+    sent: VecDeque<(u64, Timestamp)>,
+    /// Conflicts that have been told of.
+    complained: BTreeSet<String>,
+    /// Where the echoes of the next beacon begin.
+    rotation: usize,
+}
+
+/// One life of another node.
+#[derive(Debug, Clone)]
+pub(super) struct Peer {
+    pub(super) hello: Hello,
+    pub(super) link_port: u16,
+    pub(super) standing: Standing,
+    pub(super) digest: u64,
+    /// Its car, and when it was described so.
+    pub(super) car: Option<(CarView, Timestamp)>,
+    /// The last beacon heard of it.
+    sequence: u64,
+    pub(super) heard_at: Timestamp,
+    /// When the latest of this node's beacons that it echoed was sent.
+    echoed_at: Option<Timestamp>,
+    probed_at: Timestamp,
+    /// Since when its store has differed from this node's.
+    pub(super) differs_since: Option<Timestamp>,
+}
+
+/// What a beacon is worth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// Nothing: this node's own, or a stranger's.
+    Ignored,
+    /// It comes from a life that does not count (yet).
+    Unproven,
+    /// It was overtaken by a later one: its orders may be taken in, where it stands is history.
+    Overtaken,
+    /// The sender counts.
+    Current {
+        /// It has not counted before.
+        found: bool,
+        /// The earlier life of the same node that ends with this.
+        replaced: bool,
+    },
+    /// Something is wrong with the installation; told once.
+    Conflict(String),
+}
+
+impl Membership {
+    pub(super) fn new(own: Hello, times: MeshTimes) -> Self {
+        Self {
+            own,
+            times,
+            lives: BTreeMap::new(),
+            found: BTreeMap::new(),
+            sent: VecDeque::new(),
+            complained: BTreeSet::new(),
+            rotation: 0,
+        }
+    }
+
+    /// The peers that count, by name.
+    pub(super) fn peers(&self) -> impl Iterator<Item = (&NodeId, &Peer)> {
+        self.found
+            .iter()
+            .filter_map(|(name, nonce)| Some((name, self.lives.get(nonce)?)))
+    }
+
+    pub(super) fn names(&self) -> BTreeSet<NodeId> {
+        self.found.keys().cloned().collect()
+    }
+
+    pub(super) fn get(&self, name: &NodeId) -> Option<&Peer> {
+        self.lives.get(self.found.get(name)?)
+    }
+
+    pub(super) fn get_mut(&mut self, name: &NodeId) -> Option<&mut Peer> {
+        self.lives.get_mut(self.found.get(name)?)
+    }
+
+    /// Records a beacon of this node's.
+    pub(super) fn sent(&mut self, sequence: u64, now: Timestamp) {
+        self.sent.push_back((sequence, now));
+        while self
+            .sent
+            .front()
+            .is_some_and(|(_, at)| now.since(*at) > self.times.dead_after)
+        {
+            self.sent.pop_front();
+        }
+    }
+
+    /// The echoes for the next beacon: at most `most`, each peer in turn.
+    pub(super) fn echoes(&mut self, most: usize) -> Vec<Echo> {
+        let echo = |(nonce, peer): (&Nonce, &Peer)| Echo {
+            nonce: *nonce,
+            sequence: peer.sequence,
+        };
+        let count = self.lives.len();
+        let start = if count == 0 { 0 } else { self.rotation % count };
+        self.rotation = start + most;
+        self.lives
+            .iter()
+            .cycle()
+            .skip(start)
+            .take(count.min(most))
+            .map(echo)
+            .collect()
+    }
+
+    /// Takes note of a beacon.
+    pub(super) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
+        if let Some(verdict) = self.stranger(&beacon.hello) {
+            return verdict;
+        }
+        let echoed = self.echo_sent_at(&beacon.echoes);
+        let Some(peer) = self.life(&beacon.hello, now) else {
+            return Heard::Ignored;
+        };
+        peer.echoed_at = peer.echoed_at.max(echoed);
+        if beacon.sequence <= peer.sequence && peer.sequence != 0 {
+            return if self.counts(&beacon.hello) {
+                Heard::Overtaken
+            } else {
+                Heard::Unproven
+            };
+        }
+        peer.sequence = beacon.sequence;
+        peer.heard_at = now;
+        peer.link_port = beacon.link_port;
+        peer.standing = beacon.standing.clone();
+        peer.digest = beacon.digest;
+        self.prove(&beacon.hello, now)
+    }
+
+    /// Takes note of a node at the other end of a link: whoever shakes hands hears and is heard.
+    pub(super) fn meet(&mut self, hello: &Hello, now: Timestamp) -> Heard {
+        if let Some(verdict) = self.stranger(hello) {
+            return verdict;
+        }
+        let Some(peer) = self.life(hello, now) else {
+            return Heard::Ignored;
+        };
+        peer.heard_at = now;
+        peer.echoed_at = Some(now);
+        self.prove(hello, now)
+    }
+
+    /// Takes note of a frame over a link: the peer lives.
+    pub(super) fn alive(&mut self, name: &NodeId, now: Timestamp) {
+        if let Some(peer) = self.get_mut(name) {
+            peer.heard_at = now;
+            peer.echoed_at = Some(now);
+        }
+    }
+
+    /// Drops whoever has been silent for too long; hands back the names that counted.
+    pub(super) fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
+        let limit = self.times.dead_after;
+        self.lives.retain(|_, peer| now < peer.heard_at + limit);
+        let gone: Vec<NodeId> = self
+            .found
+            .iter()
+            .filter(|(_, nonce)| {
+                self.lives
+                    .get(nonce)
+                    .is_none_or(|peer| !peer.lives(limit, now))
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in &gone {
+            self.found.remove(name);
+        }
+        gone
+    }
+
+    /// The peers to be probed at this moment.
+    pub(super) fn probe(&mut self, now: Timestamp) -> Vec<(NodeId, Ipv4Addr)> {
+        let times = self.times;
+        let mut due = Vec::new();
+        for (name, nonce) in &self.found {
+            if let Some(peer) = self.lives.get_mut(nonce)
+                && peer.next_probe(&times) <= now
+            {
+                peer.probed_at = now;
+                due.push((name.clone(), peer.hello.address));
+            }
+        }
+        due
+    }
+
+    /// When [`expire`](Self::expire) or [`probe`](Self::probe) has work.
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        let deadline = |(_, peer): (&NodeId, &Peer)| {
+            peer.next_probe(&self.times)
+                .min(peer.alive_at() + self.times.dead_after)
+        };
+        self.peers().map(deadline).min()
+    }
+
+    /// This node was held up: nobody's silence counts while it could not listen.
+    pub(super) fn forgive(&mut self, now: Timestamp) {
+        let grace = now - self.times.probe_after;
+        for peer in self.lives.values_mut() {
+            peer.heard_at = peer.heard_at.max(grace);
+            peer.echoed_at = peer.echoed_at.map(|at| at.max(grace));
+        }
+    }
+
+    fn stranger(&mut self, hello: &Hello) -> Option<Heard> {
+        if hello.fleet != self.own.fleet || hello.nonce == self.own.nonce {
+            return Some(Heard::Ignored);
+        }
+        let what = if hello.node == self.own.node {
+            format!(
+                "another node, at {}, is named {} like this one",
+                hello.address, hello.node
+            )
+        } else if hello.floors != self.own.floors {
+            let floors = hello.floors.get();
+            format!(
+                "node {} has {floors} floors, this one {}",
+                hello.node,
+                self.own.floors.get()
+            )
+        } else if hello.protocol != self.own.protocol {
+            format!(
+                "node {} elects by {}, this one by {}",
+                hello.node, hello.protocol, self.own.protocol
+            )
+        } else {
+            if hello.address == self.own.address {
+                return self.complain(format!(
+                    "node {} has the address {} like this one",
+                    hello.node, hello.address
+                ));
+            }
+            return None;
+        };
+        Some(self.complain(what).unwrap_or(Heard::Ignored))
+    }
+
+    fn complain(&mut self, what: String) -> Option<Heard> {
+        self.complained
+            .insert(what.clone())
+            .then_some(Heard::Conflict(what))
+    }
+
+    fn life(&mut self, hello: &Hello, now: Timestamp) -> Option<&mut Peer> {
+        if self.lives.len() >= MOST_LIVES && !self.lives.contains_key(&hello.nonce) {
+            return None;
+        }
+        Some(self.lives.entry(hello.nonce).or_insert_with(|| Peer {
+            hello: hello.clone(),
+            link_port: 0,
+            standing: Standing::Seeking,
+            digest: 0,
+            car: None,
+            sequence: 0,
+            heard_at: now,
+            echoed_at: None,
+            probed_at: Timestamp::START,
+            differs_since: None,
+        }))
+    }
+
+    fn counts(&self, hello: &Hello) -> bool {
+        self.found.get(&hello.node) == Some(&hello.nonce)
+    }
+
+    /// When the latest beacon that is echoed here was sent, if that is recent.
+    fn echo_sent_at(&self, echoes: &[Echo]) -> Option<Timestamp> {
+        let echo = echoes.iter().find(|echo| echo.nonce == self.own.nonce)?;
+        let at = self
+            .sent
+            .binary_search_by_key(&echo.sequence, |(sequence, _)| *sequence)
+            .ok()?;
+        self.sent.get(at).map(|(_, at)| *at)
+    }
+
+    fn prove(&mut self, hello: &Hello, now: Timestamp) -> Heard {
+        let limit = self.times.dead_after;
+        if self
+            .lives
+            .get(&hello.nonce)
+            .is_none_or(|peer| !peer.lives(limit, now))
+        {
+            return Heard::Unproven;
+        }
+        let before = self.found.get(&hello.node).copied();
+        if before == Some(hello.nonce) {
+            return Heard::Current {
+                found: false,
+                replaced: false,
+            };
+        }
+        let rival = before.and_then(|nonce| self.lives.get(&nonce));
+        if let Some(rival) = rival.filter(|rival| rival.hello.address != hello.address) {
+            // Both live: the one that came first stays, so that neither takes over from the other.
+            let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
+            let what = format!("two nodes are named {name}: one at {first}, one at {second}");
+            return self.complain(what).unwrap_or(Heard::Unproven);
+        }
+        // One address has one process: the earlier life is over.
+        if let Some(nonce) = before {
+            self.lives.remove(&nonce);
+        }
+        self.found.insert(hello.node.clone(), hello.nonce);
+        Heard::Current {
+            found: true,
+            replaced: before.is_some(),
+        }
+    }
+}
+
+impl Peer {
+    fn alive_at(&self) -> Timestamp {
+        self.echoed_at
+            .map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
+    }
+
+    fn lives(&self, limit: Duration, now: Timestamp) -> bool {
+        self.echoed_at.is_some() && now < self.alive_at() + limit
+    }
+
+    /// An echo is as old as the beacon that it answers, which waited for the peer's next one: in
+    /// a sound network up to a period older than what is heard.
+    fn next_probe(&self, times: &MeshTimes) -> Timestamp {
+        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + times.beacon_period;
+        (self.heard_at.min(echoed) + times.probe_after).max(self.probed_at + times.probe_period)
+    }
+}

@@ -1,0 +1,240 @@
+//! One node: everything above it in one machine that is told what happened and says what to do.
+//!
+//! ```text
+//!   beacon, frame, link, panel, disk, operator, timer
+//!        │ handle_*(…, now)
+//!        ▼
+//!   Membership ─▶ Election ─▶ standing      OrderStore ─▶ Promise ─▶ lamps
+//!        │                       │               │
+//!        └──────▶ Replication ◀──┴── Plan ◀── Dispatcher      Car ─▶ motor, door
+//!        │
+//!        ▼ poll_action(), poll_timeout()
+//!   broadcast, dial, send, panel, persist, report
+//! ```
+//!
+//! Every `handle_*` takes one thing in and then settles: it plans if it leads, tells the car where
+//! to stop, brings the lamps in line, hands changes to the disk and news to the peers. The driver
+//! drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
+//!
+//! Read `handle.rs` for what each input does, `settle.rs` for what follows from it.
+
+mod action;
+mod beacon;
+mod handle;
+mod ledger;
+mod links;
+mod membership;
+mod plan;
+mod replication;
+mod settings;
+mod settle;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use elevator_driver::PanelOutputs;
+
+use crate::car::{Car, CarTimer};
+use crate::coordination::{Election, ElectionTimer, LowestIp};
+use crate::dispatch::{CollectiveCost, Dispatcher};
+use crate::model::{Call, CarView, Dot, Term, Timestamp};
+use crate::orders::{Holding, OrderStore, Promise};
+use crate::wire::{Hello, Protocol, Standing};
+
+pub use action::{Action, Change, LinkId, Lsn, Report};
+pub use handle::OrderRefused;
+pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
+pub use status::{CarStatus, OrderStatus, PeerStatus, Status};
+
+pub use crate::coordination::LinkSide;
+
+/// One node of a fleet.
+#[derive(Debug)]
+pub struct Node {
+    settings: NodeSettings,
+    hello: Hello,
+    started: bool,
+    standing: Standing,
+    term: Term,
+    election: Box<dyn Election>,
+    election_timers: BTreeMap<ElectionTimer, Timestamp>,
+    membership: membership::Membership,
+    links: links::Links,
+    clock: beacon::BeaconClock,
+    orders: OrderStore,
+    promise: Promise,
+    replication: replication::Replication,
+    ledger: ledger::Ledger,
+    /// Presses that wait for a sequence; at most one a call.
+    unplaced: BTreeSet<Call>,
+    plan: plan::Plan,
+    dispatcher: Box<dyn Dispatcher + Send>,
+    replan_at: Option<Timestamp>,
+    car: Option<Car>,
+    panel_connected: Option<bool>,
+    inputs: elevator_driver::PanelInputs,
+    outputs: Option<PanelOutputs>,
+    stale: settle::Stale,
+    random: fastrand::Rng,
+    actions: VecDeque<Action>,
+}
+
+/// Why a node wants to be woken.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timer {
+    /// A beacon is due.
+    Beacon,
+    /// A peer is to be probed, or has been silent for too long.
+    Membership,
+    /// The election's.
+    Election(ElectionTimer),
+    /// Waiting calls have become older: the plan is reconsidered.
+    Plan,
+    /// The car's.
+    Car(CarTimer),
+}
+
+impl Node {
+    /// A node that has yet to be [started](Self::start), with what stood on its disk.
+    #[must_use]
+    pub fn new(settings: NodeSettings) -> Self {
+        let hello = settings.hello();
+        let own = &hello.node;
+        let mut orders = OrderStore::default();
+        let mut promise = Promise::new(own.clone());
+        for record in &settings.restored.records {
+            orders.merge(record.clone(), Timestamp::START);
+        }
+        for order in orders.orders() {
+            promise.record(order.dot, own, Holding::Durable);
+        }
+        Self {
+            started: false,
+            standing: Standing::Master,
+            term: Term::default(),
+            election: elect(&settings, &hello),
+            election_timers: BTreeMap::new(),
+            membership: membership::Membership::new(hello.clone(), settings.mesh),
+            links: links::Links::default(),
+            clock: beacon::BeaconClock::default(),
+            orders,
+            promise,
+            replication: replication::Replication::default(),
+            ledger: ledger::Ledger::new(&settings.restored),
+            unplaced: BTreeSet::new(),
+            plan: plan::Plan::default(),
+            dispatcher: Box::new(CollectiveCost::new(settings.kinematics, settings.floors)),
+            replan_at: None,
+            car: settings.car.clone().map(Car::new),
+            panel_connected: None,
+            inputs: elevator_driver::PanelInputs::default(),
+            outputs: None,
+            stale: settle::Stale::default(),
+            random: fastrand::Rng::with_seed(settings.seed),
+            actions: VecDeque::new(),
+            hello,
+            settings,
+        }
+    }
+
+    /// Who the node is.
+    #[must_use]
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Where the node stands.
+    #[must_use]
+    pub fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// The highest term that the node knows.
+    #[must_use]
+    pub fn term(&self) -> Term {
+        self.term
+    }
+
+    /// Every order that the node knows of.
+    #[must_use]
+    pub fn orders(&self) -> &OrderStore {
+        &self.orders
+    }
+
+    /// Whether this press is promised to the passenger, to this node's knowledge (P1).
+    #[must_use]
+    pub fn has_promised(&self, dot: Dot) -> bool {
+        self.promise.is_made(dot)
+    }
+
+    /// What the panel was last told, or `None` before the start or without a car.
+    #[must_use]
+    pub fn outputs(&self) -> Option<&PanelOutputs> {
+        self.outputs.as_ref()
+    }
+
+    /// The next thing to be done, oldest first.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// When, and why, [`handle_timeout`](Self::handle_timeout) wants to be called if nothing else
+    /// happens before; `None` before the start.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Timestamp, Timer)> {
+        if !self.started {
+            return None;
+        }
+        let beacon = Some((self.beacon_due(), Timer::Beacon));
+        let membership = self
+            .membership
+            .next_deadline()
+            .map(|at| (at, Timer::Membership));
+        let election = self.election_timers.iter().min_by_key(|(_, at)| **at);
+        let election = election.map(|(timer, at)| (*at, Timer::Election(timer.clone())));
+        let plan = self.replan_at.map(|at| (at, Timer::Plan));
+        let car = self.car.as_ref().and_then(Car::poll_timeout);
+        let car = car.map(|(at, timer)| (at, Timer::Car(timer)));
+        [beacon, membership, election, plan, car]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(at, _)| *at)
+    }
+
+    fn car_view(&self, now: Timestamp) -> Option<CarView> {
+        self.car.as_ref().map(|car| car.view(now))
+    }
+}
+
+impl NodeSettings {
+    fn hello(&self) -> Hello {
+        let Identity {
+            fleet,
+            node,
+            address,
+            nonce,
+            link_port: _,
+        } = self.identity.clone();
+        Hello {
+            fleet,
+            node,
+            address,
+            nonce,
+            floors: self.floors,
+            protocol: self.protocol,
+        }
+    }
+}
+
+fn elect(settings: &NodeSettings, hello: &Hello) -> Box<dyn Election> {
+    match settings.protocol {
+        Protocol::LowestIp => Box::new(LowestIp::new(
+            hello.node.clone(),
+            hello.address,
+            settings.mesh.redial_after,
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

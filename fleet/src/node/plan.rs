@@ -1,0 +1,158 @@
+//! Who serves which hall call: the master's decision, as far as this node knows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dispatch::Assignments;
+use crate::model::{HallCall, NodeId};
+use crate::wire::PlanEntry;
+
+/// The assignments of the present master; its own, if the node leads.
+///
+/// They are no part of the replicated store: each master makes them afresh, and they end with its
+/// office (E3).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plan {
+    version: u64,
+    entries: BTreeMap<HallCall, (u64, NodeId)>,
+    /// Where the excerpt of the next beacon begins.
+    rotation: usize,
+}
+
+impl Plan {
+    /// Another master, another plan. The version goes on, so that a master that takes office again
+    /// is not taken for its former self.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// As master: takes the dispatcher's assignments over; hands back what is new.
+    pub(super) fn adopt(&mut self, assignments: Assignments) -> Vec<PlanEntry> {
+        self.entries
+            .retain(|call, _| assignments.contains_key(call));
+        let changed: Vec<(HallCall, NodeId)> = assignments
+            .into_iter()
+            .filter(|(call, car)| self.car(*call) != Some(car))
+            .collect();
+        if changed.is_empty() {
+            return Vec::new();
+        }
+        self.version = self.version.saturating_add(1);
+        let version = self.version;
+        for (call, car) in &changed {
+            self.entries.insert(*call, (version, car.clone()));
+        }
+        changed
+            .into_iter()
+            .map(|(call, car)| PlanEntry { version, call, car })
+            .collect()
+    }
+
+    /// As slave: takes a line of the master's plan in; `true` if it is new.
+    pub(super) fn learn(&mut self, entry: PlanEntry) -> bool {
+        let known = self.entries.get(&entry.call);
+        if known.is_some_and(|(version, _)| *version >= entry.version) {
+            return false;
+        }
+        self.entries.insert(entry.call, (entry.version, entry.car));
+        true
+    }
+
+    /// A call has been served: the next press of it is assigned afresh.
+    pub(super) fn forget(&mut self, call: HallCall) {
+        self.entries.remove(&call);
+    }
+
+    pub(super) fn car(&self, call: HallCall) -> Option<&NodeId> {
+        self.entries.get(&call).map(|(_, car)| car)
+    }
+
+    pub(super) fn assigned_to(&self, car: &NodeId) -> BTreeSet<HallCall> {
+        self.entries
+            .iter()
+            .filter(|(_, (_, to))| to == car)
+            .map(|(call, _)| *call)
+            .collect()
+    }
+
+    /// The whole plan.
+    pub(super) fn entries(&self) -> impl Iterator<Item = PlanEntry> {
+        self.entries.iter().map(|(call, (version, car))| PlanEntry {
+            version: *version,
+            call: *call,
+            car: car.clone(),
+        })
+    }
+
+    /// Goes through the plan, another part of it first each time, while a beacon `has_room`.
+    pub(super) fn tell(&mut self, mut has_room: impl FnMut(&PlanEntry) -> bool) {
+        let entries: Vec<PlanEntry> = self.entries().collect();
+        let start = self.rotation.checked_rem(entries.len()).unwrap_or(0);
+        let told = entries.iter().cycle().skip(start).take(entries.len());
+        self.rotation = start + told.take_while(|entry| has_room(entry)).count();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::{Direction, Floor};
+
+    use super::*;
+
+    fn call(floor: u8) -> HallCall {
+        let floor = Floor::try_from(floor).expect("a floor");
+        HallCall {
+            floor,
+            direction: Direction::Up,
+        }
+    }
+
+    fn node(name: &str) -> NodeId {
+        NodeId::new(name).expect("a name")
+    }
+
+    fn assignments(of: &[(u8, &str)]) -> Assignments {
+        of.iter()
+            .map(|(floor, car)| (call(*floor), node(car)))
+            .collect()
+    }
+
+    /// F1, E3
+    #[test]
+    fn a_slave_ends_up_with_the_masters_plan_in_whatever_order_its_lines_arrive() {
+        let (mut master, mut slave) = (Plan::default(), Plan::default());
+        let first = master.adopt(assignments(&[(1, "A"), (2, "B")]));
+        let second = master.adopt(assignments(&[(1, "B"), (2, "B")]));
+        assert_eq!(second.len(), 1, "only what changed");
+        assert!(master.adopt(assignments(&[(1, "B"), (2, "B")])).is_empty());
+        for entry in second.into_iter().chain(first) {
+            slave.learn(entry);
+        }
+        assert_eq!(slave.assigned_to(&node("B")), [call(1), call(2)].into());
+        assert_eq!(slave.assigned_to(&node("A")), [].into());
+    }
+
+    #[test]
+    fn a_plan_that_does_not_fit_is_told_part_by_part() {
+        let mut plan = Plan::default();
+        plan.adopt(assignments(&[
+            (1, "A"),
+            (2, "A"),
+            (3, "A"),
+            (4, "A"),
+            (5, "A"),
+        ]));
+        let mut told = BTreeSet::new();
+        for _ in 0..3 {
+            let mut room = 2;
+            plan.tell(|entry| {
+                let fits = room > 0;
+                if fits {
+                    room -= 1;
+                    told.insert(entry.call);
+                }
+                fits
+            });
+        }
+        assert_eq!(told.len(), 5);
+    }
+}

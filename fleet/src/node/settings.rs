@@ -1,0 +1,96 @@
+//! What a node is told at its start.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use elevator_driver::FloorCount;
+
+use crate::car::CarSettings;
+use crate::dispatch::Kinematics;
+use crate::model::{FleetName, JournalId, NodeId};
+use crate::orders::Record;
+use crate::wire::{Nonce, Protocol};
+
+/// Everything that a node needs to know beforehand.
+#[derive(Debug, Clone)]
+pub struct NodeSettings {
+    /// Who it is.
+    pub identity: Identity,
+    /// How the coordinator is elected.
+    pub protocol: Protocol,
+    /// The floors of the shafts, the same on every node.
+    pub floors: FloorCount,
+    /// The mesh's times.
+    pub mesh: MeshTimes,
+    /// The car, or `None` for a node without one.
+    pub car: Option<CarSettings>,
+    /// How the cars move, to predict arrivals.
+    pub kinematics: Kinematics,
+    /// What stood on disk.
+    pub restored: Restored,
+    /// The seed of all that the node draws by lot.
+    pub seed: u64,
+}
+
+/// Who a node is.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Its fleet.
+    pub fleet: FleetName,
+    /// Its name, and that of its car.
+    pub node: NodeId,
+    /// Its address on the LAN.
+    pub address: Ipv4Addr,
+    /// The TCP port on which it listens for links.
+    pub link_port: u16,
+    /// The life of its process: random.
+    pub nonce: Nonce,
+}
+
+/// The mesh's times. Their defaults suit a LAN with some loss and jitter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeshTimes {
+    /// Between two beacons. Default 25 ms; at most a quarter of `dead_after`.
+    pub beacon_period: Duration,
+    /// Between two beacons that are sent because of news. Default 4 ms; at most `beacon_period`.
+    pub beacon_gap: Duration,
+    /// A peer that was silent for so long is probed. Default 45 ms; between `beacon_period` and
+    /// `dead_after`.
+    pub probe_after: Duration,
+    /// Between two probes. Default 10 ms.
+    pub probe_period: Duration,
+    /// A peer of which nothing arrived for so long counts as dead. Default 200 ms.
+    pub dead_after: Duration,
+    /// A difference between two stores that stands for so long is repaired. Default 250 ms.
+    pub repair_after: Duration,
+    /// After a failed dial the next one waits for this, doubled at each failure up to 32 times,
+    /// with jitter. Default 50 ms.
+    pub redial_after: Duration,
+}
+
+impl Default for MeshTimes {
+    fn default() -> Self {
+        Self {
+            beacon_period: Duration::from_millis(25),
+            beacon_gap: Duration::from_millis(4),
+            probe_after: Duration::from_millis(45),
+            probe_period: Duration::from_millis(10),
+            dead_after: Duration::from_millis(200),
+            repair_after: Duration::from_millis(250),
+            redial_after: Duration::from_millis(50),
+        }
+    }
+}
+
+/// What the journal holds when the node starts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// The journal's identity: random, made with the journal (O4).
+    pub journal: JournalId,
+    /// Sequences up to this one may have been used before; all later ones are fresh.
+    pub used: u64,
+    /// Sequences up to this one may be used without asking the disk again; at least `used`.
+    pub reserved: u64,
+    /// Every register on disk.
+    pub records: Vec<Record>,
+}

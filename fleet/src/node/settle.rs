@@ -1,0 +1,346 @@
+//! What follows from what happened: plan, car, lamps, disk, peers.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use elevator_driver::{Display, Floor, LampSet, Lamps, PanelOutputs};
+
+use super::{Action, Change, LinkId, Node, Report};
+use crate::car::{Car, CarEvent, ServedCall, Stops};
+use crate::dispatch::{CarSituation, HallDemand};
+use crate::model::{Call, CarView, Dot, HallCall, NodeId, Timestamp};
+use crate::wire::{Frame, News, Standing};
+
+/// While calls wait, the plan is reconsidered this often: waiting makes them dearer.
+const REPLAN_PERIOD: Duration = Duration::from_secs(1);
+
+/// What has to be brought in line.
+#[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says of one thing whether it is stale"
+)]
+pub(super) struct Stale {
+    /// The master's plan.
+    pub(super) plan: bool,
+    /// Where the car is to stop.
+    pub(super) stops: bool,
+    /// Which orders are promised.
+    pub(super) promise: bool,
+    /// The car's events and outputs.
+    pub(super) car: bool,
+    /// The car as the linked peers were last told.
+    pub(super) told_car: Option<CarView>,
+}
+
+impl Stale {
+    /// The set of open orders has changed.
+    pub(super) fn orders(&mut self) {
+        (self.plan, self.stops, self.promise, self.car) = (true, true, true, true);
+    }
+
+    pub(super) fn all(&mut self) {
+        self.orders();
+    }
+}
+
+impl Node {
+    pub(super) fn settle(&mut self, now: Timestamp) {
+        if !self.started {
+            return;
+        }
+        // Serving changes the orders, which changes the plan and the stops; each round serves at
+        // least one order, so the rounds end.
+        loop {
+            if std::mem::take(&mut self.stale.plan) {
+                self.plan(now);
+            }
+            if std::mem::take(&mut self.stale.stops) {
+                self.tell_stops(now);
+            }
+            if !self.take_car_events(now) {
+                break;
+            }
+        }
+        if std::mem::take(&mut self.stale.promise) {
+            self.promise(now);
+        }
+        if std::mem::take(&mut self.stale.car) {
+            self.tell_panel();
+        }
+        self.tell_disk(now);
+        self.tell_links(now);
+        self.broadcast_if_due(now);
+    }
+
+    /// As master: decides who serves what (F1, F6).
+    fn plan(&mut self, now: Timestamp) {
+        if self.standing != Standing::Master {
+            self.replan_at = None;
+            return;
+        }
+        let demand: Vec<HallDemand> = self
+            .hall_calls()
+            .into_iter()
+            .map(|call| HallDemand {
+                call,
+                waited: self
+                    .orders
+                    .waited(&Call::Hall(call), now)
+                    .unwrap_or_default(),
+                assigned: self.plan.car(call).cloned(),
+            })
+            .collect();
+        self.replan_at = (!demand.is_empty()).then(|| now + REPLAN_PERIOD);
+        let cars = if demand.is_empty() {
+            Vec::new()
+        } else {
+            self.situations(now)
+        };
+        let changed = self.plan.adopt(self.dispatcher.assign(&cars, &demand));
+        if changed.is_empty() {
+            return;
+        }
+        let links: Vec<LinkId> = self.links.joined().map(|(link, _)| link).collect();
+        for link in links {
+            let news = News {
+                plan: changed.clone(),
+                ..News::default()
+            };
+            self.actions.push_back(Action::Send {
+                link,
+                frame: Frame::News(news),
+            });
+        }
+        for entry in changed {
+            self.report(Report::Assigned {
+                call: Call::Hall(entry.call),
+                car: entry.car,
+            });
+        }
+        self.clock.hurry();
+        self.stale.stops = true;
+    }
+
+    /// The cars of the group: the node's own, and those of the peers with which full states have
+    /// been exchanged (F14).
+    fn situations(&self, now: Timestamp) -> Vec<CarSituation> {
+        let own = self
+            .car_view(now)
+            .map(|view| (self.hello.node.clone(), view));
+        let others = self.links.joined().filter_map(|(_, name)| {
+            let (view, at) = self.membership.get(name)?.car?;
+            let elapsed = view.elapsed + now.since(at);
+            Some((name.clone(), CarView { elapsed, ..view }))
+        });
+        own.into_iter()
+            .chain(others)
+            .map(|(car, view)| CarSituation {
+                cab: self.cab_calls(&car),
+                car,
+                view,
+            })
+            .collect()
+    }
+
+    fn hall_calls(&self) -> BTreeSet<HallCall> {
+        self.orders
+            .calls()
+            .filter_map(|call| match call {
+                Call::Hall(hall) => Some(*hall),
+                Call::Cab { .. } => None,
+            })
+            .collect()
+    }
+
+    fn cab_calls(&self, of: &NodeId) -> BTreeSet<Floor> {
+        self.orders
+            .calls()
+            .filter_map(|call| match call {
+                Call::Cab { car, floor } if car == of => Some(*floor),
+                Call::Cab { .. } | Call::Hall(_) => None,
+            })
+            .collect()
+    }
+
+    /// Tells the car where to stop: the orders assigned to it, or all of them while there is no
+    /// master (F1, F7).
+    fn tell_stops(&mut self, now: Timestamp) {
+        let hall = self.hall_calls();
+        let assigned = match self.standing {
+            Standing::Seeking => hall.clone(),
+            Standing::Master | Standing::Slave { .. } => self
+                .plan
+                .assigned_to(&self.hello.node)
+                .intersection(&hall)
+                .copied()
+                .collect(),
+        };
+        let cab = self.cab_calls(&self.hello.node);
+        if let Some(car) = self.car.as_mut() {
+            car.set_stops(
+                Stops {
+                    cab: &cab,
+                    assigned: &assigned,
+                    hall: &hall,
+                },
+                now,
+            );
+            self.stale.car = true;
+        }
+    }
+
+    /// Takes the car's events in; `true` if they have changed the orders or the plan.
+    fn take_car_events(&mut self, now: Timestamp) -> bool {
+        while let Some(event) = self.car.as_mut().and_then(Car::poll_event) {
+            match event {
+                CarEvent::Served(calls) => {
+                    for call in calls {
+                        self.serve(call, now);
+                    }
+                }
+                CarEvent::Hung(evidence) => self.report(Report::Hung(evidence)),
+                CarEvent::DoorChanged { to, .. } => self.report(Report::Door(to)),
+                CarEvent::AvailabilityChanged(availability) => {
+                    self.report(Report::Availability(availability));
+                    self.clock.hurry();
+                }
+                CarEvent::FloorUnreachable(floor) => self.report(Report::FloorUnreachable(floor)),
+                CarEvent::DriveRefused => self.report(Report::DriveRefused),
+                CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
+            }
+            self.stale.plan = true;
+        }
+        self.stale.plan || self.stale.stops
+    }
+
+    /// The car has served a call: every press of it seen so far is done (F18, O3).
+    fn serve(&mut self, call: ServedCall, now: Timestamp) {
+        let call = match call {
+            ServedCall::Hall(hall) => {
+                self.plan.forget(hall);
+                Call::Hall(hall)
+            }
+            ServedCall::Cab(floor) => Call::Cab {
+                car: self.hello.node.clone(),
+                floor,
+            },
+        };
+        let served = self.orders.serve(&call);
+        let Some(placed) = served.iter().map(|order| order.placed).min() else {
+            return;
+        };
+        for order in &served {
+            self.promise.forget(order.dot);
+            self.ledger.note(order.dot);
+            self.replication.changed(order.dot, None);
+        }
+        self.report(Report::Served {
+            call,
+            waited: now.since(placed),
+            here: true,
+        });
+        self.clock.hurry();
+        self.stale.orders();
+    }
+
+    /// Makes the promises that can be made (P1).
+    fn promise(&mut self, _now: Timestamp) {
+        for dot in self.promise.review(&self.membership.names()) {
+            if let Some(call) = self.orders.get(dot).map(|order| order.call.clone()) {
+                self.report(Report::Promised { call });
+            }
+            self.stale.car = true;
+        }
+    }
+
+    /// The order lamps that may be lit on this node's panel: every hall call of the fleet, and the
+    /// cab calls of its own car (F12).
+    pub(super) fn lamps(&self) -> LampSet {
+        self.orders
+            .orders()
+            .filter(|order| self.promise.is_made(order.dot))
+            .filter(|order| match &order.call {
+                Call::Hall(_) => true,
+                Call::Cab { car, .. } => *car == self.hello.node,
+            })
+            .map(|order| order.call.button())
+            .collect()
+    }
+
+    fn tell_panel(&mut self) {
+        let Some(car) = self.car.as_ref() else {
+            return;
+        };
+        let outputs = PanelOutputs {
+            motor: car.motor(),
+            door: car.door(),
+            lamps: Lamps {
+                orders: self.lamps(),
+                stop: car.stop_lamp(),
+            },
+            indicator: car.indicator(),
+            lantern: car.lantern(),
+            display: Display::default(),
+        };
+        if self.outputs.as_ref() != Some(&outputs) {
+            self.outputs = Some(outputs.clone());
+            self.actions.push_back(Action::Panel(outputs));
+        }
+    }
+
+    fn tell_disk(&mut self, now: Timestamp) {
+        if let Some((lsn, dots, reserve)) = self.ledger.batch() {
+            let records = dots
+                .into_iter()
+                .filter_map(|dot| self.orders.record(dot, now));
+            let changes = records.map(Change::Record).chain(reserve).collect();
+            self.actions.push_back(Action::Persist { lsn, changes });
+        }
+    }
+
+    /// Sends over each link what its peer has not been told over it.
+    fn tell_links(&mut self, now: Timestamp) {
+        let joined: Vec<(LinkId, NodeId)> = self
+            .links
+            .joined()
+            .map(|(link, peer)| (link, peer.clone()))
+            .collect();
+        if joined.is_empty() {
+            return;
+        }
+        let car = self.car_view(now).filter(|view| !self.stale.has_told(view));
+        self.stale.told_car = car.or(self.stale.told_car);
+        for (link, peer) in joined {
+            let (records, acks) = self.replication.take_for_link(&peer);
+            let records = records
+                .into_iter()
+                .filter_map(|dot| self.orders.record(dot, now));
+            let acks = acks.into_iter().map(|dot: Dot| self.ack(dot)).collect();
+            let news = News {
+                car,
+                records: records.collect(),
+                acks,
+                plan: Vec::new(),
+            };
+            if !news.is_empty() {
+                self.actions.push_back(Action::Send {
+                    link,
+                    frame: Frame::News(news),
+                });
+            }
+        }
+    }
+}
+
+impl Stale {
+    /// Whether the linked peers know the car as it is, but for the time that passes.
+    fn has_told(&self, view: &CarView) -> bool {
+        self.told_car.is_some_and(|told| {
+            CarView {
+                elapsed: view.elapsed,
+                ..told
+            } == *view
+        })
+    }
+}

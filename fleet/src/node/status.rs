@@ -1,0 +1,168 @@
+//! What a node says of itself when asked.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use elevator_driver::{DoorState, Floor, FloorCount, KeySwitch, LampSet};
+
+use super::Node;
+use crate::model::{Call, CarView, NodeId, Term, Timestamp};
+use crate::wire::{Hello, Standing};
+
+/// A node's whole state, as an operator wants to see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// Who the node is.
+    pub hello: Hello,
+    /// How long it has run.
+    pub uptime: Duration,
+    /// Where it stands.
+    pub standing: Standing,
+    /// The highest term it knows.
+    pub term: Term,
+    /// The digest of its order store.
+    pub digest: u64,
+    /// Everything in the store is on disk.
+    pub durable: bool,
+    /// The disk has failed (P5).
+    pub disk_failed: bool,
+    /// The other nodes that are heard, by name.
+    pub peers: Vec<PeerStatus>,
+    /// The open orders, the oldest first; one entry a call.
+    pub orders: Vec<OrderStatus>,
+    /// The node's own car, where it has one.
+    pub car: Option<CarStatus>,
+}
+
+/// Another node, as this one sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerStatus {
+    /// Its name.
+    pub node: NodeId,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Where it stands.
+    pub standing: Standing,
+    /// How long ago it was last heard.
+    pub silent: Duration,
+    /// There is a link to it, and full states have been exchanged over it.
+    pub joined: bool,
+    /// Its store equals this node's.
+    pub in_step: bool,
+    /// Its car.
+    pub car: Option<CarView>,
+}
+
+/// An open order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderStatus {
+    /// What was asked for.
+    pub call: Call,
+    /// How long the oldest press of it has waited.
+    pub waited: Duration,
+    /// Who serves it, where that has been decided.
+    pub car: Option<NodeId>,
+    /// The lamp may be lit (F12).
+    pub promised: bool,
+    /// How many living nodes are known to hold it, this one included.
+    pub holders: usize,
+}
+
+/// The node's own car.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CarStatus {
+    /// As the group sees it.
+    pub view: CarView,
+    /// The panel answers.
+    pub connected: bool,
+    /// The door.
+    pub door: DoorState,
+    /// The floor sensor.
+    pub at: Option<Floor>,
+    /// The stop switch is pulled.
+    pub stopped: bool,
+    /// Something stands in the door.
+    pub obstructed: bool,
+    /// The key switch.
+    pub key: KeySwitch,
+    /// The lamps that are lit on its panel.
+    pub lamps: LampSet,
+    /// The floors of the shaft.
+    pub floors: FloorCount,
+}
+
+impl Node {
+    /// What the node is doing, as of this moment.
+    #[must_use]
+    pub fn status(&self, now: Timestamp) -> Status {
+        Status {
+            hello: self.hello.clone(),
+            uptime: now.since_start(),
+            standing: self.standing.clone(),
+            term: self.term,
+            digest: self.orders.digest(),
+            durable: self.ledger.all_durable(),
+            disk_failed: self.ledger.failed(),
+            peers: self.peer_status(now),
+            orders: self.order_status(now),
+            car: self.car_status(now),
+        }
+    }
+
+    fn peer_status(&self, now: Timestamp) -> Vec<PeerStatus> {
+        self.membership
+            .peers()
+            .map(|(name, peer)| PeerStatus {
+                node: name.clone(),
+                address: peer.hello.address,
+                standing: peer.standing.clone(),
+                silent: now.since(peer.heard_at),
+                joined: self.links.is_joined(name),
+                in_step: peer.digest == self.orders.digest(),
+                car: peer.car.map(|(view, _)| view),
+            })
+            .collect()
+    }
+
+    fn order_status(&self, now: Timestamp) -> Vec<OrderStatus> {
+        let heard = self.membership.names();
+        let mut orders: Vec<OrderStatus> = self
+            .orders
+            .calls()
+            .map(|call| OrderStatus {
+                call: call.clone(),
+                waited: self.orders.waited(call, now).unwrap_or_default(),
+                car: match call {
+                    Call::Hall(hall) => self.plan.car(*hall).cloned(),
+                    Call::Cab { car, .. } => Some(car.clone()),
+                },
+                promised: self
+                    .orders
+                    .of_call(call)
+                    .any(|order| self.promise.is_made(order.dot)),
+                holders: self
+                    .orders
+                    .of_call(call)
+                    .map(|order| self.promise.living_holders(order.dot, &heard))
+                    .max()
+                    .unwrap_or(0),
+            })
+            .collect();
+        orders.sort_by_key(|order| std::cmp::Reverse(order.waited));
+        orders
+    }
+
+    fn car_status(&self, now: Timestamp) -> Option<CarStatus> {
+        Some(CarStatus {
+            view: self.car_view(now)?,
+            connected: self.panel_connected == Some(true),
+            door: self.inputs.door,
+            at: self.inputs.floor,
+            stopped: self.inputs.stop,
+            obstructed: self.inputs.obstruction,
+            key: self.inputs.key,
+            lamps: self.lamps(),
+            floors: self.settings.floors,
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! Whole nodes, told what happens one thing at a time.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use super::*;
+use crate::dispatch::Kinematics;
+use crate::model::{FleetName, NodeId};
+use crate::wire::{Beacon, Frame, Nonce};
+use elevator_driver::FloorCount;
+
+const PERIOD: Duration = Duration::from_millis(25);
+
+/// The node whose address ends so, in one of its lives.
+fn node(index: u8, life: u64) -> Node {
+    let mut node = Node::new(NodeSettings {
+        identity: Identity {
+            fleet: FleetName::new("test").expect("a name"),
+            node: name(index),
+            address: address(index),
+            link_port: 46_000,
+            nonce: Nonce(u64::from(index) * 100 + life),
+        },
+        protocol: Protocol::LowestIp,
+        floors: FloorCount::new(4).expect("floors"),
+        mesh: MeshTimes::default(),
+        car: None,
+        kinematics: Kinematics::default(),
+        restored: Restored::default(),
+        seed: u64::from(index),
+    });
+    node.start(Timestamp::START);
+    node
+}
+
+fn name(index: u8) -> NodeId {
+    NodeId::new(&format!("N{index}")).expect("a name")
+}
+
+fn address(index: u8) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 0, index)
+}
+
+fn drain(node: &mut Node) -> Vec<Action> {
+    std::iter::from_fn(|| node.poll_action()).collect()
+}
+
+fn broadcasts(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
+    actions.iter().filter_map(|action| match action {
+        Action::Broadcast(beacon) => Some(beacon),
+        Action::Unicast { .. }
+        | Action::Dial { .. }
+        | Action::Send { .. }
+        | Action::Close(_)
+        | Action::Panel(_)
+        | Action::Persist { .. }
+        | Action::Report(_) => None,
+    })
+}
+
+/// The two tell each other their beacons until `until`, each delivered at once; hands back what
+/// the first wanted done in that time.
+fn talk(one: &mut Node, other: &mut Node, from: Timestamp, until: Timestamp) -> Vec<Action> {
+    let (mut now, mut wanted) = (from, Vec::new());
+    while now < until {
+        for turn in 0..2 {
+            let (speaker, listener) = if turn == 0 {
+                (&mut *one, &mut *other)
+            } else {
+                (&mut *other, &mut *one)
+            };
+            speaker.handle_timeout(now);
+            let actions = drain(speaker);
+            let from = speaker.hello().address;
+            for beacon in broadcasts(&actions) {
+                listener.handle_beacon(from, beacon.clone(), now);
+            }
+            if turn == 0 {
+                wanted.extend(actions);
+            }
+        }
+        now = now + Duration::from_millis(1);
+    }
+    wanted
+}
+
+/// A probe asks whether a silent peer lives; a peer whose beacons arrive need not be asked,
+/// however the two beacons fall: the echo of a beacon waits for up to a period.
+#[test]
+fn peers_that_hear_each_other_do_not_probe() {
+    for lag in [1, 8, 12, 24] {
+        let (mut one, mut other) = (node(1, 1), node(2, 1));
+        drain(&mut one);
+        let lag = Timestamp::START + Duration::from_millis(lag);
+        while one.poll_timeout().is_some_and(|(at, _)| at < lag) {
+            let due = one.poll_timeout().map_or(lag, |(at, _)| at);
+            one.handle_timeout(due);
+            drain(&mut one);
+        }
+        talk(&mut one, &mut other, lag, lag + PERIOD * 8);
+        let wanted = talk(&mut one, &mut other, lag + PERIOD * 8, lag + PERIOD * 40);
+        let probes = wanted
+            .iter()
+            .filter(|action| matches!(action, Action::Unicast { .. }));
+        assert_eq!(probes.count(), 0, "a lag of {lag}");
+    }
+}
+
+/// E1: the peer restarted while it was being dialled; its new life takes the call.
+#[test]
+fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
+    let (mut second, mut first) = (node(2, 1), node(1, 1));
+    let now = Timestamp::START + PERIOD * 4;
+    let wanted = talk(&mut second, &mut first, Timestamp::START, now);
+    assert!(
+        wanted
+            .iter()
+            .any(|action| matches!(action, Action::Dial { .. })),
+        "{wanted:?}"
+    );
+    let reborn = node(1, 2);
+    let link = LinkId(7);
+    second.handle_link_up(link, reborn.hello(), LinkSide::Dialled, now);
+    let state = crate::wire::StateTransfer {
+        term: reborn.term(),
+        records: Vec::new(),
+        durable: true,
+    };
+    second.handle_frame(link, Frame::State(state), now);
+    second.handle_frame(link, Frame::Joined, now);
+    let master = name(1);
+    assert_eq!(*second.standing(), Standing::Slave { master });
+}

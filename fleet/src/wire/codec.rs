@@ -1,0 +1,144 @@
+//! The bytes of beacons and frames.
+//!
+//! ```text
+//!   magic "LM" │ version │ key id │ postcard body │ check
+//!      2 bytes │  1 byte │ 1 byte │               │ CRC-32C, little-endian (key id 0)
+//! ```
+//!
+//! Key id 0 means that nobody vouches for the sender and a checksum guards against damage alone
+//! (F5). Any other key id announces an authenticator in the checksum's place.
+
+use crc::{CRC_32_ISCSI, Crc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Beacon, Frame};
+
+/// The largest datagram, in bytes: it crosses every LAN in one piece.
+pub const MAX_DATAGRAM: usize = 1200;
+
+/// The largest frame on a link, in bytes: ample for the whole store of a large building.
+pub const MAX_FRAME: usize = 4 * 1024 * 1024;
+
+const MAGIC: [u8; 2] = *b"LM";
+const VERSION: u8 = 1;
+const NO_KEY: u8 = 0;
+const HEADER: usize = 4;
+const CHECK: usize = 4;
+/// Room for an authenticator of 16 bytes, so that adding one does not shrink what fits.
+const RESERVED_CHECK: usize = 16;
+
+/// How many bytes of body fit a datagram.
+pub const DATAGRAM_BODY: usize = MAX_DATAGRAM - HEADER - RESERVED_CHECK;
+
+const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
+
+/// Bytes that are no message. The message is dropped; the node's state is not touched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// Too short, or not ours at all.
+    #[error("not a Liftmesh message")]
+    Foreign,
+    /// A version that this node does not speak.
+    #[error("protocol version {0}, this node speaks {VERSION}")]
+    Version(u8),
+    /// A key that this node does not have.
+    #[error("unknown key id {0}")]
+    Key(u8),
+    /// The checksum does not match.
+    #[error("damaged: the checksum does not match")]
+    Damaged,
+    /// The body is not what it should be.
+    #[error("malformed body: {0}")]
+    Malformed(postcard::Error),
+    /// The message is larger than its carrier allows.
+    #[error("{size} bytes, more than the {limit} allowed")]
+    TooLarge {
+        /// Its size, in bytes.
+        size: usize,
+        /// What is allowed, in bytes.
+        limit: usize,
+    },
+}
+
+/// The bytes of a datagram.
+///
+/// # Errors
+/// [`WireError::TooLarge`]: more than [`MAX_DATAGRAM`] bytes.
+pub fn encode_beacon(beacon: &Beacon) -> Result<Vec<u8>, WireError> {
+    encode(beacon, MAX_DATAGRAM)
+}
+
+/// The beacon in a datagram.
+///
+/// # Errors
+/// Anything that is not the whole of one undamaged beacon.
+pub fn decode_beacon(bytes: &[u8]) -> Result<Beacon, WireError> {
+    decode(bytes)
+}
+
+/// The bytes of a frame, without the length that delimits it.
+///
+/// # Errors
+/// [`WireError::TooLarge`]: more than [`MAX_FRAME`] bytes.
+pub fn encode_frame(frame: &Frame) -> Result<Vec<u8>, WireError> {
+    encode(frame, MAX_FRAME)
+}
+
+/// The frame in these bytes.
+///
+/// # Errors
+/// Anything that is not the whole of one undamaged frame.
+pub fn decode_frame(bytes: &[u8]) -> Result<Frame, WireError> {
+    decode(bytes)
+}
+
+/// How many bytes a part of a message takes.
+#[must_use]
+pub fn size<T: Serialize>(part: &T) -> usize {
+    postcard::experimental::serialized_size(part).unwrap_or(usize::MAX)
+}
+
+fn encode<T: Serialize>(message: &T, limit: usize) -> Result<Vec<u8>, WireError> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend([VERSION, NO_KEY]);
+    let mut bytes = postcard::to_extend(message, bytes).map_err(WireError::Malformed)?;
+    let check = CRC.checksum(&bytes);
+    bytes.extend(check.to_le_bytes());
+    let size = bytes.len();
+    if size > limit {
+        Err(WireError::TooLarge { size, limit })
+    } else {
+        Ok(bytes)
+    }
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, WireError> {
+    let [b'L', b'M', version, key, ..] = *bytes else {
+        return Err(WireError::Foreign);
+    };
+    if version != VERSION {
+        return Err(WireError::Version(version));
+    }
+    if key != NO_KEY {
+        return Err(WireError::Key(key));
+    }
+    let Some((covered, check)) = bytes
+        .split_last_chunk::<CHECK>()
+        .filter(|(covered, _)| covered.len() >= HEADER)
+    else {
+        return Err(WireError::Foreign);
+    };
+    if CRC.checksum(covered) != u32::from_le_bytes(*check) {
+        return Err(WireError::Damaged);
+    }
+    match postcard::take_from_bytes(&covered[HEADER..]).map_err(WireError::Malformed)? {
+        (message, []) => Ok(message),
+        (_, [_, ..]) => Err(WireError::Malformed(
+            postcard::Error::DeserializeBadEncoding,
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

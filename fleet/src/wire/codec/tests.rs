@@ -1,0 +1,301 @@
+//! The golden vectors stand in `docs/PROTOCOL.md`, where whoever writes another node needs them:
+//! the tests read them from there.
+
+mod properties;
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount};
+
+use super::*;
+use crate::model::{
+    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, JournalId, NodeId, Term,
+    Timestamp,
+};
+use crate::orders::{OrderStore, Record, State};
+use crate::wire::{Ack, Echo, Hello, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer};
+
+const DOCUMENT: &str = include_str!("../../../../docs/PROTOCOL.md");
+
+/// The bytes of the listing of this name in the document: hex digits, then a bar and a remark.
+fn documented(name: &str) -> Vec<u8> {
+    let opening = format!("```hex {name}\n");
+    let (_, listing) = DOCUMENT.split_once(&opening).expect("a listing");
+    let (listing, _) = listing.split_once("```").expect("its end");
+    let digits = |line: &str| line.split('|').next().unwrap_or_default().replace(' ', "");
+    let digits: String = listing.lines().map(digits).collect();
+    digits
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| {
+            let pair = std::str::from_utf8(pair).expect("ASCII");
+            u8::from_str_radix(pair, 16).expect("two hex digits")
+        })
+        .collect()
+}
+
+fn node(name: &str) -> NodeId {
+    NodeId::new(name).expect("a name")
+}
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).expect("a floor")
+}
+
+fn hall(index: u8, direction: Direction) -> HallCall {
+    let floor = floor(index);
+    HallCall { floor, direction }
+}
+
+fn dot(journal: u64, sequence: u64) -> Dot {
+    let journal = JournalId(journal);
+    Dot { journal, sequence }
+}
+
+fn hello() -> Hello {
+    Hello {
+        fleet: FleetName::new("tower").expect("a name"),
+        node: node("A"),
+        address: Ipv4Addr::new(192, 168, 1, 11),
+        nonce: Nonce(1000),
+        floors: FloorCount::new(4).expect("a count"),
+        protocol: Protocol::LowestIp,
+    }
+}
+
+fn news() -> News {
+    News {
+        car: Some(CarView {
+            availability: Availability::InService,
+            floor: Some(floor(1)),
+            phase: CarPhase::Moving {
+                direction: Direction::Up,
+                stop_at: floor(3),
+                next_stop: floor(2),
+            },
+            elapsed: Duration::from_millis(1500),
+            direction: Some(Direction::Up),
+            load: None,
+        }),
+        records: vec![open_record()],
+        acks: vec![Ack {
+            dot: dot(9, 7),
+            served: false,
+            durable: true,
+        }],
+        plan: vec![PlanEntry {
+            version: 6,
+            call: hall(2, Direction::Down),
+            car: node("A"),
+        }],
+    }
+}
+
+fn open_record() -> Record {
+    Record {
+        dot: dot(500, 41),
+        origin: node("A"),
+        call: Call::Hall(hall(2, Direction::Down)),
+        state: State::Open {
+            waited: Duration::from_secs(2),
+        },
+    }
+}
+
+fn served_record() -> Record {
+    Record {
+        dot: dot(9, 7),
+        origin: node("B"),
+        call: Call::Cab {
+            car: node("B"),
+            floor: floor(0),
+        },
+        state: State::Served,
+    }
+}
+
+fn beacon() -> Beacon {
+    Beacon {
+        hello: hello(),
+        link_port: 46100,
+        sequence: 300,
+        standing: Standing::Master,
+        term: Term(5),
+        digest: 0xabcd,
+        durable: true,
+        probe: false,
+        echoes: vec![Echo {
+            nonce: Nonce(2000),
+            sequence: 299,
+        }],
+        news: news(),
+    }
+}
+
+fn frames() -> [(&'static str, Frame); 6] {
+    let state = StateTransfer {
+        term: Term(5),
+        records: vec![open_record(), served_record()],
+        durable: true,
+    };
+    [
+        ("hello", Frame::Hello(hello())),
+        ("state", Frame::State(state)),
+        ("joined", Frame::Joined),
+        ("news", Frame::News(news())),
+        ("probe", Frame::Probe),
+        ("alive", Frame::Alive),
+    ]
+}
+
+/// A message with this body, whatever it is, and the right header and checksum.
+fn sealed(body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![b'L', b'M', VERSION, NO_KEY];
+    bytes.extend(body);
+    let check = CRC.checksum(&bytes);
+    bytes.extend(check.to_le_bytes());
+    bytes
+}
+
+fn body(message: &[u8]) -> &[u8] {
+    &message[HEADER..message.len() - CHECK]
+}
+
+#[test]
+fn a_beacon_has_the_bytes_that_the_document_shows() {
+    let bytes = documented("beacon");
+    assert_eq!(encode_beacon(&beacon()), Ok(bytes.clone()));
+    assert_eq!(decode_beacon(&bytes), Ok(beacon()));
+}
+
+#[test]
+fn every_kind_of_frame_has_the_bytes_that_the_document_shows() {
+    for (name, frame) in frames() {
+        let bytes = documented(name);
+        assert_eq!(encode_frame(&frame), Ok(bytes.clone()), "{name}");
+        assert_eq!(decode_frame(&bytes), Ok(frame), "{name}");
+    }
+}
+
+/// O7: nodes compare digests, so every implementation has to reckon alike.
+#[test]
+fn a_store_has_the_digest_that_the_document_shows() {
+    let mut store = OrderStore::default();
+    assert_eq!(store.digest(), 0);
+    for record in [open_record(), served_record()] {
+        store.merge(record, Timestamp::START);
+    }
+    assert_eq!(store.digest().to_be_bytes(), *documented("digest"));
+}
+
+/// CRC-32C has a published check value; another polynomial or bit order would not give it.
+#[test]
+fn the_checksum_is_crc_32c() {
+    assert_eq!(CRC.checksum(b"123456789"), 0xe306_9283);
+}
+
+/// F5
+#[test]
+fn a_single_flipped_bit_anywhere_is_noticed() {
+    let whole = encode_beacon(&beacon()).expect("it fits");
+    for at in 0..whole.len() * 8 {
+        let mut bytes = whole.clone();
+        bytes[at / 8] ^= 1 << (at % 8);
+        let wrong = decode_beacon(&bytes).expect_err("damaged");
+        let expected = match at / 8 {
+            0 | 1 => WireError::Foreign,
+            2 => WireError::Version(bytes[2]),
+            3 => WireError::Key(bytes[3]),
+            _ => WireError::Damaged,
+        };
+        assert_eq!(wrong, expected, "bit {at}");
+    }
+}
+
+/// F5
+#[test]
+fn a_message_cut_short_or_lengthened_is_noticed() {
+    let whole = encode_beacon(&beacon()).expect("it fits");
+    for length in 0..whole.len() {
+        let expected = if length < HEADER + CHECK {
+            WireError::Foreign
+        } else {
+            WireError::Damaged
+        };
+        assert_eq!(decode_beacon(&whole[..length]), Err(expected), "{length}");
+    }
+    let longer = [whole.as_slice(), &[0]].concat();
+    assert_eq!(decode_beacon(&longer), Err(WireError::Damaged));
+}
+
+#[test]
+fn other_protocols_other_versions_and_other_keys_are_told_apart() {
+    let whole = encode_frame(&Frame::Probe).expect("it fits");
+    assert_eq!(decode_frame(b"GET / HTTP/1.1"), Err(WireError::Foreign));
+    assert_eq!(decode_frame(b""), Err(WireError::Foreign));
+    let with = |at: usize, value: u8| {
+        let mut bytes = whole.clone();
+        bytes[at] = value;
+        decode_frame(&bytes)
+    };
+    assert_eq!(with(2, 2), Err(WireError::Version(2)));
+    assert_eq!(with(3, 1), Err(WireError::Key(1)));
+}
+
+#[test]
+fn an_intact_body_that_is_no_message_is_malformed() {
+    for wrong in [&[][..], &[6], &[4, 0], &[0], &[255; 40]] {
+        let decoded = decode_frame(&sealed(wrong));
+        assert!(matches!(decoded, Err(WireError::Malformed(_))), "{wrong:?}");
+    }
+    let whole = encode_beacon(&beacon()).expect("it fits");
+    let trailing = [body(&whole), &[0]].concat();
+    assert_eq!(
+        decode_beacon(&sealed(&trailing)),
+        Err(WireError::Malformed(
+            postcard::Error::DeserializeBadEncoding
+        ))
+    );
+}
+
+/// What is decoded is valid: a name is a name, a floor exists in some shaft.
+#[test]
+fn values_that_their_types_do_not_have_are_malformed() {
+    let whole = encode_frame(&Frame::Hello(hello())).expect("it fits");
+    let body = body(&whole);
+    assert_eq!(decode_frame(&sealed(body)), Ok(Frame::Hello(hello())));
+    // The fleet's name starts at 2 (frame kind, length), the node's at 8; floors and protocol end
+    // the body.
+    let last = body.len() - 1;
+    for (at, value) in [
+        (2, b' '),
+        (8, b'/'),
+        (1, 0),
+        (last - 1, 1),
+        (last - 1, 255),
+        (last, 1),
+    ] {
+        let mut wrong = body.to_vec();
+        wrong[at] = value;
+        let decoded = decode_frame(&sealed(&wrong));
+        assert!(
+            matches!(decoded, Err(WireError::Malformed(_))),
+            "{value} at {at}: {decoded:?}"
+        );
+    }
+}
+
+#[test]
+fn a_beacon_that_does_not_fit_a_datagram_is_not_encoded() {
+    let mut large = beacon();
+    large.news.records = vec![open_record(); 120];
+    let size = HEADER + size(&large) + CHECK;
+    let limit = MAX_DATAGRAM;
+    assert!(size > limit);
+    assert_eq!(
+        encode_beacon(&large),
+        Err(WireError::TooLarge { size, limit })
+    );
+    assert!(encode_frame(&Frame::News(large.news)).is_ok());
+}

@@ -1,0 +1,248 @@
+//! What holds of every message, and of every noise.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount};
+use proptest::prelude::*;
+
+use super::{dot, floor, node, sealed};
+use crate::model::{
+    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, NodeId, Term, Unavailable,
+};
+use crate::orders::{Record, State};
+use crate::wire::codec::*;
+use crate::wire::{Ack, Echo, Hello, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer};
+
+proptest! {
+    #[test]
+    fn a_beacon_survives_its_bytes(beacon in any_beacon()) {
+        let bytes = encode_beacon(&beacon).expect("it fits");
+        prop_assert_eq!(bytes.len(), HEADER + size(&beacon) + CHECK);
+        prop_assert_eq!(decode_beacon(&bytes), Ok(beacon));
+    }
+
+    #[test]
+    fn a_frame_survives_its_bytes(frame in any_frame()) {
+        let bytes = encode_frame(&frame).expect("it fits");
+        prop_assert_eq!(decode_frame(&bytes), Ok(frame));
+    }
+
+    /// F5: any damage within 32 neighbouring bits is noticed with certainty.
+    #[test]
+    fn a_burst_of_flipped_bits_is_noticed(
+        frame in any_frame(),
+        place in any::<proptest::sample::Index>(),
+        pattern in 1..=u32::MAX,
+    ) {
+        let mut bytes = encode_frame(&frame).expect("it fits");
+        let at = place.index(bytes.len() - 3);
+        for (byte, flips) in bytes[at..].iter_mut().zip(pattern.to_le_bytes()) {
+            *byte ^= flips;
+        }
+        prop_assert!(decode_frame(&bytes).is_err());
+    }
+
+    /// F5: noise is no message, and upsets nobody.
+    #[test]
+    fn noise_is_no_message(
+        noise in proptest::collection::vec(any::<u8>(), 0..200),
+        behind_a_header in any::<bool>(),
+    ) {
+        let header = [b'L', b'M', VERSION, NO_KEY];
+        let start = if behind_a_header { &header[..] } else { &[] };
+        let bytes = [start, &noise].concat();
+        prop_assert!(decode_beacon(&bytes).is_err());
+        prop_assert!(decode_frame(&bytes).is_err());
+    }
+
+    /// What has the right checksum and no sense is refused, or is a message after all.
+    #[test]
+    fn an_intact_body_of_noise_upsets_nobody(
+        noise in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let bytes = sealed(&noise);
+        match decode_frame(&bytes) {
+            Ok(frame) => prop_assert_eq!(decode_frame(&encode_frame(&frame).expect("it fits")), Ok(frame)),
+            Err(wrong) => prop_assert!(matches!(wrong, WireError::Malformed(_))),
+        }
+    }
+}
+
+fn any_name() -> impl Strategy<Value = NodeId> {
+    "[A-Za-z0-9._-]{1,16}".prop_map(|text| node(&text))
+}
+
+fn any_floor() -> impl Strategy<Value = Floor> {
+    (0..=253_u8).prop_map(floor)
+}
+
+fn any_direction() -> impl Strategy<Value = Direction> {
+    prop_oneof![Just(Direction::Up), Just(Direction::Down)]
+}
+
+fn any_hall() -> impl Strategy<Value = HallCall> {
+    (any_floor(), any_direction()).prop_map(|(floor, direction)| HallCall { floor, direction })
+}
+
+fn any_dot() -> impl Strategy<Value = Dot> {
+    (any::<u64>(), any::<u64>()).prop_map(|(journal, sequence)| dot(journal, sequence))
+}
+
+fn any_hello() -> impl Strategy<Value = Hello> {
+    let names = ("[A-Za-z0-9._-]{1,16}", any_name());
+    (names, any::<u32>(), any::<u64>(), 2..=254_u8).prop_map(
+        |((fleet, node), address, nonce, floors)| Hello {
+            fleet: FleetName::new(&fleet).expect("a name"),
+            node,
+            address: Ipv4Addr::from(address),
+            nonce: Nonce(nonce),
+            floors: FloorCount::new(floors).expect("a count"),
+            protocol: Protocol::LowestIp,
+        },
+    )
+}
+
+fn any_phase() -> impl Strategy<Value = CarPhase> {
+    prop_oneof![
+        Just(CarPhase::Idle),
+        (any_direction(), any_floor(), any_floor()).prop_map(|(direction, stop_at, next_stop)| {
+            CarPhase::Moving {
+                direction,
+                stop_at,
+                next_stop,
+            }
+        }),
+        Just(CarPhase::Homing),
+        Just(CarPhase::Opening),
+        Just(CarPhase::Open),
+        Just(CarPhase::Closing),
+    ]
+}
+
+fn any_availability() -> impl Strategy<Value = Availability> {
+    prop_oneof![
+        Just(Availability::InService),
+        proptest::sample::select(vec![
+            Unavailable::NoPanel,
+            Unavailable::Homing,
+            Unavailable::Stopped,
+            Unavailable::DoorBlocked,
+            Unavailable::Independent,
+            Unavailable::FireRecall,
+            Unavailable::OutOfService,
+            Unavailable::Hung,
+        ])
+        .prop_map(Availability::Unavailable),
+    ]
+}
+
+fn any_car() -> impl Strategy<Value = CarView> {
+    (
+        any_availability(),
+        proptest::option::of(any_floor()),
+        any_phase(),
+        any::<Duration>(),
+        proptest::option::of(any_direction()),
+        any::<Option<u8>>(),
+    )
+        .prop_map(
+            |(availability, floor, phase, elapsed, direction, load)| CarView {
+                availability,
+                floor,
+                phase,
+                elapsed,
+                direction,
+                load,
+            },
+        )
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let call = prop_oneof![
+        any_hall().prop_map(Call::Hall),
+        (any_name(), any_floor()).prop_map(|(car, floor)| Call::Cab { car, floor }),
+    ];
+    let state = prop_oneof![
+        any::<Duration>().prop_map(|waited| State::Open { waited }),
+        Just(State::Served),
+    ];
+    (any_dot(), any_name(), call, state).prop_map(|(dot, origin, call, state)| Record {
+        dot,
+        origin,
+        call,
+        state,
+    })
+}
+
+fn any_news() -> impl Strategy<Value = News> {
+    let ack = (any_dot(), any::<bool>(), any::<bool>()).prop_map(|(dot, served, durable)| Ack {
+        dot,
+        served,
+        durable,
+    });
+    let entry = (any::<u64>(), any_hall(), any_name()).prop_map(|(version, call, car)| PlanEntry {
+        version,
+        call,
+        car,
+    });
+    (
+        proptest::option::of(any_car()),
+        proptest::collection::vec(any_record(), 0..6),
+        proptest::collection::vec(ack, 0..6),
+        proptest::collection::vec(entry, 0..6),
+    )
+        .prop_map(|(car, records, acks, plan)| News {
+            car,
+            records,
+            acks,
+            plan,
+        })
+}
+
+fn any_beacon() -> impl Strategy<Value = Beacon> {
+    let standing = prop_oneof![
+        Just(Standing::Seeking),
+        any_name().prop_map(|master| Standing::Slave { master }),
+        Just(Standing::Master),
+    ];
+    let echo = any::<(u64, u64)>().prop_map(|(nonce, sequence)| Echo {
+        nonce: Nonce(nonce),
+        sequence,
+    });
+    let numbers = any::<(u16, u64, u64, u64)>();
+    let flags = any::<(bool, bool)>();
+    let echoes = proptest::collection::vec(echo, 0..8);
+    (any_hello(), numbers, standing, flags, echoes, any_news()).prop_map(
+        |(hello, (link_port, sequence, term, digest), standing, flags, echoes, news)| Beacon {
+            hello,
+            link_port,
+            sequence,
+            standing,
+            term: Term(term),
+            digest,
+            durable: flags.0,
+            probe: flags.1,
+            echoes,
+            news,
+        },
+    )
+}
+
+fn any_frame() -> impl Strategy<Value = Frame> {
+    let records = proptest::collection::vec(any_record(), 0..20);
+    prop_oneof![
+        any_hello().prop_map(Frame::Hello),
+        (any::<u64>(), records, any::<bool>()).prop_map(|(term, records, durable)| {
+            Frame::State(StateTransfer {
+                term: Term(term),
+                records,
+                durable,
+            })
+        }),
+        Just(Frame::Joined),
+        any_news().prop_map(Frame::News),
+        Just(Frame::Probe),
+        Just(Frame::Alive),
+    ]
+}

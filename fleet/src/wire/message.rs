@@ -1,0 +1,170 @@
+//! The messages.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use elevator_driver::FloorCount;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{CarView, Dot, FleetName, HallCall, NodeId, Term};
+use crate::orders::Record;
+
+/// The identity of one life of a node's process: random, made at its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Nonce(pub u64);
+
+/// Which protocol elects the coordinator (C1). All nodes of a fleet are configured alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Protocol {
+    /// The master with the lowest IPv4 address (F3).
+    LowestIp,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::LowestIp => "lowest-ip",
+        })
+    }
+}
+
+/// Where a node stands, as it tells the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Standing {
+    /// It has no coordinator yet and serves alone.
+    Seeking,
+    /// It follows a master.
+    Slave {
+        /// The master's name.
+        master: NodeId,
+    },
+    /// It coordinates. Under `lowest-ip` a beacon with this standing is an announcement (F2).
+    Master,
+}
+
+/// Who a node is: the first frame on a link, in both directions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The fleet; a node of another fleet is refused.
+    pub fleet: FleetName,
+    /// The node's name.
+    pub node: NodeId,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The life of its process.
+    pub nonce: Nonce,
+    /// The floors of its shaft; a node with another number is refused.
+    pub floors: FloorCount,
+    /// How it elects; a node with another protocol is refused.
+    pub protocol: Protocol,
+}
+
+/// A datagram: every node sends one at a fixed period, and at once when it has news.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beacon {
+    /// The sender.
+    pub hello: Hello,
+    /// The TCP port on which the sender listens for links.
+    pub link_port: u16,
+    /// Counts the sender's beacons from 1.
+    pub sequence: u64,
+    /// Where it stands.
+    pub standing: Standing,
+    /// The highest term it knows.
+    pub term: Term,
+    /// The digest of its order store.
+    pub digest: u64,
+    /// Everything in that store is on its disk.
+    pub durable: bool,
+    /// The receiver is asked for a beacon in return, at once.
+    pub probe: bool,
+    /// The last beacon heard of each peer; a peer that finds its present nonce and a recent
+    /// sequence here knows that it is heard.
+    pub echoes: Vec<Echo>,
+    /// What it has to tell.
+    pub news: News,
+}
+
+/// The last beacon heard of a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Echo {
+    /// The peer's nonce.
+    pub nonce: Nonce,
+    /// The beacon's sequence.
+    pub sequence: u64,
+}
+
+/// What a node tells, by datagram and over links alike. Every part may be incomplete: it says
+/// nothing of what it leaves out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct News {
+    /// The sender's car.
+    pub car: Option<CarView>,
+    /// Orders that some peer has not acknowledged yet.
+    pub records: Vec<Record>,
+    /// Orders of others that the sender has taken in.
+    pub acks: Vec<Ack>,
+    /// The master's assignments, as far as they fit.
+    pub plan: Vec<PlanEntry>,
+}
+
+impl News {
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.car.is_none()
+            && self.records.is_empty()
+            && self.acks.is_empty()
+            && self.plan.is_empty()
+    }
+}
+
+/// A node has taken in a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ack {
+    /// The press.
+    pub dot: Dot,
+    /// It knows the press as served, or knows a later one in its place.
+    pub served: bool,
+    /// It has what it knows on its disk.
+    pub durable: bool,
+}
+
+/// One line of the master's plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanEntry {
+    /// The plan's number within the master's term; a later one wins.
+    pub version: u64,
+    /// The call.
+    pub call: HallCall,
+    /// Who serves it.
+    pub car: NodeId,
+}
+
+/// What travels over a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Frame {
+    /// Who is there.
+    Hello(Hello),
+    /// The whole store: at the start of a link, and when digests stay different.
+    State(StateTransfer),
+    /// The peer's state has been taken in: it may count on the sender.
+    Joined,
+    /// What is new.
+    News(News),
+    /// A sign of life is asked for.
+    Probe,
+    /// The sign of life.
+    Alive,
+}
+
+/// A whole store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateTransfer {
+    /// The highest term that the sender knows.
+    pub term: Term,
+    /// Every register.
+    pub records: Vec<Record>,
+    /// All of it is on the sender's disk.
+    pub durable: bool,
+}
