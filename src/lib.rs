@@ -1,1 +1,4 @@
 //! The Liftmesh process.
+
+#[cfg(feature = "simulator")]
+pub mod lab;

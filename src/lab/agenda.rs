@@ -1,0 +1,109 @@
+//! What happens next.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use elevator_driver::PanelEvent;
+use elevator_fleet::wire::Beacon;
+
+use super::connection::{ConnectionId, Side};
+
+/// Something that is about to happen.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    /// The node asked to be woken.
+    Wake { node: usize, life: u64 },
+    /// A datagram arrives.
+    Datagram {
+        from: usize,
+        to: usize,
+        beacon: Arc<Beacon>,
+    },
+    /// A dial reaches its target.
+    Dialled(ConnectionId),
+    /// The target's answer reaches the dialler.
+    Answered(ConnectionId),
+    /// A dial has taken too long.
+    DialTimeout(ConnectionId),
+    /// The oldest packet that this side has sent may arrive.
+    Packet(ConnectionId, Side),
+    /// This side learns that nobody is at the other end.
+    Reset(ConnectionId, Side),
+    /// The disk has finished a transaction.
+    Committed { node: usize, life: u64 },
+    /// The panel speaks.
+    Panel {
+        node: usize,
+        life: u64,
+        event: PanelEvent,
+    },
+    /// The car has moved on a little.
+    CarMoves { node: usize },
+    /// The panel's watchdog runs out, unless the controller has spoken since.
+    Watchdog { node: usize, silence: u64 },
+}
+
+#[derive(Debug)]
+struct Entry {
+    at: Duration,
+    /// Decides between events of one moment.
+    sequence: u64,
+    event: Event,
+}
+
+impl Entry {
+    fn key(&self) -> (Duration, u64) {
+        (self.at, self.sequence)
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// The events to come; those of one moment happen in the order in which they were entered.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    heap: BinaryHeap<Reverse<Entry>>,
+    sequence: u64,
+}
+
+impl Agenda {
+    pub(super) fn enter(&mut self, at: Duration, event: Event) {
+        self.sequence += 1;
+        let sequence = self.sequence;
+        self.heap.push(Reverse(Entry {
+            at,
+            sequence,
+            event,
+        }));
+    }
+
+    /// Takes the next event, if it is due by `until`.
+    pub(super) fn take(&mut self, until: Duration) -> Option<(Duration, Event)> {
+        if self.heap.peek()?.0.at > until {
+            return None;
+        }
+        self.heap
+            .pop()
+            .map(|Reverse(entry)| (entry.at, entry.event))
+    }
+}

@@ -1,0 +1,182 @@
+//! Links: TCP as far as the brain can tell.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::LinkId;
+use elevator_fleet::wire::{Frame, Hello};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ConnectionId(pub(super) u64);
+
+impl ConnectionId {
+    /// Both ends give the link the connection's number.
+    pub(super) fn link(self) -> LinkId {
+        LinkId(self.0)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Dialler,
+    Target,
+}
+
+impl Side {
+    pub(super) const BOTH: [Self; 2] = [Self::Dialler, Self::Target];
+
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Dialler => Self::Target,
+            Self::Target => Self::Dialler,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EndState {
+    /// Not yet known to this end's process.
+    Waiting,
+    Open,
+    /// Gone, as far as this end's process is concerned.
+    Closed,
+}
+
+#[derive(Debug)]
+pub(super) enum Packet {
+    Frame(Frame),
+    Close,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) node: usize,
+    /// The process that holds it.
+    pub(super) life: u64,
+    pub(super) hello: Option<Hello>,
+    pub(super) state: EndState,
+    /// What this end has sent and the other has not received, with the time of its arrival.
+    pub(super) sent: VecDeque<(Duration, Packet)>,
+    /// Nothing that is sent later arrives earlier.
+    pub(super) in_order: Duration,
+    /// The packets wait for a cut to be healed.
+    pub(super) stalled: bool,
+}
+
+impl End {
+    fn new(node: usize, life: u64, hello: Option<Hello>) -> Self {
+        Self {
+            node,
+            life,
+            hello,
+            state: EndState::Waiting,
+            sent: VecDeque::new(),
+            in_order: Duration::ZERO,
+            stalled: false,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Whom the dialler expects.
+    pub(super) peer: NodeId,
+    dialler: End,
+    target: End,
+}
+
+impl Connection {
+    pub(super) fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Dialler => &self.dialler,
+            Side::Target => &self.target,
+        }
+    }
+
+    pub(super) fn end_mut(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Dialler => &mut self.dialler,
+            Side::Target => &mut self.target,
+        }
+    }
+
+    /// The side that this process holds.
+    pub(super) fn side_of(&self, node: usize, life: u64) -> Option<Side> {
+        Side::BOTH.into_iter().find(|side| {
+            let end = self.end(*side);
+            end.node == node && end.life == life
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        let over = |end: &End| end.state == EndState::Closed && end.sent.is_empty();
+        over(&self.dialler) && over(&self.target)
+    }
+}
+
+/// Every connection that is not over.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    connections: BTreeMap<ConnectionId, Connection>,
+    last: u64,
+}
+
+impl Connections {
+    pub(super) fn dial(
+        &mut self,
+        from: (usize, u64),
+        hello: Hello,
+        to: usize,
+        peer: NodeId,
+    ) -> ConnectionId {
+        self.last += 1;
+        let id = ConnectionId(self.last);
+        let connection = Connection {
+            peer,
+            dialler: End::new(from.0, from.1, Some(hello)),
+            target: End::new(to, 0, None),
+        };
+        self.connections.insert(id, connection);
+        id
+    }
+
+    pub(super) fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.connections.get_mut(&id)
+    }
+
+    pub(super) fn forget(&mut self, id: ConnectionId) {
+        self.connections.remove(&id);
+    }
+
+    pub(super) fn sweep(&mut self, id: ConnectionId) {
+        if self.get(id).is_some_and(Connection::is_over) {
+            self.connections.remove(&id);
+        }
+    }
+
+    /// The ends that this process holds.
+    pub(super) fn of(&self, node: usize, life: u64) -> Vec<(ConnectionId, Side)> {
+        self.connections
+            .iter()
+            .filter_map(|(id, connection)| Some((*id, connection.side_of(node, life)?)))
+            .collect()
+    }
+
+    /// The ends whose packets wait for a cut to be healed.
+    pub(super) fn stalled(&self) -> Vec<(ConnectionId, Side)> {
+        let stalled = |(id, connection): (&ConnectionId, &Connection)| {
+            Side::BOTH
+                .into_iter()
+                .filter(|side| connection.end(*side).stalled)
+                .map(|side| (*id, side))
+                .collect::<Vec<_>>()
+        };
+        self.connections.iter().flat_map(stalled).collect()
+    }
+}

@@ -1,0 +1,98 @@
+//! One machine's disk.
+
+use std::collections::BTreeMap;
+
+use elevator_fleet::model::{Call, JournalId};
+use elevator_fleet::node::{Change, Lsn, Restored};
+use elevator_fleet::orders::Record;
+use fastrand::Rng;
+
+/// What stands on the platter, and what is on its way there.
+#[derive(Debug)]
+pub(super) struct Disk {
+    journal: JournalId,
+    reserved: u64,
+    records: BTreeMap<(JournalId, Call), Record>,
+    /// The transaction that is being committed: all of it becomes durable, or nothing.
+    committing: Vec<Batch>,
+    waiting: Vec<Batch>,
+    failed: bool,
+}
+
+type Batch = (Lsn, Vec<Change>);
+
+impl Disk {
+    pub(super) fn new(journal: JournalId) -> Self {
+        Self {
+            journal,
+            reserved: 0,
+            records: BTreeMap::new(),
+            committing: Vec::new(),
+            waiting: Vec::new(),
+            failed: false,
+        }
+    }
+
+    pub(super) fn restored(&self) -> Restored {
+        Restored {
+            journal: self.journal,
+            used: self.reserved,
+            reserved: self.reserved,
+            records: self.records.values().cloned().collect(),
+        }
+    }
+
+    /// Takes a batch; `true` if a transaction begins with it. A failed disk swallows it.
+    pub(super) fn write(&mut self, lsn: Lsn, changes: Vec<Change>) -> bool {
+        if self.failed {
+            return false;
+        }
+        self.waiting.push((lsn, changes));
+        self.committing.is_empty() && self.begin()
+    }
+
+    /// The transaction is durable: hands back its last batch, and whether another one begins.
+    pub(super) fn committed(&mut self) -> Option<(Lsn, bool)> {
+        let lsn = self.committing.last()?.0;
+        self.apply();
+        Some((lsn, self.begin()))
+    }
+
+    /// The machine stops in the middle of everything: the transaction has made it, or has not.
+    pub(super) fn crash(&mut self, random: &mut Rng) {
+        if random.bool() {
+            self.apply();
+        }
+        self.committing.clear();
+        self.waiting.clear();
+    }
+
+    pub(super) fn fail(&mut self) {
+        self.failed = true;
+        self.committing.clear();
+        self.waiting.clear();
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.failed
+    }
+
+    fn begin(&mut self) -> bool {
+        self.committing = std::mem::take(&mut self.waiting);
+        !self.committing.is_empty()
+    }
+
+    fn apply(&mut self) {
+        for (_, changes) in std::mem::take(&mut self.committing) {
+            for change in changes {
+                match change {
+                    Change::Record(record) => {
+                        let register = (record.dot.journal, record.call.clone());
+                        self.records.insert(register, record);
+                    }
+                    Change::Reserve(up_to) => self.reserved = self.reserved.max(up_to),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! One cabin computer, its disk, its panel and its car.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use elevator_driver::{Button, PanelInputs};
+use elevator_fleet::model::{Dot, NodeId, Term, Timestamp};
+use elevator_fleet::node::Node;
+use elevator_simulator::SimulatedCar;
+
+use super::agenda::Event;
+use super::disk::Disk;
+
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub(super) name: NodeId,
+    pub(super) address: Ipv4Addr,
+    /// The mains are on: a process may run, and packets are answered.
+    pub(super) powered: bool,
+    /// Counts the processes that have run here.
+    pub(super) life: u64,
+    pub(super) process: Option<Process>,
+    pub(super) disk: Disk,
+    pub(super) car: SimulatedCar,
+    /// What the panel last told.
+    pub(super) told: PanelInputs,
+    /// The car's next step is on the agenda.
+    pub(super) car_moves: bool,
+    /// Counts the controller's signs of life, as far as they matter to the watchdog.
+    pub(super) silence: u64,
+    /// It did not reach a floor in time and waits for an operator (F9).
+    pub(super) latched: bool,
+    /// The lit lamps, and the presses that were promised by them.
+    pub(super) lit: BTreeMap<Button, Vec<Dot>>,
+    pub(super) term: Term,
+}
+
+/// A running process.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) node: Node,
+    pub(super) born: Duration,
+    /// The earliest wake-up on the agenda.
+    pub(super) wake: Option<Duration>,
+    /// While it is suspended: what it has not been told.
+    pub(super) backlog: Option<VecDeque<Event>>,
+    pub(super) suspended_at: Duration,
+}
+
+impl Process {
+    /// A moment of the world on the clock of this process.
+    pub(super) fn clock(&self, now: Duration) -> Timestamp {
+        Timestamp::after_start(now.saturating_sub(self.born))
+    }
+
+    /// A moment on the clock of this process in the world.
+    pub(super) fn world(&self, at: Timestamp) -> Duration {
+        self.born + at.since_start()
+    }
+}
+
+impl Machine {
+    pub(super) fn node(&self) -> Option<&Node> {
+        self.process.as_ref().map(|process| &process.node)
+    }
+
+    /// The node of a process that runs and is not suspended.
+    pub(super) fn awake(&self) -> Option<&Node> {
+        self.process
+            .as_ref()
+            .filter(|process| process.backlog.is_none())
+            .map(|process| &process.node)
+    }
+}

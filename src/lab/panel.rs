@@ -1,0 +1,160 @@
+//! The line between a node and its car.
+
+use std::time::Duration;
+
+use elevator_driver::{Button, PanelEvent, PanelOutputs};
+use elevator_fleet::model::Call;
+
+use super::World;
+use super::agenda::Event;
+use super::history::Note;
+
+/// How long the line takes.
+const LINE: Duration = Duration::from_millis(4);
+
+/// How far the car moves at a time.
+const CAR_STEP: Duration = Duration::from_millis(10);
+
+/// After so long without a sign of its controller the panel stops the motor (S2).
+const WATCHDOG: Duration = Duration::from_millis(300);
+
+impl World {
+    pub(super) fn panel(&mut self, node: usize, outputs: &PanelOutputs) {
+        self.compare_lamps(node, outputs);
+        self.catch_up(node);
+        self.machines[node].car.set_outputs(outputs);
+        self.tell_inputs(node);
+        self.move_car(node);
+    }
+
+    /// The controller is there again: the panel tells it what it sees.
+    pub(super) fn panel_connects(&mut self, node: usize) {
+        self.machines[node].silence += 1;
+        self.catch_up(node);
+        self.tell(node, PanelEvent::Connected);
+        let inputs = self.machines[node].car.inputs();
+        self.machines[node].told = inputs.clone();
+        self.tell(node, PanelEvent::Inputs(inputs));
+    }
+
+    /// A suspended controller goes on: the panel does again what it was told last.
+    pub(super) fn panel_resumes(&mut self, node: usize) {
+        self.machines[node].silence += 1;
+        let outputs = self.machines[node]
+            .node()
+            .and_then(|node| node.outputs().cloned());
+        if let Some(outputs) = outputs {
+            self.panel(node, &outputs);
+        }
+    }
+
+    /// The controller says nothing from here on.
+    pub(super) fn falls_silent(&mut self, node: usize) {
+        let machine = &mut self.machines[node];
+        machine.silence += 1;
+        let silence = machine.silence;
+        self.agenda
+            .enter(self.now + WATCHDOG, Event::Watchdog { node, silence });
+    }
+
+    pub(super) fn watchdog(&mut self, node: usize, silence: u64) {
+        if self.machines[node].silence == silence {
+            self.catch_up(node);
+            self.machines[node].car.stop_for_silence();
+            self.tell_inputs(node);
+            self.move_car(node);
+        }
+    }
+
+    pub(super) fn car_moves(&mut self, node: usize) {
+        self.machines[node].car_moves = false;
+        self.catch_up(node);
+        self.tell_inputs(node);
+        self.move_car(node);
+    }
+
+    /// Something outside the controller's doing has changed at the car.
+    pub(super) fn touch_car(&mut self, node: usize) {
+        self.tell_inputs(node);
+        self.move_car(node);
+    }
+
+    pub(super) fn tell_presses(&mut self, node: usize) {
+        let presses: Vec<Button> = self.machines[node].car.take_presses().collect();
+        for button in presses {
+            self.tell(node, PanelEvent::Pressed(button));
+        }
+    }
+
+    /// The car has done what it does by itself until this moment.
+    pub(super) fn catch_up(&mut self, node: usize) {
+        let now = self.now;
+        let car = &mut self.machines[node].car;
+        let passed = now.saturating_sub(car.clock());
+        car.advance(passed);
+    }
+
+    fn move_car(&mut self, node: usize) {
+        let machine = &mut self.machines[node];
+        if !machine.car_moves && !machine.car.is_at_rest() {
+            machine.car_moves = true;
+            self.agenda
+                .enter(self.now + CAR_STEP, Event::CarMoves { node });
+        }
+    }
+
+    fn tell_inputs(&mut self, node: usize) {
+        let machine = &mut self.machines[node];
+        let inputs = machine.car.inputs();
+        if inputs != machine.told {
+            machine.told = inputs.clone();
+            self.tell(node, PanelEvent::Inputs(inputs));
+        }
+    }
+
+    fn tell(&mut self, node: usize, event: PanelEvent) {
+        let machine = &self.machines[node];
+        if machine.process.is_some() {
+            let life = machine.life;
+            self.agenda
+                .enter(self.now + LINE, Event::Panel { node, life, event });
+        }
+    }
+
+    /// Takes note of the lamps that go on and off.
+    fn compare_lamps(&mut self, node: usize, outputs: &PanelOutputs) {
+        let before: Vec<Button> = self.machines[node].lit.keys().copied().collect();
+        for button in &outputs.lamps.orders {
+            if !self.machines[node].lit.contains_key(button) {
+                self.machines[node].lit.insert(*button, Vec::new());
+                self.note(node, Note::Lit(*button));
+            }
+            self.remember_promise(node, *button);
+        }
+        for button in before {
+            if !outputs.lamps.orders.contains(&button) {
+                let dots = self.machines[node].lit.remove(&button).unwrap_or_default();
+                self.note(node, Note::Dark(button));
+                self.went_dark(node, button, &dots);
+            }
+        }
+    }
+
+    /// A lit lamp promises every press of its call that is promised.
+    pub(super) fn remember_promise(&mut self, node: usize, button: Button) {
+        let machine = &mut self.machines[node];
+        let Some(dots) = machine.lit.get_mut(&button) else {
+            return;
+        };
+        let Some(process) = &machine.process else {
+            return;
+        };
+        let call = Call::of_button(button, &machine.name);
+        for order in process.node.orders().of_call(&call) {
+            if process.node.has_promised(order.dot) && !dots.contains(&order.dot) {
+                dots.push(order.dot);
+                self.history.promised(order.dot, &call, self.now);
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! What a node wants done, and what comes of it.
+
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+use std::time::Duration;
+
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::{Action, LinkId, LinkSide, Report};
+use elevator_fleet::wire::{Beacon, Frame, codec};
+
+use super::World;
+use super::agenda::Event;
+use super::connection::{ConnectionId, EndState, Packet, Side};
+use super::history::Note;
+
+/// How long a dial may take.
+const DIAL_LIMIT: Duration = Duration::from_millis(200);
+
+impl World {
+    pub(super) fn perform(&mut self, node: usize, action: Action) {
+        match action {
+            Action::Broadcast(beacon) => self.broadcast(node, beacon),
+            Action::Unicast { to, beacon } => {
+                if let Some(to) = self.at_address(to) {
+                    let beacon = self.datagram(node, beacon);
+                    self.post(node, to, &beacon);
+                }
+            }
+            Action::Dial { peer, address } => self.dial(node, peer, address),
+            Action::Send { link, frame } => {
+                let frame = self.frame(node, frame);
+                self.send(node, link, Packet::Frame(frame));
+            }
+            Action::Close(link) => self.send(node, link, Packet::Close),
+            Action::Panel(outputs) => self.panel(node, &outputs),
+            Action::Persist { lsn, changes } => {
+                if self.machines[node].disk.write(lsn, changes) {
+                    self.commit_later(node);
+                }
+            }
+            Action::Report(report) => self.reported(node, report),
+        }
+    }
+
+    pub(super) fn commit_later(&mut self, node: usize) {
+        let wait = Duration::from_micros(self.random.u64(self.settings.commit.clone()));
+        let life = self.machines[node].life;
+        self.agenda
+            .enter(self.now + wait, Event::Committed { node, life });
+    }
+
+    fn reported(&mut self, node: usize, report: Report) {
+        self.judge(node, &report);
+        let hung = matches!(report, Report::Hung(_));
+        self.note(node, Note::Reported(report));
+        if hung {
+            self.machines[node].latched = true;
+            self.end_process(node);
+        }
+    }
+
+    fn broadcast(&mut self, from: usize, beacon: Beacon) {
+        let beacon = self.datagram(from, beacon);
+        for to in 0..self.machines.len() {
+            if to != from && self.machines[to].process.is_some() {
+                self.post(from, to, &beacon);
+            }
+        }
+    }
+
+    fn post(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
+        let copies = if self.network.duplicates(&mut self.random) {
+            2
+        } else {
+            1
+        };
+        for _ in 0..copies {
+            if self.network.passes(from, to) && !self.network.loses(&mut self.random) {
+                let at = self.now + self.network.delay(&mut self.random);
+                let beacon = Arc::clone(beacon);
+                self.agenda.enter(at, Event::Datagram { from, to, beacon });
+            }
+        }
+    }
+
+    fn datagram(&mut self, node: usize, beacon: Beacon) -> Arc<Beacon> {
+        if self.settings.codec {
+            let read = codec::encode_beacon(&beacon).and_then(|bytes| codec::decode_beacon(&bytes));
+            if read.as_ref() != Ok(&beacon) {
+                self.wrong("F5", node, &format!("{beacon:?} was read as {read:?}"));
+            }
+        }
+        Arc::new(beacon)
+    }
+
+    fn frame(&mut self, node: usize, frame: Frame) -> Frame {
+        if self.settings.codec {
+            let read = codec::encode_frame(&frame).and_then(|bytes| codec::decode_frame(&bytes));
+            if read.as_ref() != Ok(&frame) {
+                self.wrong("F5", node, &format!("{frame:?} was read as {read:?}"));
+            }
+        }
+        frame
+    }
+
+    fn dial(&mut self, node: usize, peer: NodeId, address: SocketAddrV4) {
+        let machine = &self.machines[node];
+        let (Some(target), Some(process)) = (self.at_address(*address.ip()), machine.node()) else {
+            return;
+        };
+        let hello = process.hello().clone();
+        let id = self
+            .connections
+            .dial((node, machine.life), hello, target, peer);
+        let limit = self.now + DIAL_LIMIT;
+        self.agenda.enter(limit, Event::DialTimeout(id));
+        if !self.network.loses(&mut self.random) {
+            let at = self.now + self.network.delay(&mut self.random);
+            self.agenda.enter(at, Event::Dialled(id));
+        }
+    }
+
+    pub(super) fn dialled(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get(id) else {
+            return;
+        };
+        let (dialler, target) = (connection.end(Side::Dialler), connection.end(Side::Target));
+        let (from, to) = (dialler.node, target.node);
+        let Some(hello) = dialler.hello.clone() else {
+            return;
+        };
+        if !self.network.connects(from, to) || !self.machines[to].powered {
+            return;
+        }
+        let back = self.now + self.network.delay(&mut self.random);
+        let machine = &self.machines[to];
+        let life = machine.life;
+        let Some(own) = machine.node().map(|node| node.hello().clone()) else {
+            self.agenda.enter(back, Event::Reset(id, Side::Dialler));
+            return;
+        };
+        if let Some(connection) = self.connections.get_mut(id) {
+            let target = connection.end_mut(Side::Target);
+            target.life = life;
+            target.hello = Some(own);
+            target.state = EndState::Open;
+            target.in_order = back;
+        }
+        if !self.network.loses(&mut self.random) {
+            self.agenda.enter(back, Event::Answered(id));
+        }
+        self.with(to, |node, now| {
+            node.handle_link_up(id.link(), &hello, LinkSide::Accepted, now);
+        });
+    }
+
+    pub(super) fn answered(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(id) else {
+            return;
+        };
+        let hello = connection.end(Side::Target).hello.clone();
+        let to = connection.end(Side::Target).node;
+        let dialler = connection.end_mut(Side::Dialler);
+        let (from, life) = (dialler.node, dialler.life);
+        if !self.network.passes(to, from) {
+            return;
+        }
+        if dialler.state != EndState::Waiting {
+            return self.agenda.enter(self.now, Event::Reset(id, Side::Target));
+        }
+        dialler.state = EndState::Open;
+        match hello {
+            Some(hello) if self.machines[from].life == life => self.with(from, |node, now| {
+                node.handle_link_up(id.link(), &hello, LinkSide::Dialled, now);
+            }),
+            Some(_) | None => self.agenda.enter(self.now, Event::Reset(id, Side::Target)),
+        }
+    }
+
+    pub(super) fn dial_timeout(&mut self, id: ConnectionId) {
+        let waiting = self
+            .connections
+            .get(id)
+            .is_some_and(|connection| connection.end(Side::Dialler).state == EndState::Waiting);
+        if waiting {
+            self.give_up_dial(id);
+        }
+    }
+
+    /// The dialler's process gives up, and the target learns of it if it is there.
+    fn give_up_dial(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(id) else {
+            return;
+        };
+        let open = connection.end(Side::Target).state == EndState::Open;
+        let peer = connection.peer.clone();
+        let dialler = connection.end_mut(Side::Dialler);
+        dialler.state = EndState::Closed;
+        let (node, life) = (dialler.node, dialler.life);
+        if open {
+            self.enqueue(id, Side::Dialler, Packet::Close);
+        } else {
+            self.connections.forget(id);
+        }
+        if self.machines[node].life == life {
+            self.with(node, |node, now| node.handle_dial_failed(&peer, now));
+        }
+    }
+
+    fn send(&mut self, node: usize, link: LinkId, packet: Packet) {
+        let id = ConnectionId(link.0);
+        let life = self.machines[node].life;
+        let Some(side) = self
+            .connections
+            .get(id)
+            .and_then(|connection| connection.side_of(node, life))
+        else {
+            return;
+        };
+        let Some(connection) = self.connections.get_mut(id) else {
+            return;
+        };
+        let end = connection.end_mut(side);
+        if end.state != EndState::Open {
+            return;
+        }
+        if matches!(packet, Packet::Close) {
+            end.state = EndState::Closed;
+        }
+        self.enqueue(id, side, packet);
+    }
+
+    fn enqueue(&mut self, id: ConnectionId, side: Side, packet: Packet) {
+        let delay = self.network.link_delay(&mut self.random);
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(id) else {
+            return;
+        };
+        let end = connection.end_mut(side);
+        end.in_order = end.in_order.max(now + delay);
+        end.sent.push_back((end.in_order, packet));
+        if end.sent.len() == 1 && !end.stalled {
+            self.agenda.enter(end.in_order, Event::Packet(id, side));
+        }
+    }
+
+    /// The oldest packet from `side` arrives, if it can.
+    pub(super) fn packet(&mut self, id: ConnectionId, side: Side) {
+        let Some(connection) = self.connections.get_mut(id) else {
+            return;
+        };
+        let (from, to) = (connection.end(side).node, connection.end(side.other()).node);
+        let (life, state) = {
+            let receiver = connection.end(side.other());
+            (receiver.life, receiver.state)
+        };
+        let sender = connection.end_mut(side);
+        if !self.network.passes(from, to) || !self.machines[to].powered {
+            sender.stalled = true;
+            return;
+        }
+        let Some((_, packet)) = sender.sent.pop_front() else {
+            return;
+        };
+        let alive = self.machines[to].process.is_some() && self.machines[to].life == life;
+        if !alive {
+            sender.sent.clear();
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.end_mut(side.other()).state = EndState::Closed;
+            }
+            self.send_reset(id, side);
+            return;
+        }
+        if let Some((at, _)) = sender.sent.front() {
+            self.agenda.enter(*at, Event::Packet(id, side));
+        }
+        if state == EndState::Open {
+            match packet {
+                Packet::Frame(frame) => {
+                    self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
+                }
+                Packet::Close => {
+                    if let Some(connection) = self.connections.get_mut(id) {
+                        connection.end_mut(side.other()).state = EndState::Closed;
+                    }
+                    self.with(to, |node, now| node.handle_link_down(id.link(), now));
+                }
+            }
+        }
+        self.connections.sweep(id);
+    }
+
+    /// Tells this side, if it can be reached, that the other is gone.
+    pub(super) fn send_reset(&mut self, id: ConnectionId, side: Side) {
+        let Some(connection) = self.connections.get(id) else {
+            return;
+        };
+        let (to, from) = (connection.end(side).node, connection.end(side.other()).node);
+        if self.network.passes(from, to) {
+            let at = self.now + self.network.delay(&mut self.random);
+            self.agenda.enter(at, Event::Reset(id, side));
+        }
+    }
+
+    pub(super) fn reset(&mut self, id: ConnectionId, side: Side) {
+        let Some(connection) = self.connections.get_mut(id) else {
+            return;
+        };
+        let end = connection.end_mut(side);
+        let (node, life, state) = (end.node, end.life, end.state);
+        end.sent.clear();
+        match (side, state) {
+            (_, EndState::Closed) => {}
+            (Side::Dialler, EndState::Waiting) => return self.give_up_dial(id),
+            (Side::Target, EndState::Waiting) | (_, EndState::Open) => {
+                end.state = EndState::Closed;
+                if self.machines[node].life == life {
+                    self.with(node, |node, now| node.handle_link_down(id.link(), now));
+                }
+            }
+        }
+        self.connections.sweep(id);
+    }
+
+    /// Packets that waited for a cut or a power cut to end set out again.
+    pub(super) fn unstall(&mut self) {
+        for (id, side) in self.connections.stalled() {
+            let stall = super::network::Network::stall(&mut self.random);
+            let now = self.now;
+            let Some(connection) = self.connections.get_mut(id) else {
+                continue;
+            };
+            let end = connection.end_mut(side);
+            end.stalled = false;
+            if end.sent.is_empty() {
+                continue;
+            }
+            for (at, _) in &mut end.sent {
+                *at = (*at).max(now + stall);
+            }
+            end.in_order = end.in_order.max(now + stall);
+            self.agenda.enter(now + stall, Event::Packet(id, side));
+        }
+    }
+
+    /// The process of a machine ends, whatever it was doing. Its kernel tells the peers.
+    pub(super) fn end_process(&mut self, node: usize) {
+        let machine = &mut self.machines[node];
+        if machine.process.take().is_none() {
+            return;
+        }
+        let life = machine.life;
+        machine.lit.clear();
+        machine.disk.crash(&mut self.random);
+        let powered = machine.powered;
+        for (id, side) in self.connections.of(node, life) {
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.end_mut(side).state = EndState::Closed;
+                connection.end_mut(side).sent.clear();
+            }
+            if powered {
+                self.send_reset(id, side.other());
+            }
+        }
+        self.falls_silent(node);
+        self.disturbed();
+        self.note(node, Note::Ended);
+    }
+}

@@ -1,0 +1,145 @@
+//! What can be seen of a world.
+
+use std::time::Duration;
+
+use elevator_driver::{Button, LampSet};
+use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::node::Node;
+use elevator_fleet::wire::Standing;
+use elevator_simulator::SimulatedCar;
+
+use super::{Service, Violation, World};
+
+impl World {
+    /// What has gone wrong so far, and what can be seen to be wrong at this moment.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let mut violations = self.history.violations().to_vec();
+        violations.extend(self.unsafe_cars());
+        violations
+    }
+
+    /// The latest things that happened, one a line.
+    #[must_use]
+    pub fn story(&self, lines: usize) -> String {
+        self.history.story(lines, &self.machines)
+    }
+
+    /// The time that has passed.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// How many events have happened.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How many machines there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.machines.len()
+    }
+
+    /// A node's name.
+    #[must_use]
+    pub fn name(&self, node: usize) -> &NodeId {
+        &self.machines[node].name
+    }
+
+    /// A node, while its process runs.
+    #[must_use]
+    pub fn node(&self, node: usize) -> Option<&Node> {
+        self.machines[node].node()
+    }
+
+    /// A node's car.
+    #[must_use]
+    pub fn car(&self, node: usize) -> &SimulatedCar {
+        &self.machines[node].car
+    }
+
+    /// The order lamps that a node with a running process has lit.
+    #[must_use]
+    pub fn lamps(&self, node: usize) -> LampSet {
+        self.machines[node].lit.keys().copied().collect()
+    }
+
+    /// Whether a lamp is lit.
+    #[must_use]
+    pub fn is_lit(&self, node: usize, button: Button) -> bool {
+        self.machines[node].lit.contains_key(&button)
+    }
+
+    /// Whether every running process has this lamp lit, or dark.
+    #[must_use]
+    pub fn all_show(&self, button: Button, lit: bool) -> bool {
+        self.running().all(|node| self.is_lit(node, button) == lit)
+    }
+
+    /// The machines with a running process.
+    pub fn running(&self) -> impl Iterator<Item = usize> {
+        (0..self.machines.len()).filter(|node| self.machines[*node].process.is_some())
+    }
+
+    /// The node that these nodes agree on as their one master, if they do.
+    #[must_use]
+    pub fn master_of(&self, group: &[usize]) -> Option<usize> {
+        let mut masters = group
+            .iter()
+            .filter(|node| self.standing(**node) == Some(&Standing::Master));
+        let master = *masters.next()?;
+        let name = &self.machines[master].name;
+        let agreed = group.iter().all(|node| match self.standing(*node) {
+            Some(Standing::Master) => *node == master,
+            Some(Standing::Slave { master }) => master == name,
+            Some(Standing::Seeking) | None => false,
+        });
+        agreed.then_some(master)
+    }
+
+    /// The master of all that run.
+    #[must_use]
+    pub fn master(&self) -> Option<usize> {
+        self.master_of(&self.running().collect::<Vec<_>>())
+    }
+
+    /// Where a node stands, while its process runs.
+    #[must_use]
+    pub fn standing(&self, node: usize) -> Option<&Standing> {
+        self.node(node).map(Node::standing)
+    }
+
+    /// Every running node holds the same orders.
+    #[must_use]
+    pub fn in_step(&self) -> bool {
+        let mut digests = self
+            .running()
+            .filter_map(|node| Some(self.node(node)?.orders().digest()));
+        let first = digests.next();
+        digests.all(|digest| Some(digest) == first)
+    }
+
+    /// No running node knows of an open order.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.running().all(|node| {
+            self.node(node)
+                .is_none_or(|node| node.orders().calls().next().is_none())
+        })
+    }
+
+    /// How often a call has been served by a car at its floor.
+    #[must_use]
+    pub fn served(&self, call: &Call) -> usize {
+        self.history.served(call)
+    }
+
+    /// Who served calls, in order.
+    #[must_use]
+    pub fn services(&self) -> &[Service] {
+        self.history.services()
+    }
+}

@@ -1,0 +1,405 @@
+//! The world: machines, a network, and one agenda.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use elevator_driver::{Button, FloorCount};
+use elevator_fleet::car::CarSettings;
+use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::model::{FleetName, JournalId, NameError, NodeId, Term, Timestamp};
+use elevator_fleet::node::{Identity, MeshTimes, Node, NodeSettings};
+use elevator_fleet::wire::{Beacon, Nonce, Protocol};
+use elevator_simulator::config::ConfigError;
+use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
+use fastrand::Rng;
+
+use super::agenda::{Agenda, Event};
+use super::connection::{Connections, Side};
+use super::disk::Disk;
+use super::history::{History, Note};
+use super::machine::{Machine, Process};
+use super::network::{Network, Weather};
+
+/// How often the invariants are looked at that no single event shows.
+const INSPECTION: Duration = Duration::from_millis(50);
+
+/// The most datagrams that wait for a suspended process; more are dropped, as by its kernel.
+pub(super) const MOST_BACKLOG: usize = 2_000;
+
+/// Of what the world is made.
+#[derive(Debug, Clone)]
+pub struct WorldSettings {
+    /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
+    pub nodes: usize,
+    /// The seed of everything.
+    pub seed: u64,
+    /// The floors of every shaft.
+    pub floors: FloorCount,
+    /// How the LAN treats packets.
+    pub weather: Weather,
+    /// How long a disk takes for a transaction, in microseconds.
+    pub commit: std::ops::RangeInclusive<u64>,
+    /// Packets go through their real bytes, which costs time.
+    pub codec: bool,
+    /// The invariants are looked at, which costs time.
+    pub inspect: bool,
+}
+
+impl WorldSettings {
+    /// So many machines in a building with four floors, on a sound LAN.
+    #[must_use]
+    pub fn new(nodes: usize, seed: u64) -> Self {
+        Self {
+            nodes,
+            seed,
+            floors: CarSettings::default().floors,
+            weather: Weather::default(),
+            commit: 1_000..=8_000,
+            codec: true,
+            inspect: true,
+        }
+    }
+}
+
+/// A world that can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// A name that a node can't have.
+    #[error("a node can't be named so")]
+    Name(#[from] NameError),
+    /// A car that can't be.
+    #[error("there can be no such car")]
+    Car(#[from] ConfigError),
+    /// Too few or too many machines.
+    #[error("a world has 1 to 200 machines, not {0}")]
+    Nodes(usize),
+}
+
+/// A building in virtual time.
+#[derive(Debug)]
+pub struct World {
+    pub(super) settings: WorldSettings,
+    pub(super) now: Duration,
+    pub(super) agenda: Agenda,
+    pub(super) random: Rng,
+    pub(super) machines: Vec<Machine>,
+    pub(super) network: Network,
+    pub(super) connections: Connections,
+    pub(super) history: History,
+    addresses: BTreeMap<Ipv4Addr, usize>,
+    fleet: FleetName,
+    inspected: Duration,
+    /// How many events have happened.
+    pub(super) events: u64,
+}
+
+impl World {
+    /// A world in which no process runs yet.
+    ///
+    /// # Errors
+    /// The number of machines is out of its range.
+    pub fn new(settings: WorldSettings) -> Result<Self, WorldError> {
+        if !(1..=200).contains(&settings.nodes) {
+            return Err(WorldError::Nodes(settings.nodes));
+        }
+        let mut random = Rng::with_seed(settings.seed);
+        let machines = (0..=199_u8)
+            .take(settings.nodes)
+            .map(|index| machine(index, settings.floors, &mut random))
+            .collect::<Result<Vec<_>, _>>()?;
+        let addresses = machines
+            .iter()
+            .enumerate()
+            .map(|(index, machine)| (machine.address, index))
+            .collect();
+        Ok(Self {
+            now: Duration::ZERO,
+            agenda: Agenda::default(),
+            random,
+            machines,
+            network: Network::new(settings.weather.clone()),
+            connections: Connections::default(),
+            history: History::default(),
+            addresses,
+            fleet: FleetName::new("lab")?,
+            inspected: Duration::ZERO,
+            events: 0,
+            settings,
+        })
+    }
+
+    /// Starts the process of every machine.
+    pub fn start_all(&mut self) {
+        for node in 0..self.machines.len() {
+            self.start(node);
+        }
+    }
+
+    /// Starts the process of a machine, with what its disk holds. One that runs goes on, one that
+    /// is latched does not start (F9).
+    pub fn start(&mut self, node: usize) {
+        if self.machines[node].latched || self.machines[node].process.is_some() {
+            return;
+        }
+        let settings = self.node_settings(node);
+        let machine = &mut self.machines[node];
+        machine.powered = true;
+        machine.life += 1;
+        machine.term = Term::default();
+        machine.process = Some(Process {
+            node: Node::new(settings),
+            born: self.now,
+            wake: None,
+            backlog: None,
+            suspended_at: self.now,
+        });
+        self.disturbed();
+        self.note(node, Note::Started);
+        self.unstall();
+        self.with(node, Node::start);
+        self.panel_connects(node);
+    }
+
+    /// Lets time pass.
+    pub fn run_for(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.step(until) {}
+        self.now = until;
+    }
+
+    /// Lets time pass until something holds, at most for `limit`; says how long it took, or `None`
+    /// if it never came.
+    pub fn run_until(
+        &mut self,
+        limit: Duration,
+        mut holds: impl FnMut(&Self) -> bool,
+    ) -> Option<Duration> {
+        let (from, until) = (self.now, self.now + limit);
+        loop {
+            if holds(self) {
+                return Some(self.now.saturating_sub(from));
+            }
+            if !self.step(until) {
+                self.now = until;
+                return holds(self).then_some(limit);
+            }
+        }
+    }
+
+    /// Presses a button of a node's panel. A panel without a controller takes no notice.
+    ///
+    /// A button that the building does not have is ignored.
+    pub fn press(&mut self, node: usize, button: Button) {
+        if self.machines[node].car.press(button).is_ok() {
+            self.note(node, Note::Pressed(button));
+            self.tell_presses(node);
+        }
+    }
+
+    /// Lets a node do something, and does what it wants done.
+    pub(super) fn with(&mut self, node: usize, act: impl FnOnce(&mut Node, Timestamp)) {
+        let now = self.now;
+        let Some(process) = self.machines[node].process.as_mut() else {
+            return;
+        };
+        let clock = process.clock(now);
+        act(&mut process.node, clock);
+        while let Some(action) = self.machines[node]
+            .process
+            .as_mut()
+            .and_then(|process| process.node.poll_action())
+        {
+            self.perform(node, action);
+        }
+        self.arm(node);
+    }
+
+    /// Puts the node's next wake-up on the agenda, unless an earlier one is there.
+    pub(super) fn arm(&mut self, node: usize) {
+        let machine = &mut self.machines[node];
+        let life = machine.life;
+        let Some(process) = machine.process.as_mut() else {
+            return;
+        };
+        let Some((at, _)) = process.node.poll_timeout() else {
+            return;
+        };
+        let at = process.world(at).max(self.now);
+        if process.wake.is_none_or(|wake| at < wake) {
+            process.wake = Some(at);
+            self.agenda.enter(at, Event::Wake { node, life });
+        }
+    }
+
+    pub(super) fn note(&mut self, machine: usize, note: Note) {
+        self.history.note(self.now, machine, note);
+    }
+
+    /// Something happened after which the fleet may take its time to come to rest.
+    pub(super) fn disturbed(&mut self) {
+        self.history.disturbed(self.now);
+    }
+
+    pub(super) fn at_address(&self, address: Ipv4Addr) -> Option<usize> {
+        self.addresses.get(&address).copied()
+    }
+
+    fn step(&mut self, until: Duration) -> bool {
+        let Some((at, event)) = self.agenda.take(until) else {
+            return false;
+        };
+        if self.settings.inspect && at >= self.inspected + INSPECTION {
+            self.inspected = at;
+            self.inspect();
+        }
+        self.now = at;
+        self.events += 1;
+        self.happen(event);
+        true
+    }
+
+    pub(super) fn happen(&mut self, event: Event) {
+        let Some(event) = self.defer(event) else {
+            return;
+        };
+        match event {
+            Event::Wake { node, life } => self.wake(node, life),
+            Event::Datagram { from, to, beacon } => self.hear(from, to, &beacon),
+            Event::Dialled(id) => self.dialled(id),
+            Event::Answered(id) => self.answered(id),
+            Event::DialTimeout(id) => self.dial_timeout(id),
+            Event::Packet(id, side) => self.packet(id, side),
+            Event::Reset(id, side) => self.reset(id, side),
+            Event::Committed { node, life } => self.committed(node, life),
+            Event::Panel { node, life, event } => {
+                if self.machines[node].life == life {
+                    self.with(node, |node, now| node.handle_panel(event, now));
+                }
+            }
+            Event::CarMoves { node } => self.car_moves(node),
+            Event::Watchdog { node, silence } => self.watchdog(node, silence),
+        }
+    }
+
+    /// Keeps an event back if it is for a suspended process.
+    fn defer(&mut self, event: Event) -> Option<Event> {
+        let node = match &event {
+            Event::Wake { node, .. }
+            | Event::Committed { node, .. }
+            | Event::Panel { node, .. } => Some(*node),
+            Event::Datagram { to, .. } => Some(*to),
+            Event::Dialled(id) => self.connections.get(*id).map(|c| c.end(Side::Target).node),
+            Event::Answered(id) | Event::DialTimeout(id) => {
+                self.connections.get(*id).map(|c| c.end(Side::Dialler).node)
+            }
+            Event::Packet(id, side) => self.connections.get(*id).map(|c| c.end(side.other()).node),
+            Event::Reset(id, side) => self.connections.get(*id).map(|c| c.end(*side).node),
+            Event::CarMoves { .. } | Event::Watchdog { .. } => None,
+        };
+        let backlog = node
+            .and_then(|node| self.machines[node].process.as_mut())
+            .and_then(|process| process.backlog.as_mut());
+        match (backlog, &event) {
+            (None, _) => Some(event),
+            (Some(backlog), Event::Datagram { .. }) if backlog.len() >= MOST_BACKLOG => None,
+            (Some(backlog), _) => {
+                backlog.push_back(event);
+                None
+            }
+        }
+    }
+
+    fn wake(&mut self, node: usize, life: u64) {
+        let now = self.now;
+        let machine = &mut self.machines[node];
+        if machine.life != life {
+            return;
+        }
+        let Some(process) = machine.process.as_mut() else {
+            return;
+        };
+        if process.wake.is_none_or(|wake| wake <= now) {
+            process.wake = None;
+        }
+        let due = process
+            .node
+            .poll_timeout()
+            .is_some_and(|(at, _)| process.world(at) <= now);
+        if due {
+            self.with(node, Node::handle_timeout);
+        } else {
+            self.arm(node);
+        }
+    }
+
+    fn hear(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
+        if !self.network.passes(from, to) {
+            return;
+        }
+        let address = self.machines[from].address;
+        self.with(to, |node, now| {
+            node.handle_beacon(address, Beacon::clone(beacon), now);
+        });
+    }
+
+    fn committed(&mut self, node: usize, life: u64) {
+        if self.machines[node].life != life {
+            return;
+        }
+        if let Some((lsn, more)) = self.machines[node].disk.committed() {
+            if more {
+                self.commit_later(node);
+            }
+            self.with(node, |node, now| node.handle_durable(lsn, now));
+        }
+    }
+
+    fn node_settings(&mut self, node: usize) -> NodeSettings {
+        let machine = &self.machines[node];
+        NodeSettings {
+            identity: Identity {
+                fleet: self.fleet.clone(),
+                node: machine.name.clone(),
+                address: machine.address,
+                link_port: 46_000,
+                nonce: Nonce(self.random.u64(1..)),
+            },
+            protocol: Protocol::LowestIp,
+            floors: self.settings.floors,
+            mesh: MeshTimes::default(),
+            car: Some(CarSettings::new(self.settings.floors)),
+            kinematics: Kinematics::default(),
+            restored: machine.disk.restored(),
+            seed: self.random.u64(..),
+        }
+    }
+}
+
+fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, WorldError> {
+    let letter = char::from(b'A' + index % 26);
+    let name = match index / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    };
+    let start = random.u8(0..floors.get());
+    let mut config = CarConfig::new(floors);
+    config.start = StartPosition::Floor(start);
+    let car = SimulatedCar::new(&config, random.u64(..))?;
+    Ok(Machine {
+        name: NodeId::new(&name)?,
+        address: Ipv4Addr::new(127, 0, 0, index + 1),
+        powered: true,
+        life: 0,
+        process: None,
+        disk: Disk::new(JournalId(random.u64(1..))),
+        told: car.inputs(),
+        car,
+        car_moves: false,
+        silence: 0,
+        latched: false,
+        lit: BTreeMap::new(),
+        term: Term::default(),
+    })
+}

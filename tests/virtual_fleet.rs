@@ -1,0 +1,24 @@
+//! Fleets in virtual time: the real brain, simulated cars, a network that does its worst.
+//!
+//! A failing test prints its seed; `LIFTMESH_SEED=… cargo test --test virtual_fleet NAME` runs it
+//! again exactly as it was.
+#![cfg(feature = "simulator")]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "all of this is test code, which says what to replay"
+)]
+
+#[path = "virtual_fleet/building.rs"]
+mod building;
+#[path = "virtual_fleet/campaign.rs"]
+mod campaign;
+#[path = "virtual_fleet/coordination.rs"]
+mod coordination;
+#[path = "virtual_fleet/disks.rs"]
+mod disks;
+#[path = "virtual_fleet/network.rs"]
+mod network;
+#[path = "virtual_fleet/service.rs"]
+mod service;

@@ -1,0 +1,151 @@
+//! A world under test: it is judged when it goes out of scope.
+
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use elevator_driver::{Button, Direction, Floor};
+use elevator_fleet::model::Call;
+use liftmesh::lab::{World, WorldSettings};
+
+/// How many of the latest events a failure prints.
+const STORY: usize = 120;
+
+/// A world that must be sound at the end of its test.
+pub(crate) struct Building(World);
+
+impl Building {
+    /// So many machines, none of which runs.
+    pub(crate) fn dark(nodes: usize) -> Self {
+        Self::of(WorldSettings::new(nodes, seed()))
+    }
+
+    pub(crate) fn of(settings: WorldSettings) -> Self {
+        Self(World::new(settings).expect("a world"))
+    }
+
+    /// So many machines that have found each other.
+    pub(crate) fn merged(nodes: usize) -> Self {
+        let mut building = Self::dark(nodes);
+        building.start_all();
+        building.run_for(secs(2));
+        assert_eq!(building.master(), Some(0), "{}", building.story(STORY));
+        building
+    }
+
+    /// Waits until something holds, and fails if it never does.
+    pub(crate) fn until(
+        &mut self,
+        limit: Duration,
+        what: &str,
+        holds: impl FnMut(&World) -> bool,
+    ) -> Duration {
+        let took = self.run_until(limit, holds);
+        took.unwrap_or_else(|| panic!("not within {limit:?}: {what}\n{}", self.story(STORY)))
+    }
+
+    /// Waits until a lamp is lit, or dark, on every panel of a running node.
+    pub(crate) fn until_all_show(
+        &mut self,
+        button: Button,
+        lit: bool,
+        limit: Duration,
+    ) -> Duration {
+        let what = format!(
+            "{button} is {} everywhere",
+            if lit { "lit" } else { "dark" }
+        );
+        self.until(limit, &what, |world| world.all_show(button, lit))
+    }
+
+    /// Waits until every order is served and all stores are equal, and a second longer.
+    pub(crate) fn until_at_rest(&mut self) {
+        self.until(mins(4), "every order is served", |world| {
+            world.is_idle() && world.in_step()
+        });
+        self.run_for(secs(2));
+    }
+
+    /// Puts everything right and expects the fleet to come to rest under its lowest address.
+    pub(crate) fn recovers(&mut self) {
+        self.repair_everything();
+        self.until(secs(5), "the lowest address leads", |world| {
+            world.master() == Some(0)
+        });
+        self.until_at_rest();
+        let broken = self.broken_promises();
+        assert!(broken.is_empty(), "{broken:?}\n{}", self.story(STORY));
+    }
+
+    pub(crate) fn call(&self, button: Button, node: usize) -> Call {
+        Call::of_button(button, self.name(node))
+    }
+}
+
+impl Deref for Building {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.0
+    }
+}
+
+impl DerefMut for Building {
+    fn deref_mut(&mut self) -> &mut World {
+        &mut self.0
+    }
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay with LIFTMESH_SEED={}", seed());
+            return;
+        }
+        let violations = self.violations();
+        assert!(
+            violations.is_empty(),
+            "replay with LIFTMESH_SEED={}\n{}\n{}",
+            seed(),
+            self.story(STORY),
+            lines(&violations)
+        );
+    }
+}
+
+pub(crate) fn lines<T: std::fmt::Display>(items: &[T]) -> String {
+    let lines: Vec<String> = items.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// The seed of this run.
+pub(crate) fn seed() -> u64 {
+    std::env::var("LIFTMESH_SEED").map_or(1, |seed| seed.parse().expect("LIFTMESH_SEED: a number"))
+}
+
+pub(crate) fn secs(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+pub(crate) fn mins(count: u64) -> Duration {
+    Duration::from_mins(count)
+}
+
+pub(crate) fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+pub(crate) fn floor(index: u8) -> Floor {
+    Floor::try_from(index).expect("a floor")
+}
+
+pub(crate) fn up(index: u8) -> Button {
+    Button::Hall(floor(index), Direction::Up)
+}
+
+pub(crate) fn down(index: u8) -> Button {
+    Button::Hall(floor(index), Direction::Down)
+}
+
+pub(crate) fn cab(index: u8) -> Button {
+    Button::Cab(floor(index))
+}

@@ -1,0 +1,45 @@
+//! Random faults over many seeds.
+
+use liftmesh::lab::Campaign;
+
+use crate::building::lines;
+
+/// How many seeds a normal run takes; `LIFTMESH_CAMPAIGN=10000` makes a long one of it.
+const SEEDS: u64 = 60;
+
+/// S1, P1, P2, P4, O1, O7, E1 to E3, E6, F12 to F14, F18, whatever happens.
+#[test]
+fn whatever_happens_every_invariant_holds() {
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    let seeds = match number("LIFTMESH_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 1..1 + number("LIFTMESH_CAMPAIGN").unwrap_or(SEEDS),
+    };
+    let mut failed = 0;
+    for seed in seeds {
+        let outcome = Campaign::by_seed(seed).run().expect("a world");
+        if outcome.violations.is_empty() {
+            continue;
+        }
+        failed += 1;
+        if failed == 1 {
+            println!(
+                "{}",
+                outcome.world.story(if number("LIFTMESH_SEED").is_some() {
+                    usize::MAX
+                } else {
+                    200
+                })
+            );
+        }
+        println!(
+            "replay with LIFTMESH_SEED={seed} cargo test --test virtual_fleet whatever_happens\n{}",
+            lines(&outcome.violations)
+        );
+    }
+    assert_eq!(failed, 0, "seeds have failed");
+}

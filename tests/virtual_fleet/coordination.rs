@@ -1,0 +1,277 @@
+//! Who leads: start orders, merges, losses, one-way links.
+
+use std::time::Duration;
+
+use elevator_fleet::node::Node;
+use liftmesh::lab::{Fault, World, WorldSettings};
+
+use crate::building::{Building, cab, down, millis, mins, secs, seed, up};
+
+/// Every order of so many things.
+fn permutations(count: usize) -> Vec<Vec<usize>> {
+    let Some(last) = count.checked_sub(1) else {
+        return vec![Vec::new()];
+    };
+    permutations(last)
+        .into_iter()
+        .flat_map(|rest| {
+            (0..count).map(move |at| {
+                let mut order = rest.clone();
+                order.insert(at, last);
+                order
+            })
+        })
+        .collect()
+}
+
+fn five() -> Building {
+    let mut settings = WorldSettings::new(5, seed());
+    settings.codec = false;
+    Building::of(settings)
+}
+
+fn lowest_leads(building: &mut Building) -> Duration {
+    let took = building.until(secs(3), "the lowest address leads all", |world| {
+        world.running().count() == 5 && world.master() == Some(0)
+    });
+    building.run_for(secs(3));
+    assert_eq!(building.master(), Some(0), "and stays");
+    took
+}
+
+/// F2, F3, E1, E6, E7
+#[test]
+fn every_start_order_ends_with_the_lowest_address_as_master_of_all() {
+    let mut longest = Duration::ZERO;
+    for (round, order) in permutations(5).into_iter().enumerate() {
+        let mut building = five();
+        for node in order {
+            building.start(node);
+            // Some meet before the next one starts, some don't.
+            building.run_for(millis([0, 30, 400][round % 3]));
+        }
+        longest = longest.max(lowest_leads(&mut building));
+    }
+    println!("the lowest address led all after at most {longest:?}");
+}
+
+/// F3, E1, E6, E7: sub-networks of several nodes meet, in every order.
+#[test]
+fn every_merge_order_ends_with_the_lowest_address_as_master_of_all() {
+    let mut longest = Duration::ZERO;
+    for (round, order) in permutations(5).into_iter().enumerate() {
+        let mut building = five();
+        let at = 1 + round % 4;
+        let (left, right) = order.split_at(at);
+        let middle = right.len() / 2;
+        let mut groups = vec![
+            left.to_vec(),
+            right[..middle].to_vec(),
+            right[middle..].to_vec(),
+        ];
+        groups.retain(|group| !group.is_empty());
+        building.inflict(Fault::Partition(groups.clone()));
+        building.start_all();
+        building.run_for(secs(3));
+        for group in &mut groups {
+            group.sort_unstable();
+            assert_eq!(building.master_of(group), Some(group[0]), "{group:?}");
+        }
+        while groups.len() > 1 {
+            let more = groups.remove(0);
+            groups[0].extend(more);
+            building.inflict(Fault::Partition(groups.clone()));
+            building.run_for(millis([0, 100, 3_000][round % 3]));
+        }
+        longest = longest.max(lowest_leads(&mut building));
+    }
+    println!("the lowest address led all after at most {longest:?}");
+}
+
+/// F2, F3, E6: nobody else notices, but for one more car.
+#[test]
+fn a_fourth_car_joins_with_no_change_to_the_others() {
+    let mut building = Building::dark(4);
+    for node in 0..3 {
+        building.start(node);
+    }
+    building.run_for(secs(3));
+    building.press(1, up(2));
+    building.run_for(millis(300));
+    let standings = |world: &World| -> Vec<_> {
+        (0..3)
+            .map(|node| {
+                (
+                    world.standing(node).cloned(),
+                    world.node(node).map(Node::term),
+                )
+            })
+            .collect()
+    };
+    let before = standings(&building);
+    building.start(3);
+    let took = building.until(secs(1), "it shows the lamp", |w| {
+        w.is_lit(3, up(2)) && w.master() == Some(0)
+    });
+    println!("a fourth car joined after {took:?}");
+    assert_eq!(standings(&building), before);
+    building.until_at_rest();
+}
+
+/// F6, F13: the hall orders of a slave that dies go to the others; its cab orders wait for it.
+#[test]
+fn a_slave_that_dies_in_service_loses_nothing() {
+    dies_in_service(2);
+}
+
+/// F7, F13: so do those of a master.
+#[test]
+fn a_master_that_dies_in_service_loses_nothing() {
+    dies_in_service(0);
+}
+
+fn dies_in_service(victim: usize) {
+    for wait in [5, 15, 60, 500, 2_500] {
+        let mut building = Building::merged(3);
+        let hall = [up(0), up(1), up(2), down(1), down(2), down(3)];
+        for (node, button) in hall.into_iter().enumerate() {
+            building.press(node % 3, button);
+        }
+        building.press(victim, cab(3));
+        building.press(victim, cab(0));
+        building.until(secs(1), "its cab lamps are lit", |w| {
+            [cab(0), cab(3)]
+                .iter()
+                .any(|button| w.is_lit(victim, *button))
+        });
+        building.run_for(millis(wait));
+        let kept = building.lamps(victim);
+        building.inflict(Fault::PowerLoss(victim));
+        building.until(mins(3), "the others serve every hall call", |w| {
+            w.running().all(|node| w.lamps(node).is_empty())
+        });
+        let own = |world: &World| -> Vec<_> {
+            world
+                .services()
+                .iter()
+                .filter(|s| s.node == victim)
+                .map(|s| s.call.clone())
+                .collect()
+        };
+        let before = own(&building).len();
+        building.inflict(Fault::Restart(victim));
+        building.until_at_rest();
+        let after = &own(&building)[before..];
+        for button in [cab(0), cab(3)] {
+            if kept.contains(&button) {
+                assert!(
+                    after.contains(&building.call(button, victim)),
+                    "{button} {after:?}"
+                );
+            }
+        }
+        building.recovers();
+    }
+}
+
+/// O5, F14, P1: it takes over only by merging.
+#[test]
+fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved() {
+    let mut building = Building::merged(4);
+    building.inflict(Fault::PowerLoss(0));
+    building.run_for(secs(2));
+    assert_eq!(building.master(), Some(1));
+    for (node, button) in [
+        (1, up(1)),
+        (2, down(2)),
+        (3, down(3)),
+        (1, cab(3)),
+        (2, cab(0)),
+    ] {
+        building.press(node, button);
+    }
+    building.run_for(millis(100));
+    assert!(building.lamps(3).len() >= 3, "{:?}", building.lamps(3));
+    building.inflict(Fault::Replace(0));
+    building.until(secs(2), "it leads", |w| w.master() == Some(0));
+    building.recovers();
+}
+
+/// F11: whatever the moment of the press relative to the master's death.
+#[test]
+fn a_button_pressed_at_the_very_moment_the_master_dies_is_served() {
+    for microseconds in (0..60_000).step_by(1_500) {
+        let mut building = Building::merged(3);
+        let call = building.call(up(1), 2);
+        building.press(2, up(1));
+        building.press(1, down(2));
+        building.run_for(Duration::from_micros(microseconds));
+        building.inflict(Fault::PowerLoss(0));
+        building.until(secs(1), "the lamps are lit", |w| {
+            w.all_show(up(1), true) || w.served(&call) > 0
+        });
+        building.until_at_rest();
+        assert!(building.served(&call) > 0);
+        building.recovers();
+    }
+}
+
+/// E1, E6: who hears without being heard elects nobody and is elected by nobody.
+#[test]
+fn a_one_way_link_elects_nobody_and_does_not_flap() {
+    for (from, to) in [(0, 1), (1, 0)] {
+        let mut building = Building::dark(2);
+        building.inflict(Fault::CutOneWay { from, to });
+        building.start_all();
+        building.run_for(secs(10));
+        for node in 0..2 {
+            assert_eq!(building.master_of(&[node]), Some(node));
+            assert_eq!(
+                building.node(node).map(|n| n.term().0),
+                Some(1),
+                "it never changed"
+            );
+        }
+        building.recovers();
+    }
+}
+
+/// F3, E1: a link that becomes one-way ends the membership on both sides, once.
+#[test]
+fn a_link_that_becomes_one_way_parts_the_two_without_flapping() {
+    for (from, to) in [(0, 2), (2, 0)] {
+        let mut building = Building::merged(3);
+        building.inflict(Fault::CutOneWay { from, to });
+        building.run_for(secs(2));
+        let terms = |world: &World| -> Vec<_> {
+            (0..3)
+                .map(|node| {
+                    (
+                        world.standing(node).cloned(),
+                        world.node(node).map(Node::term),
+                    )
+                })
+                .collect()
+        };
+        let before = terms(&building);
+        building.run_for(secs(20));
+        assert_eq!(terms(&building), before, "{}", building.story(60));
+        building.recovers();
+    }
+}
+
+/// F7, H1: a master that was suspended yields or goes on, and loses nothing.
+#[test]
+fn a_master_that_is_suspended_comes_back_without_harm() {
+    for pause in [50, 150, 250, 1_000, 8_000] {
+        let mut building = Building::merged(3);
+        for (node, button) in [(0, up(1)), (1, down(2)), (2, up(0)), (0, cab(3))] {
+            building.press(node, button);
+        }
+        building.run_for(millis(700));
+        building.inflict(Fault::Pause(0));
+        building.run_for(millis(pause));
+        building.inflict(Fault::Resume(0));
+        building.recovers();
+    }
+}

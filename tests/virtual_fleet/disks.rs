@@ -1,0 +1,77 @@
+//! Power cuts, empty and failing disks.
+
+use liftmesh::lab::{Fault, World};
+
+use crate::building::{Building, cab, down, millis, secs, up};
+
+/// F13, P3: every lit order is served after the restart, whatever the moment of the cut.
+#[test]
+fn a_power_cut_of_the_whole_building_loses_no_lit_order() {
+    for wait in [0, 2, 4, 6, 8, 10, 12, 15, 20, 30, 100, 1_500] {
+        let mut building = Building::merged(3);
+        for (node, button) in [
+            (0, up(1)),
+            (1, down(2)),
+            (2, up(0)),
+            (1, cab(3)),
+            (2, cab(1)),
+        ] {
+            building.press(node, button);
+        }
+        building.run_for(millis(wait));
+        let lit: Vec<_> = (0..3).map(|node| building.lamps(node)).collect();
+        for node in 0..3 {
+            building.inflict(Fault::PowerLoss(node));
+        }
+        building.run_for(secs(3));
+        for node in [2, 0, 1] {
+            building.inflict(Fault::Restart(node));
+            building.run_for(millis(20));
+        }
+        building.recovers();
+        for (node, buttons) in lit.into_iter().enumerate() {
+            for button in buttons {
+                assert!(
+                    building.served(&building.call(button, node)) > 0,
+                    "{button}, cut after {wait} ms"
+                );
+            }
+        }
+    }
+}
+
+/// P3: the lamps that a node's own disk promises are lit at its start, with no network.
+#[test]
+fn lamps_are_rebuilt_from_the_disk_alone() {
+    let mut building = Building::merged(2);
+    building.press(1, cab(3));
+    building.press(1, up(2));
+    building.run_for(millis(200));
+    let lit = building.lamps(1);
+    assert_eq!(lit.len(), 2);
+    building.inflict(Fault::PowerLoss(1));
+    building.inflict(Fault::Partition(vec![]));
+    building.inflict(Fault::Restart(1));
+    assert_eq!(building.lamps(1), lit, "at once");
+    building.recovers();
+}
+
+/// P5: the lamp needs another node's disk; service goes on.
+#[test]
+fn a_failed_disk_lights_no_lamp_on_its_strength_and_service_goes_on() {
+    let mut building = Building::merged(2);
+    building.inflict(Fault::DiskFail(1));
+    building.run_for(millis(500));
+    building.press(1, up(2));
+    building.until_all_show(up(2), true, secs(1));
+    building.until_at_rest();
+    building.inflict(Fault::Partition(vec![]));
+    building.run_for(secs(1));
+    let call = building.call(down(1), 1);
+    building.press(1, down(1));
+    building.until(secs(60), "it is served all the same", |w: &World| {
+        assert!(!w.is_lit(1, down(1)), "alone, with no disk");
+        w.served(&call) > 0
+    });
+    building.recovers();
+}
