@@ -1,4 +1,21 @@
 //! The Liftmesh process.
+//!
+//! ```text
+//!   cli ─▶ config ─▶ runtime ─┬─▶ mesh      UDP beacons, TCP links
+//!                             ├─▶ journal   the disk
+//!                             ├─▶ panel     the cabin's panel, by the driver
+//!                             └─▶ operator  status, orders and events on a local socket
+//!   lab   the same brain in virtual time
+//! ```
+//!
+//! Read [`runtime`] first: it holds the one loop that feeds the brain, `elevator_fleet::node::Node`.
 
+pub mod cli;
+pub mod config;
+pub mod journal;
 #[cfg(feature = "simulator")]
 pub mod lab;
+pub mod mesh;
+pub mod operator;
+pub mod panel;
+pub mod runtime;

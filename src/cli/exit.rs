@@ -1,0 +1,51 @@
+//! How the process ends.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// The exit codes of `liftmesh`. Their numbers and meanings stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what was asked.
+    Done = 0,
+    /// It failed while running.
+    Failed = 1,
+    /// The configuration or the command line is wrong.
+    Usage = 2,
+    /// The car hung (F9).
+    Hung = 3,
+    /// The node refuses to start because a hang has not been cleared (F9).
+    Refused = 4,
+    /// No running node answers.
+    NoNode = 5,
+}
+
+impl Exit {
+    const ALL: [(Self, &str); 6] = [
+        (Self::Done, "done"),
+        (Self::Failed, "failed at run time"),
+        (Self::Usage, "wrong configuration or command line"),
+        (Self::Hung, "the car hung: the motor is stopped"),
+        (
+            Self::Refused,
+            "refused to start: a hang has not been cleared",
+        ),
+        (Self::NoNode, "no running node answers"),
+    ];
+
+    /// The codes for `--help`.
+    pub(super) fn table() -> String {
+        let mut table = String::from("Exit codes:");
+        for (exit, meaning) in Self::ALL {
+            // Writing to a string does not fail.
+            write!(table, "\n  {}  {meaning}", exit as u8).unwrap_or_default();
+        }
+        table
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

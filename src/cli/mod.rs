@@ -1,0 +1,268 @@
+//! The command line.
+//!
+//! [`Cli`] is what it understands and [`execute`] does it, but for the node itself, which `main`
+//! starts.
+
+mod completions;
+mod exit;
+mod flags;
+pub mod log;
+mod order;
+pub mod output;
+mod status;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::config::{ConfigError, FaultInjection, Settings, Sources, example};
+use crate::operator::{Client, ClientError, ErrorCode};
+
+pub use exit::Exit;
+pub use flags::SettingFlags;
+pub use order::OrderArgs;
+pub use status::StatusArgs;
+
+use output::OutputError;
+
+const EXAMPLES: &str = "\
+Examples:
+  liftmesh run --config /etc/liftmesh/node.toml
+  liftmesh status --data-dir /var/lib/liftmesh
+  liftmesh order hall 3 up --data-dir /var/lib/liftmesh";
+
+const RUN_EXAMPLES: &str = "\
+Each setting is a key of the file of --config, a variable of the environment such as
+LIFTMESH__DOOR__DWELL, and a flag; a variable overrides the file, a flag overrides both.
+
+Examples:
+  liftmesh run --config /etc/liftmesh/node.toml
+  liftmesh run --config node.toml --dwell 5s --log-filter debug
+  liftmesh run --car A --address 127.0.0.1 --broadcast 127.255.255.255:46100 \\
+      --panel tcp://127.0.0.1:15657 --floors 4 --data-dir /tmp/A";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  liftmesh check-config --config /etc/liftmesh/node.toml
+  liftmesh check-config --example > node.toml";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  liftmesh completions bash > /usr/share/bash-completion/completions/liftmesh
+  liftmesh completions zsh > ~/.zfunc/_liftmesh";
+
+/// Elevator-fleet controller: one process per cabin computer, no order is ever lost
+#[derive(Debug, Parser)]
+#[command(
+    name = "liftmesh",
+    version,
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{}", Exit::table()),
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the node of one car, until a signal ends it
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Show the state of a running node: role, peers, open orders, car
+    #[command(after_help = status::EXAMPLES)]
+    Status(StatusArgs),
+    /// Place an order at a running node, as if its button were pressed
+    #[command(after_help = order::EXAMPLES)]
+    Order(OrderArgs),
+    /// Check the configuration, and show what holds and where it comes from
+    #[command(after_help = CHECK_EXAMPLES)]
+    CheckConfig {
+        /// Where the configuration is
+        #[command(flatten)]
+        config: ConfigArgs,
+        /// Print an example file with every key instead
+        #[arg(long)]
+        example: bool,
+    },
+    /// Simulate one elevator with its panel
+    #[cfg(feature = "simulator")]
+    Simulate(Box<elevator_simulator::cli::Args>),
+    /// Print a script that completes this command line in a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// How a node is run.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Where its configuration is
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Let whoever reaches the operator's socket cut the network: for demo and tests only
+    #[arg(long, hide = true)]
+    pub allow_faults: bool,
+    /// End when the process that started this one is gone
+    #[arg(long, hide = true)]
+    pub die_with_parent: bool,
+}
+
+/// Where the configuration of a node is.
+#[derive(Debug, Clone, Args)]
+pub struct ConfigArgs {
+    /// The configuration file, in TOML
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Single settings
+    #[command(flatten)]
+    pub settings: SettingFlags,
+}
+
+impl ConfigArgs {
+    fn sources(&self) -> Sources {
+        Sources {
+            file: self.config.clone(),
+            variables: std::env::vars_os().collect(),
+            flags: self.settings.given().clone(),
+        }
+    }
+}
+
+/// Which running node is meant.
+#[derive(Debug, Clone, Args)]
+pub struct NodeArgs {
+    /// The node's data directory (or set `LIFTMESH__DATA_DIR`)
+    #[arg(long, value_name = "DIR", global = true)]
+    pub data_dir: Option<String>,
+    /// The node's configuration file, which names its data directory
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+}
+
+impl NodeArgs {
+    fn connect(&self) -> Result<Client, CommandError> {
+        let sources = Sources {
+            file: self.config.clone(),
+            variables: std::env::vars_os().collect(),
+            flags: self
+                .data_dir
+                .iter()
+                .map(|path| ("data_dir", path.clone()))
+                .collect(),
+        };
+        Ok(Client::connect(&sources.read()?.data_dir()?)?)
+    }
+}
+
+/// Why a command did not do what it was to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The running node could not be asked, or refused.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The standard output can't be written to.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The end of the parent process would go unnoticed.
+    #[error("the system does not tell when the parent process ends")]
+    Parent(#[source] std::io::Error),
+    /// The order stands, but what was waited for did not happen in time.
+    #[error("{call} was placed and was not {what} within {limit}; it stays open")]
+    WaitedTooLong {
+        /// The order.
+        call: String,
+        /// Lit or served.
+        what: &'static str,
+        /// How long.
+        limit: humantime::FormattedDuration,
+    },
+    /// The simulator failed.
+    #[cfg(feature = "simulator")]
+    #[error(transparent)]
+    Simulator(#[from] elevator_simulator::cli::CliError),
+}
+
+impl CommandError {
+    /// The exit code that tells it.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Config(_) => Exit::Usage,
+            Self::Client(ClientError::Refused { code, .. }) => match code {
+                ErrorCode::Malformed
+                | ErrorCode::NoSuchButton
+                | ErrorCode::UnknownCar
+                | ErrorCode::FaultsNotAllowed => Exit::Usage,
+                ErrorCode::Busy => Exit::Failed,
+                ErrorCode::NoAnswer => Exit::NoNode,
+            },
+            Self::Client(ClientError::NoNode(_) | ClientError::Lost(_)) => Exit::NoNode,
+            Self::Client(
+                ClientError::Socket { .. } | ClientError::Garbled(_) | ClientError::Unfit,
+            ) => Exit::Failed,
+            // Whoever closes the pipe has read enough.
+            Self::Output(error) if error.is_closed_pipe() => Exit::Done,
+            Self::Output(_) | Self::Parent(_) | Self::WaitedTooLong { .. } => Exit::Failed,
+            #[cfg(feature = "simulator")]
+            Self::Simulator(_) => Exit::Failed,
+        }
+    }
+}
+
+/// What is left to do after [`execute`].
+#[derive(Debug)]
+pub enum Next {
+    /// Nothing.
+    Done,
+    /// To run a node with these settings.
+    Run(Box<Settings>),
+}
+
+/// Does what the command line says, but for running a node.
+///
+/// # Errors
+/// [`CommandError`].
+pub fn execute(cli: Cli) -> Result<Next, CommandError> {
+    match cli.command {
+        Command::Run(args) => {
+            let mut settings = args.config.sources().read()?.settings()?;
+            if args.allow_faults {
+                settings.faults = FaultInjection::Allowed;
+            }
+            if args.die_with_parent {
+                set_parent_process_death_signal(Some(Signal::TERM))
+                    .map_err(|error| CommandError::Parent(error.into()))?;
+            }
+            return Ok(Next::Run(Box::new(settings)));
+        }
+        Command::Status(args) => args.execute()?,
+        Command::Order(args) => args.execute()?,
+        Command::CheckConfig { example: true, .. } => output::print(&example())?,
+        Command::CheckConfig { config, .. } => {
+            let effective = config.sources().read()?;
+            effective.settings()?;
+            output::print(&effective.to_string())?;
+        }
+        #[cfg(feature = "simulator")]
+        Command::Simulate(args) => elevator_simulator::cli::run(*args)?,
+        Command::Completions { shell } => {
+            output::print(&completions::script(shell, &mut Cli::command()))?;
+        }
+    }
+    Ok(Next::Done)
+}
+
+#[cfg(test)]
+mod tests;

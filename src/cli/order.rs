@@ -1,0 +1,171 @@
+//! `liftmesh order`.
+
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{CommandError, NodeArgs, output};
+use crate::operator::view::{DirectionView, EventKind};
+use crate::operator::{CallView, Client, Notice, Watch};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  liftmesh order hall 3 up --data-dir /var/lib/liftmesh
+  liftmesh order cab A 5 --data-dir /var/lib/liftmesh
+  liftmesh order hall 0 up --wait served --timeout 2m --config /etc/liftmesh/node.toml
+
+Floors count from 0 at the bottom. The order is taken in when the command returns; --wait lit
+waits until it is promised (its lamp may be lit), --wait served until a car has come.";
+
+/// The arguments of `liftmesh order`.
+#[derive(Debug, Clone, Args)]
+pub struct OrderArgs {
+    /// What is asked for
+    #[command(subcommand)]
+    pub order: OrderCommand,
+    /// Which node takes it in
+    #[command(flatten)]
+    pub node: NodeArgs,
+    /// What to wait for
+    #[arg(long, global = true)]
+    pub wait: Option<Wait>,
+    /// How long to wait at most
+    #[arg(long, global = true, default_value = "60s", value_name = "TIME",
+          value_parser = humantime::parse_duration)]
+    pub timeout: Duration,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum OrderCommand {
+    /// A car at a landing
+    #[command(after_help = "Example: liftmesh order hall 3 up --data-dir /var/lib/liftmesh")]
+    Hall {
+        /// The landing
+        floor: u8,
+        /// Where the passenger wants to go
+        direction: Way,
+    },
+    /// A ride in a car
+    #[command(after_help = "Example: liftmesh order cab A 5 --data-dir /var/lib/liftmesh")]
+    Cab {
+        /// The car
+        car: String,
+        /// Where the passenger wants to get off
+        floor: u8,
+    },
+}
+
+/// Up or down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// Towards the top floor
+    Up,
+    /// Towards floor 0
+    Down,
+}
+
+/// What to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Wait {
+    /// Until the order is promised
+    Lit,
+    /// Until a car has come
+    Served,
+}
+
+impl From<&OrderCommand> for CallView {
+    fn from(order: &OrderCommand) -> Self {
+        match order {
+            OrderCommand::Hall { floor, direction } => Self::Hall {
+                floor: *floor,
+                direction: match direction {
+                    Way::Up => DirectionView::Up,
+                    Way::Down => DirectionView::Down,
+                },
+            },
+            OrderCommand::Cab { car, floor } => Self::Cab {
+                car: car.clone(),
+                floor: *floor,
+            },
+        }
+    }
+}
+
+impl OrderArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let call = CallView::from(&self.order);
+        let mut client = self.node.connect()?;
+        let Some(wait) = self.wait else {
+            client.order(&call)?;
+            output::print(&format!("{call} placed\n"))?;
+            return Ok(());
+        };
+        // Before the order, so that nothing that becomes of it is missed.
+        let watch = self.node.connect()?.watch()?;
+        let started = Instant::now();
+        client.order(&call)?;
+        self.follow(&call, wait, client, watch, started)
+    }
+
+    fn follow(
+        &self,
+        call: &CallView,
+        wait: Wait,
+        mut client: Client,
+        mut watch: Watch,
+        started: Instant,
+    ) -> Result<(), CommandError> {
+        // A repeated press of an order that is promised already is not told of again.
+        if wait == Wait::Lit && is_promised(&mut client, call)? {
+            return tell(call, "promised", started);
+        }
+        loop {
+            let left = self.timeout.saturating_sub(started.elapsed());
+            let Some(notice) = watch.next_within(left)? else {
+                return Err(CommandError::WaitedTooLong {
+                    call: call.to_string(),
+                    what: match wait {
+                        Wait::Lit => "lit",
+                        Wait::Served => "served",
+                    },
+                    limit: humantime::format_duration(self.timeout),
+                });
+            };
+            match notice {
+                Notice::Event(event) => match event.kind {
+                    EventKind::Served { call: served, .. } if served == *call => {
+                        return tell(call, "served", started);
+                    }
+                    EventKind::Promised { call: promised }
+                        if promised == *call && wait == Wait::Lit =>
+                    {
+                        return tell(call, "promised", started);
+                    }
+                    _ => {}
+                },
+                Notice::Missed(_) => {
+                    if wait == Wait::Lit && is_promised(&mut client, call)? {
+                        return tell(call, "promised", started);
+                    }
+                    // So many events after its press an open order is listed.
+                    if client.status()?.order(call).is_none() {
+                        return tell(call, "served", started);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_promised(client: &mut Client, call: &CallView) -> Result<bool, CommandError> {
+    let status = client.status()?;
+    Ok(status.order(call).is_some_and(|order| order.promised))
+}
+
+fn tell(call: &CallView, what: &str, started: Instant) -> Result<(), CommandError> {
+    let waited = started.elapsed().as_secs_f64();
+    Ok(output::print(&format!(
+        "{call} {what} after {waited:.2} s\n"
+    ))?)
+}

@@ -1,0 +1,194 @@
+//! `liftmesh status`.
+
+use std::fmt::{self, Write};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::table::table;
+use super::{CommandError, NodeArgs, output};
+use crate::operator::StatusView;
+use crate::operator::view::{GroupCarView, OwnCarView};
+
+/// Between two looks of `--watch`.
+const PERIOD: Duration = Duration::from_secs(1);
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  liftmesh status --data-dir /var/lib/liftmesh
+  liftmesh status --config /etc/liftmesh/node.toml --watch
+  liftmesh status --data-dir /tmp/A --json | jq '.orders[] | select(.waited > 60)'";
+
+/// The arguments of `liftmesh status`.
+#[derive(Debug, Clone, Args)]
+pub struct StatusArgs {
+    /// Which node
+    #[command(flatten)]
+    pub node: NodeArgs,
+    /// Print JSON on one line: times in seconds, floors from 0
+    #[arg(long)]
+    pub json: bool,
+    /// Look again every second, until the node ends
+    #[arg(long)]
+    pub watch: bool,
+}
+
+impl StatusArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let mut client = self.node.connect()?;
+        loop {
+            let status = client.status()?;
+            if self.json {
+                output::print(&format!("{}\n", json(&status)))?;
+            } else if self.watch {
+                output::redraw(&page(&status))?;
+            } else {
+                output::print(&page(&status))?;
+            }
+            if !self.watch {
+                return Ok(());
+            }
+            thread::sleep(PERIOD);
+        }
+    }
+}
+
+/// A view has nothing that JSON could not hold.
+fn json(status: &StatusView) -> String {
+    serde_json::to_string(status).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// The state as people read it.
+pub(super) fn page(status: &StatusView) -> String {
+    let mut page = String::new();
+    write_page(&mut page, status).unwrap_or_else(|error| unreachable!("{error}"));
+    page
+}
+
+fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
+    writeln!(
+        page,
+        "Node {}: {}, term {}, up {}",
+        status.node,
+        status.standing,
+        status.term,
+        uptime(status.uptime)
+    )?;
+    writeln!(
+        page,
+        "  fleet {}, {}, address {}, {} floors",
+        status.fleet, status.election, status.address, status.floors
+    )?;
+    let disk = match (status.disk_failed, status.durable) {
+        (true, _) => "the disk has failed",
+        (false, true) => "all on disk",
+        (false, false) => "not all on disk yet",
+    };
+    writeln!(page, "  store {}, {disk}", status.digest)?;
+    match &status.car {
+        Some(car) => write_car(page, &status.node, car)?,
+        None => writeln!(page, "\nNo car")?,
+    }
+    write_peers(page, status)?;
+    write_orders(page, status)
+}
+
+fn write_car(page: &mut String, name: &str, car: &OwnCarView) -> fmt::Result {
+    writeln!(page, "\nCar {name}: {}", group_car(&car.group))?;
+    let panel = if car.connected {
+        "connected"
+    } else {
+        "not connected"
+    };
+    let at = match car.at {
+        Some(floor) => format!("sensor at floor {floor}"),
+        None => "between floors".to_owned(),
+    };
+    write!(page, "  panel {panel}, {at}, door {}", car.door)?;
+    for (set, text) in [
+        (car.obstructed, ", door obstructed"),
+        (car.stopped, ", stop switch pulled"),
+    ] {
+        if set {
+            page.push_str(text);
+        }
+    }
+    if car.key != "normal" {
+        write!(page, ", key switch: {}", car.key)?;
+    }
+    let lamps: Vec<_> = car.lamps.iter().map(ToString::to_string).collect();
+    let lamps = if lamps.is_empty() {
+        "none".to_owned()
+    } else {
+        lamps.join(", ")
+    };
+    writeln!(page, "\n  lit lamps: {lamps}")
+}
+
+fn write_peers(page: &mut String, status: &StatusView) -> fmt::Result {
+    if status.peers.is_empty() {
+        return writeln!(page, "\nNo other node is heard");
+    }
+    let rows = status.peers.iter().map(|peer| {
+        [
+            peer.node.clone(),
+            peer.address.to_string(),
+            peer.standing.to_string(),
+            choose(peer.joined, "joined", "none"),
+            choose(peer.in_step, "in step", "differs"),
+            format!("{:.0} ms", peer.silent * 1_000.0),
+            peer.car.as_ref().map_or_else(|| "-".to_owned(), group_car),
+        ]
+    });
+    let heading = [
+        "NODE", "ADDRESS", "STANDING", "LINK", "STORE", "SILENT", "CAR",
+    ];
+    write!(page, "\nPeers\n{}", table(heading, rows))
+}
+
+fn write_orders(page: &mut String, status: &StatusView) -> fmt::Result {
+    if status.orders.is_empty() {
+        return writeln!(page, "\nNo open order");
+    }
+    let rows = status.orders.iter().map(|order| {
+        [
+            order.call.to_string(),
+            format!("{:.1} s", order.waited),
+            order.car.clone().unwrap_or_else(|| "-".to_owned()),
+            choose(order.promised, "yes", "not yet"),
+            order.holders.to_string(),
+        ]
+    });
+    let heading = ["ORDER", "AGE", "CAR", "PROMISED", "HOLDERS"];
+    write!(page, "\nOpen orders\n{}", table(heading, rows))
+}
+
+fn group_car(car: &GroupCarView) -> String {
+    let floor = match car.floor {
+        Some(floor) => format!("floor {floor}"),
+        None => "floor unknown".to_owned(),
+    };
+    let service = match &car.unavailable {
+        None => "in service".to_owned(),
+        Some(why) => format!("not in service: {why}"),
+    };
+    let load = match car.load {
+        Some(load) => format!(", load {load} %"),
+        None => String::new(),
+    };
+    format!(
+        "{floor}, {} for {:.1} s{load}, {service}",
+        car.phase, car.elapsed
+    )
+}
+
+fn choose(condition: bool, yes: &str, no: &str) -> String {
+    if condition { yes } else { no }.to_owned()
+}
+
+/// To the second.
+fn uptime(seconds: f64) -> humantime::FormattedDuration {
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    humantime::format_duration(Duration::from_secs(time.as_secs()))
+}

@@ -1,0 +1,134 @@
+use super::order::{OrderCommand, Wait, Way};
+use super::*;
+use crate::operator::CallView;
+use crate::operator::tests::Bench;
+
+fn parse(line: &str) -> Command {
+    let words = line.split_whitespace();
+    Cli::try_parse_from(words).unwrap().command
+}
+
+#[test]
+fn the_command_line_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_key_is_a_flag_of_run_and_of_check_config() {
+    for command in ["run", "check-config"] {
+        for key in crate::config::KEYS {
+            let line = format!("liftmesh {command} --{} x", key.flag());
+            let (Command::Run(RunArgs { config, .. }) | Command::CheckConfig { config, .. }) =
+                parse(&line)
+            else {
+                panic!("{line}");
+            };
+            assert_eq!(config.settings.given()[key.path], "x");
+            assert_eq!(config.settings.given().len(), 1);
+        }
+    }
+}
+
+#[test]
+fn an_order_is_told_by_its_button() {
+    let Command::Order(hall) = parse("liftmesh order hall 3 up --data-dir d --wait served") else {
+        panic!();
+    };
+    assert_eq!(
+        hall.order,
+        OrderCommand::Hall {
+            floor: 3,
+            direction: Way::Up
+        }
+    );
+    assert_eq!(hall.wait, Some(Wait::Served));
+    assert_eq!(hall.node.data_dir.as_deref(), Some("d"));
+    let Command::Order(cab) = parse("liftmesh order --data-dir d cab A 5") else {
+        panic!();
+    };
+    assert_eq!(CallView::from(&cab.order).to_string(), "cab A 5");
+    for wrong in ["hall 3", "hall x up", "hall 3 sideways", "cab 5", ""] {
+        let line = format!("liftmesh order {wrong}");
+        assert!(Cli::try_parse_from(line.split_whitespace()).is_err());
+    }
+}
+
+#[test]
+fn an_order_can_be_waited_for() {
+    let bench = Bench::start();
+    let path = bench.path().display();
+    let order = |words: &str| {
+        let line = format!("liftmesh order --data-dir {path} {words}");
+        execute(Cli::try_parse_from(line.split_whitespace()).unwrap())
+    };
+    order("hall 3 down").unwrap();
+    order("hall 3 down --wait lit").unwrap();
+    order("hall 3 down --wait served").unwrap();
+    let error = order("cab B 2 --wait served --timeout 50ms").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cab B 2 was placed and was not served within 50ms; it stays open"
+    );
+    assert_eq!(error.exit(), Exit::Failed);
+    let error = order("hall 3 up --wait lit").unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+}
+
+#[test]
+fn what_goes_wrong_has_its_exit_code() {
+    let refused = |code| {
+        CommandError::from(ClientError::Refused {
+            code,
+            message: String::new(),
+        })
+        .exit()
+    };
+    assert_eq!(refused(ErrorCode::NoSuchButton), Exit::Usage);
+    assert_eq!(refused(ErrorCode::NoAnswer), Exit::NoNode);
+    let closed = OutputError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
+    assert_eq!(CommandError::from(closed).exit(), Exit::Done);
+}
+
+#[test]
+fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
+    let status = serde_json::json!({
+        "node": "A", "fleet": "liftmesh", "address": "127.0.0.1", "election": "lowest-ip",
+        "floors": 4, "uptime": 90.5, "standing": {"role": "slave", "master": "B"}, "term": 7,
+        "digest": "0000000000000abc", "durable": true, "disk_failed": false,
+        "peers": [{
+            "node": "B", "address": "127.0.0.2", "standing": {"role": "master"},
+            "silent": 0.012, "joined": true, "in_step": false, "car": null
+        }],
+        "orders": [{
+            "call": {"kind": "hall", "floor": 3, "direction": "down"},
+            "waited": 1.25, "car": "B", "promised": true, "holders": 2
+        }],
+        "car": {
+            "in_service": false, "unavailable": "door blocked", "floor": 1,
+            "phase": {"kind": "open"}, "elapsed": 31.0, "direction": "up", "load": null,
+            "connected": true, "door": "open", "at": 1, "stopped": false, "obstructed": true,
+            "key": "normal", "lamps": [{"kind": "cab", "floor": 2}]
+        }
+    });
+    let status = serde_json::from_value(status).unwrap();
+    assert_eq!(
+        status::page(&status),
+        "\
+Node A: slave of B, term 7, up 1m 30s
+  fleet liftmesh, lowest-ip, address 127.0.0.1, 4 floors
+  store 0000000000000abc, all on disk
+
+Car A: floor 1, door open for 31.0 s, not in service: door blocked
+  panel connected, sensor at floor 1, door open, door obstructed
+  lit lamps: cab 2
+
+Peers
+  NODE  ADDRESS    STANDING  LINK    STORE    SILENT  CAR
+  B     127.0.0.2  master    joined  differs  12 ms   -
+
+Open orders
+  ORDER        AGE    CAR  PROMISED  HOLDERS
+  hall 3 down  1.2 s  B    yes       2
+"
+    );
+}

@@ -1,0 +1,113 @@
+//! What can be wrong with a configuration.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::{Key, Kind};
+
+/// What is wrong with the configuration. Nothing was started or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file can't be read.
+    #[error("the configuration file {path} can't be read; check --config and the file's rights", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no TOML.
+    #[error("{origin}: {message}; the file has to be TOML, see config/node.toml")]
+    Syntax {
+        /// File, line and column.
+        origin: String,
+        /// What the parser says.
+        message: String,
+    },
+    /// There is no such key.
+    #[error("{origin}: there is no key `{key}`; {hint}")]
+    UnknownKey {
+        /// Where.
+        origin: String,
+        /// The key as written.
+        key: String,
+        /// What there is in its place.
+        hint: String,
+    },
+    /// A variable of the environment is no text.
+    #[error("variable {name} is not UTF-8 text; set it to {right}, or unset it", right = key.kind)]
+    NotText {
+        /// The variable.
+        name: String,
+        /// Its key.
+        key: &'static Key,
+    },
+    /// A value is of the wrong kind or out of its range.
+    #[error("{origin}: {key} = {value} is wrong; expected {right}")]
+    Value {
+        /// Where.
+        origin: String,
+        /// The key.
+        key: &'static str,
+        /// The value as written.
+        value: String,
+        /// What would be right.
+        right: Kind,
+    },
+    /// The value is right, its writing is not.
+    #[error("{origin}: {key} = {value} is wrong; write {right}")]
+    Writing {
+        /// Where.
+        origin: String,
+        /// The key.
+        key: &'static str,
+        /// The value as written.
+        value: String,
+        /// How to write it.
+        right: String,
+    },
+    /// A key that has to be given is not.
+    #[error(
+        "{path} is not set; give --{flag} {placeholder}, set {variable}, or write {path} = {example} in the file of --config",
+        path = .0.path, flag = .0.flag(), placeholder = .0.kind.placeholder(),
+        variable = .0.variable(), example = super::example::written(.0)
+    )]
+    Missing(&'static Key),
+    /// A value does not go with another one.
+    #[error("{origin}: {key} = {value} is wrong; it has to be {relation}")]
+    Relation {
+        /// Where.
+        origin: String,
+        /// The key.
+        key: &'static str,
+        /// The value as written.
+        value: String,
+        /// What would be right, with the other value.
+        relation: String,
+    },
+    /// A broadcast to everywhere.
+    #[error(
+        "{origin}: broadcast = {value} is refused: 255.255.255.255 leaves by whichever interface \
+         the system picks; give the directed broadcast address of the fleet's LAN, such as \
+         192.168.1.255:46100 (`ip address` shows it as `brd`)"
+    )]
+    LimitedBroadcast {
+        /// Where.
+        origin: String,
+        /// The value as written.
+        value: String,
+    },
+    /// The file of the fleet's key can't be read.
+    #[error("{origin}: fleet_key_file = {path} can't be read; make it readable for this user, or leave the key out", path = path.display())]
+    FleetKey {
+        /// Where.
+        origin: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The layers can't be put together.
+    #[error("the layers of the configuration can't be put together")]
+    Layers(#[from] config::ConfigError),
+}

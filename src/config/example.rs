@@ -1,0 +1,77 @@
+//! The commented example file.
+
+use super::Key;
+use super::key::{KEYS, KeyDefault, TABLES};
+
+/// How wide a comment is.
+const WIDTH: usize = 96;
+
+/// The whole of `config/node.toml`: every key with its meaning, range, relations and default.
+#[must_use]
+pub fn example() -> String {
+    let mut text = comment(
+        "The configuration of one Liftmesh node. The keys that are not commented out have to be \
+         given, here or elsewhere; the others show their default or, where they have none, an \
+         example. A variable of the environment overrides this file, a flag overrides both: the \
+         key `dwell` of the table `[door]` is LIFTMESH__DOOR__DWELL and --dwell. `liftmesh \
+         check-config` shows what holds and where it comes from.",
+    );
+    let mut current = None;
+    for key in KEYS {
+        let (table, _) = key.split();
+        if table != current {
+            current = table;
+            if let Some((name, about)) = TABLES.iter().find(|(name, _)| Some(*name) == table) {
+                text.extend(["\n", &comment(about), "[", name, "]\n"]);
+            }
+        }
+        text.push_str(&entry(key));
+    }
+    text
+}
+
+/// The value as a file writes it.
+pub(super) fn written(key: &Key) -> String {
+    let value = match key.default {
+        KeyDefault::Required(value) | KeyDefault::Absent(_, value) | KeyDefault::Value(value) => {
+            value
+        }
+    };
+    key.kind.written(value)
+}
+
+/// What holds without the key, in words.
+pub(super) fn default(key: &Key) -> String {
+    match key.default {
+        KeyDefault::Required(_) => "it has to be given".to_owned(),
+        KeyDefault::Absent(meaning, _) => meaning.to_owned(),
+        KeyDefault::Value(_) => written(key),
+    }
+}
+
+fn entry(key: &Key) -> String {
+    let about = comment(key.about);
+    let range = comment(&format!("Takes {}.", key.kind));
+    let (default, off) = match key.default {
+        KeyDefault::Required(_) => ("# It has to be given.\n".to_owned(), ""),
+        KeyDefault::Absent(..) | KeyDefault::Value(_) => {
+            (comment(&format!("Default: {}.", default(key))), "# ")
+        }
+    };
+    let (_, name) = key.split();
+    format!("\n{about}{range}{default}{off}{name} = {}\n", written(key))
+}
+
+fn comment(text: &str) -> String {
+    let mut lines = vec![String::from("#")];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("# {word}")),
+        }
+    }
+    lines.join("\n") + "\n"
+}

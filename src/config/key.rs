@@ -1,0 +1,406 @@
+//! Every key of the configuration: its meaning, range and default, once.
+//!
+//! The flags of the command line, the reader of the files and of the environment, and the
+//! commented example file are all made from [`KEYS`].
+
+use super::kind::Kind;
+
+/// One key.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its name, after that of its table and a dot where it is in one.
+    pub path: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What holds without it: a value, or in words.
+    pub default: KeyDefault,
+    /// Its meaning, and its relation to other keys.
+    pub about: &'static str,
+}
+
+/// What holds for a key that is not given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyDefault {
+    /// It has to be given; this is an example.
+    Required(&'static str),
+    /// It may be left out; what that means in words, and an example.
+    Absent(&'static str, &'static str),
+    /// This value.
+    Value(&'static str),
+}
+
+impl Key {
+    /// The key of this path.
+    #[must_use]
+    pub fn find(path: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.path == path)
+    }
+
+    /// The table it is in, if any, and its name there.
+    #[must_use]
+    pub fn split(&self) -> (Option<&'static str>, &'static str) {
+        self.path
+            .split_once('.')
+            .map_or((None, self.path), |(table, name)| (Some(table), name))
+    }
+
+    /// The flag, without its dashes: the key's own name, behind that of its table in
+    /// `[panel_line]` and `[log]`, whose keys would say too little alone.
+    #[must_use]
+    pub fn flag(&self) -> String {
+        let (table, name) = self.split();
+        match table {
+            Some(table @ ("panel_line" | "log")) => format!("{table}-{name}").replace('_', "-"),
+            _ => name.replace('_', "-"),
+        }
+    }
+
+    /// The variable of the environment.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("LIFTMESH__{}", self.path.replace('.', "__").to_uppercase())
+    }
+
+    const fn new(path: &'static str, kind: Kind, default: KeyDefault, about: &'static str) -> Self {
+        Self {
+            path,
+            kind,
+            default,
+            about,
+        }
+    }
+}
+
+/// The tables, in the order of [`KEYS`], and what each is about.
+pub const TABLES: &[(&str, &str)] = &[
+    ("door", "The door of this node's car."),
+    (
+        "motion",
+        "How the cars move, the same on every node, and how long this node's car may take.",
+    ),
+    ("service", "The service modes of this node's car."),
+    (
+        "mesh",
+        "The times of the mesh. They suit a LAN with some loss and jitter; alike on every node.",
+    ),
+    ("panel_line", "The line to the panel."),
+    ("log", "The log, on standard error."),
+];
+
+use KeyDefault::{Absent, Required, Value};
+
+/// Every key, those of one table together, in the order of the example file.
+pub const KEYS: &[Key] = &[
+    Key::new(
+        "fleet",
+        Kind::Name,
+        Value("liftmesh"),
+        "The fleet's name, the same on every node; nodes of other fleets on the same LAN are not \
+         heard.",
+    ),
+    Key::new(
+        "car",
+        Kind::Name,
+        Required("A"),
+        "The name of this node and of its car, different on every node. It must stay the same: \
+         orders are kept under it.",
+    ),
+    Key::new(
+        "address",
+        Kind::Address,
+        Required("192.168.1.11"),
+        "This node's own IPv4 address on the fleet's LAN. Under `lowest-ip` the lowest becomes \
+         master.",
+    ),
+    Key::new(
+        "broadcast",
+        Kind::Broadcast,
+        Required("192.168.1.255:46100"),
+        "Where beacons go: the directed broadcast address of that LAN and a UDP port, the same on \
+         every node. Never 255.255.255.255. On one machine: 127.255.255.255.",
+    ),
+    Key::new(
+        "link_port",
+        Kind::Port,
+        Absent("broadcast's port", "46100"),
+        "The TCP port on which this node listens for links.",
+    ),
+    Key::new(
+        "panel",
+        Kind::Panel,
+        Required("serial:///dev/ttyUSB0?baud=115200"),
+        "Where the cabin's panel is: a serial line, or an elevator server on TCP.",
+    ),
+    Key::new(
+        "floors",
+        Kind::Floors,
+        Required("4"),
+        "The number of floors of the shaft, the same on every node.",
+    ),
+    Key::new(
+        "data_dir",
+        Kind::Path,
+        Required("/var/lib/liftmesh"),
+        "The directory of the journal and of the operator's socket; one a node, on a disk that \
+         survives a power cut.",
+    ),
+    Key::new(
+        "fleet_key_file",
+        Kind::Path,
+        Absent("none", "/etc/liftmesh/fleet.key"),
+        "The file that holds the fleet's key; it has to be readable. The key takes effect with \
+         authentication.",
+    ),
+    Key::new(
+        "election",
+        Kind::Election,
+        Value("lowest-ip"),
+        "How the coordinator is elected, the same on every node.",
+    ),
+    Key::new(
+        "http",
+        Kind::Socket,
+        Absent("no web panel", "127.0.0.1:8080"),
+        "Where the web panel and the API listen. Without effect in a build that has neither.",
+    ),
+    Key::new(
+        "door.dwell",
+        Kind::time(1_000, 30_000),
+        Value("3 s"),
+        "How long the door stays open, from fully open or from the last reason to keep it open.",
+    ),
+    Key::new(
+        "door.nudge_after",
+        Kind::time(2_000, 300_000),
+        Value("20 s"),
+        "How long presses and obstructions may keep the door open altogether before it nudges. \
+         Longer than two times `dwell`.",
+    ),
+    Key::new(
+        "door.blocked_after",
+        Kind::time(3_000, 600_000),
+        Value("30 s"),
+        "How long an obstruction may hold the door before the car leaves the group. Longer than \
+         `nudge_after`, so that nudging gets its chance.",
+    ),
+    Key::new(
+        "door.travel_limit",
+        Kind::time(1_000, 120_000),
+        Value("10 s"),
+        "How long the door may take for one way before the car leaves the group. Longer than \
+         `door_opening` and `door_closing`; two or three times what a sound door takes.",
+    ),
+    Key::new(
+        "motion.floor_height",
+        Kind::number(1.0, 50.0, "m"),
+        Value("3.0"),
+        "From one floor to the next; the tallest, where they differ.",
+    ),
+    Key::new(
+        "motion.rated_speed",
+        Kind::number(0.1, 20.0, "m/s"),
+        Value("1.6"),
+        "The highest speed.",
+    ),
+    Key::new(
+        "motion.acceleration",
+        Kind::number(0.1, 3.0, "m/s²"),
+        Value("1.0"),
+        "The highest acceleration and deceleration.",
+    ),
+    Key::new(
+        "motion.jerk",
+        Kind::number(0.1, 10.0, "m/s³"),
+        Value("1.6"),
+        "The highest rate at which the acceleration changes.",
+    ),
+    Key::new(
+        "motion.door_opening",
+        Kind::time(100, 60_000),
+        Value("1500 ms"),
+        "How long the door takes from closed to fully open.",
+    ),
+    Key::new(
+        "motion.door_closing",
+        Kind::time(100, 60_000),
+        Value("1500 ms"),
+        "How long the door takes from fully open to closed.",
+    ),
+    Key::new(
+        "motion.transfer",
+        Kind::time(100, 30_000),
+        Value("1 s"),
+        "How long one passenger takes to board or to get off.",
+    ),
+    Key::new(
+        "motion.flight_margin",
+        Kind::time(100, 60_000),
+        Value("4 s"),
+        "What is added to the time from rest to rest over one floor, as the numbers above make it, \
+         to give the time within which a driven car must reach the next floor; past it the car \
+         counts as hung.",
+    ),
+    Key::new(
+        "motion.flight_limit",
+        Kind::time(500, 300_000),
+        Absent("from `flight_margin`", "10 s"),
+        "The time within which a driven car must reach the next floor, in place of the one that \
+         `flight_margin` makes. Longer than the time from rest to rest over one floor.",
+    ),
+    Key::new(
+        "motion.homing_limit",
+        Kind::time(1_000, 600_000),
+        Value("60 s"),
+        "How long a car that started between two floors may creep until it finds one; past it the \
+         car counts as hung. The tallest floor at creeping speed plus a margin.",
+    ),
+    Key::new(
+        "motion.drive_start_limit",
+        Kind::time(500, 60_000),
+        Value("5 s"),
+        "How long the drive may take to report that it runs before the car leaves the group for \
+         `drive_retry`.",
+    ),
+    Key::new(
+        "motion.drive_retry",
+        Kind::time(1_000, 600_000),
+        Value("10 s"),
+        "How long a car whose drive did not start waits before it tries again.",
+    ),
+    Key::new(
+        "motion.settle",
+        Kind::time(50, 10_000),
+        Value("500 ms"),
+        "How long the car has to be seen at rest after a stop that was not planned, before it moves \
+         or opens. Longer than the panel line's round trip.",
+    ),
+    Key::new(
+        "motion.unreachable_retry",
+        Kind::time(1_000, 3_600_000),
+        Value("60 s"),
+        "How long a floor at which the car could not be located is left out.",
+    ),
+    Key::new(
+        "motion.home_direction",
+        Kind::Direction,
+        Value("down"),
+        "Where to look for a floor after a start between two.",
+    ),
+    Key::new(
+        "service.recall_floor",
+        Kind::Floor,
+        Value("0"),
+        "Where the car goes on fire recall, counted from 0 at the bottom. Below `floors`.",
+    ),
+    Key::new(
+        "service.bypass_load",
+        Kind::Percent,
+        Value("80"),
+        "From this load on, in per cent of the rated load, a car with cab calls passes hall calls \
+         by. Below `overload`.",
+    ),
+    Key::new(
+        "service.overload",
+        Kind::Percent,
+        Value("100"),
+        "From this load on, in per cent of the rated load, the door stays open and the car does not \
+         leave.",
+    ),
+    Key::new(
+        "mesh.beacon_period",
+        Kind::time(5, 5_000),
+        Value("25 ms"),
+        "Between two beacons. At most a quarter of `dead_after`.",
+    ),
+    Key::new(
+        "mesh.beacon_gap",
+        Kind::time(1, 5_000),
+        Value("4 ms"),
+        "Between two beacons that are sent because of news. At most `beacon_period`.",
+    ),
+    Key::new(
+        "mesh.probe_after",
+        Kind::time(5, 30_000),
+        Value("45 ms"),
+        "A peer that was silent for so long is probed. Between `beacon_period` and `dead_after`.",
+    ),
+    Key::new(
+        "mesh.probe_period",
+        Kind::time(1, 5_000),
+        Value("10 ms"),
+        "Between two probes. Below `dead_after`.",
+    ),
+    Key::new(
+        "mesh.dead_after",
+        Kind::time(50, 60_000),
+        Value("200 ms"),
+        "A peer of which nothing arrived for so long counts as dead.",
+    ),
+    Key::new(
+        "mesh.repair_after",
+        Kind::time(10, 60_000),
+        Value("250 ms"),
+        "A difference between two stores that stands for so long is repaired. Longer than \
+         `beacon_period`.",
+    ),
+    Key::new(
+        "mesh.redial_after",
+        Kind::time(1, 60_000),
+        Value("50 ms"),
+        "After a failed dial the next one waits for this, doubled at each failure up to 32 times, \
+         with jitter.",
+    ),
+    Key::new(
+        "panel_line.poll_period",
+        Kind::time(1, 1_000),
+        Value("10 ms"),
+        "TCP: how often the elevator server is polled. A press shorter than this may go unseen.",
+    ),
+    Key::new(
+        "panel_line.reply_limit",
+        Kind::time(10, 10_000),
+        Value("250 ms"),
+        "TCP: a server that leaves a poll unanswered for so long is disconnected. Longer than \
+         `poll_period`.",
+    ),
+    Key::new(
+        "panel_line.reload_configuration",
+        Kind::Switch,
+        Value("false"),
+        "TCP: ask the server to read its configuration again on each connection. Some rebuild their \
+         world at it.",
+    ),
+    Key::new(
+        "panel_line.heartbeat",
+        Kind::time(5, 5_000),
+        Value("50 ms"),
+        "Serial: how often unchanged outputs are told; well below the panel's watchdog.",
+    ),
+    Key::new(
+        "panel_line.silence_limit",
+        Kind::time(15, 30_000),
+        Value("250 ms"),
+        "Serial: a panel that is silent for so long is disconnected. At least three times \
+         `heartbeat`.",
+    ),
+    Key::new(
+        "panel_line.retry_limit",
+        Kind::time(50, 60_000),
+        Value("1 s"),
+        "The longest delay between two attempts to open a lost line.",
+    ),
+    Key::new(
+        "log.filter",
+        Kind::Filter,
+        Value("info"),
+        "What is logged: a level (error, warn, info, debug, trace), or levels by module, such as \
+         info,liftmesh::mesh=debug.",
+    ),
+    Key::new(
+        "log.format",
+        Kind::Format,
+        Value("human"),
+        "`human` has times and, on a terminal, colours; `journal` has neither, as the journal of \
+         the system adds its own times.",
+    ),
+];

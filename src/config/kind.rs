@@ -1,0 +1,265 @@
+//! What a key takes, and how its text becomes a value.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
+use elevator_fleet::model::NodeId;
+use elevator_fleet::wire::Protocol;
+use tracing_subscriber::EnvFilter;
+
+use super::settings::LogFormat;
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// The name of a fleet or a node.
+    Name,
+    /// The address of a host.
+    Address,
+    /// The address and port of a broadcast.
+    Broadcast,
+    /// A TCP port.
+    Port,
+    /// The address of a panel.
+    Panel,
+    /// A number of floors.
+    Floors,
+    /// A floor.
+    Floor,
+    /// A file or a directory.
+    Path,
+    /// An election protocol.
+    Election,
+    /// An address and a port to listen on.
+    Socket,
+    /// A time, from the first to the second.
+    Time(Duration, Duration),
+    /// A number, from the first to the second, in a unit.
+    Number(f64, f64, &'static str),
+    /// A percentage.
+    Percent,
+    /// Up or down.
+    Direction,
+    /// Yes or no.
+    Switch,
+    /// What is logged.
+    Filter,
+    /// How it is logged.
+    Format,
+}
+
+impl Kind {
+    /// A time between so many milliseconds.
+    pub(super) const fn time(least: u64, most: u64) -> Self {
+        Self::Time(Duration::from_millis(least), Duration::from_millis(most))
+    }
+
+    pub(super) const fn number(least: f64, most: f64, unit: &'static str) -> Self {
+        Self::Number(least, most, unit)
+    }
+
+    /// Whether this text is a right value.
+    #[must_use]
+    pub fn accepts(self, text: &str) -> bool {
+        match self {
+            Self::Name => name(text).is_some(),
+            Self::Address => address(text).is_some(),
+            Self::Broadcast => broadcast(text).is_some(),
+            Self::Port => port(text).is_some(),
+            Self::Panel => panel(text).is_some(),
+            Self::Floors => floors(text).is_some(),
+            Self::Floor => floor(text).is_some(),
+            Self::Path => !text.is_empty(),
+            Self::Election => election(text).is_some(),
+            Self::Socket => text.parse::<SocketAddr>().is_ok(),
+            Self::Time(least, most) => {
+                time(text).is_some_and(|time| (least..=most).contains(&time))
+            }
+            Self::Number(least, most, _) => {
+                number(text).is_some_and(|number| (least..=most).contains(&number))
+            }
+            Self::Percent => percent(text).is_some(),
+            Self::Direction => direction(text).is_some(),
+            Self::Switch => switch(text).is_some(),
+            Self::Filter => filter(text).is_some(),
+            Self::Format => format(text).is_some(),
+        }
+    }
+
+    /// Whether a file writes the value without quotes.
+    #[must_use]
+    pub fn is_bare(self) -> bool {
+        match self {
+            Self::Port
+            | Self::Floors
+            | Self::Floor
+            | Self::Number(..)
+            | Self::Percent
+            | Self::Switch => true,
+            Self::Name
+            | Self::Address
+            | Self::Broadcast
+            | Self::Panel
+            | Self::Path
+            | Self::Election
+            | Self::Socket
+            | Self::Time(..)
+            | Self::Direction
+            | Self::Filter
+            | Self::Format => false,
+        }
+    }
+
+    /// A value as a file writes it.
+    #[must_use]
+    pub fn written(self, value: &str) -> String {
+        if self.is_bare() {
+            value.to_owned()
+        } else {
+            format!("{value:?}")
+        }
+    }
+
+    /// The value's place in a usage line.
+    #[must_use]
+    pub fn placeholder(self) -> &'static str {
+        match self {
+            Self::Name => "NAME",
+            Self::Address => "ADDRESS",
+            Self::Broadcast | Self::Socket => "ADDRESS:PORT",
+            Self::Port => "PORT",
+            Self::Panel => "URL",
+            Self::Floors | Self::Number(..) => "NUMBER",
+            Self::Floor => "FLOOR",
+            Self::Path => "PATH",
+            Self::Election => "PROTOCOL",
+            Self::Time(..) => "TIME",
+            Self::Percent => "PERCENT",
+            Self::Direction => "DIRECTION",
+            Self::Switch => "BOOL",
+            Self::Filter => "FILTER",
+            Self::Format => "FORMAT",
+        }
+    }
+}
+
+/// What is right, as the end of "expected …".
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name => f.write_str("1 to 16 letters, digits, dots, dashes or underscores"),
+            Self::Address => f.write_str("the IPv4 address of one host, such as 192.168.1.11"),
+            Self::Broadcast => f.write_str(
+                "an IPv4 broadcast or multicast address and a UDP port, such as \
+                 192.168.1.255:46100",
+            ),
+            Self::Port => f.write_str("a port from 1 to 65535"),
+            Self::Panel => f.write_str(
+                "serial:///dev/DEVICE?baud=NUMBER (an absolute path) or tcp://HOST:PORT",
+            ),
+            Self::Floors => write!(
+                f,
+                "a whole number from {} to {}",
+                FloorCount::MIN,
+                FloorCount::MAX
+            ),
+            Self::Floor => f.write_str("a floor from 0 to 253"),
+            Self::Path => f.write_str("a path"),
+            Self::Election => f.write_str("lowest-ip"),
+            Self::Socket => f.write_str("an address and a port, such as 127.0.0.1:8080"),
+            Self::Time(least, most) => write!(
+                f,
+                "a time with its unit, from {} to {}",
+                humantime::format_duration(*least),
+                humantime::format_duration(*most)
+            ),
+            Self::Number(least, most, unit) => {
+                write!(f, "a number from {least} to {most}, in {unit}")
+            }
+            Self::Percent => f.write_str("a whole number from 1 to 200, in per cent"),
+            Self::Direction => f.write_str("up or down"),
+            Self::Switch => f.write_str("true or false"),
+            Self::Filter => {
+                f.write_str("a level, or levels by module, such as info,liftmesh::mesh=debug")
+            }
+            Self::Format => f.write_str("human or journal"),
+        }
+    }
+}
+
+pub(super) fn name(text: &str) -> Option<NodeId> {
+    NodeId::new(text).ok()
+}
+
+pub(super) fn address(text: &str) -> Option<Ipv4Addr> {
+    let address: Ipv4Addr = text.parse().ok()?;
+    let host = !address.is_unspecified() && !address.is_broadcast() && !address.is_multicast();
+    host.then_some(address)
+}
+
+/// 255.255.255.255 is let through here, so that it can be refused with its own reason.
+pub(super) fn broadcast(text: &str) -> Option<SocketAddrV4> {
+    let broadcast: SocketAddrV4 = text.parse().ok()?;
+    (broadcast.port() > 0 && !broadcast.ip().is_unspecified()).then_some(broadcast)
+}
+
+pub(super) fn port(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|&port| port > 0)
+}
+
+pub(super) fn panel(text: &str) -> Option<PanelUrl> {
+    text.parse().ok()
+}
+
+pub(super) fn floors(text: &str) -> Option<FloorCount> {
+    FloorCount::new(text.parse().ok()?)
+}
+
+pub(super) fn floor(text: &str) -> Option<Floor> {
+    Floor::try_from(text.parse::<u8>().ok()?).ok()
+}
+
+pub(super) fn election(text: &str) -> Option<Protocol> {
+    [Protocol::LowestIp]
+        .into_iter()
+        .find(|protocol| protocol.to_string() == text)
+}
+
+pub(super) fn time(text: &str) -> Option<Duration> {
+    humantime::parse_duration(text).ok()
+}
+
+pub(super) fn number(text: &str) -> Option<f64> {
+    text.parse().ok()
+}
+
+pub(super) fn percent(text: &str) -> Option<u8> {
+    text.parse()
+        .ok()
+        .filter(|percent| (1..=200).contains(percent))
+}
+
+pub(super) fn direction(text: &str) -> Option<Direction> {
+    Direction::BOTH
+        .into_iter()
+        .find(|direction| direction.to_string() == text)
+}
+
+pub(super) fn switch(text: &str) -> Option<bool> {
+    text.parse().ok()
+}
+
+pub(super) fn filter(text: &str) -> Option<String> {
+    let valid = !text.is_empty() && EnvFilter::builder().parse(text).is_ok();
+    valid.then(|| text.to_owned())
+}
+
+pub(super) fn format(text: &str) -> Option<LogFormat> {
+    match text {
+        "human" => Some(LogFormat::Human),
+        "journal" => Some(LogFormat::Journal),
+        _ => None,
+    }
+}

@@ -1,0 +1,348 @@
+use std::path::Path;
+use std::time::Duration;
+
+use elevator_driver::LineSettings;
+use elevator_fleet::car::CarSettings;
+use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::node::MeshTimes;
+
+use super::*;
+
+const REQUIRED: &str = r#"
+car = "A"
+address = "192.168.1.11"
+broadcast = "192.168.1.255:46100"
+panel = "tcp://127.0.0.1:15657"
+floors = 4
+data_dir = "/var/lib/liftmesh"
+"#;
+
+fn of_text(text: &str) -> Result<Effective, ConfigError> {
+    Effective::layered([Layer::of_defaults(), Layer::of_text("node.toml", text)?])
+}
+
+fn check(text: &str) -> Result<Settings, ConfigError> {
+    of_text(text)?.settings()
+}
+
+fn wrong(more: &str) -> String {
+    check(&format!("{}{more}", REQUIRED.trim_start()))
+        .unwrap_err()
+        .to_string()
+}
+
+fn variables(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    pairs
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}
+
+#[test]
+fn what_is_not_given_is_as_the_brain_would_have_it() {
+    let settings = check(REQUIRED).unwrap();
+    assert_eq!(settings.mesh, MeshTimes::default());
+    assert_eq!(settings.kinematics, Kinematics::default());
+    let car = CarSettings::new(settings.floors);
+    let flight_limit = settings.kinematics.slowest_flight() + Duration::from_secs(4);
+    assert_eq!(
+        settings.car_settings,
+        CarSettings {
+            flight_limit,
+            ..car
+        }
+    );
+    assert_eq!(settings.panel_line, LineSettings::default());
+    assert_eq!(settings.link_port, 46100);
+    assert_eq!(settings.fleet.as_str(), "liftmesh");
+}
+
+#[test]
+fn a_flag_overrides_the_environment_and_that_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("node.toml");
+    let text = format!(
+        "{REQUIRED}link_port = 1\n[door]\ndwell = \"2 s\"\n[mesh]\nbeacon_gap = \"1 ms\"\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let sources = Sources {
+        file: Some(file.clone()),
+        variables: variables(&[
+            ("LIFTMESH__LINK_PORT", "2"),
+            ("LIFTMESH__DOOR__DWELL", "4 s"),
+            ("HOME", "/root"),
+        ]),
+        flags: BTreeMap::from([("link_port", "3".to_owned())]),
+    };
+    let effective = sources.read().unwrap();
+    let settings = effective.settings().unwrap();
+    assert_eq!(settings.link_port, 3);
+    assert_eq!(settings.car_settings.dwell, Duration::from_secs(4));
+    assert_eq!(settings.kinematics.dwell, Duration::from_secs(4));
+    assert_eq!(settings.mesh.beacon_gap, Duration::from_millis(1));
+
+    let origin = |path| effective.get(path).unwrap().origin.as_str();
+    assert_eq!(origin("link_port"), "flag --link-port");
+    assert_eq!(origin("door.dwell"), "variable LIFTMESH__DOOR__DWELL");
+    assert_eq!(
+        origin("mesh.beacon_gap"),
+        format!("{}:12:14", file.display())
+    );
+    assert_eq!(origin("fleet"), "default");
+}
+
+#[test]
+fn a_wrong_value_names_file_line_column_key_and_what_is_right() {
+    for (more, expected) in [
+        (
+            "[door]\ndwell = \"3 parsecs\"\n",
+            "node.toml:8:9: door.dwell = \"3 parsecs\" is wrong; \
+             expected a time with its unit, from 1s to 30s",
+        ),
+        (
+            "[door]\ndwell = 3\n",
+            "node.toml:8:9: door.dwell = 3 is wrong; \
+             write it in quotes: a time with its unit, from 1s to 30s",
+        ),
+        (
+            "link_port = \"46100\"\n",
+            "node.toml:7:13: link_port = \"46100\" is wrong; \
+             write it without quotes: a port from 1 to 65535",
+        ),
+        (
+            "http = [1]\n",
+            "node.toml:7:8: http = [1] is wrong; \
+             expected an address and a port, such as 127.0.0.1:8080",
+        ),
+        (
+            "election = \"bully\"\n",
+            "node.toml:7:12: election = \"bully\" is wrong; expected lowest-ip",
+        ),
+        (
+            "[motion]\njerk = 0\n",
+            "node.toml:8:8: motion.jerk = 0 is wrong; expected a number from 0.1 to 10, in m/s³",
+        ),
+        (
+            "[log]\nfilter = \"a=loud\"\n",
+            "node.toml:8:10: log.filter = \"a=loud\" is wrong; expected a level, or levels by \
+             module, such as info,liftmesh::mesh=debug",
+        ),
+    ] {
+        assert_eq!(wrong(more), expected);
+    }
+}
+
+#[test]
+fn an_unknown_key_is_told_from_the_one_that_may_be_meant() {
+    for (more, expected) in [
+        (
+            "[door]\ndwel = \"3 s\"\n",
+            "node.toml:8:1: there is no key `door.dwel`; `door.dwell` may be meant",
+        ),
+        (
+            "dwell = \"3 s\"\n",
+            "node.toml:7:1: there is no key `dwell`; `door.dwell` may be meant",
+        ),
+        (
+            "[doors]\ndwell = \"3 s\"\n",
+            "node.toml:7:2: there is no key `doors`; `floors` may be meant",
+        ),
+        (
+            "[log]\ncolour = true\n",
+            "node.toml:8:1: there is no key `log.colour`; [log] has filter, format",
+        ),
+    ] {
+        assert_eq!(wrong(more), expected);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_told_by_line() {
+    let error = wrong("link_port = = 3\n");
+    assert!(error.starts_with("node.toml:7:13: "), "{error}");
+    let error = wrong("floors = 5\n");
+    assert!(error.starts_with("node.toml:7:1: "), "{error}");
+}
+
+#[test]
+fn a_value_that_is_wrong_beside_another_names_both() {
+    for (more, expected) in [
+        (
+            "[door]\nnudge_after = \"6 s\"\n",
+            "node.toml:8:15: door.nudge_after = \"6 s\" is wrong; \
+             it has to be longer than two times dwell = 6s",
+        ),
+        (
+            "[door]\nblocked_after = \"20 s\"\n",
+            "node.toml:8:17: door.blocked_after = \"20 s\" is wrong; \
+             it has to be longer than nudge_after = 20s",
+        ),
+        (
+            "[service]\nrecall_floor = 4\n",
+            "node.toml:8:16: service.recall_floor = 4 is wrong; it has to be below floors = 4",
+        ),
+        (
+            "[service]\nbypass_load = 100\n",
+            "node.toml:8:15: service.bypass_load = 100 is wrong; it has to be below overload = 100",
+        ),
+        (
+            "[mesh]\ndead_after = \"90 ms\"\n",
+            "default: mesh.beacon_period = \"25 ms\" is wrong; \
+             it has to be at most dead_after / 4 = 22ms 500us",
+        ),
+        (
+            "[mesh]\nprobe_after = \"20 ms\"\n",
+            "node.toml:8:15: mesh.probe_after = \"20 ms\" is wrong; \
+             it has to be at least beacon_period = 25ms",
+        ),
+        (
+            "[panel_line]\nsilence_limit = \"100 ms\"\n",
+            "node.toml:8:17: panel_line.silence_limit = \"100 ms\" is wrong; \
+             it has to be at least three times heartbeat = 50ms",
+        ),
+    ] {
+        assert_eq!(wrong(more), expected);
+    }
+    let error = wrong("[motion]\nflight_limit = \"1 s\"\n");
+    assert!(error.contains("motion.flight_limit = \"1 s\" is wrong; it has to be longer than"));
+}
+
+#[test]
+fn the_limited_broadcast_and_another_network_are_refused() {
+    let with = |broadcast: &str| {
+        let text = REQUIRED.replace("192.168.1.255:46100", broadcast);
+        check(&text).unwrap_err()
+    };
+    assert!(matches!(
+        with("255.255.255.255:46100"),
+        ConfigError::LimitedBroadcast { origin, .. } if origin == "node.toml:4:13"
+    ));
+    assert!(matches!(
+        with("127.255.255.255:46100"),
+        ConfigError::Relation {
+            key: "broadcast",
+            ..
+        }
+    ));
+    assert!(matches!(with("192.168.1.255"), ConfigError::Value { .. }));
+}
+
+#[test]
+fn a_missing_key_says_three_ways_to_give_it() {
+    let text = REQUIRED.replace("car = \"A\"", "");
+    assert_eq!(
+        check(&text).unwrap_err().to_string(),
+        "car is not set; give --car NAME, set LIFTMESH__CAR, or write car = \"A\" in the file of \
+         --config"
+    );
+}
+
+#[test]
+fn a_wrong_variable_and_a_wrong_flag_are_named() {
+    let environment = |name, value| {
+        Layer::of_environment(variables(&[(name, value)]))
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        environment("LIFTMESH__FLOORS", "1"),
+        "variable LIFTMESH__FLOORS: floors = 1 is wrong; expected a whole number from 2 to 254"
+    );
+    assert_eq!(
+        environment("LIFTMESH__FLORS", "4"),
+        "environment: there is no key `LIFTMESH__FLORS`; `LIFTMESH__FLOORS` may be meant"
+    );
+    let flags = BTreeMap::from([("address", "0.0.0.0".to_owned())]);
+    let sources = Sources {
+        flags,
+        ..Sources::default()
+    };
+    assert_eq!(
+        sources.read().unwrap_err().to_string(),
+        "flag --address: address = \"0.0.0.0\" is wrong; \
+         expected the IPv4 address of one host, such as 192.168.1.11"
+    );
+}
+
+#[test]
+fn a_wrong_value_is_told_even_where_a_flag_overrides_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("node.toml");
+    std::fs::write(&file, "floors = 1\n").unwrap();
+    let sources = Sources {
+        file: Some(file),
+        flags: BTreeMap::from([("floors", "4".to_owned())]),
+        ..Sources::default()
+    };
+    assert!(matches!(
+        sources.read(),
+        Err(ConfigError::Value { key: "floors", .. })
+    ));
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let sources = Sources {
+        file: Some("/nowhere/node.toml".into()),
+        ..Sources::default()
+    };
+    assert!(matches!(
+        sources.read(),
+        Err(ConfigError::File { path, .. }) if path == Path::new("/nowhere/node.toml")
+    ));
+    let text = format!("{REQUIRED}fleet_key_file = \"/nowhere/key\"\n");
+    assert!(matches!(
+        check(&text),
+        Err(ConfigError::FleetKey { origin, .. }) if origin == "node.toml:8:18"
+    ));
+}
+
+#[test]
+fn every_key_is_right_by_its_own_range_and_has_a_flag_of_its_own() {
+    let mut flags: Vec<_> = KEYS.iter().map(Key::flag).collect();
+    flags.sort_unstable();
+    let all = flags.len();
+    flags.dedup();
+    assert_eq!(flags.len(), all);
+    for key in KEYS {
+        let (KeyDefault::Value(value) | KeyDefault::Required(value) | KeyDefault::Absent(_, value)) =
+            key.default;
+        assert!(key.kind.accepts(value), "{}", key.path);
+        let table = key.split().0;
+        assert!(table.is_none_or(|table| TABLES.iter().any(|(name, _)| *name == table)));
+    }
+}
+
+/// To renew the file: `liftmesh check-config --example > config/node.toml`.
+#[test]
+fn the_example_file_is_the_one_that_the_keys_make() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/node.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text == example(), "config/node.toml is out of date");
+}
+
+#[test]
+fn the_example_file_is_right_and_its_commented_keys_are_the_defaults() {
+    let given = of_text(&example()).unwrap();
+    given.settings().unwrap();
+
+    // With every key that is commented out given, but for the file of a key that isn't there.
+    let mut text = String::new();
+    for line in example().lines() {
+        let entry = line.strip_prefix("# ").filter(|line| {
+            line.split_once(" = ")
+                .is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        });
+        text.push_str(entry.unwrap_or(line));
+        text.push('\n');
+    }
+    let all = of_text(&text).unwrap();
+    for key in KEYS {
+        let setting = all.get(key.path).unwrap();
+        assert!(setting.origin.starts_with("node.toml:"), "{}", key.path);
+        if let KeyDefault::Value(value) = key.default {
+            assert_eq!(setting.value, value, "{}", key.path);
+            assert_eq!(given.get(key.path).unwrap().origin, "default");
+        }
+    }
+}

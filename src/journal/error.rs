@@ -1,0 +1,67 @@
+//! Why a journal can't be opened.
+
+use std::io;
+use std::path::PathBuf;
+
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::Restored;
+
+/// Why a journal can't be opened. Nothing that stood in it has been lost or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The data directory can't be made or written to.
+    #[error(
+        "data_dir = {path:?} can't be used: it must be a directory in which the user that runs \
+         the node has the right to read, write and make files"
+    )]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another process has the journal open.
+    #[error("{path:?} is in use by another process: each node needs a data_dir of its own")]
+    InUse {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// The journal is another node's.
+    #[error(
+        "{path:?} is the journal of node {owner}, and this node is {node}: set data_dir to this \
+         node's own directory, or move the file away"
+    )]
+    Foreign {
+        /// The journal.
+        path: PathBuf,
+        /// Whose it is.
+        owner: String,
+        /// Who this node is.
+        node: NodeId,
+    },
+    /// The journal was written by another version of the program.
+    #[error(
+        "{path:?} has format {found}, and this program reads format {}: run the program that \
+         wrote it, or move the file away",
+        super::tables::FORMAT
+    )]
+    Format {
+        /// The journal.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+    },
+    /// The disk is full or fails. The node may run all the same, without its disk (P5).
+    #[error("{path:?} can't be read or written: the disk is full or failing")]
+    Failing {
+        /// The journal.
+        path: PathBuf,
+        /// What could be read of it; no sequence is reserved.
+        restored: Box<Restored>,
+        /// What the database says.
+        source: Box<redb::Error>,
+    },
+    /// The system gives no random numbers.
+    #[error("no identity can be drawn for the journal")]
+    Random(#[from] getrandom::Error),
+}

@@ -1,0 +1,246 @@
+//! What a node keeps on disk: every order register, and which sequences may be in use.
+//!
+//! ```text
+//!   Node ── Persist{lsn} ──▶ bounded queue ──▶ writer thread ──▶ one transaction for all that wait
+//!     ▲                                              │
+//!     └────── handle_durable(lsn) ◀── Progress ◀─────┘
+//! ```
+//!
+//! [`Journal::open`] restores (P3), the [`JournalWriter`] writes. The store is `redb`: a commit is
+//! on disk when it returns, and a crash in mid-write leaves the last commit. Nothing here runs on
+//! the task of the network or of the car.
+
+mod error;
+mod tables;
+mod writer;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use elevator_fleet::model::{JournalId, NodeId};
+use elevator_fleet::node::{Change, Restored};
+use redb::{Database, DatabaseError};
+use tracing::{error, info};
+
+pub use self::error::JournalError;
+use self::tables::Contents;
+pub use self::writer::{JournalWriter, Progress, SubmitError, WRITE_QUEUE};
+
+/// How many sequences are reserved when a journal is opened.
+pub const FIRST_BLOCK: u64 = 256;
+
+/// The journal's file in the data directory.
+const FILE: &str = "journal.redb";
+
+/// What a file is called, with a number behind it, that was found damaged and set aside.
+const DAMAGED: &str = "journal.damaged";
+
+/// The database keeps no more of its file than this in memory, in bytes.
+const CACHE: usize = 1024 * 1024;
+
+/// An open journal. No other process can open it meanwhile.
+#[derive(Debug)]
+pub struct Journal {
+    database: Database,
+    id: JournalId,
+}
+
+impl Journal {
+    /// Opens the journal in `directory`, or makes it, and hands out what stands in it.
+    ///
+    /// The sequences up to [`Restored::reserved`] are reserved on disk when this returns (O4). A
+    /// damaged file is set aside as `journal.damaged-N`, never overwritten, and a new journal with
+    /// a new identity is made in its place: the node rejoins from its peers.
+    ///
+    /// # Errors
+    /// Each [`JournalError`] says what became of the journal.
+    pub fn open(directory: &Path, node: &NodeId) -> Result<(Self, Restored), JournalError> {
+        make_directory(directory)?;
+        let path = directory.join(FILE);
+        let mut tried = attempt(&path);
+        if let Attempt::Damaged(reason) = tried {
+            set_aside(directory, &path, &reason)?;
+            tried = attempt(&path);
+        }
+        let (database, contents) = match tried {
+            Attempt::Open(database, contents) => (database, contents),
+            Attempt::InUse => return Err(JournalError::InUse { path }),
+            Attempt::Failing(source) => return Err(failing(path, Restored::default(), source)),
+            Attempt::Damaged(reason) => {
+                let source = io::Error::new(io::ErrorKind::InvalidData, reason);
+                return Err(failing(path, Restored::default(), source.into()));
+            }
+        };
+        let mut restored = match contents {
+            Contents::Empty => make(&database, node, directory, &path)?,
+            Contents::Format(found) => return Err(JournalError::Format { path, found }),
+            Contents::Journal { owner, restored } if owner == node.as_str() => restored,
+            Contents::Journal { owner, .. } => {
+                let node = node.clone();
+                return Err(JournalError::Foreign { path, owner, node });
+            }
+        };
+        let reserved = restored.used.saturating_add(FIRST_BLOCK);
+        if let Err(source) = tables::write(&database, [&Change::Reserve(reserved)]) {
+            return Err(failing(path, restored, source));
+        }
+        restored.reserved = reserved;
+        let id = restored.journal;
+        Ok((Self { database, id }, restored))
+    }
+
+    /// The journal's identity.
+    #[must_use]
+    pub fn id(&self) -> JournalId {
+        self.id
+    }
+}
+
+/// A fresh identity for a journal, or for a node that has none (O4).
+///
+/// # Errors
+/// [`JournalError::Random`]: the system gives no random numbers.
+pub fn fresh_id() -> Result<JournalId, JournalError> {
+    Ok(JournalId(getrandom::u64()?))
+}
+
+#[derive(Debug)]
+enum Attempt {
+    Open(Database, Contents),
+    InUse,
+    /// The medium failed; the file may be sound.
+    Failing(redb::Error),
+    /// The file is not what it should be.
+    Damaged(String),
+}
+
+/// Opens the file and reads all of it.
+///
+/// The database is known to panic on some damaged files, and such a panic must not keep a car from
+/// service, so it counts as damage.
+fn attempt(path: &Path) -> Attempt {
+    std::panic::catch_unwind(|| open_and_read(path))
+        .unwrap_or_else(|_| Attempt::Damaged("the database gave up on it".to_owned()))
+}
+
+fn open_and_read(path: &Path) -> Attempt {
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE);
+    let mut database = match builder.create(path) {
+        Ok(database) => database,
+        Err(DatabaseError::DatabaseAlreadyOpen) => return Attempt::InUse,
+        Err(error) => return classify(error.into()),
+    };
+    if let Err(error) = database.check_integrity() {
+        return classify(error.into());
+    }
+    match tables::read(&database) {
+        Ok(contents) => Attempt::Open(database, contents),
+        Err(tables::ReadError::Database(error)) => classify(*error),
+        Err(error @ tables::ReadError::Malformed(_)) => Attempt::Damaged(error.to_string()),
+    }
+}
+
+fn classify(error: redb::Error) -> Attempt {
+    match error {
+        redb::Error::Io(error)
+            if !matches!(
+                error.kind(),
+                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            Attempt::Failing(redb::Error::Io(error))
+        }
+        error => Attempt::Damaged(error.to_string()),
+    }
+}
+
+fn make(
+    database: &Database,
+    node: &NodeId,
+    directory: &Path,
+    path: &Path,
+) -> Result<Restored, JournalError> {
+    let restored = Restored {
+        journal: fresh_id()?,
+        ..Restored::default()
+    };
+    let made = tables::make(database, node, restored.journal);
+    // Without this a power cut may take the file's name away, and the orders in it.
+    let made = made.and_then(|()| Ok(sync_directory(directory)?));
+    match made {
+        Ok(()) => {
+            info!(path = %path.display(), journal = %restored.journal, "journal made");
+            Ok(restored)
+        }
+        Err(source) => Err(failing(path.to_owned(), restored, source)),
+    }
+}
+
+fn make_directory(directory: &Path) -> Result<(), JournalError> {
+    fs::create_dir_all(directory)
+        .and_then(|()| check_writable(directory))
+        .map_err(|source| JournalError::Directory {
+            path: directory.to_owned(),
+            source,
+        })
+}
+
+/// Tells a directory that is not the node's to write in from a disk that fails.
+fn check_writable(directory: &Path) -> io::Result<()> {
+    let path = directory.join(".writable");
+    match File::create(&path).and_then(|_| fs::remove_file(&path)) {
+        Err(error) if !is_failing_disk(&error) => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn is_failing_disk(error: &io::Error) -> bool {
+    // EIO has no kind of its own.
+    const EIO: i32 = 5;
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    ) || error.raw_os_error() == Some(EIO)
+}
+
+fn set_aside(directory: &Path, path: &Path, reason: &str) -> Result<(), JournalError> {
+    let aside = free_name(directory);
+    fs::rename(path, &aside)
+        .and_then(|()| sync_directory(directory))
+        .map_err(|source| failing(path.to_owned(), Restored::default(), source.into()))?;
+    error!(
+        path = %path.display(),
+        aside = %aside.display(),
+        reason,
+        "journal damaged: set aside, a new one is made, orders come back from the peers only"
+    );
+    Ok(())
+}
+
+fn free_name(directory: &Path) -> PathBuf {
+    let mut number = 1_u32;
+    loop {
+        let path = directory.join(format!("{DAMAGED}-{number}"));
+        if fs::symlink_metadata(&path).is_err() {
+            return path;
+        }
+        number += 1;
+    }
+}
+
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+fn failing(path: PathBuf, restored: Restored, source: redb::Error) -> JournalError {
+    JournalError::Failing {
+        path,
+        restored: Box::new(restored),
+        source: Box::new(source),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,341 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_fleet::model::{Call, Dot, HallCall};
+use elevator_fleet::node::Lsn;
+use elevator_fleet::orders::{Record, State};
+use tempfile::TempDir;
+
+use super::*;
+
+fn node() -> NodeId {
+    NodeId::new("car-1").expect("a name")
+}
+
+fn floor(index: u8) -> Floor {
+    FloorCount::new(9)
+        .and_then(|floors| floors.floor(index))
+        .expect("a floor")
+}
+
+fn record(journal: JournalId, sequence: u64, index: u8, state: State) -> Record {
+    Record {
+        dot: Dot { journal, sequence },
+        origin: node(),
+        call: Call::Hall(HallCall {
+            floor: floor(index),
+            direction: Direction::Up,
+        }),
+        state,
+    }
+}
+
+fn open_order(journal: JournalId, sequence: u64, index: u8) -> Record {
+    let waited = Duration::from_secs(3);
+    record(journal, sequence, index, State::Open { waited })
+}
+
+fn open(directory: &TempDir) -> (Journal, Restored) {
+    Journal::open(directory.path(), &node()).expect("a journal")
+}
+
+async fn durable(writer: &mut JournalWriter, lsn: Lsn) {
+    let reached = async { while writer.progress().await.durable < lsn {} };
+    tokio::time::timeout(Duration::from_secs(20), reached)
+        .await
+        .expect("on disk in time");
+}
+
+/// F13, P3
+#[tokio::test]
+async fn what_was_durable_is_there_after_the_next_start() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, restored) = open(&directory);
+    assert_eq!(restored.records, []);
+    let mine = open_order(restored.journal, 1, 3);
+    let theirs = open_order(JournalId(77), 5, 4);
+    let mut writer = JournalWriter::start(journal).expect("a thread");
+    for (lsn, record) in [(1, &mine), (2, &theirs)] {
+        let changes = vec![Change::Record(record.clone())];
+        writer.submit(Lsn(lsn), changes).expect("room");
+    }
+    durable(&mut writer, Lsn(2)).await;
+    writer.finish().await;
+
+    let (_, again) = open(&directory);
+    assert_eq!(again.journal, restored.journal);
+    for record in [&mine, &theirs] {
+        assert!(again.records.contains(record), "{record:?} is lost");
+    }
+    assert_eq!(again.records.len(), 2);
+}
+
+/// O6
+#[tokio::test]
+async fn a_register_is_replaced_by_its_later_record() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, restored) = open(&directory);
+    let id = restored.journal;
+    let later = record(id, 2, 3, State::Served);
+    let writer = JournalWriter::start(journal).expect("a thread");
+    let first = vec![Change::Record(open_order(id, 1, 3))];
+    writer.submit(Lsn(1), first).expect("room");
+    let second = vec![Change::Record(later.clone())];
+    writer.submit(Lsn(2), second).expect("room");
+    assert_eq!(writer.finish().await.durable, Lsn(2));
+    assert_eq!(open(&directory).1.records, [later]);
+}
+
+/// P1: the batches that wait behind the first are written in the same transaction, and all of them
+/// are durable when the writer says so.
+#[test]
+fn batches_that_wait_are_committed_together() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, restored) = open(&directory);
+    let (report, mut progress) = tokio::sync::watch::channel(Progress::default());
+    let (batches, queue) = std::sync::mpsc::sync_channel(WRITE_QUEUE);
+    for lsn in 1..=40 {
+        let record = open_order(restored.journal, lsn, u8::try_from(lsn % 8).expect("small"));
+        let changes = vec![Change::Record(record)];
+        batches
+            .send(writer::Batch {
+                lsn: Lsn(lsn),
+                changes,
+            })
+            .expect("room");
+    }
+    drop(batches);
+    let commits = writer::write_all(&journal, &queue, &report);
+    assert_eq!(commits, 1);
+    assert_eq!(progress.borrow_and_update().durable, Lsn(40));
+    drop(journal);
+    assert_eq!(open(&directory).1.records.len(), 8);
+}
+
+/// O4: whatever the process was doing when it ended.
+#[tokio::test]
+async fn a_reserved_sequence_is_never_handed_out_again() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, first) = open(&directory);
+    assert_eq!((first.used, first.reserved), (0, FIRST_BLOCK));
+    drop(journal);
+    let (journal, second) = open(&directory);
+    assert_eq!(second.used, first.reserved);
+    assert_eq!(second.reserved, second.used + FIRST_BLOCK);
+    let writer = JournalWriter::start(journal).expect("a thread");
+    for (lsn, upto) in [(1, 9000), (2, 5)] {
+        writer
+            .submit(Lsn(lsn), vec![Change::Reserve(upto)])
+            .expect("room");
+    }
+    writer.finish().await;
+    assert_eq!(open(&directory).1.used, 9000);
+}
+
+/// O4: the file as it stands on disk at the moment of a crash, not after an orderly end.
+#[tokio::test]
+async fn a_crash_leaves_what_was_durable() {
+    let directory = TempDir::new().expect("a directory");
+    let crashed = TempDir::new().expect("a directory");
+    let (journal, restored) = open(&directory);
+    let order = open_order(restored.journal, 1, 3);
+    let mut writer = JournalWriter::start(journal).expect("a thread");
+    let changes = vec![Change::Record(order.clone())];
+    writer.submit(Lsn(1), changes).expect("room");
+    durable(&mut writer, Lsn(1)).await;
+    let copy = crashed.path().join(FILE);
+    fs::copy(directory.path().join(FILE), copy).expect("a copy");
+    let (_, after) = open(&crashed);
+    assert_eq!(after.records, [order]);
+    assert_eq!(after.used, restored.reserved);
+}
+
+fn journal_with_orders(directory: &TempDir) -> JournalId {
+    let (journal, restored) = open(directory);
+    let orders: Vec<Change> = (0..8)
+        .map(|index| Change::Record(open_order(restored.journal, u64::from(index) + 1, index)))
+        .collect();
+    tables::write(&journal.database, &orders).expect("written");
+    restored.journal
+}
+
+/// O4
+#[test]
+fn a_damaged_file_is_set_aside_and_a_new_journal_made() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join(FILE);
+    let mut ids = vec![journal_with_orders(&directory)];
+    for round in 1..=2 {
+        let garbage = vec![round; 10_000];
+        fs::write(&path, &garbage).expect("written");
+        let (_, restored) = open(&directory);
+        assert!(!ids.contains(&restored.journal), "a fresh identity");
+        assert_eq!(restored.records, []);
+        let aside = directory.path().join(format!("{DAMAGED}-{round}"));
+        assert_eq!(fs::read(aside).expect("set aside"), garbage);
+        ids.push(restored.journal);
+    }
+}
+
+/// Whichever part of the file is hit: either the journal is whole, or it is set aside untouched.
+#[test]
+fn a_journal_with_flipped_bytes_is_whole_or_set_aside() {
+    let directory = TempDir::new().expect("a directory");
+    let id = journal_with_orders(&directory);
+    let sound = fs::read(directory.path().join(FILE)).expect("the file");
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut set_aside = 0;
+    for round in 0..60 {
+        let directory = TempDir::new().expect("a directory");
+        let mut hurt = sound.clone();
+        for _ in 0..=random.usize(..4) {
+            let end = if round % 2 == 0 {
+                64 * 1024
+            } else {
+                hurt.len()
+            };
+            let at = random.usize(..end.min(hurt.len()));
+            hurt[at] ^= random.u8(1..);
+        }
+        fs::write(directory.path().join(FILE), &hurt).expect("written");
+        let (_, restored) = open(&directory);
+        if restored.journal == id {
+            assert_eq!(restored.records.len(), 8);
+        } else {
+            set_aside += 1;
+            assert_eq!(restored.records, []);
+            let aside = directory.path().join(format!("{DAMAGED}-1"));
+            assert!(aside.exists(), "set aside");
+        }
+    }
+    assert!(set_aside > 0, "no damage was found in 60 rounds");
+}
+
+#[test]
+fn the_journal_of_another_node_is_refused_and_left_alone() {
+    let directory = TempDir::new().expect("a directory");
+    let id = journal_with_orders(&directory);
+    let other = NodeId::new("car-2").expect("a name");
+    let error = Journal::open(directory.path(), &other).expect_err("refused");
+    assert!(
+        matches!(&error, JournalError::Foreign { owner, node, .. }
+            if owner == "car-1" && *node == other),
+        "{error:?}"
+    );
+    let (_, restored) = open(&directory);
+    assert_eq!((restored.journal, restored.records.len()), (id, 8));
+}
+
+#[test]
+fn a_journal_that_is_open_is_refused() {
+    let directory = TempDir::new().expect("a directory");
+    let (_journal, _) = open(&directory);
+    let error = Journal::open(directory.path(), &node()).expect_err("refused");
+    assert!(matches!(error, JournalError::InUse { .. }), "{error:?}");
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_named_with_the_right_it_takes() {
+    let directory = TempDir::new().expect("a directory");
+    let file = directory.path().join("file");
+    fs::write(&file, "").expect("written");
+    for unusable in [file.clone(), file.join("below")] {
+        let error = Journal::open(&unusable, &node()).expect_err("refused");
+        assert!(
+            matches!(&error, JournalError::Directory { path, .. } if *path == unusable),
+            "{error:?}"
+        );
+        let text = error.to_string();
+        assert!(text.contains(&format!("data_dir = {unusable:?}")), "{text}");
+        assert!(text.contains("right to read, write"), "{text}");
+    }
+}
+
+/// P5
+#[test]
+fn a_queue_that_is_full_is_told_and_so_is_a_writer_that_has_ended() {
+    let (batches, queue) = std::sync::mpsc::sync_channel(1);
+    let (_report, progress) = tokio::sync::watch::channel(Progress::default());
+    let thread = std::thread::spawn(|| {});
+    let writer = writer::JournalWriter::over(batches, progress, thread);
+    assert_eq!(writer.submit(Lsn(1), Vec::new()), Ok(()));
+    assert_eq!(writer.submit(Lsn(2), Vec::new()), Err(SubmitError::Full));
+    drop(queue);
+    assert_eq!(writer.submit(Lsn(3), Vec::new()), Err(SubmitError::Ended));
+}
+
+/// A medium that takes no more from some moment on.
+#[derive(Debug)]
+struct FullDisk {
+    memory: redb::backends::InMemoryBackend,
+    full: Arc<AtomicBool>,
+}
+
+impl FullDisk {
+    fn check(&self) -> io::Result<()> {
+        if self.full.load(Ordering::Relaxed) {
+            Err(io::ErrorKind::StorageFull.into())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl redb::StorageBackend for FullDisk {
+    fn len(&self) -> io::Result<u64> {
+        self.memory.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.memory.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check().and_then(|()| self.memory.set_len(len))
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.check().and_then(|()| self.memory.sync_data())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check().and_then(|()| self.memory.write(offset, data))
+    }
+}
+
+/// P5
+#[tokio::test]
+async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
+    let full = Arc::new(AtomicBool::new(false));
+    let disk = FullDisk {
+        memory: redb::backends::InMemoryBackend::new(),
+        full: Arc::clone(&full),
+    };
+    let database = Database::builder().create_with_backend(disk);
+    let id = JournalId(1);
+    let database = database.expect("a database");
+    tables::make(&database, &node(), id).expect("made");
+    let mut writer = JournalWriter::start(Journal { database, id }).expect("a thread");
+    let order = |sequence| vec![Change::Record(open_order(id, sequence, 3))];
+    writer.submit(Lsn(1), order(1)).expect("room");
+    durable(&mut writer, Lsn(1)).await;
+    full.store(true, Ordering::Relaxed);
+    writer.submit(Lsn(2), order(2)).expect("room");
+    let failed = async {
+        loop {
+            let progress = writer.progress().await;
+            if progress.failure.is_some() {
+                return progress;
+            }
+        }
+    };
+    let progress = tokio::time::timeout(Duration::from_secs(20), failed).await;
+    assert_eq!(progress.expect("told in time").durable, Lsn(1));
+    full.store(false, Ordering::Relaxed);
+    // It may take a moment for the thread to be gone; what it took in then is not written.
+    let refused = writer.submit(Lsn(3), order(3));
+    assert!(matches!(refused, Ok(()) | Err(SubmitError::Ended)));
+    assert_eq!(writer.finish().await.durable, Lsn(1));
+}

@@ -1,0 +1,155 @@
+//! The task that takes connections in.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use elevator_fleet::node::LinkSide;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
+use tracing::{debug, error, trace, warn};
+
+use super::log_gate::LogGate;
+use super::{Count, Counters, MeshSettings, Note, greeting, socket};
+
+/// How many connections may be without a hello at once; more are closed at once.
+pub(super) const GREETINGS: usize = 64;
+
+/// How many of them may come from one address, so that one stranger can't keep the others out.
+pub(super) const GREETINGS_PER_ADDRESS: usize = 4;
+
+/// Between two attempts to listen.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The pause after a connection could not be accepted, as when the process has no descriptor left.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// What a line in the log is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Line {
+    Accept,
+    Crowd,
+    Listen,
+}
+
+enum Step {
+    Accepted(io::Result<(TcpStream, SocketAddr)>),
+    Greeted(Result<IpAddr, JoinError>),
+}
+
+#[derive(Debug)]
+struct Acceptor {
+    settings: Arc<MeshSettings>,
+    notes: mpsc::Sender<Note>,
+    counters: Arc<Counters>,
+    greetings: JoinSet<IpAddr>,
+    pending: BTreeMap<IpAddr, usize>,
+    log: LogGate<Line>,
+}
+
+/// Listens, from the moment the address is there.
+pub(super) async fn run(
+    listener: Option<TcpListener>,
+    settings: Arc<MeshSettings>,
+    notes: mpsc::Sender<Note>,
+    counters: Arc<Counters>,
+) {
+    let mut acceptor = Acceptor {
+        settings,
+        notes,
+        counters,
+        greetings: JoinSet::new(),
+        pending: BTreeMap::new(),
+        log: LogGate::default(),
+    };
+    let listener = match listener {
+        Some(listener) => listener,
+        None => acceptor.listen().await,
+    };
+    loop {
+        let step = tokio::select! {
+            accepted = listener.accept() => Step::Accepted(accepted),
+            Some(greeted) = acceptor.greetings.join_next() => Step::Greeted(greeted),
+        };
+        match step {
+            Step::Accepted(Ok((stream, from))) => acceptor.take(stream, from.ip()),
+            Step::Accepted(Err(error)) => {
+                if acceptor.log.opens(&Line::Accept) {
+                    warn!(%error, "a connection can't be accepted");
+                }
+                tokio::time::sleep(BREATH).await;
+            }
+            Step::Greeted(greeted) => acceptor.greeted(greeted),
+        }
+    }
+}
+
+impl Acceptor {
+    async fn listen(&mut self) -> TcpListener {
+        loop {
+            tokio::time::sleep(RETRY).await;
+            let address = self.settings.hello.address;
+            match socket::listener(address, self.settings.link_port) {
+                Ok(listener) => return listener,
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                    if self.log.opens(&Line::Listen) {
+                        let link_port = self.settings.link_port;
+                        error!(%address, link_port, "link_port is in use by another process");
+                    }
+                }
+                Err(error) => trace!(%error, "no socket for links yet"),
+            }
+        }
+    }
+
+    fn take(&mut self, stream: TcpStream, from: IpAddr) {
+        let pending = self.pending.entry(from).or_default();
+        if *pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS {
+            self.counters.add(Count::Refused);
+            if self.log.opens(&Line::Crowd) {
+                warn!(%from, "too many connections without a hello: the newest are closed");
+            }
+            return;
+        }
+        *pending += 1;
+        let settings = Arc::clone(&self.settings);
+        let notes = self.notes.clone();
+        let counters = Arc::clone(&self.counters);
+        self.greetings.spawn(async move {
+            match greeting::greet(&settings, stream).await {
+                Ok((connection, peer)) => {
+                    let note = Note::Greeted {
+                        connection: Box::new(connection),
+                        peer,
+                        side: LinkSide::Accepted,
+                    };
+                    if notes.send(note).await.is_err() {
+                        trace!("greeting outlived the mesh");
+                    }
+                }
+                Err(error) => {
+                    counters.add(Count::Refused);
+                    warn!(%from, %error, "a connection is refused");
+                }
+            }
+            from
+        });
+    }
+
+    fn greeted(&mut self, greeted: Result<IpAddr, JoinError>) {
+        match greeted {
+            Ok(from) => {
+                if let Some(pending) = self.pending.get_mut(&from) {
+                    *pending -= 1;
+                    if *pending == 0 {
+                        self.pending.remove(&from);
+                    }
+                }
+            }
+            Err(error) => debug!(%error, "a greeting failed"),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What the mesh counts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Count {
+    /// Datagrams that left.
+    Sent,
+    /// Datagrams that the system did not take: no network, no route, no buffer.
+    SendFailed,
+    /// Datagrams that were not sent because too many waited already.
+    SendQueueFull,
+    /// Beacons that came in, not counting one's own.
+    Received,
+    /// Beacons that were dropped because the runtime loop was behind.
+    InboxFull,
+    /// Datagrams that are no beacons at all.
+    Foreign,
+    /// Datagrams of another version of the protocol.
+    Version,
+    /// Datagrams with a key that this node does not have.
+    Key,
+    /// Datagrams whose checksum does not match (F5).
+    Damaged,
+    /// Datagrams with a sound checksum and an unsound body.
+    Malformed,
+    /// Connections that were refused: too many at once, no or an unfitting `Hello`.
+    Refused,
+}
+
+impl Count {
+    /// Everything that is counted.
+    pub const ALL: [Self; 11] = [
+        Self::Sent,
+        Self::SendFailed,
+        Self::SendQueueFull,
+        Self::Received,
+        Self::InboxFull,
+        Self::Foreign,
+        Self::Version,
+        Self::Key,
+        Self::Damaged,
+        Self::Malformed,
+        Self::Refused,
+    ];
+}
+
+/// Counts since the start. They wrap after 2⁶⁴.
+#[derive(Debug, Default)]
+pub struct Counters([AtomicU64; Count::ALL.len()]);
+
+impl Counters {
+    /// How many so far.
+    #[must_use]
+    pub fn get(&self, count: Count) -> u64 {
+        self.0[count as usize].load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add(&self, count: Count) {
+        self.0[count as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,111 @@
+//! The task of one link.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use elevator_fleet::node::LinkId;
+use elevator_fleet::wire::Frame;
+use elevator_fleet::wire::codec::{self, WireError};
+use futures_util::{Sink, SinkExt, StreamExt};
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::sync::mpsc;
+use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+use tracing::trace;
+
+use super::Note;
+use super::greeting::Connection;
+
+/// How many frames may wait to leave over one link. A link whose queue is full is closed: a peer
+/// so far behind is better served by the full state that it gets when it rejoins.
+pub const LINK_QUEUE: usize = 256;
+
+/// How long a link that this side has closed waits for the peer to close it too. Closing sooner
+/// could take back what the peer has not read yet.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Why a link ended.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LinkEnd {
+    #[error("closed by this node")]
+    ClosedHere,
+    #[error("closed by the peer")]
+    Closed,
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Wire(#[from] WireError),
+    #[error("a second hello")]
+    SecondHello,
+    #[error("{LINK_QUEUE} frames wait to leave")]
+    QueueFull,
+    #[error("frames were dropped while the cable was cut")]
+    Mended,
+}
+
+/// Carries frames both ways until the peer or the mesh ends the link.
+pub(super) async fn run(
+    link: LinkId,
+    connection: Connection,
+    queue: mpsc::Receiver<Bytes>,
+    notes: mpsc::Sender<Note>,
+) {
+    let Connection {
+        mut read,
+        mut write,
+    } = connection;
+    let end = tokio::select! {
+        end = receive(link, &mut read, &notes) => end,
+        sent = transmit(&mut write, queue) => match sent {
+            Ok(()) => {
+                drop(write);
+                let farewell = async { while let Some(Ok(_)) = read.next().await {} };
+                if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
+                    trace!(link = link.0, "the peer has not closed its side");
+                }
+                LinkEnd::ClosedHere
+            }
+            Err(error) => LinkEnd::Io(error),
+        },
+    };
+    if notes.send(Note::Ended { link, end }).await.is_err() {
+        trace!(link = link.0, "link outlived the mesh");
+    }
+}
+
+/// Hands on what comes in. Waits while the inbox is full.
+async fn receive(
+    link: LinkId,
+    read: &mut FramedRead<OwnedReadHalf, LengthDelimitedCodec>,
+    notes: &mpsc::Sender<Note>,
+) -> LinkEnd {
+    loop {
+        let frame = match read.next().await {
+            None => return LinkEnd::Closed,
+            Some(Err(error)) => return error.into(),
+            Some(Ok(bytes)) => match codec::decode_frame(&bytes) {
+                Ok(Frame::Hello(_)) => return LinkEnd::SecondHello,
+                Ok(frame) => frame,
+                Err(error) => return error.into(),
+            },
+        };
+        if notes.send(Note::Frame { link, frame }).await.is_err() {
+            return LinkEnd::ClosedHere;
+        }
+    }
+}
+
+/// Sends what is queued, and says goodbye once the queue has ended.
+async fn transmit(
+    write: &mut (impl Sink<Bytes, Error = io::Error> + Unpin),
+    mut queue: mpsc::Receiver<Bytes>,
+) -> io::Result<()> {
+    while let Some(bytes) = queue.recv().await {
+        write.feed(bytes).await?;
+        while let Ok(bytes) = queue.try_recv() {
+            write.feed(bytes).await?;
+        }
+        write.flush().await?;
+    }
+    write.close().await
+}

@@ -1,0 +1,486 @@
+//! The node's sockets: datagrams to everybody, links to single peers.
+//!
+//! ```text
+//!   Mesh::broadcast, unicast ─▶ queue ─▶ datagram task ─▶ UDP      UDP ─▶ datagram task ─┐
+//!   Mesh::dial ───────────────────────▶ dial task ──┐                                    │
+//!                        TCP ─▶ accept task ─▶ greeting ─▶ Hello exchanged ─▶ link task ─┤
+//!   Mesh::send, close ──▶ queue of the link ─▶ link task ─▶ TCP                          ▼
+//!                                                           Mesh::next_event ◀─── inbox ─┘
+//! ```
+//!
+//! | task | its job | why ending it is safe |
+//! | --- | --- | --- |
+//! | datagram | owns both UDP sockets: sends what is queued, receives, checks, hands on | a lost datagram does no harm (F10) |
+//! | accept | owns the listener, and the greetings with those who came in | the peer dials again |
+//! | greeting | exchanges `Hello` with one who came in, within a time limit | no link exists yet |
+//! | dial | connects, exchanges `Hello`, ends | no link exists yet |
+//! | link | reads and writes one link until either side ends it | the peer sees the end and rejoins with its full state |
+//!
+//! Every task's handle is in one of the [`Mesh`]'s two `JoinSet`s (greetings: in the accept task's),
+//! so dropping the mesh ends them all. [`Mesh`] itself is owned by the runtime loop; its methods
+//! never wait, except for the next event and the end.
+//!
+//! No address, no cable or an interface that is down is no error: the node serves alone, says so
+//! once, and tries again every second.
+
+mod accept;
+mod count;
+mod datagram;
+mod greeting;
+mod link;
+mod log_gate;
+mod socket;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::{LinkId, LinkSide};
+use elevator_fleet::wire::{Beacon, Frame, Hello, codec};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tracing::{error, info, trace, warn};
+
+pub use self::count::{Count, Counters};
+use self::datagram::Outgoing;
+use self::greeting::{Connection, GreetingError};
+pub use self::link::LINK_QUEUE;
+use self::link::LinkEnd;
+use self::log_gate::LogGate;
+pub use self::socket::MeshError;
+
+/// How many events may wait for the runtime loop. When so many do, links wait (their peers feel it
+/// as a slow connection) and datagrams are dropped and counted: the next one serves.
+pub const INBOX: usize = 1024;
+
+/// How long the end of the mesh may take: what is queued leaves within it, or not at all.
+pub const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(1);
+
+/// What the mesh has to know.
+#[derive(Debug, Clone)]
+pub struct MeshSettings {
+    /// Who this node is: its address is where the sockets are bound.
+    pub hello: Hello,
+    /// Where beacons go: the directed broadcast address of the LAN, or a multicast group. Its port
+    /// is the one on which every node of the fleet sends and receives datagrams.
+    pub broadcast: SocketAddrV4,
+    /// The TCP port on which to listen for links.
+    pub link_port: u16,
+    /// The time limits of links.
+    pub times: LinkTimes,
+}
+
+/// The time limits of links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkTimes {
+    /// To connect. Default 200 ms.
+    pub connect: Duration,
+    /// To exchange `Hello` on a fresh connection. Default 500 ms.
+    pub greeting: Duration,
+    /// What was sent and not acknowledged for so long ends the link. Default 10 s: under heavy
+    /// loss TCP is slow while datagrams still prove the peer alive.
+    pub unacknowledged: Duration,
+}
+
+impl Default for LinkTimes {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_millis(200),
+            greeting: Duration::from_millis(500),
+            unacknowledged: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What happens on the mesh.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MeshEvent {
+    /// A beacon came in: whole and undamaged, but its content is not checked.
+    Beacon {
+        /// Where it came from.
+        from: Ipv4Addr,
+        /// The beacon.
+        beacon: Box<Beacon>,
+    },
+    /// A link stands; both sides have said who they are and go together.
+    LinkUp {
+        /// Its number.
+        link: LinkId,
+        /// Who is at the other end.
+        peer: Hello,
+        /// Who dialled.
+        side: LinkSide,
+    },
+    /// A dial came to nothing.
+    DialFailed {
+        /// Who was dialled.
+        peer: NodeId,
+    },
+    /// A frame came in over a link; never a `Hello`.
+    Frame {
+        /// Which link.
+        link: LinkId,
+        /// The frame.
+        frame: Frame,
+    },
+    /// A link is gone, and not because this node closed it.
+    LinkDown {
+        /// Which link.
+        link: LinkId,
+    },
+}
+
+/// The network cable, as fault injection has it (demo and tests only).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cable {
+    /// As it is.
+    Whole,
+    /// Everything in and out is dropped.
+    Cut,
+}
+
+/// What a task has to tell the [`Mesh`].
+#[derive(Debug)]
+enum Note {
+    Beacon {
+        from: Ipv4Addr,
+        beacon: Box<Beacon>,
+    },
+    Greeted {
+        connection: Box<Connection>,
+        peer: Hello,
+        side: LinkSide,
+    },
+    DialFailed {
+        peer: NodeId,
+        error: GreetingError,
+    },
+    Frame {
+        link: LinkId,
+        frame: Frame,
+    },
+    Ended {
+        link: LinkId,
+        end: LinkEnd,
+    },
+}
+
+/// A link as the mesh keeps it.
+#[derive(Debug)]
+struct Link {
+    peer: NodeId,
+    queue: mpsc::Sender<Bytes>,
+    task: AbortHandle,
+}
+
+/// The node's sockets.
+#[derive(Debug)]
+pub struct Mesh {
+    settings: Arc<MeshSettings>,
+    /// Tasks that may be ended at any moment: accept, dials.
+    openers: JoinSet<()>,
+    /// Tasks that are given time to send what is queued: datagrams, links.
+    carriers: JoinSet<()>,
+    datagrams: mpsc::Sender<Outgoing>,
+    links: BTreeMap<LinkId, Link>,
+    next_link: u64,
+    inbox: mpsc::Receiver<Note>,
+    notes: mpsc::Sender<Note>,
+    /// Links that this side gave up and the node has not been told of.
+    given_up: VecDeque<LinkId>,
+    counters: Arc<Counters>,
+    dial_log: LogGate<NodeId>,
+    cable: Cable,
+}
+
+impl Mesh {
+    /// Opens the sockets, as far as the node's address is there, and starts the tasks.
+    ///
+    /// # Errors
+    /// [`MeshError`]: another process uses a port, or the addresses are no good. Nothing runs.
+    pub fn start(settings: MeshSettings) -> Result<Self, MeshError> {
+        let settings = Arc::new(settings);
+        let address = settings.hello.address;
+        let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
+            socket::datagrams(settings.hello.address, settings.broadcast)
+        })?;
+        let listener = socket::at_start(&settings, socket::Kind::Links, |settings| {
+            socket::listener(settings.hello.address, settings.link_port)
+        })?;
+        if datagram_sockets.is_none() || listener.is_none() {
+            warn!(
+                %address,
+                broadcast = %settings.broadcast,
+                "no network with these addresses: serving alone until there is one"
+            );
+        }
+        let (notes, inbox) = mpsc::channel(INBOX);
+        let (datagrams, outgoing) = mpsc::channel(datagram::QUEUE);
+        let counters = Arc::new(Counters::default());
+        let mut openers = JoinSet::new();
+        let mut carriers = JoinSet::new();
+        carriers.spawn(
+            datagram::DatagramTask {
+                settings: Arc::clone(&settings),
+                outgoing,
+                notes: notes.clone(),
+                counters: Arc::clone(&counters),
+            }
+            .run(datagram_sockets),
+        );
+        openers.spawn(accept::run(
+            listener,
+            Arc::clone(&settings),
+            notes.clone(),
+            Arc::clone(&counters),
+        ));
+        Ok(Self {
+            settings,
+            openers,
+            carriers,
+            datagrams,
+            links: BTreeMap::new(),
+            next_link: 1,
+            inbox,
+            notes,
+            given_up: VecDeque::new(),
+            counters,
+            dial_log: LogGate::default(),
+            cable: Cable::Whole,
+        })
+    }
+
+    /// What has come and gone since the start.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Fault injection: a mesh whose cable is cut hears and says nothing. A link that outlasted the
+    /// cut has lost frames in it, so mending gives every link up.
+    pub fn set_cable(&mut self, cable: Cable) {
+        self.cable = cable;
+        if cable == Cable::Whole {
+            let links: Vec<LinkId> = self.links.keys().copied().collect();
+            for link in links {
+                self.give_up(link, &LinkEnd::Mended);
+            }
+        }
+    }
+
+    /// Sends a beacon to everybody.
+    pub fn broadcast(&self, beacon: &Beacon) {
+        self.send_datagram(self.settings.broadcast, beacon);
+    }
+
+    /// Sends a beacon to one node.
+    pub fn unicast(&self, to: Ipv4Addr, beacon: &Beacon) {
+        let to = SocketAddrV4::new(to, self.settings.broadcast.port());
+        self.send_datagram(to, beacon);
+    }
+
+    /// Opens a link. Answered by [`MeshEvent::LinkUp`] or [`MeshEvent::DialFailed`] within
+    /// [`LinkTimes::connect`] and [`LinkTimes::greeting`].
+    pub fn dial(&mut self, peer: NodeId, address: SocketAddrV4) {
+        let settings = Arc::clone(&self.settings);
+        let notes = self.notes.clone();
+        self.openers.spawn(async move {
+            let note = match greeting::dial(&settings, &peer, address).await {
+                Ok((connection, peer)) => Note::Greeted {
+                    connection: Box::new(connection),
+                    peer,
+                    side: LinkSide::Dialled,
+                },
+                Err(error) => Note::DialFailed { peer, error },
+            };
+            if notes.send(note).await.is_err() {
+                trace!("dial outlived the mesh");
+            }
+        });
+    }
+
+    /// Sends a frame over a link; nothing happens if the link is gone.
+    ///
+    /// A link whose queue is full is given up: its peer rejoins with its full state.
+    pub fn send(&mut self, link: LinkId, frame: &Frame) {
+        let Some(known) = self.links.get(&link).filter(|_| self.cable == Cable::Whole) else {
+            return;
+        };
+        let sent = match codec::encode_frame(frame) {
+            Ok(bytes) => known
+                .queue
+                .try_send(bytes.into())
+                .map_err(|refused| match refused {
+                    mpsc::error::TrySendError::Full(_) => LinkEnd::QueueFull,
+                    mpsc::error::TrySendError::Closed(_) => LinkEnd::Closed,
+                }),
+            Err(error) => Err(LinkEnd::Wire(error)),
+        };
+        if let Err(end) = sent {
+            self.give_up(link, &end);
+        }
+    }
+
+    /// Closes a link once what was sent before has left.
+    pub fn close(&mut self, link: LinkId) {
+        // The link's task sends what is left in the queue when it sees that nobody can add to it.
+        self.forget(link, &LinkEnd::ClosedHere);
+    }
+
+    /// Waits for the next event. Safe to drop and call again: no event is lost.
+    pub async fn next_event(&mut self) -> MeshEvent {
+        loop {
+            if let Some(link) = self.given_up.pop_front() {
+                return MeshEvent::LinkDown { link };
+            }
+            let note = tokio::select! {
+                Some(note) = self.inbox.recv() => note,
+                Some(ended) = self.openers.join_next() => { reap(ended); continue }
+                Some(ended) = self.carriers.join_next() => { reap(ended); continue }
+            };
+            if let Some(event) = self.take(note) {
+                return event;
+            }
+        }
+    }
+
+    /// Closes every link, sends what is queued and ends every task, within [`SHUT_DOWN_LIMIT`].
+    pub async fn shut_down(self) {
+        let Self {
+            openers,
+            mut carriers,
+            datagrams,
+            links,
+            mut inbox,
+            notes,
+            ..
+        } = self;
+        drop((openers, datagrams, links, notes));
+        let ended = async {
+            loop {
+                tokio::select! {
+                    // A link that waits for room in the inbox would not get to its end.
+                    Some(_) = inbox.recv() => {}
+                    ended = carriers.join_next() => match ended {
+                        Some(ended) => reap(ended),
+                        None => break,
+                    },
+                }
+            }
+        };
+        if tokio::time::timeout(SHUT_DOWN_LIMIT, ended).await.is_err() {
+            info!("some links did not take all that was queued for them");
+        }
+    }
+
+    fn send_datagram(&self, to: SocketAddrV4, beacon: &Beacon) {
+        if self.cable == Cable::Cut {
+            return;
+        }
+        match codec::encode_beacon(beacon) {
+            Ok(bytes) => {
+                if self.datagrams.try_send(Outgoing { to, bytes }).is_err() {
+                    self.counters.add(Count::SendQueueFull);
+                }
+            }
+            Err(error) => {
+                self.counters.add(Count::SendFailed);
+                error!(%error, "a beacon can't be encoded");
+            }
+        }
+    }
+
+    /// Ends a link at once; the node is told of it.
+    fn give_up(&mut self, link: LinkId, end: &LinkEnd) {
+        if let Some(known) = self.links.get(&link) {
+            known.task.abort();
+            self.given_up.push_back(link);
+            self.forget(link, end);
+        }
+    }
+
+    /// What is left of a note where the cable is cut: that links and dials come to nothing.
+    fn through_cut(note: Note) -> Option<Note> {
+        match note {
+            Note::Beacon { .. } | Note::Frame { .. } => None,
+            Note::Greeted { peer, side, .. } => match side {
+                LinkSide::Dialled => Some(Note::DialFailed {
+                    peer: peer.node,
+                    error: GreetingError::Cut,
+                }),
+                LinkSide::Accepted => None,
+            },
+            end @ (Note::DialFailed { .. } | Note::Ended { .. }) => Some(end),
+        }
+    }
+
+    fn take(&mut self, note: Note) -> Option<MeshEvent> {
+        let note = match self.cable {
+            Cable::Whole => note,
+            Cable::Cut => Self::through_cut(note)?,
+        };
+        match note {
+            Note::Beacon { from, beacon } => Some(MeshEvent::Beacon { from, beacon }),
+            Note::Greeted {
+                connection,
+                peer,
+                side,
+            } => Some(self.open(*connection, peer, side)),
+            Note::DialFailed { peer, error } => {
+                if self.dial_log.opens(&peer) {
+                    info!(%peer, %error, "a peer that is heard can't be dialled");
+                }
+                Some(MeshEvent::DialFailed { peer })
+            }
+            Note::Frame { link, frame } => self
+                .links
+                .contains_key(&link)
+                .then_some(MeshEvent::Frame { link, frame }),
+            Note::Ended { link, end } => self
+                .forget(link, &end)
+                .then_some(MeshEvent::LinkDown { link }),
+        }
+    }
+
+    fn open(&mut self, connection: Connection, peer: Hello, side: LinkSide) -> MeshEvent {
+        let link = LinkId(self.next_link);
+        self.next_link += 1;
+        let (queue, outgoing) = mpsc::channel(LINK_QUEUE);
+        let task = self
+            .carriers
+            .spawn(link::run(link, connection, outgoing, self.notes.clone()));
+        info!(link = link.0, peer = %peer.node, address = %peer.address, ?side, "link up");
+        let known = Link {
+            peer: peer.node.clone(),
+            queue,
+            task,
+        };
+        self.links.insert(link, known);
+        MeshEvent::LinkUp { link, peer, side }
+    }
+
+    /// Drops what is kept of a link, and tells whether anything was.
+    fn forget(&mut self, link: LinkId, end: &LinkEnd) -> bool {
+        let Some(known) = self.links.remove(&link) else {
+            return false;
+        };
+        info!(link = link.0, peer = %known.peer, reason = %end, "link down");
+        true
+    }
+}
+
+fn reap(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended
+        && !error.is_cancelled()
+    {
+        error!(%error, "a task of the mesh failed");
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,162 @@
+//! How sockets are made.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::Duration;
+
+use socket2::{Domain, SockRef, Socket, Type};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
+
+use super::MeshSettings;
+
+/// How many connections the system may hold before they are accepted.
+const BACKLOG: u32 = 64;
+
+/// Why the mesh can't be started. Waiting would not help.
+#[derive(Debug, thiserror::Error)]
+pub enum MeshError {
+    /// Beacons to 255.255.255.255 leave by an interface of the system's choice.
+    #[error(
+        "broadcast = {0} is not the broadcast address of any one LAN: set the directed broadcast \
+         address of the interface that address belongs to, as in 192.168.1.255:{port}",
+        port = .0.port()
+    )]
+    LimitedBroadcast(SocketAddrV4),
+    /// Another process uses the UDP port.
+    #[error(
+        "address = {address} with the port of broadcast = {broadcast} is in use by another \
+         process: each node on a machine needs an address of its own"
+    )]
+    DatagramsInUse {
+        /// The node's address.
+        address: Ipv4Addr,
+        /// Where beacons go.
+        broadcast: SocketAddrV4,
+    },
+    /// Another process listens on the TCP port.
+    #[error(
+        "link_port = {port} at address = {address} is in use by another process: set another \
+         link_port, or an address of the node's own"
+    )]
+    LinksInUse {
+        /// The node's address.
+        address: Ipv4Addr,
+        /// The TCP port.
+        port: u16,
+    },
+    /// The system refuses the addresses for another reason.
+    #[error("no sockets with address = {address}, broadcast = {broadcast}, link_port = {port}")]
+    Refused {
+        /// The node's address.
+        address: Ipv4Addr,
+        /// Where beacons go.
+        broadcast: SocketAddrV4,
+        /// The TCP port.
+        port: u16,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// What a socket is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Datagrams,
+    Links,
+}
+
+/// The sockets for datagrams. A socket bound to the node's own address never receives a broadcast,
+/// and one bound to the broadcast address never an answer.
+#[derive(Debug)]
+pub(super) struct DatagramSockets {
+    pub(super) own: UdpSocket,
+    pub(super) shared: UdpSocket,
+}
+
+/// Opens a socket at the start; `None` if its address isn't there yet.
+pub(super) fn at_start<T>(
+    settings: &MeshSettings,
+    kind: Kind,
+    open: impl FnOnce(&MeshSettings) -> io::Result<T>,
+) -> Result<Option<T>, MeshError> {
+    let (address, broadcast) = (settings.hello.address, settings.broadcast);
+    let port = settings.link_port;
+    if broadcast.ip().is_broadcast() {
+        return Err(MeshError::LimitedBroadcast(broadcast));
+    }
+    match open(settings) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(match kind {
+            Kind::Datagrams => MeshError::DatagramsInUse { address, broadcast },
+            Kind::Links => MeshError::LinksInUse { address, port },
+        }),
+        Err(source) => Err(MeshError::Refused {
+            address,
+            broadcast,
+            port,
+            source,
+        }),
+    }
+}
+
+/// Whether an address can't be bound because it, or its interface, isn't there.
+fn is_absent(error: &io::Error) -> bool {
+    // "No such device" has no kind of its own; joining a multicast group answers with it.
+    const ENODEV: i32 = 19;
+    matches!(
+        error.kind(),
+        io::ErrorKind::AddrNotAvailable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::NetworkUnreachable
+    ) || error.raw_os_error() == Some(ENODEV)
+}
+
+pub(super) fn datagrams(address: Ipv4Addr, broadcast: SocketAddrV4) -> io::Result<DatagramSockets> {
+    let multicast = broadcast.ip().is_multicast();
+    let own = datagram_socket()?;
+    own.set_broadcast(true)?;
+    if multicast {
+        own.set_multicast_if_v4(&address)?;
+        own.set_multicast_loop_v4(true)?;
+    }
+    // Without SO_REUSEADDR: two nodes with one address on one machine are a mistake.
+    own.bind(&SocketAddr::from((address, broadcast.port())).into())?;
+    let shared = datagram_socket()?;
+    shared.set_reuse_address(true)?;
+    shared.bind(&SocketAddr::from(broadcast).into())?;
+    if multicast {
+        shared.join_multicast_v4(broadcast.ip(), &address)?;
+    }
+    Ok(DatagramSockets {
+        own: UdpSocket::from_std(own.into())?,
+        shared: UdpSocket::from_std(shared.into())?,
+    })
+}
+
+fn datagram_socket() -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+pub(super) fn listener(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    // A node that restarts must not wait for the connections of its former life to time out.
+    socket.set_reuseaddr(true)?;
+    socket.bind((address, port).into())?;
+    socket.listen(BACKLOG)
+}
+
+/// Connects from the node's own address, so that the peer sees who it is.
+pub(super) async fn connect(from: Ipv4Addr, to: SocketAddrV4) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    socket.connect(to.into()).await
+}
+
+/// Sets what every link needs. Keepalive stays off: the brain probes.
+pub(super) fn tune(stream: &TcpStream, unacknowledged: Duration) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    SockRef::from(stream).set_tcp_user_timeout(Some(unacknowledged))
+}

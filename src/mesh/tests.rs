@@ -1,0 +1,457 @@
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+
+use elevator_driver::FloorCount;
+use elevator_fleet::model::{FleetName, Term};
+use elevator_fleet::wire::{News, Nonce, Protocol, Standing};
+use tokio::time::timeout;
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A loopback network of its own for each test, on ports that nobody uses: 127.x.y.0/24 for the
+/// nodes, and the one broadcast address that loopback has.
+pub(crate) struct Lan {
+    pub(crate) broadcast: SocketAddrV4,
+    pub(crate) link_port: u16,
+    net: [u8; 2],
+}
+
+impl Lan {
+    pub(crate) fn new() -> Self {
+        let [x, y] = [fastrand::u8(1..255), fastrand::u8(1..255)];
+        let address = Ipv4Addr::new(127, x, y, 254);
+        let datagrams = UdpSocket::bind((address, 0)).expect("a socket");
+        let links = TcpListener::bind((address, 0)).expect("a socket");
+        let port = datagrams.local_addr().expect("an address").port();
+        Self {
+            broadcast: SocketAddrV4::new(Ipv4Addr::new(127, 255, 255, 255), port),
+            link_port: links.local_addr().expect("an address").port(),
+            net: [x, y],
+        }
+    }
+
+    pub(crate) fn address(&self, node: u8) -> Ipv4Addr {
+        let [x, y] = self.net;
+        Ipv4Addr::new(127, x, y, node)
+    }
+
+    fn settings(&self, node: u8) -> MeshSettings {
+        MeshSettings {
+            hello: Hello {
+                fleet: FleetName::new("fleet").expect("a name"),
+                node: name(node),
+                address: self.address(node),
+                nonce: Nonce(fastrand::u64(..)),
+                floors: FloorCount::new(4).expect("floors"),
+                protocol: Protocol::LowestIp,
+            },
+            broadcast: self.broadcast,
+            link_port: self.link_port,
+            times: LinkTimes {
+                // A machine that is busy with other tests is slow.
+                connect: Duration::from_secs(5),
+                greeting: Duration::from_secs(5),
+                ..LinkTimes::default()
+            },
+        }
+    }
+
+    fn start(&self, node: u8) -> Mesh {
+        Mesh::start(self.settings(node)).expect("a mesh")
+    }
+
+    fn link_address(&self, node: u8) -> SocketAddrV4 {
+        SocketAddrV4::new(self.address(node), self.link_port)
+    }
+}
+
+fn name(node: u8) -> NodeId {
+    NodeId::new(&format!("car-{node}")).expect("a name")
+}
+
+fn beacon(of: &Mesh, sequence: u64) -> Beacon {
+    Beacon {
+        hello: of.settings.hello.clone(),
+        link_port: of.settings.link_port,
+        sequence,
+        standing: Standing::Master,
+        term: Term(1),
+        digest: 0,
+        durable: true,
+        probe: false,
+        echoes: Vec::new(),
+        news: News::default(),
+    }
+}
+
+async fn event(mesh: &mut Mesh) -> MeshEvent {
+    timeout(PATIENCE, mesh.next_event())
+        .await
+        .expect("an event in time")
+}
+
+async fn link_up(mesh: &mut Mesh) -> LinkId {
+    let event = event(mesh).await;
+    let MeshEvent::LinkUp { link, .. } = event else {
+        panic!("no link but {event:?}");
+    };
+    link
+}
+
+async fn linked(lan: &Lan) -> (Mesh, LinkId, Mesh, LinkId) {
+    let (mut one, mut two) = (lan.start(1), lan.start(2));
+    two.dial(name(1), lan.link_address(1));
+    let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
+    (one, link_of_one, two, link_of_two)
+}
+
+/// F2
+#[tokio::test]
+async fn a_broadcast_reaches_every_node_but_the_sender() {
+    let lan = Lan::new();
+    let (mut one, mut two, mut three) = (lan.start(1), lan.start(2), lan.start(3));
+    let sent = beacon(&one, 1);
+    one.broadcast(&sent);
+    for mesh in [&mut two, &mut three] {
+        let MeshEvent::Beacon { from, beacon } = event(mesh).await else {
+            panic!("no beacon");
+        };
+        assert_eq!((from, *beacon), (lan.address(1), sent.clone()));
+    }
+    let answer = beacon(&two, 1);
+    two.unicast(lan.address(1), &answer);
+    let heard = event(&mut one).await;
+    assert!(
+        matches!(&heard, MeshEvent::Beacon { from, .. } if *from == lan.address(2)),
+        "its own beacon came back: {heard:?}"
+    );
+}
+
+/// F5, F10
+#[tokio::test]
+async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
+    let lan = Lan::new();
+    let (mut one, two) = (lan.start(1), lan.start(2));
+    let stranger = UdpSocket::bind((lan.address(9), 0)).expect("a socket");
+    let to = SocketAddrV4::new(lan.address(1), lan.broadcast.port());
+    let sound = codec::encode_beacon(&beacon(&two, 1)).expect("encoded");
+    let mut damaged = sound.clone();
+    damaged[20] ^= 1;
+    let mut version = sound.clone();
+    version[2] = 99;
+    let mut key = sound.clone();
+    key[3] = 7;
+    for bytes in [&b"hello"[..], &damaged, &version, &key, &[0; 3000]] {
+        stranger.send_to(bytes, to).expect("sent");
+    }
+    stranger.send_to(&sound, to).expect("sent");
+    assert!(matches!(event(&mut one).await, MeshEvent::Beacon { .. }));
+    let counted = |count| one.counters().get(count);
+    assert_eq!(counted(Count::Foreign), 2);
+    for count in [Count::Damaged, Count::Version, Count::Key, Count::Received] {
+        assert_eq!(counted(count), 1, "{count:?}");
+    }
+}
+
+/// F3
+#[tokio::test]
+async fn frames_cross_a_link_in_order_both_ways() {
+    let lan = Lan::new();
+    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
+    for frame in [Frame::Joined, Frame::Probe, Frame::Alive] {
+        two.send(link_of_two, &frame);
+    }
+    one.send(link_of_one, &Frame::News(News::default()));
+    for expected in [Frame::Joined, Frame::Probe, Frame::Alive] {
+        let link = link_of_one;
+        let frame = expected;
+        assert_eq!(event(&mut one).await, MeshEvent::Frame { link, frame });
+    }
+    let expected = MeshEvent::Frame {
+        link: link_of_two,
+        frame: Frame::News(News::default()),
+    };
+    assert_eq!(event(&mut two).await, expected);
+}
+
+#[tokio::test]
+async fn both_sides_of_a_link_know_who_is_there_and_who_dialled() {
+    let lan = Lan::new();
+    let (mut one, mut two) = (lan.start(1), lan.start(2));
+    two.dial(name(1), lan.link_address(1));
+    for (mesh, node, expected) in [
+        (&mut two, 1, LinkSide::Dialled),
+        (&mut one, 2, LinkSide::Accepted),
+    ] {
+        let MeshEvent::LinkUp { peer, side, .. } = event(mesh).await else {
+            panic!("no link");
+        };
+        assert_eq!((peer.node, side), (name(node), expected));
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_before_a_link_is_closed_arrives() {
+    let lan = Lan::new();
+    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
+    // What the closing side has not read must not cost the other what was sent to it.
+    for _ in 0..50 {
+        one.send(link_of_one, &Frame::Alive);
+        two.send(link_of_two, &Frame::Joined);
+    }
+    two.close(link_of_two);
+    for _ in 0..50 {
+        let expected = MeshEvent::Frame {
+            link: link_of_one,
+            frame: Frame::Joined,
+        };
+        assert_eq!(event(&mut one).await, expected);
+    }
+    let link = link_of_one;
+    assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
+}
+
+/// F6
+#[tokio::test]
+async fn a_peer_that_is_gone_is_told_at_once() {
+    let lan = Lan::new();
+    let (one, _, mut two, link) = linked(&lan).await;
+    drop(one);
+    assert_eq!(event(&mut two).await, MeshEvent::LinkDown { link });
+}
+
+#[tokio::test]
+async fn the_end_of_the_mesh_sends_what_is_queued() {
+    let lan = Lan::new();
+    let (mut one, link, mut two, link_of_two) = linked(&lan).await;
+    two.send(link_of_two, &Frame::Joined);
+    let (shut_down, frame) = tokio::join!(two.shut_down(), event(&mut one));
+    let () = shut_down;
+    assert_eq!(
+        frame,
+        MeshEvent::Frame {
+            link,
+            frame: Frame::Joined
+        }
+    );
+    assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
+}
+
+#[tokio::test]
+async fn a_mesh_whose_cable_is_cut_says_nothing_and_mending_ends_its_links() {
+    let lan = Lan::new();
+    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
+    one.set_cable(Cable::Cut);
+    one.broadcast(&beacon(&one, 1));
+    one.send(link_of_one, &Frame::News(News::default()));
+    one.set_cable(Cable::Whole);
+    let down = |link| MeshEvent::LinkDown { link };
+    assert_eq!(event(&mut one).await, down(link_of_one));
+    assert_eq!(event(&mut two).await, down(link_of_two));
+}
+
+#[tokio::test]
+async fn a_mesh_whose_cable_is_cut_hears_nothing_and_opens_no_link() {
+    let lan = Lan::new();
+    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
+    one.set_cable(Cable::Cut);
+    two.send(link_of_two, &Frame::News(News::default()));
+    two.close(link_of_two);
+    let down = MeshEvent::LinkDown { link: link_of_one };
+    assert_eq!(
+        event(&mut one).await,
+        down,
+        "the frame before it was dropped"
+    );
+    one.dial(name(2), lan.link_address(2));
+    let failed = MeshEvent::DialFailed { peer: name(2) };
+    assert_eq!(event(&mut one).await, failed);
+}
+
+#[tokio::test]
+async fn a_dial_that_nobody_answers_has_failed() {
+    let lan = Lan::new();
+    let mut two = lan.start(2);
+    two.dial(name(1), lan.link_address(1));
+    let peer = name(1);
+    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer });
+}
+
+#[tokio::test]
+async fn a_node_that_does_not_go_with_this_one_is_refused_on_both_sides() {
+    let lan = Lan::new();
+    let mut one = lan.start(1);
+    let mut other_fleet = lan.settings(2);
+    other_fleet.hello.fleet = FleetName::new("annex").expect("a name");
+    let mut other_floors = lan.settings(3);
+    other_floors.hello.floors = FloorCount::new(9).expect("floors");
+    for settings in [other_fleet, other_floors] {
+        let mut mesh = Mesh::start(settings).expect("a mesh");
+        mesh.dial(name(1), lan.link_address(1));
+        let peer = name(1);
+        assert_eq!(event(&mut mesh).await, MeshEvent::DialFailed { peer });
+    }
+    let mut right = lan.start(4);
+    right.dial(name(1), lan.link_address(1));
+    let MeshEvent::LinkUp { peer, .. } = event(&mut one).await else {
+        panic!("no link");
+    };
+    assert_eq!(peer.node, name(4));
+}
+
+#[tokio::test]
+async fn a_dial_that_reaches_another_node_has_failed() {
+    let lan = Lan::new();
+    let (_one, mut two) = (lan.start(1), lan.start(2));
+    two.dial(name(7), lan.link_address(1));
+    let peer = name(7);
+    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer });
+}
+
+/// A connection to a node's link port by somebody who does not keep to the protocol.
+fn stranger(lan: &Lan, node: u8) -> TcpStream {
+    TcpStream::connect(lan.link_address(node)).expect("connected")
+}
+
+fn framed(bytes: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(bytes.len()).expect("short");
+    [&length.to_be_bytes(), bytes].concat()
+}
+
+fn hello_bytes(settings: &MeshSettings) -> Vec<u8> {
+    framed(&codec::encode_frame(&Frame::Hello(settings.hello.clone())).expect("encoded"))
+}
+
+#[tokio::test]
+async fn garbage_costs_a_peer_its_own_link_only() {
+    let lan = Lan::new();
+    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
+    let garbage = framed(b"garbage");
+    let endless = u32::MAX.to_be_bytes().to_vec();
+    let again = hello_bytes(&lan.settings(9));
+    for bytes in [garbage, endless, again] {
+        let mut stranger = stranger(&lan, 1);
+        stranger
+            .write_all(&hello_bytes(&lan.settings(9)))
+            .expect("sent");
+        let link = link_up(&mut one).await;
+        stranger.write_all(&bytes).expect("sent");
+        assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
+    }
+    two.send(link_of_two, &Frame::Joined);
+    let expected = MeshEvent::Frame {
+        link: link_of_one,
+        frame: Frame::Joined,
+    };
+    assert_eq!(event(&mut one).await, expected);
+}
+
+#[tokio::test]
+async fn strangers_who_say_nothing_keep_nobody_out() {
+    let lan = Lan::new();
+    let mut one = lan.start(1);
+    let silent: Vec<TcpStream> = (0..accept::GREETINGS_PER_ADDRESS + 2)
+        .map(|_| stranger(&lan, 1))
+        .collect();
+    let mut two = lan.start(2);
+    two.dial(name(1), lan.link_address(1));
+    link_up(&mut one).await;
+    link_up(&mut two).await;
+    assert_eq!(one.counters().get(Count::Refused), 2);
+    drop(silent);
+}
+
+#[tokio::test]
+async fn a_stranger_who_says_nothing_is_hung_up_on() {
+    let lan = Lan::new();
+    let mut settings = lan.settings(1);
+    settings.times.greeting = Duration::from_millis(50);
+    let mut one = Mesh::start(settings).expect("a mesh");
+    let mut stranger = stranger(&lan, 1);
+    stranger.set_read_timeout(Some(PATIENCE)).expect("set");
+    let ended = tokio::task::spawn_blocking(move || stranger.read_to_end(&mut Vec::new()));
+    tokio::select! {
+        event = one.next_event() => panic!("{event:?}"),
+        ended = timeout(PATIENCE, ended) => {
+            ended.expect("in time").expect("no panic").expect("an orderly end");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_link_whose_queue_is_full_is_given_up() {
+    let lan = Lan::new();
+    let mut one = lan.start(1);
+    let mut deaf = stranger(&lan, 1);
+    deaf.write_all(&hello_bytes(&lan.settings(9)))
+        .expect("sent");
+    let link = link_up(&mut one).await;
+    // Nothing runs between two sends, so nothing leaves the queue.
+    for _ in 0..=LINK_QUEUE {
+        one.send(link, &Frame::Alive);
+    }
+    assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
+    one.send(link, &Frame::Alive);
+    assert!(one.links.is_empty());
+}
+
+#[tokio::test]
+async fn a_link_number_is_never_used_again() {
+    let lan = Lan::new();
+    let (mut one, first, two, _) = linked(&lan).await;
+    drop(two);
+    assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link: first });
+    let mut three = lan.start(3);
+    three.dial(name(1), lan.link_address(1));
+    assert_ne!(link_up(&mut one).await, first);
+}
+
+#[tokio::test]
+async fn ports_in_use_are_named_by_key_and_value() {
+    let lan = Lan::new();
+    let _one = lan.start(1);
+    let error = Mesh::start(lan.settings(1)).expect_err("in use");
+    assert!(
+        matches!(error, MeshError::DatagramsInUse { .. }),
+        "{error:?}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("address = {}", lan.address(1)))
+    );
+    let _listener = TcpListener::bind(lan.link_address(2)).expect("bound");
+    let error = Mesh::start(lan.settings(2)).expect_err("in use");
+    assert!(matches!(error, MeshError::LinksInUse { .. }), "{error:?}");
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("link_port = {}", lan.link_port))
+    );
+}
+
+#[tokio::test]
+async fn a_node_whose_address_is_not_there_starts_alone() {
+    let lan = Lan::new();
+    let mut settings = lan.settings(1);
+    // TEST-NET-1: no machine has it.
+    settings.hello.address = Ipv4Addr::new(192, 0, 2, 1);
+    settings.broadcast.set_ip(Ipv4Addr::new(192, 0, 2, 255));
+    let mut mesh = Mesh::start(settings).expect("no error");
+    let sent = beacon(&mesh, 1);
+    mesh.broadcast(&sent);
+    mesh.dial(name(2), lan.link_address(2));
+    let peer = name(2);
+    assert_eq!(event(&mut mesh).await, MeshEvent::DialFailed { peer });
+    mesh.shut_down().await;
+}
+
+#[tokio::test]
+async fn the_limited_broadcast_address_is_refused() {
+    let mut settings = Lan::new().settings(1);
+    settings.broadcast.set_ip(Ipv4Addr::BROADCAST);
+    let error = Mesh::start(settings).expect_err("refused");
+    assert!(matches!(error, MeshError::LimitedBroadcast(_)), "{error:?}");
+}

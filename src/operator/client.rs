@@ -1,0 +1,222 @@
+//! The client's side of the socket: blocking, one request at a time.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::protocol::{ErrorCode, QueryLine, ReplyLine};
+use super::socket::SOCKET;
+use super::view::{CallView, EventView, StatusView};
+use crate::mesh::Cable;
+
+/// How long a node may take to answer: longer than it waits for its own loop.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+/// A connection to the node that runs with a data directory.
+#[derive(Debug)]
+pub struct Client {
+    stream: BufReader<UnixStream>,
+}
+
+/// Why a node could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// No node runs there.
+    #[error(
+        "no node runs with data directory {path}; start one with `liftmesh run --data-dir {path} …`",
+        path = .0.display()
+    )]
+    NoNode(PathBuf),
+    /// The socket is there and can't be used.
+    #[error(
+        "the node's socket {path} can't be used; it is for the node's own user alone",
+        path = path.display()
+    )]
+    Socket {
+        /// The socket's file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The connection broke, or the node did not answer in time. Whether an order was taken in is
+    /// not known.
+    #[error("the node does not answer any more")]
+    Lost(#[source] io::Error),
+    /// The answer is none that this program knows.
+    #[error("the node's answer is not understood; it may be of another version")]
+    Garbled(#[source] serde_json::Error),
+    /// The answer is to another request.
+    #[error("the node's answer does not fit the request; it may be of another version")]
+    Unfit,
+    /// The node does not do what was asked.
+    #[error("{message}")]
+    Refused {
+        /// Why, for programs.
+        code: ErrorCode,
+        /// Why, for people.
+        message: String,
+    },
+}
+
+impl Client {
+    /// Connects to the node that runs with this data directory.
+    ///
+    /// # Errors
+    /// [`ClientError::NoNode`] or [`ClientError::Socket`].
+    pub fn connect(data_dir: &Path) -> Result<Self, ClientError> {
+        let path = data_dir.join(SOCKET);
+        let stream = UnixStream::connect(&path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => {
+                ClientError::NoNode(data_dir.to_owned())
+            }
+            _ => ClientError::Socket { path, source },
+        })?;
+        for limit in [UnixStream::set_read_timeout, UnixStream::set_write_timeout] {
+            limit(&stream, Some(ANSWER_LIMIT)).map_err(ClientError::Lost)?;
+        }
+        Ok(Self {
+            stream: BufReader::new(stream),
+        })
+    }
+
+    /// The node's state.
+    ///
+    /// # Errors
+    /// [`ClientError`]; the node is not affected.
+    pub fn status(&mut self) -> Result<StatusView, ClientError> {
+        match self.ask(&QueryLine::Status)? {
+            ReplyLine::Status { status } => Ok(*status),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
+    /// Places an order, as if its button had been pressed. Success means that the node has taken
+    /// it in, not yet that it is promised (F12).
+    ///
+    /// # Errors
+    /// [`ClientError`]; only where it is `Refused` for another reason than
+    /// [`ErrorCode::NoAnswer`] is it certain that the order was not taken in.
+    pub fn order(&mut self, call: &CallView) -> Result<(), ClientError> {
+        match self.ask(&QueryLine::Order { call: call.clone() })? {
+            ReplyLine::Placed => Ok(()),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
+    /// Fault injection, for demo and tests only: cuts the node off the mesh, or mends it.
+    ///
+    /// # Errors
+    /// [`ClientError`]; a node that does not run with `--allow-faults` refuses.
+    pub fn rewire(&mut self, cable: Cable) -> Result<(), ClientError> {
+        match self.ask(&QueryLine::Network { cable })? {
+            ReplyLine::Rewired => Ok(()),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
+    /// Every event from here on.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn watch(mut self) -> Result<Watch, ClientError> {
+        match self.ask(&QueryLine::Watch)? {
+            ReplyLine::Watching => {
+                let stream = self.stream.get_ref();
+                stream.set_read_timeout(None).map_err(ClientError::Lost)?;
+                Ok(Watch(self))
+            }
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
+    fn ask(&mut self, query: &QueryLine) -> Result<ReplyLine, ClientError> {
+        let mut line = serde_json::to_vec(query).map_err(ClientError::Garbled)?;
+        line.push(b'\n');
+        let sent = self.stream.get_mut().write_all(&line);
+        // A node that turns the client away has said why before it closed.
+        let reply = self.read();
+        match (sent, reply) {
+            (_, Ok(Some(ReplyLine::Error { code, message }))) => {
+                Err(ClientError::Refused { code, message })
+            }
+            (Err(error), _) => Err(ClientError::Lost(error)),
+            (Ok(()), Ok(Some(reply))) => Ok(reply),
+            (Ok(()), Ok(None)) => Err(ClientError::Lost(ErrorKind::UnexpectedEof.into())),
+            (Ok(()), Err(error)) => Err(error),
+        }
+    }
+
+    /// `None` at the end.
+    fn read(&mut self) -> Result<Option<ReplyLine>, ClientError> {
+        let mut line = String::new();
+        self.stream
+            .read_line(&mut line)
+            .map_err(ClientError::Lost)?;
+        if line.ends_with('\n') {
+            let reply = serde_json::from_str(&line).map_err(ClientError::Garbled)?;
+            Ok(Some(reply))
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+/// The events of a node. It ends when the node does; dropping it ends the watch.
+#[derive(Debug)]
+pub struct Watch(Client);
+
+/// A line of a watch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// Something happened.
+    Event(EventView),
+    /// The watcher was too slow: so many events were left out.
+    Missed(u64),
+}
+
+impl Watch {
+    /// The next line, or `None` when none has come within this time. After that the watch is at
+    /// no defined place and of no more use.
+    ///
+    /// # Errors
+    /// [`ClientError`], also when the node has ended.
+    pub fn next_within(&mut self, limit: Duration) -> Result<Option<Notice>, ClientError> {
+        // A limit of zero would mean none.
+        let limit = limit.max(Duration::from_millis(1));
+        let stream = self.0.stream.get_ref();
+        stream
+            .set_read_timeout(Some(limit))
+            .map_err(ClientError::Lost)?;
+        match self.next() {
+            Some(Ok(notice)) => Ok(Some(notice)),
+            Some(Err(ClientError::Lost(error)))
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+            {
+                Ok(None)
+            }
+            Some(Err(error)) => Err(error),
+            None => Err(ClientError::Lost(ErrorKind::UnexpectedEof.into())),
+        }
+    }
+}
+
+impl Iterator for Watch {
+    type Item = Result<Notice, ClientError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let notice = match self.0.read().transpose()? {
+            Ok(ReplyLine::Event { event }) => Ok(Notice::Event(event)),
+            Ok(ReplyLine::Missed { events }) => Ok(Notice::Missed(events)),
+            Ok(ReplyLine::Error { code, message }) => Err(ClientError::Refused { code, message }),
+            Ok(
+                ReplyLine::Status { .. }
+                | ReplyLine::Placed
+                | ReplyLine::Rewired
+                | ReplyLine::Watching,
+            ) => Err(ClientError::Unfit),
+            Err(error) => Err(error),
+        };
+        Some(notice)
+    }
+}

@@ -1,0 +1,25 @@
+//! The operator's socket: how programs on the same machine ask a running node and tell it orders.
+//!
+//! ```text
+//!   liftmesh status ──▶ Client ──▶ node.sock ──▶ serve ── Request ──▶ the node's loop
+//!                              ◀── JSON lines ◀──      ◀─── Reply ───
+//!                                                      ◀── EventView ─ (broadcast)
+//! ```
+//!
+//! `node.sock` lies in the data directory, for the node's user alone. A request is one JSON object
+//! on a line ([`QueryLine`]), so is each reply ([`ReplyLine`]); [`view`] has what is in them.
+
+mod client;
+mod protocol;
+mod server;
+mod socket;
+pub mod view;
+
+pub use client::{Client, ClientError, Notice, Watch};
+pub use protocol::{ErrorCode, QueryLine, ReplyLine};
+pub use server::{EVENTS, Query, REQUESTS, Reply, Request, serve};
+pub use socket::{BindError, OperatorSocket};
+pub use view::{CallView, EventView, StatusView};
+
+#[cfg(test)]
+pub(crate) mod tests;

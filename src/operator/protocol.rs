@@ -1,0 +1,87 @@
+//! The lines on the socket.
+
+use serde::{Deserialize, Serialize};
+
+use super::view::{CallView, EventView, StatusView};
+use crate::mesh::Cable;
+
+/// The longest request, in bytes, with its line feed; a longer one is answered with
+/// [`ErrorCode::Malformed`] and skipped.
+pub(super) const LONGEST_QUERY: usize = 4 * 1024;
+
+/// A request, such as `{"query":"order","call":{"kind":"hall","floor":3,"direction":"up"}}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "query", rename_all = "snake_case")]
+pub enum QueryLine {
+    /// The node's state: answered by [`ReplyLine::Status`].
+    Status,
+    /// An order, as if its button had been pressed: answered by [`ReplyLine::Placed`].
+    Order {
+        /// What is asked for.
+        call: CallView,
+    },
+    /// Fault injection, for demo and tests only: everything that the node sends to the mesh or
+    /// hears of it is dropped, or no more. Answered by [`ReplyLine::Rewired`]; refused by a node
+    /// that does not run with `--allow-faults`.
+    Network {
+        /// From here on.
+        cable: Cable,
+    },
+    /// Every event from here on: answered by [`ReplyLine::Watching`], and then by
+    /// [`ReplyLine::Event`] until the client closes the connection. No more requests are taken on
+    /// it.
+    Watch,
+}
+
+/// A reply, or a line of a stream of events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum ReplyLine {
+    /// The node's state.
+    Status {
+        /// All of it.
+        status: Box<StatusView>,
+    },
+    /// The node has taken the order in. Its lamp is lit, and so it is promised, only once
+    /// [`OrderView::promised`](super::view::OrderView::promised) says so (F12).
+    Placed,
+    /// The network is as was wanted.
+    Rewired,
+    /// Events follow.
+    Watching,
+    /// Something happened.
+    Event {
+        /// What and when.
+        event: EventView,
+    },
+    /// The client read too slowly: so many events were left out.
+    Missed {
+        /// How many.
+        events: u64,
+    },
+    /// The request was not fulfilled. The connection goes on.
+    Error {
+        /// Why, for programs.
+        code: ErrorCode,
+        /// Why, for people.
+        message: String,
+    },
+}
+
+/// Why a request was not fulfilled. Nothing was changed, except as said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The line is no request.
+    Malformed,
+    /// The building has no such button.
+    NoSuchButton,
+    /// Neither the node nor any that it hears has this car.
+    UnknownCar,
+    /// The node does not run with `--allow-faults`.
+    FaultsNotAllowed,
+    /// There are too many clients.
+    Busy,
+    /// The node's loop does not answer. Whether an order was taken in is not known.
+    NoAnswer,
+}

@@ -1,0 +1,299 @@
+//! The node's side of the socket.
+
+use std::io;
+use std::time::Duration;
+
+use elevator_fleet::model::Call;
+use elevator_fleet::node::{OrderRefused, Status};
+use serde::Serialize;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tracing::{debug, warn};
+
+use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, ReplyLine};
+use super::socket::OperatorSocket;
+use super::view::{CallView, EventView, StatusView};
+use crate::config::FaultInjection;
+use crate::mesh::Cable;
+
+/// A good bound for the queue of requests to the node's loop. When it is full, clients wait for
+/// 2 s and are then told that the node does not answer.
+pub const REQUESTS: usize = 16;
+
+/// A good bound for the queue of events. A client that falls behind by more misses the oldest, and
+/// is told how many.
+pub const EVENTS: usize = 1024;
+
+/// Connections at a time; one more is told that there are too many, and closed.
+const CLIENTS: usize = 64;
+
+/// How long the node's loop may take for an answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long a client may take to read a line; one that is slower is disconnected.
+const WRITE_LIMIT: Duration = Duration::from_secs(5);
+
+/// After an accept that failed, as it does where the process has no file descriptor left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A request to the node's loop. One whose reply is dropped is answered with
+/// [`ErrorCode::NoAnswer`].
+#[derive(Debug)]
+pub struct Request {
+    /// What is asked.
+    pub query: Query,
+    /// Where the answer goes; a client that is gone is no error.
+    pub reply: oneshot::Sender<Reply>,
+}
+
+/// What is asked of the node's loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Query {
+    /// `Node::status`: answered by [`Reply::Status`].
+    Status,
+    /// `Node::handle_order`: answered by [`Reply::Order`].
+    Order(Call),
+    /// `Mesh::set_cable`: answered by [`Reply::Network`].
+    Network(Cable),
+}
+
+/// What the node's loop answers.
+#[derive(Debug)]
+pub enum Reply {
+    /// The node's state.
+    Status(Box<Status>),
+    /// What became of an order.
+    Order(Result<(), OrderRefused>),
+    /// Whether faults may be injected; the network is as was wanted only then.
+    Network(FaultInjection),
+}
+
+/// Serves clients, each by itself, until `shutdown` completes. Then the connections are closed and
+/// the socket's file is removed.
+///
+/// # Errors
+/// The socket can't be handed to the runtime.
+pub async fn serve(
+    socket: OperatorSocket,
+    requests: mpsc::Sender<Request>,
+    events: broadcast::Sender<EventView>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let listener = UnixListener::from_std(socket.listener.try_clone()?)?;
+    let mut clients = JoinSet::new();
+    tokio::pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut shutdown => break,
+            Some(_) = clients.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) if clients.len() < CLIENTS => {
+                clients.spawn(accompany(stream, requests.clone(), events.clone()));
+            }
+            Ok((stream, _)) => turn_away(&stream),
+            Err(error) => {
+                warn!(%error, "an operator's connection could not be accepted");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    clients.shutdown().await;
+    Ok(())
+}
+
+fn turn_away(stream: &UnixStream) {
+    let reply = error(
+        ErrorCode::Busy,
+        format!("the node serves {CLIENTS} clients already"),
+    );
+    // Whoever doesn't take it at once finds a closed connection, which says as much.
+    let told = serde_json::to_vec(&reply)
+        .map_err(io::Error::from)
+        .and_then(|mut line| {
+            line.push(b'\n');
+            stream.try_write(&line)
+        });
+    warn!(?told, "an operator's connection was turned away");
+}
+
+async fn accompany(
+    stream: UnixStream,
+    requests: mpsc::Sender<Request>,
+    events: broadcast::Sender<EventView>,
+) {
+    let (reader, writer) = stream.into_split();
+    let connection = Connection {
+        reader: BufReader::new(reader),
+        writer,
+        requests,
+    };
+    if let Err(error) = connection.run(&events).await {
+        debug!(%error, "an operator's connection broke");
+    }
+}
+
+/// One client.
+struct Connection {
+    reader: BufReader<OwnedReadHalf>,
+    writer: OwnedWriteHalf,
+    requests: mpsc::Sender<Request>,
+}
+
+impl Connection {
+    async fn run(mut self, events: &broadcast::Sender<EventView>) -> io::Result<()> {
+        while let Some(line) = self.next_line().await? {
+            let query = line.and_then(|line| {
+                serde_json::from_slice(&line).map_err(|cause| {
+                    error(
+                        ErrorCode::Malformed,
+                        format!("the line is no request: {cause}"),
+                    )
+                })
+            });
+            let reply = match query {
+                Ok(QueryLine::Watch) => return self.watch(events.subscribe()).await,
+                Ok(QueryLine::Status) => self.status().await.map(|status| ReplyLine::Status {
+                    status: Box::new((&*status).into()),
+                }),
+                Ok(QueryLine::Order { call }) => self.order(&call).await,
+                Ok(QueryLine::Network { cable }) => self.network(cable).await,
+                Err(wrong) => Err(wrong),
+            };
+            self.tell(&reply.unwrap_or_else(|wrong| wrong)).await?;
+        }
+        Ok(())
+    }
+
+    /// The next line, or the reply to one that is too long; `None` at the end. A last line that is
+    /// cut off is no request.
+    async fn next_line(&mut self) -> io::Result<Option<Result<Vec<u8>, ReplyLine>>> {
+        let mut line = Vec::new();
+        let limit = LONGEST_QUERY as u64;
+        (&mut self.reader)
+            .take(limit)
+            .read_until(b'\n', &mut line)
+            .await?;
+        if line.ends_with(b"\n") {
+            return Ok(Some(Ok(line)));
+        }
+        if line.len() < LONGEST_QUERY {
+            return Ok(None);
+        }
+        while !line.ends_with(b"\n") {
+            line.clear();
+            (&mut self.reader)
+                .take(limit)
+                .read_until(b'\n', &mut line)
+                .await?;
+            if line.is_empty() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Err(error(
+            ErrorCode::Malformed,
+            format!("a request has at most {LONGEST_QUERY} bytes"),
+        ))))
+    }
+
+    async fn status(&self) -> Result<Box<Status>, ReplyLine> {
+        match self.ask(Query::Status).await? {
+            Reply::Status(status) => Ok(status),
+            Reply::Order(_) | Reply::Network(_) => Err(no_answer()),
+        }
+    }
+
+    async fn order(&self, view: &CallView) -> Result<ReplyLine, ReplyLine> {
+        let refused = |code, cause: &dyn std::fmt::Display| error(code, cause.to_string());
+        let call =
+            Call::try_from(view).map_err(|cause| refused(ErrorCode::NoSuchButton, &cause))?;
+        if let CallView::Cab { car, .. } = view {
+            self.check_car(car).await?;
+        }
+        match self.ask(Query::Order(call)).await? {
+            Reply::Order(Ok(())) => Ok(ReplyLine::Placed),
+            Reply::Order(Err(cause)) => Err(refused(ErrorCode::NoSuchButton, &cause)),
+            Reply::Status(_) | Reply::Network(_) => Err(no_answer()),
+        }
+    }
+
+    async fn network(&self, cable: Cable) -> Result<ReplyLine, ReplyLine> {
+        match self.ask(Query::Network(cable)).await? {
+            Reply::Network(FaultInjection::Allowed) => Ok(ReplyLine::Rewired),
+            Reply::Network(FaultInjection::Refused) => Err(error(
+                ErrorCode::FaultsNotAllowed,
+                "faults are not allowed here: they are for demo and tests, where the node runs \
+                 with --allow-faults"
+                    .to_owned(),
+            )),
+            Reply::Status(_) | Reply::Order(_) => Err(no_answer()),
+        }
+    }
+
+    /// An order for a car that nobody has would stay open for ever.
+    async fn check_car(&self, car: &str) -> Result<(), ReplyLine> {
+        let status = StatusView::from(&*self.status().await?);
+        let known: Vec<_> = status.nodes().collect();
+        if known.contains(&car) {
+            return Ok(());
+        }
+        let known = known.join(", ");
+        Err(error(
+            ErrorCode::UnknownCar,
+            format!("no car {car} is heard; there are {known}"),
+        ))
+    }
+
+    async fn ask(&self, query: Query) -> Result<Reply, ReplyLine> {
+        let (reply, answer) = oneshot::channel();
+        let asked = async {
+            self.requests.send(Request { query, reply }).await.ok()?;
+            answer.await.ok()
+        };
+        let answer = timeout(ANSWER_LIMIT, asked).await;
+        answer.ok().flatten().ok_or_else(no_answer)
+    }
+
+    async fn watch(&mut self, mut events: broadcast::Receiver<EventView>) -> io::Result<()> {
+        self.tell(&ReplyLine::Watching).await?;
+        let mut ignored = [0; 256];
+        loop {
+            let event = tokio::select! {
+                read = self.reader.read(&mut ignored) => match read? {
+                    0 => return Ok(()),
+                    _ => continue,
+                },
+                event = events.recv() => event,
+            };
+            let line = match event {
+                Ok(event) => ReplyLine::Event { event },
+                Err(RecvError::Lagged(events)) => ReplyLine::Missed { events },
+                Err(RecvError::Closed) => return Ok(()),
+            };
+            self.tell(&line).await?;
+        }
+    }
+
+    async fn tell(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(line)?;
+        line.push(b'\n');
+        timeout(WRITE_LIMIT, self.writer.write_all(&line)).await?
+    }
+}
+
+fn error(code: ErrorCode, message: String) -> ReplyLine {
+    ReplyLine::Error { code, message }
+}
+
+fn no_answer() -> ReplyLine {
+    error(
+        ErrorCode::NoAnswer,
+        "the node's loop does not answer; it may be stopping".to_owned(),
+    )
+}

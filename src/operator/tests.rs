@@ -1,0 +1,465 @@
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch};
+use elevator_fleet::model::{
+    Availability, Call, CarPhase, CarView, FleetName, HallCall, NodeId, Term, Unavailable,
+};
+use elevator_fleet::node::{CarStatus, OrderRefused, OrderStatus, PeerStatus, Report, Status};
+use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
+use tempfile::TempDir;
+use tokio::sync::{Notify, broadcast, mpsc};
+
+use super::view::{DirectionView, EventKind};
+use super::*;
+use crate::config::FaultInjection;
+use crate::mesh::Cable;
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).unwrap()
+}
+
+fn node(name: &str) -> NodeId {
+    NodeId::new(name).unwrap()
+}
+
+fn hall(at: u8, direction: Direction) -> Call {
+    Call::Hall(HallCall {
+        floor: floor(at),
+        direction,
+    })
+}
+
+fn car_view() -> CarView {
+    CarView {
+        availability: Availability::InService,
+        floor: Some(floor(1)),
+        phase: CarPhase::Moving {
+            direction: Direction::Up,
+            stop_at: floor(3),
+            next_stop: floor(2),
+        },
+        elapsed: Duration::from_millis(1_234),
+        direction: Some(Direction::Up),
+        load: Some(40),
+    }
+}
+
+fn status(orders: Vec<OrderStatus>) -> Status {
+    let floors = FloorCount::new(4).unwrap();
+    Status {
+        hello: Hello {
+            fleet: FleetName::new("liftmesh").unwrap(),
+            node: node("A"),
+            address: Ipv4Addr::LOCALHOST,
+            nonce: Nonce(1),
+            floors,
+            protocol: Protocol::LowestIp,
+        },
+        uptime: Duration::from_secs(90),
+        standing: Standing::Master,
+        term: Term(7),
+        digest: 0xabc,
+        durable: true,
+        disk_failed: false,
+        peers: vec![PeerStatus {
+            node: node("B"),
+            address: Ipv4Addr::new(127, 0, 0, 2),
+            standing: Standing::Slave { master: node("A") },
+            silent: Duration::from_millis(12),
+            joined: true,
+            in_step: false,
+            car: Some(CarView {
+                availability: Availability::Unavailable(Unavailable::DoorBlocked),
+                phase: CarPhase::Open,
+                ..car_view()
+            }),
+        }],
+        orders,
+        car: Some(CarStatus {
+            view: car_view(),
+            connected: true,
+            door: DoorState::Closed,
+            at: None,
+            stopped: false,
+            obstructed: false,
+            key: KeySwitch::Normal,
+            lamps: [Button::Hall(floor(3), Direction::Down)].into(),
+            floors,
+        }),
+    }
+}
+
+/// A node's loop that does no more than keep orders and promise and serve hall orders at once, and
+/// the socket in front of it.
+pub(crate) struct Bench {
+    directory: TempDir,
+    events: broadcast::Sender<EventView>,
+    shutdown: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Bench {
+    pub(crate) fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = OperatorSocket::bind(directory.path()).unwrap();
+        let (events, _) = broadcast::channel(4);
+        let shutdown = Arc::new(Notify::new());
+        let (sender, stopped) = (events.clone(), Arc::clone(&shutdown));
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let (requests, queue) = mpsc::channel(REQUESTS);
+                let served = serve(socket, requests, sender.clone(), stopped.notified());
+                tokio::select! {
+                    served = served => served.unwrap(),
+                    () = answer(queue, &sender) => {}
+                }
+            });
+        });
+        Self {
+            directory,
+            events,
+            shutdown,
+            thread: Some(thread),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn client(&self) -> Client {
+        Client::connect(self.path()).unwrap()
+    }
+
+    fn raw(&self) -> BufReader<UnixStream> {
+        let stream = UnixStream::connect(self.path().join("node.sock")).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        BufReader::new(stream)
+    }
+
+    fn stop(&mut self) {
+        self.shutdown.notify_one();
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            self.stop();
+        }
+    }
+}
+
+async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sender<EventView>) {
+    let mut orders = Vec::new();
+    while let Some(Request { query, reply }) = requests.recv().await {
+        let answer = match query {
+            Query::Status => Reply::Status(Box::new(status(orders.clone()))),
+            Query::Order(call) if !FloorCount::new(4).unwrap().has_button(call.button()) => {
+                Reply::Order(Err(OrderRefused::NoSuchButton { call, top: 3 }))
+            }
+            Query::Order(call @ Call::Hall(_)) => {
+                for report in [
+                    Report::Promised { call: call.clone() },
+                    Report::Served {
+                        call,
+                        waited: Duration::ZERO,
+                        here: true,
+                    },
+                ] {
+                    // Nobody may be watching.
+                    events
+                        .send(EventView::new(&report, SystemTime::UNIX_EPOCH))
+                        .unwrap_or_default();
+                }
+                Reply::Order(Ok(()))
+            }
+            Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),
+            Query::Network(Cable::Whole) => Reply::Network(FaultInjection::Allowed),
+            Query::Order(call) => {
+                orders.push(OrderStatus {
+                    call,
+                    waited: Duration::from_millis(1_500),
+                    car: None,
+                    promised: false,
+                    holders: 1,
+                });
+                Reply::Order(Ok(()))
+            }
+        };
+        reply.send(answer).unwrap();
+    }
+}
+
+fn ask(stream: &mut BufReader<UnixStream>, line: &[u8]) -> serde_json::Value {
+    stream.get_mut().write_all(line).unwrap();
+    let mut reply = String::new();
+    stream.read_line(&mut reply).unwrap();
+    serde_json::from_str(&reply).unwrap()
+}
+
+#[test]
+fn faults_are_injected_only_where_they_are_allowed() {
+    let bench = Bench::start();
+    let mut client = bench.client();
+    client.rewire(Cable::Whole).unwrap();
+    let refused = client.rewire(Cable::Cut);
+    let code = ErrorCode::FaultsNotAllowed;
+    assert!(matches!(refused, Err(ClientError::Refused { code: why, .. }) if why == code));
+}
+
+#[test]
+fn an_order_is_placed_and_shown() {
+    let bench = Bench::start();
+    let mut client = bench.client();
+    let calls = [
+        CallView::Cab {
+            car: "B".to_owned(),
+            floor: 2,
+        },
+        CallView::Cab {
+            car: "A".to_owned(),
+            floor: 3,
+        },
+    ];
+    for call in &calls {
+        client.order(call).unwrap();
+    }
+    // Many clients see one node.
+    let shown = bench.client().status().unwrap();
+    assert_eq!(client.status().unwrap(), shown);
+    let orders: Vec<_> = shown
+        .orders
+        .iter()
+        .map(|order| order.call.clone())
+        .collect();
+    assert_eq!(orders, calls);
+    assert_eq!(shown.nodes().collect::<Vec<_>>(), ["A", "B"]);
+}
+
+#[test]
+fn an_order_for_a_button_or_a_car_that_is_not_there_is_refused() {
+    let bench = Bench::start();
+    let mut client = bench.client();
+    let mut refusal = |call: CallView| match client.order(&call) {
+        Err(ClientError::Refused { code, message }) => (code, message),
+        other => panic!("{other:?}"),
+    };
+    let (code, _) = refusal((&hall(3, Direction::Up)).into());
+    assert_eq!(code, ErrorCode::NoSuchButton);
+    let (code, _) = refusal(CallView::Hall {
+        floor: 254,
+        direction: DirectionView::Up,
+    });
+    assert_eq!(code, ErrorCode::NoSuchButton);
+    let call = CallView::Cab {
+        car: "C".to_owned(),
+        floor: 1,
+    };
+    assert_eq!(
+        refusal(call),
+        (
+            ErrorCode::UnknownCar,
+            "no car C is heard; there are A, B".to_owned()
+        )
+    );
+    assert!(client.status().unwrap().orders.is_empty());
+}
+
+#[test]
+fn the_json_of_a_status_has_these_names() {
+    let bench = Bench::start();
+    let reply = ask(&mut bench.raw(), b"{\"query\":\"status\"}\n");
+    assert_eq!(reply["reply"], "status");
+    let status = &reply["status"];
+    assert_eq!(status["node"], "A");
+    assert_eq!(status["election"], "lowest-ip");
+    assert_eq!(status["standing"]["role"], "master");
+    assert_eq!(status["term"], 7);
+    assert_eq!(status["digest"], "0000000000000abc");
+    assert_eq!(status["uptime"], 90.0);
+    let peer = &status["peers"][0];
+    assert_eq!(
+        peer["standing"],
+        serde_json::json!({"role": "slave", "master": "A"})
+    );
+    assert_eq!(peer["silent"], 0.012);
+    assert_eq!(peer["car"]["unavailable"], "door blocked");
+    let car = &status["car"];
+    assert_eq!(
+        car["phase"],
+        serde_json::json!({"kind": "moving", "direction": "up", "stop_at": 3})
+    );
+    assert_eq!(car["in_service"], true);
+    assert_eq!(
+        car["lamps"],
+        serde_json::json!([{"kind": "hall", "floor": 3, "direction": "down"}])
+    );
+}
+
+#[test]
+fn a_malformed_line_is_answered_and_the_connection_goes_on() {
+    let bench = Bench::start();
+    let mut stream = bench.raw();
+    let mut long = vec![b'x'; 100_000];
+    long.push(b'\n');
+    for line in [
+        &b"\n"[..],
+        b"status\n",
+        b"{\"query\":\"fly\"}\n",
+        b"{\"query\":\"order\",\"call\":{\"kind\":\"hall\",\"floor\":-1,\"direction\":\"up\"}}\n",
+        b"\xff\xfe\n",
+        &long,
+    ] {
+        let reply = ask(&mut stream, line);
+        assert_eq!(reply["reply"], "error");
+        assert_eq!(reply["code"], "malformed");
+        assert!(reply["message"].as_str().unwrap().len() > 10);
+    }
+    let reply = ask(&mut stream, b"{\"query\":\"status\"}\n");
+    assert_eq!(reply["reply"], "status");
+}
+
+#[test]
+fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
+    let mut bench = Bench::start();
+    let mut watch = bench.client().watch().unwrap();
+    let event = |index| EventView::new(&Report::Floor(floor(index)), SystemTime::UNIX_EPOCH);
+    // More than the queue holds, faster than the server's only thread can take them out: what is
+    // missed, is counted.
+    for index in 0..200 {
+        bench.events.send(event(index)).unwrap();
+    }
+    let mut next = 0_u64;
+    while next < 200 {
+        match watch.next().unwrap().unwrap() {
+            Notice::Event(event) => {
+                assert_eq!(event.at, "1970-01-01T00:00:00.000Z");
+                let EventKind::Floor { floor } = event.kind else {
+                    panic!("{event:?}");
+                };
+                assert_eq!(u64::from(floor), next);
+                next += 1;
+            }
+            Notice::Missed(events) => next += events,
+        }
+    }
+    bench.stop();
+    assert!(watch.next().is_none());
+}
+
+#[test]
+fn a_watcher_need_not_wait_for_ever() {
+    let bench = Bench::start();
+    let mut watch = bench.client().watch().unwrap();
+    let event = EventView::new(&Report::DiskFailed, SystemTime::UNIX_EPOCH);
+    bench.events.send(event.clone()).unwrap();
+    let notice = watch.next_within(Duration::from_secs(20)).unwrap();
+    assert_eq!(notice, Some(Notice::Event(event)));
+    assert_eq!(watch.next_within(Duration::ZERO).unwrap(), None);
+}
+
+#[test]
+fn one_client_more_than_there_is_room_for_is_told_so() {
+    let bench = Bench::start();
+    let mut clients: Vec<_> = (0..64).map(|_| bench.client()).collect();
+    for client in &mut clients {
+        client.status().unwrap();
+    }
+    assert!(matches!(
+        bench.client().status(),
+        Err(ClientError::Refused {
+            code: ErrorCode::Busy,
+            ..
+        })
+    ));
+    clients.clear();
+    // The places are free again as soon as the server has seen the clients go.
+    while bench.client().status().is_err() {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn the_socket_is_for_its_user_alone_and_goes_with_the_node() {
+    let mut bench = Bench::start();
+    let path = bench.path().join("node.sock");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut stream = bench.raw();
+    ask(&mut stream, b"{\"query\":\"status\"}\n");
+    bench.stop();
+    assert!(!path.exists());
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    assert!(matches!(
+        Client::connect(bench.path()),
+        Err(ClientError::NoNode(_))
+    ));
+}
+
+#[test]
+fn a_dead_nodes_socket_is_replaced_and_a_running_nodes_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    // Closing a listener leaves its file behind, as a killed node does.
+    drop(UnixListener::bind(directory.path().join("node.sock")).unwrap());
+    assert!(matches!(
+        Client::connect(directory.path()),
+        Err(ClientError::NoNode(_))
+    ));
+    let socket = OperatorSocket::bind(directory.path()).unwrap();
+    assert!(matches!(
+        OperatorSocket::bind(directory.path()),
+        Err(BindError::AnotherNode(_))
+    ));
+    assert!(socket.path().exists());
+    drop(socket);
+    OperatorSocket::bind(&directory.path().join("a/b")).unwrap();
+    OperatorSocket::bind(directory.path()).unwrap();
+}
+
+#[test]
+fn a_path_that_is_too_long_for_a_socket_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let long = directory.path().join("x".repeat(120));
+    assert!(matches!(
+        OperatorSocket::bind(&long),
+        Err(BindError::Socket { .. })
+    ));
+}
+
+#[test]
+fn an_event_reads_back_as_it_was_written() {
+    for report in [
+        Report::Standing {
+            from: Standing::Seeking,
+            to: Standing::Slave { master: node("B") },
+            term: Term(3),
+        },
+        Report::Panel(Err("cable".to_owned())),
+        Report::Availability(Availability::Unavailable(Unavailable::Hung)),
+        Report::Served {
+            call: hall(1, Direction::Up),
+            waited: Duration::from_millis(2_500),
+            here: false,
+        },
+        Report::DiskFailed,
+    ] {
+        let event = EventView::new(&report, SystemTime::UNIX_EPOCH);
+        let text = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<EventView>(&text).unwrap(), event);
+    }
+}

@@ -1,0 +1,297 @@
+//! What a node shows of itself: the JSON of the operator's socket, of `liftmesh status --json`,
+//! and of whatever else shows a node to people.
+//!
+//! Fields may be added; those that are here keep their names and meanings. Times are in seconds,
+//! floors count from 0 at the bottom.
+
+mod car;
+mod event;
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::model::{Call, HallCall, NodeId};
+use elevator_fleet::node::{OrderStatus, PeerStatus, Status};
+use elevator_fleet::wire::Standing;
+use serde::{Deserialize, Serialize};
+
+pub use self::car::{DoorView, GroupCarView, LampView, OwnCarView, PhaseView};
+pub use self::event::{EventKind, EventView};
+
+/// A node's whole state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatusView {
+    /// The node's name, which is its car's too.
+    pub node: String,
+    /// Its fleet.
+    pub fleet: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// How the coordinator is elected, such as `lowest-ip`.
+    pub election: String,
+    /// The number of floors.
+    pub floors: u8,
+    /// How long the node has run.
+    pub uptime: f64,
+    /// Where it stands.
+    pub standing: StandingView,
+    /// The highest term it knows.
+    pub term: u64,
+    /// The digest of its order store, 16 hexadecimal digits; equal stores have equal ones.
+    pub digest: String,
+    /// Everything in the store is on disk.
+    pub durable: bool,
+    /// The disk has failed: no lamp is lit on its strength.
+    pub disk_failed: bool,
+    /// The other nodes that are heard.
+    pub peers: Vec<PeerView>,
+    /// The open orders, the oldest first.
+    pub orders: Vec<OrderView>,
+    /// The node's own car; null for a node without one.
+    pub car: Option<OwnCarView>,
+}
+
+/// Where a node stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum StandingView {
+    /// No coordinator yet: the node serves alone.
+    Seeking,
+    /// It follows a master.
+    Slave {
+        /// The master's name.
+        master: String,
+    },
+    /// It coordinates.
+    Master,
+}
+
+/// Another node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PeerView {
+    /// Its name.
+    pub node: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Where it stands.
+    pub standing: StandingView,
+    /// How long ago it was last heard.
+    pub silent: f64,
+    /// There is a link to it over which full states have been exchanged.
+    pub joined: bool,
+    /// Its order store equals this node's.
+    pub in_step: bool,
+    /// Its car, as it described it; null where it has not.
+    pub car: Option<GroupCarView>,
+}
+
+/// An open order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrderView {
+    /// What was asked for.
+    pub call: CallView,
+    /// How long the oldest press of it has waited.
+    pub waited: f64,
+    /// The car that is to serve it; null where that is open.
+    pub car: Option<String>,
+    /// The lamp may be lit: the order survives the loss of any one node.
+    pub promised: bool,
+    /// How many living nodes are known to hold it, this one included.
+    pub holders: usize,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CallView {
+    /// From a landing.
+    Hall {
+        /// The landing.
+        floor: u8,
+        /// Where the passenger wants to go.
+        direction: DirectionView,
+    },
+    /// From inside a car.
+    Cab {
+        /// The car.
+        car: String,
+        /// Where the passenger wants to get off.
+        floor: u8,
+    },
+}
+
+/// Up or down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DirectionView {
+    /// Towards the top floor.
+    Up,
+    /// Towards floor 0.
+    Down,
+}
+
+impl StatusView {
+    /// The names of the node and of all peers that it hears.
+    pub fn nodes(&self) -> impl Iterator<Item = &str> {
+        let peers = self.peers.iter().map(|peer| peer.node.as_str());
+        std::iter::once(self.node.as_str()).chain(peers)
+    }
+
+    /// The open order for a call, if any.
+    #[must_use]
+    pub fn order(&self, call: &CallView) -> Option<&OrderView> {
+        self.orders.iter().find(|order| order.call == *call)
+    }
+}
+
+impl From<&Status> for StatusView {
+    fn from(status: &Status) -> Self {
+        Self {
+            node: status.hello.node.to_string(),
+            fleet: status.hello.fleet.to_string(),
+            address: status.hello.address,
+            election: status.hello.protocol.to_string(),
+            floors: status.hello.floors.get(),
+            uptime: seconds(status.uptime),
+            standing: (&status.standing).into(),
+            term: status.term.0,
+            digest: format!("{:016x}", status.digest),
+            durable: status.durable,
+            disk_failed: status.disk_failed,
+            peers: status.peers.iter().map(PeerView::from).collect(),
+            orders: status.orders.iter().map(OrderView::from).collect(),
+            car: status.car.as_ref().map(OwnCarView::from),
+        }
+    }
+}
+
+impl From<&Standing> for StandingView {
+    fn from(standing: &Standing) -> Self {
+        match standing {
+            Standing::Seeking => Self::Seeking,
+            Standing::Slave { master } => Self::Slave {
+                master: master.to_string(),
+            },
+            Standing::Master => Self::Master,
+        }
+    }
+}
+
+impl fmt::Display for StandingView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seeking => f.pad("seeking"),
+            Self::Slave { master } => f.pad(&format!("slave of {master}")),
+            Self::Master => f.pad("master"),
+        }
+    }
+}
+
+impl From<&PeerStatus> for PeerView {
+    fn from(peer: &PeerStatus) -> Self {
+        Self {
+            node: peer.node.to_string(),
+            address: peer.address,
+            standing: (&peer.standing).into(),
+            silent: seconds(peer.silent),
+            joined: peer.joined,
+            in_step: peer.in_step,
+            car: peer.car.as_ref().map(GroupCarView::from),
+        }
+    }
+}
+
+impl From<&OrderStatus> for OrderView {
+    fn from(order: &OrderStatus) -> Self {
+        Self {
+            call: (&order.call).into(),
+            waited: seconds(order.waited),
+            car: order.car.as_ref().map(NodeId::to_string),
+            promised: order.promised,
+            holders: order.holders,
+        }
+    }
+}
+
+impl From<&Call> for CallView {
+    fn from(call: &Call) -> Self {
+        match call {
+            Call::Hall(call) => Self::Hall {
+                floor: call.floor.index(),
+                direction: call.direction.into(),
+            },
+            Call::Cab { car, floor } => Self::Cab {
+                car: car.to_string(),
+                floor: floor.index(),
+            },
+        }
+    }
+}
+
+/// A call that names no floor of any shaft, or no possible car.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// No shaft has this floor.
+    #[error(transparent)]
+    Floor(#[from] elevator_driver::vocabulary::FloorError),
+    /// No node can have this name.
+    #[error(transparent)]
+    Name(#[from] elevator_fleet::model::NameError),
+}
+
+impl TryFrom<&CallView> for Call {
+    type Error = CallError;
+
+    fn try_from(call: &CallView) -> Result<Self, CallError> {
+        Ok(match call {
+            CallView::Hall { floor, direction } => Self::Hall(HallCall {
+                floor: Floor::try_from(*floor)?,
+                direction: (*direction).into(),
+            }),
+            CallView::Cab { car, floor } => Self::Cab {
+                car: NodeId::new(car)?,
+                floor: Floor::try_from(*floor)?,
+            },
+        })
+    }
+}
+
+impl fmt::Display for CallView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hall { floor, direction } => f.pad(&format!("hall {floor} {direction}")),
+            Self::Cab { car, floor } => f.pad(&format!("cab {car} {floor}")),
+        }
+    }
+}
+
+impl From<Direction> for DirectionView {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Up => Self::Up,
+            Direction::Down => Self::Down,
+        }
+    }
+}
+
+impl From<DirectionView> for Direction {
+    fn from(direction: DirectionView) -> Self {
+        match direction {
+            DirectionView::Up => Self::Up,
+            DirectionView::Down => Self::Down,
+        }
+    }
+}
+
+impl fmt::Display for DirectionView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Direction::from(*self).fmt(f)
+    }
+}
+
+/// To the millisecond: more would be noise on a screen.
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1_000.0).round() / 1_000.0
+}

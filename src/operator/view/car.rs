@@ -1,0 +1,227 @@
+//! Cars, as people and programs outside the node see them.
+
+use std::fmt;
+
+use elevator_driver::{Button, DoorState, Floor, KeySwitch};
+use elevator_fleet::model::{Availability, CarPhase, CarView};
+use elevator_fleet::node::CarStatus;
+use serde::{Deserialize, Serialize};
+
+use super::{DirectionView, seconds};
+
+/// A car as the group sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupCarView {
+    /// Hall orders may be assigned to it.
+    pub in_service: bool,
+    /// Why not, such as `door blocked`; null for a car in service.
+    pub unavailable: Option<String>,
+    /// The floor it is at, or the last one it passed; null until it has found one.
+    pub floor: Option<u8>,
+    /// What it is doing.
+    pub phase: PhaseView,
+    /// How long it has been doing so.
+    pub elapsed: f64,
+    /// The direction in which it collects; null when it may turn either way.
+    pub direction: Option<DirectionView>,
+    /// The load in per cent of the rated load; null without a load cell.
+    pub load: Option<u8>,
+}
+
+/// What a car is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PhaseView {
+    /// At rest with the door closed.
+    Idle,
+    /// On its way.
+    Moving {
+        /// Where to.
+        direction: DirectionView,
+        /// Where it means to stop.
+        stop_at: u8,
+    },
+    /// Looking for a floor.
+    Homing,
+    /// The door is on its way open.
+    Opening,
+    /// The door is open.
+    Open,
+    /// The door is on its way closed.
+    Closing,
+}
+
+/// The node's own car.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnCarView {
+    /// As the group sees it.
+    #[serde(flatten)]
+    pub group: GroupCarView,
+    /// The panel answers.
+    pub connected: bool,
+    /// The door.
+    pub door: DoorView,
+    /// The floor whose sensor is active; null between floors.
+    pub at: Option<u8>,
+    /// The stop switch is pulled.
+    pub stopped: bool,
+    /// Something stands in the door.
+    pub obstructed: bool,
+    /// The key switch: `normal`, `independent`, `fire recall` or `out of service`.
+    pub key: String,
+    /// The lamps that are lit on its panel.
+    pub lamps: Vec<LampView>,
+}
+
+/// A lit lamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LampView {
+    /// In a landing's button.
+    Hall {
+        /// The landing.
+        floor: u8,
+        /// The button's direction.
+        direction: DirectionView,
+    },
+    /// In a button in the cab.
+    Cab {
+        /// The button's floor.
+        floor: u8,
+    },
+}
+
+/// Where a door is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DoorView {
+    /// Closed and locked.
+    Closed,
+    /// On its way open.
+    Opening,
+    /// Fully open.
+    Open,
+    /// On its way closed.
+    Closing,
+}
+
+impl From<&CarView> for GroupCarView {
+    fn from(car: &CarView) -> Self {
+        let (in_service, unavailable) = availability(car.availability);
+        Self {
+            in_service,
+            unavailable,
+            floor: car.floor.map(Floor::index),
+            phase: car.phase.into(),
+            elapsed: seconds(car.elapsed),
+            direction: car.direction.map(DirectionView::from),
+            load: car.load,
+        }
+    }
+}
+
+pub(super) fn availability(availability: Availability) -> (bool, Option<String>) {
+    match availability {
+        Availability::InService => (true, None),
+        Availability::Unavailable(why) => (false, Some(why.to_string())),
+    }
+}
+
+impl From<CarPhase> for PhaseView {
+    fn from(phase: CarPhase) -> Self {
+        match phase {
+            CarPhase::Idle => Self::Idle,
+            CarPhase::Moving {
+                direction, stop_at, ..
+            } => Self::Moving {
+                direction: direction.into(),
+                stop_at: stop_at.index(),
+            },
+            CarPhase::Homing => Self::Homing,
+            CarPhase::Opening => Self::Opening,
+            CarPhase::Open => Self::Open,
+            CarPhase::Closing => Self::Closing,
+        }
+    }
+}
+
+impl fmt::Display for PhaseView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Idle => f.pad("idle"),
+            Self::Moving { direction, stop_at } => {
+                f.pad(&format!("moving {direction} to {stop_at}"))
+            }
+            Self::Homing => f.pad("homing"),
+            Self::Opening => f.pad("door opening"),
+            Self::Open => f.pad("door open"),
+            Self::Closing => f.pad("door closing"),
+        }
+    }
+}
+
+impl From<&CarStatus> for OwnCarView {
+    fn from(car: &CarStatus) -> Self {
+        Self {
+            group: (&car.view).into(),
+            connected: car.connected,
+            door: car.door.into(),
+            at: car.at.map(Floor::index),
+            stopped: car.stopped,
+            obstructed: car.obstructed,
+            key: match car.key {
+                KeySwitch::Normal => "normal",
+                KeySwitch::Independent => "independent",
+                KeySwitch::FireRecall => "fire recall",
+                KeySwitch::OutOfService => "out of service",
+            }
+            .to_owned(),
+            lamps: car.lamps.iter().map(|&lamp| lamp.into()).collect(),
+        }
+    }
+}
+
+impl From<Button> for LampView {
+    fn from(button: Button) -> Self {
+        match button {
+            Button::Hall(floor, direction) => Self::Hall {
+                floor: floor.index(),
+                direction: direction.into(),
+            },
+            Button::Cab(floor) => Self::Cab {
+                floor: floor.index(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for LampView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hall { floor, direction } => f.pad(&format!("hall {floor} {direction}")),
+            Self::Cab { floor } => f.pad(&format!("cab {floor}")),
+        }
+    }
+}
+
+impl From<DoorState> for DoorView {
+    fn from(door: DoorState) -> Self {
+        match door {
+            DoorState::Closed => Self::Closed,
+            DoorState::Opening => Self::Opening,
+            DoorState::Open => Self::Open,
+            DoorState::Closing => Self::Closing,
+        }
+    }
+}
+
+impl fmt::Display for DoorView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Closed => "closed",
+            Self::Opening => "opening",
+            Self::Open => "open",
+            Self::Closing => "closing",
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! Events, as people and programs outside the node see them.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::time::SystemTime;
+
+use elevator_driver::Floor;
+use elevator_fleet::node::Report;
+use serde::{Deserialize, Serialize};
+
+use super::car::availability;
+use super::{CallView, DirectionView, DoorView, StandingView, seconds};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventView {
+    /// When the node took note of it, in UTC, such as `2026-05-01T12:00:00.123Z`.
+    pub at: String,
+    /// What.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened; the field `event` says which it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// The node stands elsewhere.
+    Standing {
+        /// Before.
+        from: StandingView,
+        /// From here on.
+        to: StandingView,
+        /// The term that goes with it.
+        term: u64,
+    },
+    /// Another node hears this one and is heard.
+    PeerFound {
+        /// Who.
+        node: String,
+        /// Where.
+        address: Ipv4Addr,
+    },
+    /// A node is not heard any more.
+    PeerLost {
+        /// Who.
+        node: String,
+    },
+    /// Full states have been exchanged with a node.
+    Joined {
+        /// With whom.
+        node: String,
+    },
+    /// Stores differed for too long: the whole state is sent.
+    Repair {
+        /// To whom.
+        node: String,
+    },
+    /// An order was placed.
+    Placed {
+        /// What.
+        call: CallView,
+        /// The node where it was.
+        origin: String,
+    },
+    /// An order's lamp may be lit.
+    Promised {
+        /// What.
+        call: CallView,
+    },
+    /// An order has been served.
+    Served {
+        /// What.
+        call: CallView,
+        /// How long it had waited.
+        waited: f64,
+        /// This node's car served it.
+        here: bool,
+    },
+    /// The master has assigned a call.
+    Assigned {
+        /// What.
+        call: CallView,
+        /// To whom.
+        car: String,
+    },
+    /// The door of this node's car.
+    Door {
+        /// Where it is.
+        door: DoorView,
+    },
+    /// This node's car is at, or passes, a floor.
+    Floor {
+        /// Which.
+        floor: u8,
+    },
+    /// The group may or may not count on this node's car.
+    Availability {
+        /// It may.
+        in_service: bool,
+        /// Why not; null where it may.
+        unavailable: Option<String>,
+    },
+    /// The panel's line is up or down.
+    Panel {
+        /// It is up.
+        connected: bool,
+        /// Why it is down; null where it is up.
+        reason: Option<String>,
+    },
+    /// The car stopped for a floor whose sensor said nothing: it is left out for a while.
+    FloorUnreachable {
+        /// Which.
+        floor: u8,
+    },
+    /// The drive was told to run and does not; it is tried again after a while.
+    DriveRefused,
+    /// Two nodes have one name or one address.
+    Conflict {
+        /// Which, in words.
+        text: String,
+    },
+    /// The car did not reach a floor in time: the motor is stopped, the process ends.
+    Hung {
+        /// The floor that it was to stop at; null while homing.
+        floor: Option<u8>,
+        /// Where it was going.
+        direction: DirectionView,
+        /// The time that the flight was allowed.
+        expected: f64,
+        /// The time that the motor had been driven without a new floor sensor.
+        actual: f64,
+        /// The last floor sensor seen; null where none was.
+        last_sensor: Option<u8>,
+    },
+    /// The disk can't be relied on: no lamp is lit on its strength.
+    DiskFailed,
+}
+
+impl EventView {
+    /// A report of a node, at this moment of the wall clock.
+    #[must_use]
+    pub fn new(report: &Report, at: SystemTime) -> Self {
+        Self {
+            at: humantime::format_rfc3339_millis(at).to_string(),
+            kind: report.into(),
+        }
+    }
+}
+
+impl From<&Report> for EventKind {
+    fn from(report: &Report) -> Self {
+        match report {
+            Report::Standing { from, to, term } => Self::Standing {
+                from: from.into(),
+                to: to.into(),
+                term: term.0,
+            },
+            Report::PeerFound { node, address } => Self::PeerFound {
+                node: node.to_string(),
+                address: *address,
+            },
+            Report::PeerLost { node } => Self::PeerLost {
+                node: node.to_string(),
+            },
+            Report::Joined { node } => Self::Joined {
+                node: node.to_string(),
+            },
+            Report::Repair { node } => Self::Repair {
+                node: node.to_string(),
+            },
+            Report::Placed { call, origin } => Self::Placed {
+                call: call.into(),
+                origin: origin.to_string(),
+            },
+            Report::Promised { call } => Self::Promised { call: call.into() },
+            Report::Served { call, waited, here } => Self::Served {
+                call: call.into(),
+                waited: seconds(*waited),
+                here: *here,
+            },
+            Report::Assigned { call, car } => Self::Assigned {
+                call: call.into(),
+                car: car.to_string(),
+            },
+            Report::Door(door) => Self::Door {
+                door: (*door).into(),
+            },
+            Report::Floor(floor) => Self::Floor {
+                floor: floor.index(),
+            },
+            Report::Availability(of_car) => {
+                let (in_service, unavailable) = availability(*of_car);
+                Self::Availability {
+                    in_service,
+                    unavailable,
+                }
+            }
+            Report::Panel(line) => Self::Panel {
+                connected: line.is_ok(),
+                reason: line.as_ref().err().cloned(),
+            },
+            Report::FloorUnreachable(floor) => Self::FloorUnreachable {
+                floor: floor.index(),
+            },
+            Report::DriveRefused => Self::DriveRefused,
+            Report::Conflict(text) => Self::Conflict { text: text.clone() },
+            Report::Hung(evidence) => Self::Hung {
+                floor: evidence.floor.map(Floor::index),
+                direction: evidence.direction.into(),
+                expected: seconds(evidence.expected),
+                actual: seconds(evidence.actual),
+                last_sensor: evidence.last_sensor.map(Floor::index),
+            },
+            Report::DiskFailed => Self::DiskFailed,
+        }
+    }
+}
+
+/// One line.
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Standing { from, to, term } => write!(f, "{from} → {to}, term {term}"),
+            Self::PeerFound { node, address } => write!(f, "{node} is heard, at {address}"),
+            Self::PeerLost { node } => write!(f, "{node} is not heard any more"),
+            Self::Joined { node } => write!(f, "states exchanged with {node}"),
+            Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
+            Self::Placed { call, origin } => write!(f, "{call} placed at {origin}"),
+            Self::Promised { call } => write!(f, "{call} promised"),
+            Self::Served { call, waited, here } => {
+                let by = if *here { "" } else { " by another car" };
+                write!(f, "{call} served{by} after {waited:.1} s")
+            }
+            Self::Assigned { call, car } => write!(f, "{call} assigned to {car}"),
+            Self::Door { door } => write!(f, "door {door}"),
+            Self::Floor { floor } => write!(f, "floor {floor}"),
+            Self::Availability { unavailable, .. } => match unavailable {
+                None => f.write_str("in service"),
+                Some(why) => write!(f, "not in service: {why}"),
+            },
+            Self::Panel { reason, .. } => match reason {
+                None => f.write_str("panel connected"),
+                Some(why) => write!(f, "panel disconnected: {why}"),
+            },
+            Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
+            Self::DriveRefused => f.write_str("the drive does not run"),
+            Self::Conflict { text } => write!(f, "conflict: {text}"),
+            Self::Hung { floor, actual, .. } => match floor {
+                Some(floor) => write!(f, "hung on the way to {floor} after {actual:.1} s"),
+                None => write!(f, "hung while homing after {actual:.1} s"),
+            },
+            Self::DiskFailed => f.write_str("the disk has failed"),
+        }
+    }
+}

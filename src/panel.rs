@@ -1,0 +1,69 @@
+//! Between the panel line's threads and the runtime loop.
+
+use std::time::Duration;
+
+use elevator_driver::{
+    FloorCount, LineSettings, OpenError, PanelEvent, PanelLine, PanelOutputs, PanelUrl,
+};
+use tokio::sync::mpsc;
+use tracing::{error, trace, warn};
+
+/// How many events may wait for the runtime loop. None may be lost, a press least of all, so when
+/// the queue is full the line waits: its panel hears no controller and stops the motor (S2), which
+/// is right for a controller that is stuck.
+pub const PANEL_QUEUE: usize = 1024;
+
+/// How long the end of the line may take: longer than the line's own limits.
+const CLOSE_LIMIT: Duration = Duration::from_secs(4);
+
+/// The node's panel. Dropping it stops the motor and waits for the line's threads: use
+/// [`Panel::close`] where waiting is no option.
+#[derive(Debug)]
+pub struct Panel {
+    // Before the line, so that a line that waits for room ends when both are dropped.
+    events: mpsc::Receiver<PanelEvent>,
+    line: PanelLine,
+}
+
+impl Panel {
+    /// Starts the line. A panel that isn't there is no error: it is told as an event.
+    ///
+    /// # Errors
+    /// [`OpenError`]: this build can't serve such an address, or the system gives no thread.
+    pub fn open(
+        url: &PanelUrl,
+        floors: FloorCount,
+        settings: LineSettings,
+    ) -> Result<Self, OpenError> {
+        let (sender, events) = mpsc::channel(PANEL_QUEUE);
+        let line = PanelLine::open(url, floors, settings, move |event| {
+            if let Err(refused) = sender.blocking_send(event) {
+                trace!(event = ?refused.0, "the node ends and does not hear its panel");
+            }
+        })?;
+        Ok(Self { events, line })
+    }
+
+    /// Brings the panel in line with this. Never waits; the latest wins.
+    pub fn set_outputs(&self, outputs: PanelOutputs) {
+        self.line.set_outputs(outputs);
+    }
+
+    /// Waits for the next event. Safe to drop and call again: no event is lost. `None` if the
+    /// line's thread has ended, which it does only by a fault.
+    pub async fn next_event(&mut self) -> Option<PanelEvent> {
+        self.events.recv().await
+    }
+
+    /// Stops the motor as the last word, and ends the line.
+    pub async fn close(self) {
+        let Self { events, line } = self;
+        drop(events);
+        let closing = tokio::task::spawn_blocking(move || line.close());
+        match tokio::time::timeout(CLOSE_LIMIT, closing).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => error!(%error, "the panel line failed at its end"),
+            Err(_elapsed) => warn!("the panel line does not end: its panel's watchdog must"),
+        }
+    }
+}

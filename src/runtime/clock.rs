@@ -1,0 +1,77 @@
+//! The process's clock, and whether the process ran all the time.
+
+use std::time::{Duration, Instant};
+
+use elevator_fleet::model::Timestamp;
+
+/// The longest that the loop sleeps, so that it notices a suspension even when it has nothing to
+/// do.
+pub(super) const HEARTBEAT: Duration = Duration::from_millis(100);
+
+/// A loop that wakes so much later than planned was suspended, or held up as badly: long before a
+/// car could be taken for hung, well beyond the jitter of a busy machine.
+pub(super) const SUSPENDED_AFTER: Duration = Duration::from_millis(150);
+
+/// The monotonic clock since the start of the process.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        Self {
+            origin: Instant::now(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp::after_start(self.origin.elapsed())
+    }
+
+    pub(super) fn instant(&self, at: Timestamp) -> tokio::time::Instant {
+        (self.origin + at.since_start()).into()
+    }
+}
+
+/// When to wake: at the node's deadline, but after [`HEARTBEAT`] at the latest.
+pub(super) fn wake(deadline: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    deadline
+        .into_iter()
+        .chain([now + HEARTBEAT])
+        .min()
+        .unwrap_or(now)
+}
+
+/// For how long the process did not run when it should have, if that is long enough to matter.
+pub(super) fn suspended(planned: Timestamp, now: Timestamp) -> Option<Duration> {
+    Some(now.since(planned)).filter(|late| *late > SUSPENDED_AFTER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::after_start(Duration::from_millis(millis))
+    }
+
+    #[test]
+    fn the_loop_wakes_at_the_deadline_and_never_later_than_a_heartbeat() {
+        assert_eq!(wake(Some(at(1025)), at(1000)), at(1025));
+        assert_eq!(wake(Some(at(900)), at(1000)), at(900));
+        assert_eq!(wake(Some(at(9000)), at(1000)), at(1100));
+        assert_eq!(wake(None, at(1000)), at(1100));
+    }
+
+    /// H1
+    #[test]
+    fn a_late_wake_is_jitter_until_it_is_a_suspension() {
+        assert_eq!(suspended(at(1000), at(990)), None);
+        assert_eq!(suspended(at(1000), at(1150)), None);
+        assert_eq!(
+            suspended(at(1000), at(1151)),
+            Some(Duration::from_millis(151))
+        );
+    }
+}

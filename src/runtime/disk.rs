@@ -1,0 +1,112 @@
+//! The node's disk, as the loop sees it: it writes, or it has failed.
+
+use std::time::Duration;
+
+use elevator_fleet::model::{JournalId, NodeId};
+use elevator_fleet::node::{Change, Lsn, Restored};
+use tracing::{error, warn};
+
+use super::RunError;
+use crate::journal::{self, Journal, JournalError, JournalWriter, Progress};
+
+/// How long the journal may take to write what waits when the node ends.
+const FINISH_LIMIT: Duration = Duration::from_secs(2);
+
+/// The disk. Once it has failed it stays so until the node is started again (P5): a disk that
+/// dropped one write can't vouch for another.
+#[derive(Debug)]
+pub(super) enum Disk {
+    Writes(JournalWriter),
+    Failed,
+}
+
+/// The disk has failed. Told once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DiskFailure;
+
+impl Disk {
+    /// Opens the journal. A full or failing disk does not keep the car from service.
+    pub(super) fn open(
+        directory: &std::path::Path,
+        node: &NodeId,
+    ) -> Result<(Self, Restored), RunError> {
+        match Journal::open(directory, node) {
+            Ok((journal, restored)) => {
+                let writer = JournalWriter::start(journal).map_err(RunError::Thread)?;
+                Ok((Self::Writes(writer), restored))
+            }
+            Err(JournalError::Failing {
+                path,
+                restored,
+                source,
+            }) => {
+                error!(
+                    path = %path.display(),
+                    error = %source,
+                    "the disk is full or failing: running without it, no lamp is lit on its strength"
+                );
+                let restored = Restored {
+                    // What could be read belongs to a journal that can't reserve any more (O4).
+                    journal: journal::fresh_id()?,
+                    used: 0,
+                    reserved: 0,
+                    records: restored.records,
+                };
+                Ok((Self::Failed, restored))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        match self {
+            Self::Writes(_) => false,
+            Self::Failed => true,
+        }
+    }
+
+    /// Waits for the next progress; for ever if the disk has failed.
+    pub(super) async fn progress(&mut self) -> Progress {
+        match self {
+            Self::Writes(writer) => writer.progress().await,
+            Self::Failed => std::future::pending().await,
+        }
+    }
+
+    /// Hands over a batch. Never waits.
+    pub(super) fn submit(&mut self, lsn: Lsn, changes: Vec<Change>) -> Result<(), DiskFailure> {
+        let submitted = match self {
+            Self::Writes(writer) => writer.submit(lsn, changes),
+            Self::Failed => Ok(()),
+        };
+        submitted.map_err(|refused| self.fail(&refused.to_string()))
+    }
+
+    /// Gives the disk up.
+    pub(super) fn fail(&mut self, reason: &str) -> DiskFailure {
+        error!(
+            reason,
+            "the disk has failed: no lamp is lit on its strength"
+        );
+        *self = Self::Failed;
+        DiskFailure
+    }
+
+    /// Writes what waits, within a time limit.
+    pub(super) async fn finish(self) {
+        let Self::Writes(writer) = self else {
+            return;
+        };
+        if tokio::time::timeout(FINISH_LIMIT, writer.finish())
+            .await
+            .is_err()
+        {
+            warn!("the disk did not take all that was to be written in time");
+        }
+    }
+}
+
+/// A fresh identity for the day the disk fails, drawn while it is certain that it can be.
+pub(super) fn spare_id() -> Result<JournalId, RunError> {
+    Ok(journal::fresh_id()?)
+}

@@ -1,0 +1,331 @@
+//! The node's loop: the pure brain at its sockets, its disk and its panel.
+//!
+//! ```text
+//!   mesh, panel, disk, operator, timer, signal
+//!        │ next(): chooses one Event
+//!        ▼
+//!   handle(event) ─▶ Node::handle_*(…, now) ─▶ poll_action() until empty ─▶ mesh, panel, disk, log
+//! ```
+//!
+//! The journal is opened first, and the panel has the restored lamps before anything is taken from
+//! the network (P3). Nothing in the loop waits for a disk, a peer or the panel. Read [`Event`] for
+//! what can happen, then `Running::handle`.
+//!
+//! Of its own the loop has one task, in a `JoinSet`: the operator's socket; it holds no state, and
+//! its clients find a closed connection.
+
+mod clock;
+mod disk;
+mod event;
+mod report;
+mod stop;
+
+use std::io;
+use std::time::SystemTime;
+
+use elevator_driver::OpenError;
+use elevator_fleet::car::HangEvidence;
+use elevator_fleet::model::{JournalId, Timestamp};
+use elevator_fleet::node::{Action, Node, Report};
+use elevator_fleet::wire::Nonce;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tracing::{debug, error, info, warn};
+
+use self::clock::Clock;
+use self::disk::{Disk, DiskFailure};
+pub use self::event::Event;
+use crate::config::{FaultInjection, Settings};
+use crate::journal::JournalError;
+use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings};
+use crate::operator::{self, BindError, EventView, OperatorSocket, Query, Reply, Request};
+use crate::panel::Panel;
+
+/// How a node ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was told to.
+    Stopped,
+    /// Its car did not reach a floor in time (F9). The motor is stopped.
+    Hung(HangEvidence),
+}
+
+/// Why a node could not be started. The panel was not told anything.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Another node runs with the data directory, or it can't be used.
+    #[error(transparent)]
+    Operator(#[from] BindError),
+    /// The journal can't be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The network's addresses can't be used.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
+    /// The panel's address can't be used.
+    #[error(transparent)]
+    Panel(#[from] OpenError),
+    /// The system gives no random numbers.
+    #[error("no random numbers")]
+    Random(#[from] getrandom::Error),
+    /// The system gives no thread.
+    #[error("no thread for the journal")]
+    Thread(#[source] io::Error),
+    /// The system does not hand out signals.
+    #[error("signals can't be received")]
+    Signals(#[source] io::Error),
+}
+
+impl RunError {
+    /// Whether another configuration, or another node's end, would help; otherwise it is the
+    /// machine's fault.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Operator(_) | Self::Mesh(_) | Self::Panel(_) => true,
+            Self::Journal(error) => match error {
+                JournalError::Directory { .. }
+                | JournalError::InUse { .. }
+                | JournalError::Foreign { .. }
+                | JournalError::Format { .. } => true,
+                JournalError::Failing { .. } | JournalError::Random(_) => false,
+            },
+            Self::Random(_) | Self::Thread(_) | Self::Signals(_) => false,
+        }
+    }
+}
+
+/// Runs a node until it is told to stop by SIGINT or SIGTERM, or its car hangs.
+///
+/// One thread is enough: a current-thread runtime with I/O and time enabled will do. It must not be
+/// dropped in a way that waits for blocking tasks without limit (`Runtime::shutdown_timeout`).
+///
+/// # Errors
+/// [`RunError`]: the node did not start.
+pub async fn run(settings: &Settings) -> Result<Outcome, RunError> {
+    let signal = stop::signal().map_err(RunError::Signals)?;
+    run_until(settings, signal).await
+}
+
+/// As [`run`], until `stop` completes.
+///
+/// # Errors
+/// [`RunError`]: the node did not start.
+pub async fn run_until(
+    settings: &Settings,
+    stop: impl Future<Output = ()>,
+) -> Result<Outcome, RunError> {
+    let mut running = Running::start(settings)?;
+    tokio::pin!(stop);
+    let hung = loop {
+        let (event, planned) = running.next(stop.as_mut()).await;
+        if let Event::Stop = event {
+            break None;
+        }
+        running.mind_suspension(planned);
+        running.handle(event);
+        if let Some(evidence) = running.hung {
+            break Some(evidence);
+        }
+    };
+    running.end(hung).await;
+    Ok(hung.map_or(Outcome::Stopped, Outcome::Hung))
+}
+
+/// A node that runs.
+#[derive(Debug)]
+struct Running {
+    clock: Clock,
+    node: Node,
+    mesh: Mesh,
+    panel: Panel,
+    disk: Disk,
+    /// The identity under which the node goes on without its disk.
+    spare: JournalId,
+    requests: mpsc::Receiver<Request>,
+    reports: broadcast::Sender<EventView>,
+    operator: JoinSet<()>,
+    stop_operator: oneshot::Sender<()>,
+    hung: Option<HangEvidence>,
+    faults: FaultInjection,
+}
+
+impl Running {
+    fn start(settings: &Settings) -> Result<Self, RunError> {
+        let socket = OperatorSocket::bind(&settings.data_dir)?;
+        let (disk, restored) = Disk::open(&settings.data_dir, &settings.car)?;
+        let spare = disk::spare_id()?;
+        let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
+        info!(
+            node = %settings.car,
+            fleet = %settings.fleet,
+            address = %settings.address,
+            journal = %restored.journal,
+            records = restored.records.len(),
+            "node starts"
+        );
+        let node = Node::new(settings.node(nonce, restored, seed));
+        let mesh = Mesh::start(MeshSettings {
+            hello: node.hello().clone(),
+            broadcast: settings.broadcast,
+            link_port: settings.link_port,
+            times: LinkTimes::default(),
+        })?;
+        let panel = Panel::open(&settings.panel, settings.floors, settings.panel_line)?;
+        let (asked, requests) = mpsc::channel(operator::REQUESTS);
+        let (reports, _) = broadcast::channel(operator::EVENTS);
+        let (stop_operator, stopped) = oneshot::channel();
+        let mut operator = JoinSet::new();
+        let events = reports.clone();
+        operator.spawn(async move {
+            let stopped = async { drop(stopped.await) };
+            if let Err(error) = operator::serve(socket, asked, events, stopped).await {
+                error!(%error, "the operator's socket can't be served");
+            }
+        });
+        let mut running = Self {
+            clock: Clock::start(),
+            node,
+            mesh,
+            panel,
+            disk,
+            spare,
+            requests,
+            reports,
+            operator,
+            stop_operator,
+            hung: None,
+            faults: settings.faults,
+        };
+        let now = running.clock.now();
+        running.node.start(now);
+        if running.disk.has_failed() {
+            running.node.handle_disk_failed(spare, now);
+        }
+        running.drain();
+        Ok(running)
+    }
+
+    /// Chooses the next event; tells also when the loop meant to wake at the latest.
+    async fn next<S: Future<Output = ()> + Unpin>(&mut self, stop: S) -> (Event, Timestamp) {
+        let deadline = self.node.poll_timeout().map(|(at, _)| at);
+        let planned = clock::wake(deadline, self.clock.now());
+        let event = tokio::select! {
+            () = stop => Event::Stop,
+            () = tokio::time::sleep_until(self.clock.instant(planned)) => Event::Timeout,
+            event = self.mesh.next_event() => Event::Mesh(event),
+            Some(event) = self.panel.next_event() => Event::Panel(event),
+            progress = self.disk.progress() => Event::Disk(progress),
+            Some(request) = self.requests.recv() => Event::Request(request),
+        };
+        (event, planned)
+    }
+
+    /// H1: what happened while the process did not run says nothing about car or peers.
+    fn mind_suspension(&mut self, planned: Timestamp) {
+        let now = self.clock.now();
+        if let Some(late) = clock::suspended(planned, now) {
+            warn!(?late, "the process was suspended or held up");
+            self.node.handle_interrupted(now);
+            self.drain();
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        let now = self.clock.now();
+        match event {
+            Event::Mesh(event) => self.handle_mesh(event, now),
+            Event::Panel(event) => self.node.handle_panel(event, now),
+            Event::Disk(progress) => {
+                self.node.handle_durable(progress.durable, now);
+                if let Some(reason) = progress.failure {
+                    let DiskFailure = self.disk.fail(&reason);
+                    self.node.handle_disk_failed(self.spare, now);
+                }
+            }
+            Event::Request(request) => self.answer(request, now),
+            Event::Timeout => self.node.handle_timeout(now),
+            Event::Stop => self.node.shut_down(now),
+        }
+        self.drain();
+    }
+
+    fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {
+        match event {
+            MeshEvent::Beacon { from, beacon } => self.node.handle_beacon(from, *beacon, now),
+            MeshEvent::LinkUp { link, peer, side } => {
+                self.node.handle_link_up(link, &peer, side, now);
+            }
+            MeshEvent::DialFailed { peer } => self.node.handle_dial_failed(&peer, now),
+            MeshEvent::Frame { link, frame } => self.node.handle_frame(link, frame, now),
+            MeshEvent::LinkDown { link } => self.node.handle_link_down(link, now),
+        }
+    }
+
+    fn answer(&mut self, request: Request, now: Timestamp) {
+        let Request { query, reply } = request;
+        let answer = match query {
+            Query::Status => Reply::Status(Box::new(self.node.status(now))),
+            Query::Order(call) => Reply::Order(self.node.handle_order(call, now)),
+            Query::Network(cable) => {
+                if self.faults == FaultInjection::Allowed {
+                    warn!(?cable, "the network is rewired on demand");
+                    self.mesh.set_cable(cable);
+                }
+                Reply::Network(self.faults)
+            }
+        };
+        if reply.send(answer).is_err() {
+            debug!("an operator did not wait for the answer");
+        }
+    }
+
+    /// Performs everything that the node wants done.
+    fn drain(&mut self) {
+        loop {
+            let mut failure = None;
+            while let Some(action) = self.node.poll_action() {
+                if let Err(failed) = self.perform(action) {
+                    failure = Some(failed);
+                }
+            }
+            let Some(DiskFailure) = failure else {
+                return;
+            };
+            self.node.handle_disk_failed(self.spare, self.clock.now());
+        }
+    }
+
+    fn perform(&mut self, action: Action) -> Result<(), DiskFailure> {
+        match action {
+            Action::Broadcast(beacon) => self.mesh.broadcast(&beacon),
+            Action::Unicast { to, beacon } => self.mesh.unicast(to, &beacon),
+            Action::Dial { peer, address } => self.mesh.dial(peer, address),
+            Action::Send { link, frame } => self.mesh.send(link, &frame),
+            Action::Close(link) => self.mesh.close(link),
+            Action::Panel(outputs) => self.panel.set_outputs(outputs),
+            Action::Persist { lsn, changes } => self.disk.submit(lsn, changes)?,
+            Action::Report(report) => self.report(&report),
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, report: &Report) {
+        report::log(report);
+        // Nobody has to listen.
+        if self.reports.receiver_count() > 0
+            && self
+                .reports
+                .send(EventView::new(report, SystemTime::now()))
+                .is_err()
+        {
+            debug!("the last who listened has just left");
+        }
+        if let Report::Hung(evidence) = report {
+            self.hung = Some(*evidence);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+use std::collections::BTreeMap;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use elevator_driver::{Button, Direction, Floor, FloorCount};
+use elevator_simulator::simulator::SerialConfig;
+use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
+use tempfile::TempDir;
+
+use super::*;
+use crate::config::Sources;
+use crate::mesh::tests::Lan;
+use crate::operator::view::{DirectionView, StandingView};
+use crate::operator::{CallView, Client, StatusView};
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+const FLOORS: u8 = 4;
+
+/// One car of a fleet: its data directory, its simulated panel, its settings.
+struct Cabin {
+    directory: TempDir,
+    simulator: Simulator,
+    settings: Settings,
+}
+
+impl Cabin {
+    fn new(lan: &Lan, number: u8) -> Self {
+        Self::with(lan, number, &[])
+    }
+
+    fn with(lan: &Lan, number: u8, more: &[(&'static str, &str)]) -> Self {
+        let directory = TempDir::new().expect("a directory");
+        let floors = FloorCount::new(FLOORS).expect("floors");
+        let mut car = CarConfig::new(floors);
+        car.start = StartPosition::Floor(0);
+        let mut config = SimulatorConfig::new(format!("car-{number}"), car);
+        let link = directory.path().join("panel");
+        config.serial = Some(SerialConfig {
+            link: Some(link.clone()),
+            noise: 0,
+        });
+        config.control = Some(directory.path().join("control"));
+        // A machine that is busy with other tests keeps a node waiting.
+        config.watchdog = Duration::from_secs(5);
+        let simulator = Simulator::start(config).expect("a simulator");
+        let values = [
+            ("fleet", "fleet".to_owned()),
+            ("car", format!("car-{number}")),
+            ("address", lan.address(number).to_string()),
+            ("broadcast", lan.broadcast.to_string()),
+            ("link_port", lan.link_port.to_string()),
+            ("floors", FLOORS.to_string()),
+            ("panel", format!("serial://{}", link.display())),
+            (
+                "data_dir",
+                directory.path().join("data").display().to_string(),
+            ),
+        ];
+        let more = more.iter().map(|(key, value)| (*key, (*value).to_owned()));
+        let flags: BTreeMap<&'static str, String> = values.into_iter().chain(more).collect();
+        let sources = Sources {
+            flags,
+            ..Sources::default()
+        };
+        let settings = sources.read().and_then(|values| values.settings());
+        Self {
+            directory,
+            simulator,
+            settings: settings.expect("valid settings"),
+        }
+    }
+
+    fn start(&self) -> Process {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let settings = self.settings.clone();
+        let thread = thread::spawn(move || {
+            tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime")
+                .block_on(run_until(&settings, async { drop(stopped.await) }))
+        });
+        Process {
+            data_dir: self.settings.data_dir.clone(),
+            stop,
+            thread,
+        }
+    }
+
+    fn control(&self) -> ControlClient {
+        ControlClient::connect(self.directory.path().join("control")).expect("a control socket")
+    }
+}
+
+/// A node that runs on a thread of its own.
+struct Process {
+    data_dir: std::path::PathBuf,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<Result<Outcome, RunError>>,
+}
+
+impl Process {
+    fn status(&self) -> Option<StatusView> {
+        Client::connect(&self.data_dir).ok()?.status().ok()
+    }
+
+    /// Waits until its status is as wanted.
+    fn until(&self, what: &str, wanted: impl Fn(&StatusView) -> bool) -> StatusView {
+        until(what, || self.status().filter(|status| wanted(status)))
+    }
+
+    fn order(&self, call: &CallView) {
+        let mut client = until("node", || Client::connect(&self.data_dir).ok());
+        client.order(call).expect("placed");
+    }
+
+    fn stop(self) -> Outcome {
+        self.stop.send(()).expect("it runs");
+        self.thread.join().expect("no panic").expect("it ran")
+    }
+
+    /// Waits until it ends by itself.
+    fn outcome(self) -> Outcome {
+        until("the end of the node", || {
+            self.thread.is_finished().then_some(())
+        });
+        self.thread.join().expect("no panic").expect("it ran")
+    }
+}
+
+fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(started.elapsed() < PATIENCE, "no {what} in time");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn hall(floor: u8) -> CallView {
+    let direction = DirectionView::Up;
+    CallView::Hall { floor, direction }
+}
+
+fn promised(status: &StatusView, call: &CallView) -> bool {
+    status.order(call).is_some_and(|order| order.promised)
+}
+
+fn floor(index: u8) -> Floor {
+    FloorCount::new(FLOORS)
+        .and_then(|floors| floors.floor(index))
+        .expect("a floor")
+}
+
+/// F15, F16, F18, S1
+#[test]
+fn a_press_at_the_panel_brings_the_car_and_lights_the_lamp_until_it_is_there() {
+    let cabin = Cabin::new(&Lan::new(), 1);
+    let node = cabin.start();
+    let mut control = cabin.control();
+    node.until("connection to the panel", |status| {
+        status.car.as_ref().is_some_and(|car| car.connected)
+    });
+    let button = Button::Hall(floor(2), Direction::Up);
+    control.press(button).expect("pressed");
+    let state = || cabin.simulator.state().expect("it runs").car;
+    until("lamp", || state().lamps.contains(&button).then_some(()));
+    until("car at floor 2 with its door open", || {
+        let state = state();
+        (state.floor == Some(floor(2)) && state.door_fraction > 0.9).then_some(())
+    });
+    until("dark lamp", || {
+        (!state().lamps.contains(&button)).then_some(())
+    });
+    assert_eq!(state().violations, 0);
+    assert_eq!(node.stop(), Outcome::Stopped);
+}
+
+/// F3, F4, F12
+#[test]
+fn two_nodes_find_each_other_and_share_their_orders() {
+    let lan = Lan::new();
+    let cabins = [Cabin::new(&lan, 1), Cabin::new(&lan, 2)];
+    // Pulled stop switches: the order stays open long enough to be seen on both.
+    for cabin in &cabins {
+        cabin.control().send("stop on").expect("taken");
+    }
+    let [one, two] = [cabins[0].start(), cabins[1].start()];
+    one.until("joined peer", |status| {
+        status.standing == StandingView::Master && status.peers.iter().any(|peer| peer.joined)
+    });
+    let master = "car-1".to_owned();
+    two.until("master", |status| {
+        status.standing
+            == StandingView::Slave {
+                master: master.clone(),
+            }
+    });
+    two.order(&hall(2));
+    for node in [&one, &two] {
+        let status = node.until("promised order", |status| promised(status, &hall(2)));
+        assert_eq!(status.order(&hall(2)).map(|order| order.holders), Some(2));
+    }
+    // F7
+    assert_eq!(one.stop(), Outcome::Stopped);
+    two.until("own mastery", |status| {
+        status.standing == StandingView::Master && status.peers.is_empty()
+    });
+    assert_eq!(two.stop(), Outcome::Stopped);
+}
+
+/// F13, P3
+#[test]
+fn an_order_and_its_lamp_outlive_the_node() {
+    let cabin = Cabin::new(&Lan::new(), 1);
+    cabin.control().send("stop on").expect("taken");
+    let node = cabin.start();
+    node.order(&hall(2));
+    node.until("promised order", |status| promised(status, &hall(2)));
+    node.stop();
+    cabin.control().send("fault panel restart").expect("taken");
+    let button = Button::Hall(floor(2), Direction::Up);
+    let lamp = || {
+        cabin
+            .simulator
+            .state()
+            .expect("it runs")
+            .car
+            .lamps
+            .contains(&button)
+    };
+    assert!(!lamp(), "a panel without a memory");
+    let again = cabin.start();
+    until("lamp", || lamp().then_some(()));
+    assert!(promised(&again.until("status", |_| true), &hall(2)));
+    again.stop();
+}
+
+/// F9, H1
+#[test]
+fn a_car_that_hangs_ends_its_node_with_the_evidence() {
+    let cabin = Cabin::with(&Lan::new(), 1, &[("motion.flight_limit", "4500ms")]);
+    let node = cabin.start();
+    cabin.control().send("fault motor stuck").expect("taken");
+    node.until("car in service", |status| {
+        status.car.as_ref().is_some_and(|car| car.connected)
+    });
+    node.order(&hall(2));
+    let Outcome::Hung(evidence) = node.outcome() else {
+        panic!("it ended in another way");
+    };
+    assert_eq!(evidence.direction, Direction::Up);
+    let state = cabin.simulator.state().expect("it runs").car;
+    assert_eq!(state.driven, None, "the motor still runs");
+}
+
+#[test]
+fn a_node_that_ends_lets_go_of_everything() {
+    let cabin = Cabin::new(&Lan::new(), 1);
+    for _ in 0..2 {
+        let node = cabin.start();
+        node.until("status", |_| true);
+        let begun = Instant::now();
+        assert_eq!(node.stop(), Outcome::Stopped);
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            begun.elapsed()
+        );
+    }
+}
+
+#[test]
+fn a_node_whose_port_is_taken_does_not_start() {
+    let lan = Lan::new();
+    let cabin = Cabin::new(&lan, 1);
+    let taken = (lan.address(1), lan.broadcast.port());
+    let _taken = std::net::UdpSocket::bind(taken).expect("bound");
+    let ended = cabin.start().thread.join().expect("no panic");
+    assert!(matches!(ended, Err(RunError::Mesh(_))), "{ended:?}");
+}

@@ -1,0 +1,187 @@
+//! The binary, from outside.
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows only the test functions themselves as tests"
+)]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// Runs the binary with these words, in an environment without settings.
+fn liftmesh(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
+    command.args(words).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("LIFTMESH__") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn run(words: &[&str]) -> Output {
+    liftmesh(words).output().unwrap()
+}
+
+#[track_caller]
+fn done(words: &[&str]) -> String {
+    let output = run(words);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert_eq!(errors, "");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What it says on standard error when it ends with this code.
+#[track_caller]
+fn fails(exit: i32, words: &[&str]) -> String {
+    let output = run(words);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(exit), "{errors}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+    errors
+}
+
+fn example(directory: &TempDir) -> String {
+    let file = directory.path().join("node.toml");
+    std::fs::write(&file, done(&["check-config", "--example"])).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn help_shows_the_commands_and_every_exit_code() {
+    let help = done(&["--help"]);
+    for command in ["run", "status", "order", "check-config", "completions"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{command}");
+        let own = done(&[command, "--help"]);
+        assert!(own.contains("Examples:"), "{command}");
+    }
+    for exit in 0..=5 {
+        assert!(help.contains(&format!("\n  {exit}  ")), "{exit}");
+    }
+    let run = done(&["run", "--help"]);
+    assert!(run.contains("--dwell <TIME>"));
+    assert!(run.contains("from 1s to 30s"));
+}
+
+#[test]
+fn a_command_line_that_is_none_ends_with_two() {
+    for words in [
+        &["fly"][..],
+        &["run", "--colour", "red"],
+        &["order", "hall"],
+    ] {
+        assert!(fails(2, words).contains("Usage:"), "{words:?}");
+    }
+}
+
+#[test]
+fn check_config_shows_what_holds_and_where_it_comes_from() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = example(&directory);
+    let output = liftmesh(&["check-config", "--config", &file, "--floors", "7"])
+        .env("LIFTMESH__DOOR__DWELL", "4 s")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let line = |key: &str| {
+        let start = format!("{key} = ");
+        let line = shown.lines().find(|line| line.starts_with(&start)).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line("floors"), "floors = 7 # flag --floors");
+    assert_eq!(
+        line("door.dwell"),
+        "door.dwell = \"4 s\" # variable LIFTMESH__DOOR__DWELL"
+    );
+    assert!(line("car").starts_with(&format!("car = \"A\" # {file}:")));
+    assert_eq!(line("fleet"), "fleet = \"liftmesh\" # default");
+}
+
+#[test]
+fn a_wrong_configuration_ends_with_two_and_names_the_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("wrong.toml");
+    std::fs::write(&file, "car = \"A\"\nfloors = 1\n").unwrap();
+    let file = file.to_str().unwrap();
+    for command in ["check-config", "run"] {
+        let error = fails(2, &[command, "--config", file]);
+        assert_eq!(
+            error,
+            format!(
+                "liftmesh: {file}:2:10: floors = 1 is wrong; \
+                 expected a whole number from 2 to 254\n"
+            )
+        );
+        let error = fails(2, &[command, "--config", "/nowhere/node.toml"]);
+        assert!(
+            error.contains("/nowhere/node.toml can't be read"),
+            "{error}"
+        );
+    }
+    let error = fails(2, &["run", "--car", "A"]);
+    assert!(error.contains("address is not set; give --address ADDRESS"));
+}
+
+#[test]
+fn without_a_node_status_and_order_end_with_five_and_say_how_to_start_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    for words in [
+        &["status", "--data-dir", path][..],
+        &["status", "--data-dir", path, "--json", "--watch"],
+        &["order", "hall", "1", "up", "--data-dir", path],
+        &[
+            "order",
+            "cab",
+            "A",
+            "1",
+            "--data-dir",
+            path,
+            "--wait",
+            "lit",
+        ],
+    ] {
+        let error = fails(5, words);
+        assert!(
+            error.contains(&format!(
+                "no node runs with data directory {path}; start one"
+            )),
+            "{error}"
+        );
+    }
+    let error = fails(2, &["status"]);
+    assert!(
+        error.contains("data_dir is not set; give --data-dir"),
+        "{error}"
+    );
+}
+
+#[test]
+fn there_is_a_completion_script_for_each_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = done(&["completions", shell]);
+        assert!(script.contains("panel-line-poll-period"), "{shell}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = liftmesh(&["check-config", "--example"])
+        .stdout(writer)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_example_in_the_repository_is_right() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/node.toml");
+    done(&["check-config", "--config", file.to_str().unwrap()]);
+}
