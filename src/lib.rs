@@ -5,6 +5,7 @@
 //!                             ├─▶ journal   the disk
 //!                             ├─▶ panel     the cabin's panel, by the driver
 //!                             └─▶ operator  status, orders and events on a local socket
+//!   demo  real processes on one machine, shown in the terminal
 //!   lab   the same brain in virtual time
 //! ```
 //!
@@ -12,6 +13,8 @@
 
 pub mod cli;
 pub mod config;
+#[cfg(feature = "simulator")]
+pub mod demo;
 pub mod journal;
 #[cfg(feature = "simulator")]
 pub mod lab;

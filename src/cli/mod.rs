@@ -91,6 +91,9 @@ pub enum Command {
         #[arg(long)]
         example: bool,
     },
+    /// Watch a whole fleet with passengers on this machine, and break it
+    #[cfg(feature = "simulator")]
+    Demo(crate::demo::Args),
     /// Simulate one elevator with its panel
     #[cfg(feature = "simulator")]
     Simulate(Box<elevator_simulator::cli::Args>),
@@ -188,6 +191,10 @@ pub enum CommandError {
         /// How long.
         limit: humantime::FormattedDuration,
     },
+    /// The demo failed, or orders were lost in it.
+    #[cfg(feature = "simulator")]
+    #[error(transparent)]
+    Demo(#[from] crate::demo::DemoError),
     /// The simulator failed.
     #[cfg(feature = "simulator")]
     #[error(transparent)]
@@ -216,7 +223,7 @@ impl CommandError {
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
             Self::Output(_) | Self::Parent(_) | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]
-            Self::Simulator(_) => Exit::Failed,
+            Self::Demo(_) | Self::Simulator(_) => Exit::Failed,
         }
     }
 }
@@ -255,6 +262,8 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
             effective.settings()?;
             output::print(&effective.to_string())?;
         }
+        #[cfg(feature = "simulator")]
+        Command::Demo(args) => crate::demo::run(args)?,
         #[cfg(feature = "simulator")]
         Command::Simulate(args) => elevator_simulator::cli::run(*args)?,
         Command::Completions { shell } => {

@@ -1,0 +1,305 @@
+//! The account of all orders, kept from what can be seen at the panels alone.
+//!
+//! ```text
+//!   lamp lit on any living panel          ─▶ placed
+//!   dark again, after a car stood open
+//!     there in that direction             ─▶ served
+//!   dark again without that               ─▶ lost, once a moment has passed
+//! ```
+//!
+//! The nodes are not asked, so that they cannot be believed: a lit lamp is a promise (F12), and
+//! the account is whether it was kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use elevator_fleet::model::{Call, HallCall, NodeId};
+
+use super::sight::Sight;
+
+/// Cars are looked at one after the other: a lamp may be seen dark a little before the car that
+/// served the call is seen to open.
+const LOOK_AGAIN: Duration = Duration::from_millis(600);
+
+/// A car that stood open and left this long ago, with the lamp still lit, has not served the call.
+const FORGET_VISIT: Duration = Duration::from_secs(2);
+
+/// Orders since the start, and how long they waited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Orders whose lamp was lit.
+    pub(super) placed: u32,
+    /// Those whose lamp went dark after a car had been there.
+    pub(super) served: u32,
+    /// Those whose lamp went dark although none had, or stayed lit to the end.
+    pub(super) lost: u32,
+    /// Those of the served that came from a landing: their passengers waited.
+    pub(super) fetched: u32,
+    /// All their waiting times together, from the press to the open door.
+    pub(super) waited: Duration,
+    /// The longest of them.
+    pub(super) longest: Duration,
+}
+
+impl Tally {
+    /// The mean waiting time, or `None` before the first passenger was fetched.
+    pub(super) fn mean(&self) -> Option<Duration> {
+        (self.fetched > 0).then(|| self.waited / self.fetched)
+    }
+}
+
+/// What became of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Its lamp is lit, here first.
+    Placed {
+        /// What.
+        call: Call,
+        /// On whose panel.
+        at: NodeId,
+    },
+    /// A car was there.
+    Served {
+        /// What.
+        call: Call,
+        /// Which car.
+        by: NodeId,
+        /// From the press to the open door.
+        waited: Duration,
+    },
+    /// Nobody was there.
+    Lost {
+        /// What.
+        call: Call,
+        /// On whose panel the lamp was seen dark, or lit at the end.
+        at: NodeId,
+    },
+}
+
+/// The orders.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    pressed: BTreeMap<Call, Duration>,
+    open: BTreeMap<Call, Entry>,
+    tally: Tally,
+}
+
+/// One order.
+#[derive(Debug)]
+struct Entry {
+    pressed_at: Duration,
+    lit_on: BTreeSet<NodeId>,
+    /// Panels that were seen dark before any car was seen there, and since when.
+    dark_since: BTreeMap<NodeId, Duration>,
+    service: Service,
+}
+
+/// How far an order has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Service {
+    Awaited,
+    /// A car stands or stood there since the press.
+    Visited {
+        by: NodeId,
+        first: Duration,
+        last: Duration,
+    },
+    /// It has been counted, as served or lost; other panels may not know yet.
+    Counted,
+}
+
+impl Account {
+    /// The count so far.
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// A button was pressed: waiting begins, unless it has begun already.
+    pub(super) fn press(&mut self, call: Call, now: Duration) {
+        self.pressed.entry(call).or_insert(now);
+    }
+
+    /// Takes in what is to be seen of one car.
+    pub(super) fn observe(&mut self, car: &NodeId, sight: &Sight, now: Duration) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        if sight.living {
+            self.see_lit(car, sight, now, &mut verdicts);
+        }
+        self.see_car(car, sight, now);
+        if sight.living {
+            self.see_dark(car, sight, now);
+        } else {
+            self.overlook(car);
+        }
+        self.judge(now, &mut verdicts);
+        verdicts
+    }
+
+    /// The calls whose lamp is lit on some panel, with those panels.
+    pub(super) fn lit(&self) -> impl Iterator<Item = (&Call, &BTreeSet<NodeId>)> {
+        self.open.iter().map(|(call, entry)| (call, &entry.lit_on))
+    }
+
+    /// The end: what is still lit on a living panel is lost.
+    pub(super) fn close(&mut self, living: &BTreeSet<NodeId>) -> Vec<Verdict> {
+        let mut lost = Vec::new();
+        for (call, entry) in &mut self.open {
+            if entry.service == Service::Counted {
+                continue;
+            }
+            if let Some(at) = entry.lit_on.intersection(living).next() {
+                lost.push(Verdict::Lost {
+                    call: call.clone(),
+                    at: at.clone(),
+                });
+                entry.service = Service::Counted;
+                self.tally.lost += 1;
+            }
+        }
+        lost
+    }
+
+    fn see_lit(&mut self, car: &NodeId, sight: &Sight, now: Duration, verdicts: &mut Vec<Verdict>) {
+        for button in &sight.lamps {
+            let call = Call::of_button(*button, car);
+            let known = self.open.get_mut(&call);
+            if let Some(entry) = known {
+                entry.dark_since.remove(car);
+                // Lit anew after it was served: pressed anew.
+                let fresh = entry.lit_on.insert(car.clone()) && entry.service == Service::Counted;
+                if !fresh {
+                    continue;
+                }
+            }
+            let pressed_at = self.pressed.get(&call).copied().unwrap_or(now);
+            let entry = self.open.entry(call.clone()).or_insert_with(|| Entry {
+                pressed_at,
+                lit_on: BTreeSet::from([car.clone()]),
+                dark_since: BTreeMap::new(),
+                service: Service::Awaited,
+            });
+            entry.pressed_at = pressed_at;
+            entry.service = Service::Awaited;
+            let at = car.clone();
+            let verdict = Verdict::Placed { call, at };
+            self.tally.count(&verdict);
+            verdicts.push(verdict);
+        }
+    }
+
+    fn see_car(&mut self, car: &NodeId, sight: &Sight, now: Duration) {
+        let Some(floor) = sight.serves else { return };
+        let serves = |call: &Call| match call {
+            Call::Hall(HallCall {
+                floor: at,
+                direction,
+            }) => *at == floor && sight.leads(*direction),
+            Call::Cab { car: of, floor: at } => of == car && *at == floor,
+        };
+        // A press that lights no lamp because the door is open is served at once (F18).
+        self.pressed
+            .retain(|call, _| self.open.contains_key(call) || !serves(call));
+        for (_, entry) in self.open.iter_mut().filter(|(call, _)| serves(call)) {
+            match &mut entry.service {
+                Service::Awaited => {
+                    entry.service = Service::Visited {
+                        by: car.clone(),
+                        first: now,
+                        last: now,
+                    };
+                }
+                Service::Visited { last, .. } => *last = now,
+                Service::Counted => {}
+            }
+        }
+    }
+
+    fn see_dark(&mut self, car: &NodeId, sight: &Sight, now: Duration) {
+        for (call, entry) in &mut self.open {
+            if entry.lit_on.contains(car) && !sight.lamps.contains(&call.button()) {
+                entry.dark_since.entry(car.clone()).or_insert(now);
+            }
+        }
+    }
+
+    fn overlook(&mut self, car: &NodeId) {
+        for entry in self.open.values_mut() {
+            entry.dark_since.remove(car);
+        }
+    }
+
+    fn judge(&mut self, now: Duration, verdicts: &mut Vec<Verdict>) {
+        let tally = &mut self.tally;
+        for (call, entry) in &mut self.open {
+            if let Some(verdict) = entry.judge(call, now) {
+                tally.count(&verdict);
+                self.pressed.remove(call);
+                verdicts.push(verdict);
+            }
+        }
+        self.open.retain(|_, entry| !entry.lit_on.is_empty());
+    }
+}
+
+impl Entry {
+    fn judge(&mut self, call: &Call, now: Duration) -> Option<Verdict> {
+        let Some((at, since)) = self.dark_since.first_key_value() else {
+            self.forget_visit(now);
+            return None;
+        };
+        let (at, since) = (at.clone(), *since);
+        let call = call.clone();
+        match &self.service {
+            Service::Awaited if now.saturating_sub(since) < LOOK_AGAIN => None,
+            Service::Awaited => {
+                self.settle();
+                Some(Verdict::Lost { call, at })
+            }
+            Service::Visited { by, first, .. } => {
+                let by = by.clone();
+                let waited = first.saturating_sub(self.pressed_at);
+                self.settle();
+                Some(Verdict::Served { call, by, waited })
+            }
+            Service::Counted => {
+                self.settle();
+                None
+            }
+        }
+    }
+
+    fn forget_visit(&mut self, now: Duration) {
+        if let Service::Visited { last, .. } = self.service
+            && now.saturating_sub(last) > FORGET_VISIT
+        {
+            self.service = Service::Awaited;
+        }
+    }
+
+    fn settle(&mut self) {
+        self.service = Service::Counted;
+        for (panel, _) in std::mem::take(&mut self.dark_since) {
+            self.lit_on.remove(&panel);
+        }
+    }
+}
+
+impl Tally {
+    fn count(&mut self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Placed { .. } => self.placed += 1,
+            Verdict::Served { call, waited, .. } => {
+                self.served += 1;
+                if matches!(call, Call::Hall(_)) {
+                    self.fetched += 1;
+                    self.waited += *waited;
+                    self.longest = self.longest.max(*waited);
+                }
+            }
+            Verdict::Lost { .. } => self.lost += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Why a demo fails.
+
+use std::io;
+use std::path::PathBuf;
+
+use elevator_simulator::control::ControlError;
+
+/// Why the demo did not run, or not to a good end. All its processes are ended and its directory
+/// is removed in every case.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// Orders were lost.
+    #[error("{0} of the orders were lost: see the lines marked \"lost\" above")]
+    OrdersLost(u32),
+    /// More cars than have names.
+    #[error("the demo has room for 1 to 12 cars, not {0}: give --cars another number")]
+    Cars(usize),
+    /// Its directory.
+    #[error(
+        "cannot make a directory for the demo's sockets and logs in {}: set TMPDIR to a \
+         directory that can be written to", .dir.display()
+    )]
+    Directory {
+        /// Where it was to be.
+        dir: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The path of the running program.
+    #[error("cannot find out where this program is, to start its other processes")]
+    Program(#[source] io::Error),
+    /// No free port.
+    #[error(
+        "cannot find a port that is free on 127.0.0.11 and its neighbours and for broadcasts to \
+         127.255.255.255: is the loopback interface up?"
+    )]
+    Port(#[source] io::Error),
+    /// A process could not be started.
+    #[error("cannot start {what}")]
+    Start {
+        /// Which.
+        what: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A process ended that should not have.
+    #[error("{what} ended unexpectedly ({status}); the end of its log:\n{log}")]
+    Ended {
+        /// Which.
+        what: String,
+        /// Its exit code, in words.
+        status: String,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// A simulator does not answer.
+    #[error("the simulator of car {car} does not answer; the end of its log:\n{log}")]
+    Simulator {
+        /// Which.
+        car: String,
+        /// The last lines of its log.
+        log: String,
+        /// Why.
+        source: ControlError,
+    },
+    /// The fleet did not come together.
+    #[error(
+        "the fleet was not ready after {seconds} s ({missing}); the end of that node's log:\n{log}"
+    )]
+    NotReady {
+        /// How long it was waited for.
+        seconds: u64,
+        /// What was missing.
+        missing: String,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// Signals.
+    #[error("cannot catch the signals that are to end the demo")]
+    Signals(#[source] io::Error),
+    /// A thread could not be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
+    /// The terminal, or whatever the standard output is.
+    #[error("cannot write to the terminal or the standard output; try --headless")]
+    Output(#[source] io::Error),
+}

@@ -1,0 +1,62 @@
+//! What the keys mean.
+
+use elevator_driver::Direction;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+
+/// What the demo's operator wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// The car to the left or, with `Up`, to the right.
+    Car(Direction),
+    /// The floor above or below.
+    Floor(Direction),
+    /// A press on the selected landing.
+    Hall(Direction),
+    /// A press inside the selected car.
+    Cab,
+    /// Kill the selected node.
+    Kill,
+    /// Start it again.
+    Restart,
+    /// Cut its network, or mend it.
+    Network,
+    /// Stick its motor, or free it.
+    Motor,
+    /// Put something in its door, or take it away.
+    Obstruct,
+    /// Pull or push its stop switch.
+    Stop,
+    /// Hold the passengers back, or let them come.
+    Pause,
+    /// End the demo.
+    Quit,
+}
+
+/// The wish behind what the terminal says, if there is one.
+pub(super) fn wish(event: &Event) -> Option<Wish> {
+    let Event::Key(key) = event else { return None };
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return (key.code == KeyCode::Char('c')).then_some(Wish::Quit);
+    }
+    Some(match key.code {
+        KeyCode::Left => Wish::Car(Direction::Down),
+        KeyCode::Right => Wish::Car(Direction::Up),
+        KeyCode::Up => Wish::Floor(Direction::Up),
+        KeyCode::Down => Wish::Floor(Direction::Down),
+        KeyCode::Char('u') => Wish::Hall(Direction::Up),
+        KeyCode::Char('d') => Wish::Hall(Direction::Down),
+        KeyCode::Char('c') => Wish::Cab,
+        KeyCode::Char('k') => Wish::Kill,
+        KeyCode::Char('r') => Wish::Restart,
+        KeyCode::Char('n') => Wish::Network,
+        KeyCode::Char('h') => Wish::Motor,
+        KeyCode::Char('o') => Wish::Obstruct,
+        KeyCode::Char('s') => Wish::Stop,
+        KeyCode::Char(' ') => Wish::Pause,
+        KeyCode::Char('q') | KeyCode::Esc => Wish::Quit,
+        _ => return None,
+    })
+}

@@ -1,0 +1,176 @@
+//! The threads that talk to the other processes: one a simulator, one a node. Each asks at a fixed
+//! pace, passes on what it is told, and ends when its end of either queue is dropped.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use elevator_simulator::ControlClient;
+use elevator_simulator::control::ControlError;
+use elevator_simulator::simulator::SimulatorState;
+
+use super::error::DemoError;
+use super::scene::NodeView;
+use super::views;
+use crate::mesh::Cable;
+use crate::operator::{Client, ClientError};
+
+/// How often a car is looked at: as often as the screen is drawn.
+const CAR_PERIOD: Duration = Duration::from_millis(40);
+
+/// How often a node is asked.
+const NODE_PERIOD: Duration = Duration::from_millis(150);
+
+/// Commands that wait for a simulator or a node. When full, the newest is refused.
+const COMMANDS: usize = 64;
+
+/// What the lines bring to the stage.
+#[derive(Debug)]
+pub(super) enum News {
+    /// A car, counted from 0, as it is at this moment.
+    Car(usize, Box<SimulatorState>),
+    /// A simulator did not do what it was asked.
+    Refused(usize, String),
+    /// A simulator answers no more.
+    CarGone(usize, ControlError),
+    /// A node did not cut or mend its network, and why.
+    Unmoved(usize, String),
+    /// A node as it describes itself; nothing where it does not answer.
+    Node(usize, Option<NodeView>),
+}
+
+/// A thread and the queue of what it is to say.
+#[derive(Debug)]
+pub(super) struct Line<C> {
+    commands: SyncSender<C>,
+    thread: JoinHandle<()>,
+}
+
+impl Line<String> {
+    /// A line to a simulator; its commands are those of the control interface.
+    pub(super) fn to_car(
+        car: usize,
+        client: ControlClient,
+        news: SyncSender<News>,
+    ) -> Result<Self, DemoError> {
+        Self::start(format!("car {car}"), move |commands| {
+            accompany_car(car, client, &commands, &news);
+        })
+    }
+}
+
+impl Line<Cable> {
+    /// A line to a node, whether it runs or not.
+    pub(super) fn to_node(
+        car: usize,
+        data_dir: PathBuf,
+        news: SyncSender<News>,
+    ) -> Result<Self, DemoError> {
+        Self::start(format!("node {car}"), move |commands| {
+            accompany_node(car, &data_dir, &commands, &news);
+        })
+    }
+}
+
+impl<C: Send + 'static> Line<C> {
+    /// Says something; `false` where too much waits to be said already.
+    pub(super) fn say(&self, command: C) -> bool {
+        match self.commands.try_send(command) {
+            Ok(()) => true,
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => false,
+        }
+    }
+
+    /// Waits for the thread; nobody may wait for its news any more.
+    pub(super) fn end(self) {
+        drop(self.commands);
+        // A panic of the thread has been told on the standard error stream.
+        drop(self.thread.join());
+    }
+
+    fn start(
+        name: String,
+        run: impl FnOnce(Receiver<C>) + Send + 'static,
+    ) -> Result<Self, DemoError> {
+        let (commands, waiting) = sync_channel(COMMANDS);
+        let thread = Builder::new()
+            .name(name)
+            .spawn(move || run(waiting))
+            .map_err(DemoError::Thread)?;
+        Ok(Self { commands, thread })
+    }
+}
+
+fn accompany_car(
+    car: usize,
+    mut client: ControlClient,
+    commands: &Receiver<String>,
+    news: &SyncSender<News>,
+) {
+    loop {
+        let told = match commands.recv_timeout(CAR_PERIOD) {
+            Ok(command) => client.send(&command).map(|_ok| None),
+            Err(RecvTimeoutError::Timeout) => look(&mut client).map(Some),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let (item, is_last) = match told {
+            Ok(None) => continue,
+            Ok(Some(state)) => (News::Car(car, state), false),
+            Err(ControlError::Refused(why)) => (News::Refused(car, why), false),
+            Err(error) => (News::CarGone(car, error), true),
+        };
+        if news.send(item).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+fn look(client: &mut ControlClient) -> Result<Box<SimulatorState>, ControlError> {
+    Ok(serde_json::from_str(&client.send("state")?)?)
+}
+
+fn accompany_node(
+    car: usize,
+    data_dir: &Path,
+    commands: &Receiver<Cable>,
+    news: &SyncSender<News>,
+) {
+    let mut client = None;
+    loop {
+        let refused = match commands.recv_timeout(NODE_PERIOD) {
+            Ok(cable) => rewire(&mut client, data_dir, cable).err(),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if let Some(error) = refused
+            && news.send(News::Unmoved(car, error.to_string())).is_err()
+        {
+            return;
+        }
+        // A node that does not answer is asked afresh: it may be another process by then.
+        let view = ask(&mut client, data_dir);
+        if view.is_none() {
+            client = None;
+        }
+        if news.send(News::Node(car, view)).is_err() {
+            return;
+        }
+    }
+}
+
+fn rewire(client: &mut Option<Client>, data_dir: &Path, cable: Cable) -> Result<(), ClientError> {
+    let client = match client {
+        Some(client) => client,
+        None => client.insert(Client::connect(data_dir)?),
+    };
+    client.rewire(cable)
+}
+
+fn ask(client: &mut Option<Client>, data_dir: &Path) -> Option<NodeView> {
+    if client.is_none() {
+        *client = Client::connect(data_dir).ok();
+    }
+    let status = client.as_mut()?.status().ok()?;
+    Some(views::node(&status))
+}

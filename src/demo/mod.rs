@@ -1,0 +1,187 @@
+//! `liftmesh demo`: a fleet to look at, made of real processes on this machine.
+//!
+//! ```text
+//!   one thread a simulator ─┐                        ┌─▶ Scene ──▶ View: screen, or lines
+//!   one thread a node ──────┼─ News (bounded) ─▶ Stage ─▶ Account: placed, served, lost
+//!   keys, signals, time ────┘                        └─▶ processes, presses, faults
+//! ```
+//!
+//! For each car a `liftmesh simulate` is started, with its panel on a pseudo-terminal, and a
+//! `liftmesh run` that drives it. Passengers come by a seed and press the panels' buttons through
+//! the simulators. The `account` looks at the lamps and the doors alone.
+//!
+//! Read `stage` first; `traffic` and `account` have no processes, no threads and no clock,
+//! nor has `screen`, which draws a `scene`.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use elevator_driver::FloorCount;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+mod account;
+mod error;
+mod keys;
+mod leadership;
+mod lines;
+mod process;
+mod scene;
+mod screen;
+mod sight;
+mod site;
+mod stage;
+mod traffic;
+mod view;
+mod views;
+
+pub use error::DemoError;
+
+use keys::Wish;
+use site::Site;
+use stage::{Course, Stage};
+use view::View;
+
+/// Between two pictures.
+const PICTURE: Duration = Duration::from_millis(40);
+
+/// How long passengers come where nobody can press a key to end the demo.
+const UNATTENDED: Duration = Duration::from_secs(30);
+
+/// On average a passenger comes this often for each car.
+const GAP: Duration = Duration::from_secs(15);
+
+/// What can still be looked at.
+const MOST_FLOORS: u8 = 40;
+
+/// Examples for the end of `--help`.
+pub const EXAMPLES: &str = "\
+Examples:
+  Three cars in a building of six floors; the keys are shown at the bottom:
+    liftmesh demo
+
+  A larger bank:
+    liftmesh demo --cars 5 --floors 10
+
+  Half a minute of the same passengers each time, as lines of text; fails if an order is lost:
+    liftmesh demo --headless --duration 30s --seed 7
+
+Everything runs on the loopback interface and in a temporary directory, and ends with the demo.
+The exit code is 0, or 1 when an order was lost or a process failed.";
+
+/// What the demo is to be.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The number of cars, 1 to 12
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub cars: usize,
+    /// The number of floors, 2 to 40
+    #[arg(long, default_value = "6", value_name = "N", value_parser = floors)]
+    pub floors: FloorCount,
+    /// How the coordinator is elected
+    #[arg(long, default_value = "lowest-ip", value_name = "PROTOCOL")]
+    pub election: String,
+    /// Lines of text instead of a screen, which is also what comes where there is no terminal
+    #[arg(long)]
+    pub headless: bool,
+    /// No more passengers after this time, and the end once all orders are served, after a minute
+    /// at the latest [default: none on a screen, otherwise 30s]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub duration: Option<Duration>,
+    /// The seed of the passengers: who comes when, and wants to go where
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+}
+
+/// What is going to happen.
+#[derive(Debug, Clone)]
+struct Plan {
+    floors: FloorCount,
+    election: String,
+    duration: Option<Duration>,
+    seed: u64,
+    /// The mean time between two passengers.
+    gap: Duration,
+    /// Nobody is there to press a key.
+    unattended: bool,
+}
+
+/// Runs the demo to its end.
+///
+/// # Errors
+/// [`DemoError`]; lost orders are one.
+pub fn run(args: Args) -> Result<(), DemoError> {
+    let ending = Ending::catch().map_err(DemoError::Signals)?;
+    let site = Site::new(args.cars, args.floors, &args.election)?;
+    let mut view = View::open(args.headless).map_err(DemoError::Output)?;
+    let unattended = !view.is_screen();
+    let plan = Plan {
+        floors: args.floors,
+        election: args.election,
+        duration: args.duration.or(unattended.then_some(UNATTENDED)),
+        seed: args.seed,
+        gap: GAP / u32::try_from(args.cars).unwrap_or(u32::MAX),
+        unattended,
+    };
+    let mut stage = Stage::open(plan, site)?;
+    let course = play(&mut stage, &mut view, &ending);
+    let (tally, changes) = (stage.tally(), stage.scene().master_changes);
+    stage.close();
+    drop(view);
+    course?;
+    view::conclude(tally, changes).map_err(DemoError::Output)?;
+    match tally.lost {
+        0 => Ok(()),
+        lost => Err(DemoError::OrdersLost(lost)),
+    }
+}
+
+fn play(stage: &mut Stage, view: &mut View, ending: &Ending) -> Result<(), DemoError> {
+    loop {
+        let course = stage.go_on(PICTURE);
+        let fresh = stage.fresh();
+        view.show(stage.scene(), &fresh)
+            .map_err(DemoError::Output)?;
+        let wishes = view.wishes().map_err(DemoError::Output)?;
+        if course? == Course::Over || ending.is_wanted() || wishes.contains(&Wish::Quit) {
+            return Ok(());
+        }
+        for wish in wishes {
+            stage.fulfil(wish)?;
+        }
+    }
+}
+
+/// Reads a number of floors that fits on a screen.
+fn floors(text: &str) -> Result<FloorCount, FloorsError> {
+    text.parse()
+        .ok()
+        .filter(|count| *count <= MOST_FLOORS)
+        .and_then(FloorCount::new)
+        .ok_or(FloorsError)
+}
+
+/// A wrong number of floors.
+#[derive(Debug, thiserror::Error)]
+#[error("a whole number from 2 to {MOST_FLOORS} is wanted")]
+struct FloorsError;
+
+/// Whether a signal wants the demo to end.
+#[derive(Debug)]
+struct Ending(Arc<AtomicBool>);
+
+impl Ending {
+    fn catch() -> io::Result<Self> {
+        let wanted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&wanted))?;
+        }
+        Ok(Self(wanted))
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

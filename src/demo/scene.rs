@@ -1,0 +1,250 @@
+//! What the demo shows at one moment: everything that the screen draws and the plain report
+//! prints comes from here.
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use elevator_driver::{Direction, DoorState, Floor, FloorCount, LampSet};
+use elevator_fleet::model::{Call, NodeId};
+use elevator_simulator::CarState;
+
+use super::account::Tally;
+use crate::mesh::Cable;
+
+/// Events that are kept for the screen; older ones scroll out of sight.
+const EVENTS: usize = 200;
+
+/// Everything to be seen.
+#[derive(Debug, Clone)]
+pub(super) struct Scene {
+    /// Since the demo began to start its processes.
+    pub(super) elapsed: Duration,
+    /// What the demo is at.
+    pub(super) phase: Phase,
+    /// The protocol's name.
+    pub(super) election: String,
+    /// The seed of the passengers.
+    pub(super) seed: u64,
+    /// The height of the shafts.
+    pub(super) floors: FloorCount,
+    /// The cars and their nodes.
+    pub(super) cars: Vec<CarScene>,
+    /// The open orders, the oldest first.
+    pub(super) orders: Vec<OrderScene>,
+    /// The newest first.
+    pub(super) events: VecDeque<Event>,
+    /// The account.
+    pub(super) tally: Tally,
+    /// How often the fleet has come to follow another master.
+    pub(super) master_changes: u32,
+    /// Passengers that got off where they wanted to.
+    pub(super) arrived: u32,
+    /// How many passengers wait at each floor, from the lowest.
+    pub(super) waiting: Vec<usize>,
+    /// Which car the keys mean.
+    pub(super) car: usize,
+    /// Which floor the keys mean.
+    pub(super) floor: Floor,
+}
+
+/// What the demo is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The processes start.
+    Starting,
+    /// Passengers come.
+    Traffic,
+    /// No passengers come until the operator wants them to.
+    Paused,
+    /// No more passengers come; the lit orders are being served.
+    Draining,
+}
+
+/// One car, its panel and its node.
+#[derive(Debug, Clone)]
+pub(super) struct CarScene {
+    /// The name of car and node.
+    pub(super) name: NodeId,
+    /// The node's address.
+    pub(super) address: Ipv4Addr,
+    /// Height above the lowest floor, in floors.
+    pub(super) height: f64,
+    /// Where the car moves, if it does.
+    pub(super) moves: Option<Direction>,
+    /// Where the door is.
+    pub(super) door: DoorState,
+    /// How far it is open, 0 to 1.
+    pub(super) door_fraction: f64,
+    /// The floor on the indicator.
+    pub(super) indicator: Option<Floor>,
+    /// The lit arrow.
+    pub(super) lantern: Option<Direction>,
+    /// The lit lamps.
+    pub(super) lamps: LampSet,
+    /// Passengers inside.
+    pub(super) riding: usize,
+    /// What is wrong with the car.
+    pub(super) faults: Faults,
+    /// The node.
+    pub(super) node: NodeScene,
+}
+
+/// What is wrong with a car; independent switches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Faults {
+    /// The motor does not move the car.
+    pub(super) stuck: bool,
+    /// Something stands in the door.
+    pub(super) obstructed: bool,
+    /// The stop switch is pulled.
+    pub(super) stopped: bool,
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NodeScene {
+    /// What became of the process.
+    pub(super) life: Life,
+    /// Its cable.
+    pub(super) cable: Cable,
+    /// What it said last, or nothing since it started.
+    pub(super) said: Option<NodeView>,
+}
+
+/// What became of a node's process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Life {
+    /// It runs and has not answered yet.
+    Starting,
+    /// It runs and answers.
+    Running,
+    /// It was killed by the demo's operator.
+    Killed,
+    /// Its car hung: it stopped the motor and ended (F9).
+    Hung,
+    /// It ended by itself, with this exit status in words.
+    Ended(String),
+}
+
+/// What a node says of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NodeView {
+    /// Where it stands.
+    pub(super) standing: Standing,
+    /// The highest term it knows.
+    pub(super) term: u64,
+    /// The other nodes it hears; those first with which full states have been exchanged.
+    pub(super) peers: Vec<NodeId>,
+    /// Why the group may not count on its car, if it may not.
+    pub(super) unavailable: Option<String>,
+    /// The open orders it knows.
+    pub(super) orders: Vec<OrderScene>,
+}
+
+/// Where a node stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It has no coordinator yet.
+    Seeking,
+    /// It follows this master.
+    Slave(NodeId),
+    /// It coordinates.
+    Master,
+}
+
+/// One open order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OrderScene {
+    /// What was asked for.
+    pub(super) call: Call,
+    /// How long it has waited.
+    pub(super) age: Duration,
+    /// Who serves it, where that has been decided.
+    pub(super) assignee: Option<NodeId>,
+    /// How many living nodes hold it.
+    pub(super) holders: usize,
+    /// The lamp may be lit.
+    pub(super) promised: bool,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Event {
+    /// When, since the start.
+    pub(super) at: Duration,
+    /// To which car or node, if to one.
+    pub(super) car: Option<NodeId>,
+    /// What.
+    pub(super) text: String,
+    /// How much it matters.
+    pub(super) weight: Weight,
+}
+
+/// How much an event matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Day to day.
+    Plain,
+    /// An order was served.
+    Good,
+    /// The fleet or a person intervened.
+    Notable,
+    /// Something is broken or lost.
+    Bad,
+}
+
+impl Scene {
+    /// Puts an event on top.
+    pub(super) fn tell(&mut self, event: Event) {
+        self.events.push_front(event);
+        self.events.truncate(EVENTS);
+    }
+}
+
+impl CarScene {
+    /// A car of which nothing is known yet.
+    pub(super) fn new(name: NodeId, address: Ipv4Addr) -> Self {
+        Self {
+            name,
+            address,
+            height: 0.0,
+            moves: None,
+            door: DoorState::Closed,
+            door_fraction: 0.0,
+            indicator: None,
+            lantern: None,
+            lamps: LampSet::new(),
+            riding: 0,
+            faults: Faults::default(),
+            node: NodeScene {
+                life: Life::Starting,
+                cable: Cable::Whole,
+                said: None,
+            },
+        }
+    }
+
+    /// Takes over what the simulator says.
+    pub(super) fn show(&mut self, state: &CarState) {
+        self.height = state.position / state.floor_height;
+        self.moves = state.driven;
+        self.door = state.door;
+        self.door_fraction = state.door_fraction;
+        self.indicator = state.indicator;
+        self.lantern = state.lantern;
+        self.lamps.clone_from(&state.lamps);
+        self.faults = Faults {
+            stuck: state.faults.motor_stuck,
+            obstructed: state.obstruction,
+            stopped: state.stop,
+        };
+    }
+}
+
+impl NodeScene {
+    /// What a running node says, or nothing where it is not running.
+    pub(super) fn view(&self) -> Option<&NodeView> {
+        self.said.as_ref().filter(|_| self.life == Life::Running)
+    }
+}

@@ -1,0 +1,162 @@
+//! The lists beside the shafts: nodes, open orders, events.
+
+use std::time::Duration;
+
+use elevator_fleet::model::NodeId;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Table};
+
+use super::super::scene::{CarScene, Event, Life, NodeView, OrderScene, Scene, Standing, Weight};
+use super::{block, clock, palette, seconds};
+use crate::mesh::Cable;
+
+/// An order that has waited for so long fills its bar.
+const LONG_WAIT: Duration = Duration::from_secs(40);
+
+/// The width of that bar.
+const BAR: usize = 8;
+
+/// Draws the three lists.
+pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
+    let nodes = u16::try_from(scene.cars.len()).unwrap_or(u16::MAX);
+    let [top, middle, bottom] = Layout::vertical([
+        Constraint::Length(nodes.saturating_add(3)),
+        Constraint::Percentage(36),
+        Constraint::Min(4),
+    ])
+    .areas(area);
+    draw_nodes(scene, frame, top);
+    draw_orders(scene, frame, middle);
+    draw_events(scene, frame, bottom);
+}
+
+fn draw_nodes(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
+    let rows = scene.cars.iter().enumerate().map(|(index, car)| {
+        let name = if index == scene.car {
+            palette::selected()
+        } else {
+            palette::heading()
+        };
+        let (standing, style) = standing(car);
+        let view = car.node.view();
+        Row::new([
+            Cell::new(Span::styled(format!(" {} ", car.name), name)),
+            Cell::new(car.address.to_string()),
+            Cell::new(Span::styled(standing, style)),
+            Cell::new(view.map_or_else(String::new, |view| view.term.to_string())),
+            Cell::new(view.map_or_else(String::new, peers)),
+        ])
+    });
+    let widths = [
+        Constraint::Length(4),
+        Constraint::Length(12),
+        Constraint::Min(12),
+        Constraint::Length(4),
+        Constraint::Length(8),
+    ];
+    let header = Row::new(["node", "address", "role", "term", "peers"]).style(palette::quiet());
+    frame.render_widget(
+        Table::new(rows, widths)
+            .header(header)
+            .block(block("Fleet")),
+        area,
+    );
+}
+
+fn draw_orders(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
+    let rows = scene.orders.iter().map(|order| {
+        let assignee = order.assignee.as_ref().map_or("–", |car| car.as_str());
+        Row::new([
+            Cell::new(format!(" {}", order.call)),
+            Cell::new(Line::from(bar(order))),
+            Cell::new(format!("{:>7}", seconds(order.age))),
+            Cell::new(format!("→ {assignee}")),
+            Cell::new(if order.promised { "✓" } else { " " }).style(palette::good()),
+            Cell::new(order.holders.to_string()),
+        ])
+    });
+    let widths = [
+        Constraint::Min(12),
+        Constraint::Length(u16::try_from(BAR).unwrap_or(u16::MAX)),
+        Constraint::Length(7),
+        Constraint::Length(5),
+        Constraint::Length(3),
+        Constraint::Length(4),
+    ];
+    let header = Row::new([" call", "", "    age", "car", "lit", "held"]).style(palette::quiet());
+    let title = format!("Open orders {}", scene.orders.len());
+    frame.render_widget(
+        Table::new(rows, widths).header(header).block(block(&title)),
+        area,
+    );
+}
+
+fn draw_events(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
+    let room = usize::from(area.height.saturating_sub(2));
+    let lines: Vec<Line<'_>> = scene.events.iter().take(room).map(event).collect();
+    frame.render_widget(Paragraph::new(lines).block(block("Events")), area);
+}
+
+fn event(event: &Event) -> Line<'_> {
+    let style = match event.weight {
+        Weight::Plain => Style::new(),
+        Weight::Good => palette::good(),
+        Weight::Notable => palette::notable(),
+        Weight::Bad => palette::bad(),
+    };
+    let car = event.car.as_ref().map_or(" ", |car| car.as_str());
+    Line::from(vec![
+        Span::styled(format!(" {} ", clock(event.at)), palette::quiet()),
+        Span::styled(format!("{car} "), palette::heading()),
+        Span::styled(event.text.as_str(), style),
+    ])
+}
+
+fn bar(order: &OrderScene) -> Vec<Span<'static>> {
+    let share = order.age.as_secs_f64() / LONG_WAIT.as_secs_f64();
+    let filled = (0..BAR)
+        .filter(|cell| (f64::from(u8::try_from(*cell).unwrap_or(u8::MAX)) + 0.5) / 8.0 < share)
+        .count();
+    let style = match filled {
+        0..4 => palette::good(),
+        4..7 => palette::notable(),
+        _ => palette::bad(),
+    };
+    vec![
+        Span::styled("━".repeat(filled), style),
+        Span::styled("─".repeat(BAR - filled), palette::frame()),
+    ]
+}
+
+fn standing(car: &CarScene) -> (String, Style) {
+    match (&car.node.life, car.node.view()) {
+        (Life::Starting, _) => ("starting".to_owned(), palette::quiet()),
+        (Life::Killed, _) => ("killed".to_owned(), palette::bad()),
+        (Life::Hung, _) => ("hung".to_owned(), palette::bad()),
+        (Life::Ended(status), _) => (status.clone(), palette::bad()),
+        (Life::Running, None) => ("silent".to_owned(), palette::quiet()),
+        (Life::Running, Some(view)) => {
+            let cut = match car.node.cable {
+                Cable::Whole => "",
+                Cable::Cut => ", cut",
+            };
+            match &view.standing {
+                Standing::Master => (format!("★ master{cut}"), palette::notable()),
+                Standing::Slave(master) => (format!("slave of {master}{cut}"), Style::new()),
+                Standing::Seeking => (format!("seeking{cut}"), palette::notable()),
+            }
+        }
+    }
+}
+
+fn peers(view: &NodeView) -> String {
+    let names: Vec<&str> = view.peers.iter().map(NodeId::as_str).collect();
+    if names.is_empty() {
+        "alone".to_owned()
+    } else {
+        names.join(" ")
+    }
+}

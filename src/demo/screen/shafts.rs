@@ -1,0 +1,350 @@
+//! The shafts side by side: landings, lamps, and the cars, moved by eighths of a line.
+
+use elevator_driver::{Button, Direction, DoorState, Floor};
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::super::scene::{CarScene, Life, Scene, Standing};
+use super::{arrow, block, palette};
+use crate::mesh::Cable;
+
+/// The landing's number and the passengers on it.
+const LANDING: u16 = 9;
+
+/// A car is this wide, and what stands beside its shaft is this much wider.
+const CAR: u16 = 9;
+const BESIDE: u16 = 8;
+
+/// Lines above and below the shafts.
+const HEAD: u16 = 2;
+const FOOT: u16 = 1;
+
+/// The most lines a floor is drawn with.
+const FLOOR: u16 = 5;
+
+/// A line's height in the steps by which a car moves.
+const STEPS: i32 = 8;
+
+/// The columns that the shafts would like.
+pub(super) fn width(scene: &Scene) -> u16 {
+    let cars = u16::try_from(scene.cars.len()).unwrap_or(u16::MAX);
+    cars.saturating_mul(CAR + BESIDE)
+        .saturating_add(LANDING + 2)
+}
+
+/// Draws all shafts.
+pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
+    let block = block("Shafts");
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let rows = inner.height.saturating_sub(HEAD + FOOT);
+    let floors = u16::from(scene.floors.get());
+    let lines = (rows / floors).clamp(1, FLOOR);
+    let shown = (rows / lines).min(floors);
+    if shown == 0 {
+        return;
+    }
+    // Where not all floors fit, the selected one is among those that are shown.
+    let lowest = u16::from(scene.floor.index())
+        .saturating_sub(shown / 2)
+        .min(floors - shown);
+    let ground = inner.y + HEAD + shown * lines;
+    let view = View {
+        area: Rect {
+            y: ground - shown * lines,
+            height: shown * lines,
+            ..inner
+        },
+        lines,
+        lowest,
+    };
+    let buffer = frame.buffer_mut();
+    view.landings(scene, buffer);
+    let cars = u16::try_from(scene.cars.len()).unwrap_or(u16::MAX).max(1);
+    let pitch = (inner.width.saturating_sub(LANDING) / cars).min(CAR + BESIDE);
+    for (index, car) in (0u16..).zip(&scene.cars) {
+        let column = Column {
+            x: inner.x + LANDING + index * pitch,
+            car: pitch.saturating_sub(BESIDE).max(3),
+            pitch,
+        };
+        if column.x + pitch > inner.right() {
+            break;
+        }
+        let selected = usize::from(index) == scene.car;
+        column.head(car, selected, inner.y, buffer);
+        column.foot(car, ground, buffer);
+        view.shaft(scene, car, &column, buffer);
+    }
+}
+
+/// Which floors are shown, and where.
+struct View {
+    area: Rect,
+    lines: u16,
+    lowest: u16,
+}
+
+/// Where one shaft stands.
+struct Column {
+    x: u16,
+    car: u16,
+    pitch: u16,
+}
+
+impl View {
+    /// The floors shown, with the line of their sill.
+    fn floors(&self, scene: &Scene) -> impl Iterator<Item = (Floor, u16)> {
+        let (bottom, lines, lowest) = (self.area.bottom(), self.lines, self.lowest);
+        let shown = self.area.height / lines;
+        scene.floors.floors().filter_map(move |floor| {
+            let nth = u16::from(floor.index()).checked_sub(lowest)?;
+            (nth < shown).then(|| (floor, bottom - nth * lines - 1))
+        })
+    }
+
+    fn landings(&self, scene: &Scene, buffer: &mut Buffer) {
+        for (floor, sill) in self.floors(scene) {
+            let style = if floor == scene.floor {
+                palette::selected()
+            } else {
+                palette::quiet()
+            };
+            buffer.set_string(self.area.x, sill, format!("{floor:>3} "), style);
+            let count = scene.waiting.get(usize::from(floor.index())).copied();
+            buffer.set_string(
+                self.area.x + 4,
+                sill,
+                people(count.unwrap_or(0), 4),
+                palette::notable(),
+            );
+        }
+    }
+
+    fn shaft(&self, scene: &Scene, car: &CarScene, column: &Column, buffer: &mut Buffer) {
+        let (left, right) = (column.x + 3, column.x + 4 + column.car);
+        for y in self.area.top()..self.area.bottom() {
+            buffer.set_string(left, y, "│", palette::frame());
+            buffer.set_string(right, y, "│", palette::frame());
+        }
+        for (floor, sill) in self.floors(scene) {
+            buffer.set_string(
+                left + 1,
+                sill,
+                "▁".repeat(usize::from(column.car)),
+                palette::frame(),
+            );
+            for (x, direction) in [(column.x, Direction::Up), (column.x + 1, Direction::Down)] {
+                let button = Button::Hall(floor, direction);
+                if scene.floors.has_button(button) {
+                    lamp(car, button, (x, sill), buffer);
+                }
+            }
+            lamp(car, Button::Cab(floor), (right + 1, sill), buffer);
+        }
+        self.car(car, left + 1, column.car, buffer);
+    }
+
+    /// The car: its lower edge is where it stands, a floor's height above the line of the sill.
+    fn car(&self, car: &CarScene, x: u16, width: u16, buffer: &mut Buffer) {
+        let lines = i32::from(self.lines);
+        let height = if lines > 2 { lines - 1 } else { lines };
+        let feet = steps((car.height - f64::from(self.lowest)) * f64::from(self.lines));
+        let top = feet + height * STEPS;
+        let middle = feet + height * STEPS / 2;
+        for line in 0..i32::from(self.area.height) {
+            let (low, high) = (line * STEPS, (line + 1) * STEPS);
+            let Ok(up) = u16::try_from(line) else {
+                continue;
+            };
+            let y = self.area.bottom() - 1 - up;
+            if low >= feet && high <= top {
+                let is_middle = (low..high).contains(&middle);
+                cabin(car, (x, y), width, is_middle, buffer);
+            } else if top > low && top < high {
+                // The roof fills the line from below.
+                let edge = eighths(top - low).to_string().repeat(usize::from(width));
+                buffer.set_string(x, y, edge, palette::car(is_sound(car)));
+            } else if feet > low && feet < high {
+                // The floor leaves the lower part of the line free.
+                let edge = eighths(feet - low).to_string().repeat(usize::from(width));
+                let style = palette::car(is_sound(car)).add_modifier(Modifier::REVERSED);
+                buffer.set_string(x, y, edge, style);
+            }
+        }
+    }
+}
+
+impl Column {
+    fn head(&self, car: &CarScene, selected: bool, y: u16, buffer: &mut Buffer) {
+        let style = if selected {
+            palette::selected()
+        } else {
+            palette::heading()
+        };
+        buffer.set_string(self.x + 3, y, format!(" {} ", car.name), style);
+        let room = usize::from(self.pitch.saturating_sub(7));
+        let (role, style) = role(car, room);
+        let at = self.x + 6 + u16::try_from(car.name.as_str().len().saturating_sub(1)).unwrap_or(0);
+        buffer.set_stringn(at, y, role, room, style);
+        let floor = car
+            .indicator
+            .map_or_else(|| "–".to_owned(), |floor| floor.to_string());
+        let centre = self.x + 4 + self.car / 2;
+        let lit = palette::lamp(true);
+        let text = match car.lantern {
+            Some(direction) => format!("{}{floor:>2}", arrow(direction)),
+            None => format!(" {floor:>2}"),
+        };
+        buffer.set_string(centre.saturating_sub(2), y + 1, text, lit);
+    }
+
+    fn foot(&self, car: &CarScene, y: u16, buffer: &mut Buffer) {
+        let (word, style) = condition(car);
+        let width = usize::from(self.car + 4);
+        buffer.set_stringn(self.x + 2, y, format!("{word:^width$}"), width, style);
+    }
+}
+
+/// One line of the car: posts, the leaves of the door, and what is seen between them.
+fn cabin(car: &CarScene, at: (u16, u16), width: u16, is_middle: bool, buffer: &mut Buffer) {
+    let (x, y) = at;
+    let sound = is_sound(car);
+    buffer.set_string(x, y, "█", palette::car(sound));
+    buffer.set_string(x + width - 1, y, "█", palette::car(sound));
+    let way = width - 2;
+    // Each leaf covers at most half of the way; in half columns.
+    let halves = steps_of(f64::from(way) * (1.0 - car.door_fraction));
+    let leaf = (halves / 2).min(way / 2);
+    for column in 0..way {
+        let from_edge = column.min(way - 1 - column);
+        let left = column < way / 2 || (way.is_multiple_of(2) && column == way / 2);
+        let (symbol, style) = if from_edge < leaf {
+            ("▒", palette::leaf(sound))
+        } else if car.door == DoorState::Closed {
+            ("┃", palette::leaf(sound))
+        } else if from_edge == leaf && halves % 2 == 1 && from_edge != way / 2 {
+            let symbol = if left { "▌" } else { "▐" };
+            (
+                symbol,
+                palette::car(sound).patch(Style::new().bg(inside_colour())),
+            )
+        } else {
+            (" ", palette::inside())
+        };
+        buffer.set_string(x + 1 + column, y, symbol, style);
+    }
+    let free = way.saturating_sub(2 * (leaf + halves % 2));
+    if is_middle && free > 0 {
+        let inside = if car.faults.obstructed {
+            "!".to_owned()
+        } else {
+            people(car.riding, usize::from(free))
+        };
+        let shift = u16::try_from(inside.chars().count()).unwrap_or(0) / 2;
+        buffer.set_string(x + width / 2 - shift, y, inside, palette::inside());
+    }
+}
+
+fn inside_colour() -> ratatui::style::Color {
+    palette::inside().bg.unwrap_or_default()
+}
+
+fn lamp(car: &CarScene, button: Button, at: (u16, u16), buffer: &mut Buffer) {
+    let lit = car.lamps.contains(&button);
+    let symbol = match (button, lit) {
+        (Button::Hall(_, Direction::Up), true) => "▲",
+        (Button::Hall(_, Direction::Up), false) => "△",
+        (Button::Hall(_, Direction::Down), true) => "▼",
+        (Button::Hall(_, Direction::Down), false) => "▽",
+        (Button::Cab(_), true) => "●",
+        (Button::Cab(_), false) => "○",
+    };
+    buffer.set_string(at.0, at.1, symbol, palette::lamp(lit));
+}
+
+/// Where its node stands, in words or, where they have no room, in signs.
+fn role(car: &CarScene, room: usize) -> (String, Style) {
+    let fits = room >= 9;
+    match &car.node.life {
+        Life::Starting => ("starting".to_owned(), palette::quiet()),
+        Life::Killed => ("killed".to_owned(), palette::bad()),
+        Life::Hung => ("hung".to_owned(), palette::bad()),
+        Life::Ended(_) => ("ended".to_owned(), palette::bad()),
+        Life::Running => match car.node.view().map(|view| &view.standing) {
+            Some(Standing::Master) if fits => ("★ master".to_owned(), palette::notable()),
+            Some(Standing::Master) => ("★".to_owned(), palette::notable()),
+            Some(Standing::Slave(master)) if fits => {
+                (format!("follows {master}"), palette::quiet())
+            }
+            Some(Standing::Slave(master)) => (format!("→{master}"), palette::quiet()),
+            Some(Standing::Seeking) => ("seeking".to_owned(), palette::notable()),
+            None => (String::new(), palette::quiet()),
+        },
+    }
+}
+
+fn condition(car: &CarScene) -> (String, Style) {
+    let why = car.node.view().and_then(|view| view.unavailable.clone());
+    let bad = |word: &str| (word.to_owned(), palette::bad());
+    match (car.faults, why) {
+        (faults, _) if faults.stuck => bad("motor stuck"),
+        (faults, _) if faults.stopped => bad("stop pulled"),
+        (faults, _) if faults.obstructed => bad("obstructed"),
+        (_, Some(why)) => (why, palette::notable()),
+        (..) if car.node.cable == Cable::Cut => bad("net cut"),
+        (..) => match (car.door, car.moves) {
+            (DoorState::Opening, _) => ("opening".to_owned(), palette::good()),
+            (DoorState::Open, _) => ("open".to_owned(), palette::good()),
+            (DoorState::Closing, _) => ("closing".to_owned(), palette::good()),
+            (DoorState::Closed, Some(direction)) => (direction.to_string(), palette::quiet()),
+            (DoorState::Closed, None) => ("at rest".to_owned(), palette::quiet()),
+        },
+    }
+}
+
+fn is_sound(car: &CarScene) -> bool {
+    !car.faults.stuck && car.node.life == Life::Running
+}
+
+/// As many figures as fit, or a number where they don't.
+fn people(count: usize, room: usize) -> String {
+    if count <= room {
+        "☻".repeat(count)
+    } else {
+        format!("☻{count}")
+    }
+}
+
+fn eighths(filled: i32) -> char {
+    match filled {
+        i32::MIN..=1 => '▁',
+        2 => '▂',
+        3 => '▃',
+        4 => '▄',
+        5 => '▅',
+        6 => '▆',
+        7.. => '▇',
+    }
+}
+
+/// Lines to steps.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a shaft on the screen is far below the range"
+)]
+fn steps(lines: f64) -> i32 {
+    (lines * f64::from(STEPS)).round() as i32
+}
+
+/// To the nearest whole number of half columns.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a door on the screen is far below the range, and never negative"
+)]
+fn steps_of(half_columns: f64) -> u16 {
+    half_columns.round().max(0.0) as u16
+}

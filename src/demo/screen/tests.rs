@@ -1,0 +1,122 @@
+use std::collections::VecDeque;
+
+use elevator_driver::{Button, DoorState, FloorCount};
+use elevator_fleet::model::{Call, NodeId};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::super::account::Tally;
+use super::super::scene::{CarScene, Event, Life, NodeView, OrderScene, Scene, Standing, Weight};
+use super::*;
+
+fn name(text: &str) -> NodeId {
+    NodeId::new(text).unwrap()
+}
+
+fn scene() -> Scene {
+    let floors = FloorCount::new(3).unwrap();
+    let floor = |index| floors.floor(index).unwrap();
+    let call = Call::of_button(Button::Hall(floor(1), Direction::Up), &name("A"));
+    let says = |standing| NodeView {
+        standing,
+        term: 2,
+        peers: vec![],
+        unavailable: None,
+        orders: vec![],
+    };
+    let mut first = CarScene::new(name("A"), [127, 0, 0, 11].into());
+    first.node.life = Life::Running;
+    first.node.said = Some(says(Standing::Master));
+    first.lamps = [call.button(), Button::Cab(floor(2))].into();
+    first.door = DoorState::Open;
+    first.door_fraction = 1.0;
+    first.riding = 2;
+    first.indicator = Some(floor(0));
+    first.lantern = Some(Direction::Up);
+    let mut second = CarScene::new(name("B"), [127, 0, 0, 12].into());
+    second.node.life = Life::Killed;
+    second.height = 1.5;
+    second.indicator = Some(floor(1));
+    Scene {
+        elapsed: Duration::from_secs(83),
+        phase: Phase::Traffic,
+        election: "lowest-ip".to_owned(),
+        seed: 7,
+        floors,
+        cars: vec![first, second],
+        orders: vec![OrderScene {
+            call,
+            age: Duration::from_millis(12_300),
+            assignee: Some(name("A")),
+            holders: 2,
+            promised: true,
+        }],
+        events: VecDeque::from([Event {
+            at: Duration::from_secs(70),
+            car: Some(name("B")),
+            text: "killed".to_owned(),
+            weight: Weight::Bad,
+        }]),
+        tally: Tally {
+            placed: 9,
+            served: 8,
+            lost: 0,
+            fetched: 8,
+            waited: Duration::from_secs(64),
+            longest: Duration::from_secs(21),
+        },
+        master_changes: 1,
+        arrived: 5,
+        waiting: vec![0, 3, 9],
+        car: 1,
+        floor: floor(1),
+    }
+}
+
+fn picture(scene: &Scene, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(scene, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    buffer
+        .content()
+        .chunks(usize::from(width))
+        .map(|row| {
+            row.iter()
+                .map(ratatui::buffer::Cell::symbol)
+                .collect::<String>()
+        })
+        .map(|row| row.trim_end().to_owned() + "\n")
+        .collect()
+}
+
+#[test]
+fn the_screen_shows_shafts_lamps_nodes_orders_events_and_the_account() {
+    let expected = include_str!("golden.txt");
+    let drawn = picture(&scene(), 100, 22);
+    assert_eq!(drawn, expected, "drawn:\n{drawn}");
+}
+
+#[test]
+fn a_car_moves_by_eighths_of_a_line() {
+    let mut scene = scene();
+    let pictures: std::collections::BTreeSet<String> = (0u8..24)
+        .map(|step| {
+            scene.cars[1].height = f64::from(step) / 24.0;
+            picture(&scene, 100, 22)
+        })
+        .collect();
+    assert!(pictures.len() >= 20, "{} pictures a floor", pictures.len());
+}
+
+#[test]
+fn no_terminal_is_too_small_and_no_building_too_high() {
+    let mut scene = scene();
+    for (width, height) in [(1, 1), (20, 5), (60, 12), (200, 60)] {
+        for floors in [2, 24, 60] {
+            scene.floors = FloorCount::new(floors).unwrap();
+            scene.floor = scene.floors.top();
+            let drawn = picture(&scene, width, height);
+            assert_eq!(drawn.lines().count(), usize::from(height));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What can be seen of one car from outside: what passengers go by, and what the account judges.
+
+use elevator_driver::{Direction, DoorState, Floor, LampSet};
+use elevator_simulator::CarState;
+
+/// How far a door has to be open for passengers to walk through, as a share of its whole way.
+const WALKABLE: f64 = 0.7;
+
+/// One car at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Sight {
+    /// The panel has a controller that has had time to bring the lamps in line; what the lamps of
+    /// any other panel show means nothing.
+    pub(super) living: bool,
+    /// The lit lamps.
+    pub(super) lamps: LampSet,
+    /// The floor where the car stands with its door open: whoever waits there is served (F18).
+    pub(super) serves: Option<Floor>,
+    /// The floor where passengers can walk in and out.
+    pub(super) walkable: Option<Floor>,
+    /// The lit arrow.
+    pub(super) lantern: Option<Direction>,
+}
+
+impl Sight {
+    /// What the simulator says; `living` is known of the node alone.
+    pub(super) fn new(state: &CarState, living: bool) -> Self {
+        let opens = matches!(state.door, DoorState::Opening | DoorState::Open);
+        let rests_at = state.floor.filter(|floor| state.is_at_rest_at(*floor));
+        Self {
+            living,
+            lamps: state.lamps.clone(),
+            serves: rests_at.filter(|_| state.door == DoorState::Open),
+            walkable: rests_at.filter(|_| opens && state.door_fraction >= WALKABLE),
+            lantern: state.lantern,
+        }
+    }
+
+    /// Whether a passenger who wants to travel in `direction` would board: the arrow does not say
+    /// otherwise.
+    pub(super) fn leads(&self, direction: Direction) -> bool {
+        self.lantern.is_none_or(|lit| lit == direction)
+    }
+}

@@ -1,0 +1,232 @@
+//! Where a demo takes place: a directory of its own, addresses and a port that nobody uses, and the
+//! command line of each process.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs};
+
+use elevator_driver::FloorCount;
+use elevator_fleet::model::NodeId;
+use tempfile::TempDir;
+
+use super::error::DemoError;
+
+/// Cars are named by letters, and have addresses from 127.0.0.11 on.
+const NAMES: [&str; 12] = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L"];
+const FIRST_ADDRESS: u8 = 11;
+
+/// Where all of loopback hears.
+const BROADCAST: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
+
+/// How often another port is tried.
+const PORT_ATTEMPTS: usize = 50;
+
+/// The directory, the names and the addresses. The directory is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Site {
+    dir: TempDir,
+    program: PathBuf,
+    floors: FloorCount,
+    election: String,
+    port: u16,
+    cars: Vec<NodeId>,
+}
+
+impl Site {
+    /// Looks for a place.
+    ///
+    /// # Errors
+    /// Nothing is left behind.
+    pub(super) fn new(cars: usize, floors: FloorCount, election: &str) -> Result<Self, DemoError> {
+        let names: Vec<NodeId> = NAMES
+            .iter()
+            .take(cars)
+            .filter_map(|name| NodeId::new(name).ok())
+            .collect();
+        if names.len() != cars || cars == 0 {
+            return Err(DemoError::Cars(cars));
+        }
+        let dir = tempfile::Builder::new()
+            .prefix("liftmesh-demo-")
+            .tempdir()
+            .map_err(|source| DemoError::Directory {
+                dir: env::temp_dir(),
+                source,
+            })?;
+        let site = Self {
+            dir,
+            program: env::current_exe().map_err(DemoError::Program)?,
+            floors,
+            election: election.to_owned(),
+            port: free_port(cars).map_err(DemoError::Port)?,
+            cars: names,
+        };
+        for car in 0..cars {
+            fs::create_dir(site.car_dir(car)).map_err(|source| DemoError::Directory {
+                dir: site.car_dir(car),
+                source,
+            })?;
+        }
+        Ok(site)
+    }
+
+    /// The cars' names.
+    pub(super) fn cars(&self) -> &[NodeId] {
+        &self.cars
+    }
+
+    /// The name of a car, counted from 0, as text.
+    pub(super) fn name(&self, car: usize) -> &str {
+        self.cars.get(car).map_or("?", NodeId::as_str)
+    }
+
+    /// The control socket of a car's simulator.
+    pub(super) fn control(&self, car: usize) -> PathBuf {
+        self.car_dir(car).join("control")
+    }
+
+    /// The data directory of a car's node.
+    pub(super) fn data_dir(&self, car: usize) -> PathBuf {
+        self.car_dir(car).join("data")
+    }
+
+    /// Where a process of a car logs.
+    pub(super) fn log(&self, car: usize, process: &str) -> PathBuf {
+        self.car_dir(car).join(process).with_extension("log")
+    }
+
+    /// The simulator of a car.
+    pub(super) fn simulator(&self, car: usize, seed: u64) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg("simulate")
+            .args(["--name", self.name(car)])
+            .args(["--floors", &self.floors.get().to_string()])
+            .args(["--seed", &seed.to_string()])
+            .args(["--start-floor", &self.start_floor(car).to_string()])
+            .arg("--serial-link")
+            .arg(self.panel(car))
+            .arg("--control")
+            .arg(self.control(car))
+            .args(["--quiet", "--die-with-parent"]);
+        command
+    }
+
+    /// The node of a car.
+    pub(super) fn node(&self, car: usize) -> Command {
+        let mut command = Command::new(&self.program);
+        // The settings of whoever starts the demo are for another node.
+        for (name, _) in env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"LIFTMESH__") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(["run", "--allow-faults", "--die-with-parent"])
+            .args(["--fleet", "demo"])
+            .args(["--car", self.name(car)])
+            .args(["--address", &address(car).to_string()])
+            .args([
+                "--broadcast",
+                &SocketAddrV4::new(BROADCAST, self.port).to_string(),
+            ])
+            .args([
+                "--panel",
+                &format!("serial://{}", self.panel(car).display()),
+            ])
+            .args(["--floors", &self.floors.get().to_string()])
+            .args(["--election", &self.election])
+            .arg("--data-dir")
+            .arg(self.data_dir(car));
+        command
+    }
+
+    /// The cars start spread over the shaft, the first at the entrance.
+    fn start_floor(&self, car: usize) -> usize {
+        let top = usize::from(self.floors.top().index());
+        car * top / (self.cars.len() - 1).max(1)
+    }
+
+    fn car_dir(&self, car: usize) -> PathBuf {
+        self.dir.path().join(self.name(car))
+    }
+
+    fn panel(&self, car: usize) -> PathBuf {
+        self.car_dir(car).join("panel")
+    }
+
+    #[cfg(test)]
+    fn dir(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+}
+
+/// The address of a car's node.
+pub(super) fn address(car: usize) -> Ipv4Addr {
+    let last = u8::try_from(car).map_or(u8::MAX, |car| FIRST_ADDRESS.saturating_add(car));
+    Ipv4Addr::new(127, 0, 0, last)
+}
+
+/// A port on which nobody hears the broadcasts and every address can listen.
+fn free_port(cars: usize) -> io::Result<u16> {
+    let mut last = io::Error::from(ErrorKind::AddrInUse);
+    for _ in 0..PORT_ATTEMPTS {
+        let broadcast = UdpSocket::bind((BROADCAST, 0))?;
+        let port = broadcast.local_addr()?.port();
+        let all_free = (0..cars).try_for_each(|car| {
+            let own = (address(car), port);
+            drop((UdpSocket::bind(own)?, TcpListener::bind(own)?));
+            Ok(())
+        });
+        match all_free {
+            Ok(()) => return Ok(port),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floors() -> FloorCount {
+        FloorCount::new(6).unwrap()
+    }
+
+    #[test]
+    fn the_directory_is_gone_afterwards() {
+        let site = Site::new(3, floors(), "lowest-ip").unwrap();
+        let dir = site.dir().to_owned();
+        assert!(dir.join("C").is_dir());
+        drop(site);
+        assert!(!dir.exists());
+    }
+
+    #[test]
+    fn two_demos_at_once_do_not_hear_each_other() {
+        let site = Site::new(3, floors(), "lowest-ip").unwrap();
+        let _taken = UdpSocket::bind((BROADCAST, site.port)).unwrap();
+        let other = Site::new(3, floors(), "lowest-ip").unwrap();
+        assert_ne!(site.port, other.port);
+    }
+
+    #[test]
+    fn the_cars_are_spread_over_the_shaft() {
+        let site = Site::new(3, floors(), "lowest-ip").unwrap();
+        let starts: Vec<_> = (0..3).map(|car| site.start_floor(car)).collect();
+        assert_eq!(starts, [0, 2, 5]);
+        let alone = Site::new(1, floors(), "lowest-ip").unwrap();
+        assert_eq!(alone.start_floor(0), 0);
+    }
+
+    #[test]
+    fn too_many_cars_are_refused() {
+        for cars in [0, 13] {
+            let refused = Site::new(cars, floors(), "lowest-ip").unwrap_err();
+            assert!(matches!(refused, DemoError::Cars(_)));
+        }
+    }
+}

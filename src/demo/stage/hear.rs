@@ -1,0 +1,138 @@
+//! What the stage does with news.
+
+use elevator_simulator::simulator::{Controller, SimulatorState};
+
+use super::{SETTLE, Stage, silent};
+use crate::demo::account::Verdict;
+use crate::demo::error::DemoError;
+use crate::demo::lines::News;
+use crate::demo::scene::{Life, NodeView, OrderScene, Weight};
+use crate::demo::sight::Sight;
+use crate::mesh::Cable;
+
+impl Stage {
+    pub(super) fn hear(&mut self, news: News) -> Result<(), DemoError> {
+        match news {
+            News::Car(car, state) => self.see(car, &state),
+            News::Refused(car, why) => self.tell(Some(car), Weight::Bad, why),
+            News::CarGone(car, source) => {
+                let simulator = &mut self.actors[car].simulator;
+                // Its exit code says more than its silence.
+                return Err(match simulator.ended() {
+                    Some(status) => simulator.failure(status),
+                    None => silent(&self.site, car, simulator, source),
+                });
+            }
+            News::Node(car, said) => self.listen(car, said),
+            News::Unmoved(car, why) => {
+                self.scene.cars[car].node.cable = Cable::Whole;
+                self.tell(Some(car), Weight::Bad, why);
+            }
+        }
+        Ok(())
+    }
+
+    fn see(&mut self, car: usize, state: &SimulatorState) {
+        let now = self.now();
+        let scene = &mut self.scene.cars[car];
+        let before = scene.faults;
+        scene.show(&state.car);
+        let has_node = scene.node.life == Life::Running && state.controller != Controller::Absent;
+        let since = &mut self.actors[car].settled_since;
+        *since = has_node.then(|| since.unwrap_or(now));
+        let living = since.is_some_and(|since| now.saturating_sub(since) >= SETTLE);
+        let sight = Sight::new(&state.car, living);
+        let faults = scene.faults;
+        let verdicts = self.account.observe(&scene.name, &sight, now);
+        self.sights[car] = sight;
+        for (is, was, set, unset) in [
+            (faults.stuck, before.stuck, "motor stuck", "motor freed"),
+            (
+                faults.obstructed,
+                before.obstructed,
+                "door obstructed",
+                "door free",
+            ),
+            (
+                faults.stopped,
+                before.stopped,
+                "stop switch pulled",
+                "stop switch pushed",
+            ),
+        ] {
+            if is != was {
+                self.tell(Some(car), Weight::Notable, if is { set } else { unset });
+            }
+        }
+        for verdict in verdicts {
+            self.tell_verdict(verdict);
+        }
+    }
+
+    pub(super) fn tell_verdict(&mut self, verdict: Verdict) {
+        let (who, weight, text) = match verdict {
+            Verdict::Placed { call, at } => (at, Weight::Plain, format!("lit     {call}")),
+            Verdict::Served { call, by, waited } => {
+                let waited = waited.as_secs_f64();
+                let text = format!("served  {call} after {waited:.1} s");
+                (by, Weight::Good, text)
+            }
+            Verdict::Lost { call, at } => (at, Weight::Bad, format!("lost    {call}")),
+        };
+        let car = self.site.cars().iter().position(|name| *name == who);
+        self.tell(car, weight, text);
+    }
+
+    fn listen(&mut self, car: usize, said: Option<NodeView>) {
+        let node = &mut self.scene.cars[car].node;
+        match node.life {
+            // What it said before its end has come late.
+            Life::Killed | Life::Hung | Life::Ended(_) => return,
+            Life::Starting if said.is_some() => node.life = Life::Running,
+            Life::Starting | Life::Running => {}
+        }
+        let before = std::mem::replace(&mut node.said, said);
+        let after = self.scene.cars[car].node.said.as_ref();
+        let peers = |view: Option<&NodeView>| view.map(|view| view.peers.clone());
+        if let (Some(before), Some(after)) = (peers(before.as_ref()), peers(after)) {
+            let lost: Vec<_> = before.iter().filter(|one| !after.contains(one)).collect();
+            let found: Vec<_> = after.iter().filter(|one| !before.contains(one)).collect();
+            for peer in lost {
+                self.tell(Some(car), Weight::Notable, format!("hears {peer} no more"));
+            }
+            for peer in found {
+                self.tell(Some(car), Weight::Plain, format!("hears {peer}"));
+            }
+        }
+        self.gather_orders();
+        let nodes = self.scene.cars.iter().filter_map(|car| {
+            let view = car.node.view()?;
+            (car.node.cable == Cable::Whole).then_some((&car.name, &view.standing))
+        });
+        if let Some(master) = self.leadership.observe(nodes) {
+            let leads = self.site.cars().iter().position(|name| *name == master);
+            self.tell(leads, Weight::Notable, "is the master");
+        }
+    }
+
+    /// Every order that some node knows, as the node knows it that has most to say.
+    fn gather_orders(&mut self) {
+        let mut orders: Vec<OrderScene> = Vec::new();
+        let views = self.scene.cars.iter().filter_map(|car| car.node.view());
+        for order in views.flat_map(|view| &view.orders) {
+            match orders.iter_mut().find(|known| known.call == order.call) {
+                None => orders.push(order.clone()),
+                Some(known) => {
+                    known.age = known.age.max(order.age);
+                    known.holders = known.holders.max(order.holders);
+                    known.promised |= order.promised;
+                    if known.assignee.is_none() {
+                        known.assignee.clone_from(&order.assignee);
+                    }
+                }
+            }
+        }
+        orders.sort_by_key(|order| std::cmp::Reverse(order.age));
+        self.scene.orders = orders;
+    }
+}

@@ -1,0 +1,165 @@
+//! What the stage does of its own accord, once per picture.
+
+use std::time::Duration;
+
+use elevator_driver::Button;
+use elevator_fleet::model::Call;
+
+use super::{Course, DRAIN_LIMIT, FLEET_LIMIT, Stage};
+use crate::demo::error::DemoError;
+use crate::demo::process::Process;
+use crate::demo::scene::{Life, Phase, Weight};
+use crate::demo::traffic::Deed;
+
+/// The drain ends once no lamp has been lit for this long: an order may be on its way to a lamp.
+const DARK: Duration = Duration::from_secs(1);
+
+impl Stage {
+    pub(super) fn perform(&mut self) -> Result<Course, DemoError> {
+        let now = self.now();
+        let passed = now.saturating_sub(self.ticked_at);
+        self.ticked_at = now;
+        let course = match self.scene.phase {
+            Phase::Starting => {
+                self.start_traffic_once_ready(now)?;
+                Course::On
+            }
+            Phase::Traffic => {
+                self.let_passengers_act(now, passed);
+                Course::On
+            }
+            Phase::Paused => Course::On,
+            Phase::Draining => self.drain(now),
+        };
+        if matches!(self.scene.phase, Phase::Traffic | Phase::Paused)
+            && self
+                .plan
+                .duration
+                .is_some_and(|planned| self.run_time(now) >= planned)
+        {
+            self.scene.phase = Phase::Draining;
+            self.drain_since = Some(now);
+            self.tell(
+                None,
+                Weight::Notable,
+                "no more passengers; serving the last orders",
+            );
+        }
+        self.bring_scene_in_line(now);
+        Ok(course)
+    }
+
+    /// How long ago the fleet was ready.
+    fn run_time(&self, now: Duration) -> Duration {
+        self.ready_at
+            .map_or(Duration::ZERO, |at| now.saturating_sub(at))
+    }
+
+    fn start_traffic_once_ready(&mut self, now: Duration) -> Result<(), DemoError> {
+        let Some((car, missing)) = self.missing() else {
+            self.ready_at = Some(now);
+            self.scene.phase = Phase::Traffic;
+            self.tell(None, Weight::Notable, "the fleet is ready; passengers come");
+            return Ok(());
+        };
+        if now < FLEET_LIMIT {
+            return Ok(());
+        }
+        let log = self.actors[car].node.as_ref().map(Process::last_lines);
+        Err(DemoError::NotReady {
+            seconds: FLEET_LIMIT.as_secs(),
+            missing: format!("node {} {missing}", self.site.name(car)),
+            log: log.unwrap_or_default(),
+        })
+    }
+
+    /// What the fleet still lacks, and at which car.
+    fn missing(&self) -> Option<(usize, &'static str)> {
+        let all = self.scene.cars.len();
+        for (car, scene) in self.scene.cars.iter().enumerate() {
+            let missing = match scene.node.view() {
+                None => Some("does not answer"),
+                Some(view) if view.peers.len() + 1 < all => Some("does not hear all others"),
+                Some(view) if view.unavailable.is_some() => Some("has no car in service"),
+                Some(_) if !self.sights[car].living => Some("has had no time to settle"),
+                Some(_) => None,
+            };
+            if let Some(missing) = missing {
+                return Some((car, missing));
+            }
+        }
+        let no_master = self.leadership.leader().is_none();
+        no_master.then_some((0, "and the others have not agreed on a master"))
+    }
+
+    fn let_passengers_act(&mut self, now: Duration, passed: Duration) {
+        self.traffic += passed;
+        let traffic = self.traffic;
+        while let Some(arrival) = self.arrivals.next_if(|one| one.at <= traffic) {
+            self.crowd.join(&arrival);
+            let text = format!(
+                "passenger at {} wants to go to {}",
+                arrival.from, arrival.to
+            );
+            self.tell(None, Weight::Plain, text);
+        }
+        for deed in self.crowd.step(now, &self.sights) {
+            match deed {
+                Deed::Press(car, button) => self.press(car, button),
+                Deed::Arrived => self.scene.arrived += 1,
+            }
+        }
+    }
+
+    pub(super) fn press(&mut self, car: usize, button: Button) {
+        let call = Call::of_button(button, &self.scene.cars[car].name);
+        let now = self.now();
+        self.account.press(call, now);
+        if !self.actors[car].to_car.say(format!("press {button}")) {
+            self.tell(
+                Some(car),
+                Weight::Bad,
+                "the simulator is too busy for a press",
+            );
+        }
+    }
+
+    fn drain(&mut self, now: Duration) -> Course {
+        let living = self.living();
+        let is_lit = self
+            .account
+            .lit()
+            .any(|(_, panels)| !panels.is_disjoint(&living));
+        if is_lit {
+            self.dark_since = None;
+        }
+        let dark_since = *self.dark_since.get_or_insert(now);
+        let drained = !is_lit && now.saturating_sub(dark_since) >= DARK;
+        let too_long = self
+            .drain_since
+            .is_some_and(|since| now.saturating_sub(since) >= DRAIN_LIMIT);
+        if !drained && !too_long {
+            return Course::On;
+        }
+        for verdict in self.account.close(&living) {
+            self.tell_verdict(verdict);
+        }
+        Course::Over
+    }
+
+    fn bring_scene_in_line(&mut self, now: Duration) {
+        self.scene.elapsed = now;
+        self.scene.tally = self.account.tally();
+        self.scene.master_changes = self.leadership.changes();
+        for floor in self.scene.floors.floors() {
+            let waiting = self.crowd.waiting_at(floor);
+            self.scene.waiting[usize::from(floor.index())] = waiting;
+        }
+        for (index, car) in self.scene.cars.iter_mut().enumerate() {
+            car.riding = self.crowd.riding_in(index);
+            if car.node.life != Life::Running {
+                car.node.said = None;
+            }
+        }
+    }
+}

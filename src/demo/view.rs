@@ -1,0 +1,141 @@
+//! Where the scene goes: to a screen that is drawn over and over, or line by line to the standard
+//! output. The one place of the demo that writes.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event;
+
+use super::account::Tally;
+use super::keys::{Wish, wish};
+use super::scene::{Event, Scene};
+use super::screen;
+
+/// A screen, or lines.
+#[derive(Debug)]
+pub(super) enum View {
+    /// In a terminal. It is restored when this is dropped, and by the panic hook.
+    Screen(DefaultTerminal),
+    /// Anywhere.
+    Lines,
+}
+
+impl View {
+    /// A screen where there is a terminal, unless lines are wanted.
+    ///
+    /// # Errors
+    /// The terminal cannot be set up; it is as it was.
+    pub(super) fn open(headless: bool) -> io::Result<Self> {
+        if headless || !io::stdout().is_terminal() {
+            return Ok(Self::Lines);
+        }
+        Ok(Self::Screen(ratatui::try_init()?))
+    }
+
+    /// Whether there is a terminal with keys.
+    pub(super) fn is_screen(&self) -> bool {
+        matches!(self, Self::Screen(_))
+    }
+
+    /// Shows the scene and what has happened since it was last shown, the oldest first.
+    ///
+    /// # Errors
+    /// Nobody reads.
+    pub(super) fn show(&mut self, scene: &Scene, fresh: &[Event]) -> io::Result<()> {
+        match self {
+            Self::Screen(terminal) => terminal.draw(|frame| screen::draw(scene, frame)).map(drop),
+            Self::Lines => {
+                let mut output = io::stdout().lock();
+                for event in fresh {
+                    writeln!(output, "{}", line(event))?;
+                }
+                output.flush()
+            }
+        }
+    }
+
+    /// What the operator wants, from the keys pressed since it was last asked.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub(super) fn wishes(&mut self) -> io::Result<Vec<Wish>> {
+        let mut wishes = Vec::new();
+        if self.is_screen() {
+            while event::poll(Duration::ZERO)? {
+                wishes.extend(wish(&event::read()?));
+            }
+        }
+        Ok(wishes)
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if self.is_screen() {
+            ratatui::restore();
+        }
+    }
+}
+
+/// Writes the last line of a demo.
+///
+/// # Errors
+/// Nobody reads.
+pub(super) fn conclude(tally: Tally, master_changes: u32) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", summary(tally, master_changes))
+}
+
+fn line(event: &Event) -> String {
+    let at = event.at.as_secs_f64();
+    let car = event.car.as_ref().map_or("", |car| car.as_str());
+    format!("{at:7.1} s  {car:1}  {}", event.text)
+}
+
+fn summary(tally: Tally, master_changes: u32) -> String {
+    let Tally {
+        placed,
+        served,
+        lost,
+        longest,
+        fetched: _,
+        waited: _,
+    } = tally;
+    let waits = tally.mean().map_or_else(
+        || "nobody waited".to_owned(),
+        |mean| {
+            format!(
+                "waiting mean {:.1} s, max {:.1} s",
+                mean.as_secs_f64(),
+                longest.as_secs_f64()
+            )
+        },
+    );
+    format!(
+        "summary: {placed} orders placed, {served} served, {lost} lost; {waits}; \
+         changes of master {master_changes}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_is_one_line_with_every_figure() {
+        let tally = Tally {
+            placed: 9,
+            served: 8,
+            lost: 1,
+            fetched: 8,
+            waited: Duration::from_secs(64),
+            longest: Duration::from_millis(20_500),
+        };
+        assert_eq!(
+            summary(tally, 2),
+            "summary: 9 orders placed, 8 served, 1 lost; waiting mean 8.0 s, max 20.5 s; \
+             changes of master 2"
+        );
+        assert!(summary(Tally::default(), 0).contains("nobody waited"));
+    }
+}

@@ -1,0 +1,72 @@
+//! The demo as a user starts it: real processes, on the loopback interface.
+#![cfg(feature = "simulator")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn demo(arguments: &[&str], dir: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .args(["demo", "--headless"])
+        .args(arguments)
+        .env("TMPDIR", dir)
+        .output()
+        .unwrap()
+}
+
+/// The number before a word of the summary.
+fn figure(summary: &str, word: &str) -> u32 {
+    let words: Vec<&str> = summary.split([' ', ',', ';']).collect();
+    let at = words.iter().position(|one| *one == word).unwrap();
+    words[..at]
+        .iter()
+        .rev()
+        .find_map(|one| one.parse().ok())
+        .unwrap()
+}
+
+// F12, F15, F16
+#[test]
+fn a_fleet_of_real_processes_serves_every_order_and_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = [
+        "--cars",
+        "2",
+        "--floors",
+        "4",
+        "--seed",
+        "7",
+        "--duration",
+        "6s",
+    ];
+    let output = demo(&arguments, dir.path());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{lines}\n{errors}");
+    let summary = lines.lines().last().unwrap();
+    assert!(summary.starts_with("summary: "), "{lines}");
+    assert!(figure(summary, "placed") >= 1, "{summary}");
+    assert_eq!(figure(summary, "placed"), figure(summary, "served"));
+    assert_eq!(figure(summary, "lost"), 0);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
+}
+
+#[test]
+fn a_demo_that_cannot_start_says_why_and_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let nowhere = dir.path().join("nowhere");
+    let output = demo(&["--cars", "2"], &nowhere);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("nowhere"), "{errors}");
+    let protocol = demo(&["--election", "by-lot"], dir.path());
+    assert_eq!(protocol.status.code(), Some(1));
+    let errors = String::from_utf8(protocol.stderr).unwrap();
+    assert!(errors.contains("ended unexpectedly"), "{errors}");
+    assert!(errors.contains("by-lot"), "the end of its log: {errors}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
+}
