@@ -8,7 +8,7 @@
 //!
 //! One thread does everything: it waits for new outputs until the next poll is due, and acts as
 //! the levelling drive that such hardware lacks. It writes the motor's stop between the floor
-//! sensor's answer and the rest of the poll.
+//! sensor's answer and the rest of the poll, and there it repeats a motor that runs.
 
 mod car;
 mod wire;
@@ -208,6 +208,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             self.write_everything(connection)?;
         }
         self.bring_in_line(connection)?;
+        connection.restate_motor()?;
         let stop = connection.wire.reply(wire::STOP_SWITCH)?[1] != 0;
         let obstruction = connection.wire.reply(wire::OBSTRUCTION)?[1] != 0;
         self.car.see_switches(stop, obstruction);
@@ -333,6 +334,15 @@ impl Connection {
             self.motor = motor;
         }
         Ok(())
+    }
+
+    /// A server that heard nothing for a while may have stopped the motor by itself (S2) and says
+    /// nothing of it; a car that then stands still must not be taken for hung (H1).
+    fn restate_motor(&mut self) -> Result<(), Fault> {
+        match self.motor {
+            Some(_) => self.wire.command(wire::motor(self.motor)),
+            None => Ok(()),
+        }
     }
 }
 

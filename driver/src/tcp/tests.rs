@@ -450,3 +450,21 @@ fn the_motor_is_stopped_when_the_line_is_dropped() {
     drop(line);
     until_world(&server, |world| world.motor == 0);
 }
+
+/// H1, S2: the server's own watchdog stopped the motor while the controller was held up.
+#[test]
+fn a_motor_that_the_server_stopped_by_itself_runs_again() {
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let mut bench = Bench::open(&server);
+    bench.until_connected();
+    bench.line.set_outputs(run(Direction::Up, 3));
+    until_world(&server, |world| world.motor == 1);
+    server.world().floor = None;
+    for _ in 0..3 {
+        server.world().motor = 0;
+        until_world(&server, |world| world.motor == 1);
+    }
+    server.world().floor = Some(3);
+    bench.until_inputs(|inputs| inputs.drive == DriveFeedback::Stopped);
+    assert_eq!(server.world().motor, 0);
+}
