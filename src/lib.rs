@@ -3,14 +3,17 @@
 //! ```text
 //!   cli ─▶ config ─▶ runtime ─┬─▶ mesh      UDP beacons, TCP links
 //!                             ├─▶ journal   the disk
+//!                             ├─▶ latch     what keeps a hung car from starting again
 //!                             ├─▶ panel     the cabin's panel, by the driver
 //!                             └─▶ operator  status, orders and events on a local socket
+//!   clearance  puts a hung car back in service, on record
 //!   demo  real processes on one machine, shown in the terminal
 //!   lab   the same brain in virtual time
 //! ```
 //!
 //! Read [`runtime`] first: it holds the one loop that feeds the brain, `elevator_fleet::node::Node`.
 
+pub mod clearance;
 pub mod cli;
 pub mod config;
 #[cfg(feature = "simulator")]
@@ -18,6 +21,7 @@ pub mod demo;
 pub mod journal;
 #[cfg(feature = "simulator")]
 pub mod lab;
+pub mod latch;
 pub mod mesh;
 pub mod operator;
 pub mod panel;

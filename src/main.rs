@@ -18,6 +18,7 @@ fn main() -> ExitCode {
             .unwrap_or_else(|error| {
                 output::complain(error.as_ref());
                 match error.downcast_ref::<RunError>() {
+                    Some(RunError::Latched(_)) => Exit::Refused,
                     Some(error) if error.is_usage() => Exit::Usage,
                     Some(_) | None => Exit::Failed,
                 }

@@ -53,7 +53,15 @@ fn example(directory: &TempDir) -> String {
 #[test]
 fn help_shows_the_commands_and_every_exit_code() {
     let help = done(&["--help"]);
-    for command in ["run", "status", "order", "check-config", "completions"] {
+    for command in [
+        "run",
+        "status",
+        "order",
+        "clear-hang",
+        "audit",
+        "check-config",
+        "completions",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
         let own = done(&[command, "--help"]);
         assert!(own.contains("Examples:"), "{command}");

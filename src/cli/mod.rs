@@ -3,6 +3,7 @@
 //! [`Cli`] is what it understands and [`execute`] does it, but for the node itself, which `main`
 //! starts.
 
+mod clear_hang;
 mod completions;
 mod exit;
 mod flags;
@@ -16,11 +17,14 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use elevator_fleet::model::NodeId;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
+use crate::clearance::ClearError;
 use crate::config::{ConfigError, FaultInjection, Settings, Sources, example};
 use crate::operator::{Client, ClientError, ErrorCode};
 
+pub use clear_hang::{AuditArgs, ClearHangArgs};
 pub use exit::Exit;
 pub use flags::SettingFlags;
 pub use order::OrderArgs;
@@ -32,7 +36,9 @@ const EXAMPLES: &str = "\
 Examples:
   liftmesh run --config /etc/liftmesh/node.toml
   liftmesh status --data-dir /var/lib/liftmesh
-  liftmesh order hall 3 up --data-dir /var/lib/liftmesh";
+  liftmesh order hall 3 up --data-dir /var/lib/liftmesh
+  liftmesh clear-hang --operator kovac --reason 'brake replaced' --data-dir /var/lib/liftmesh
+  liftmesh audit --data-dir /var/lib/liftmesh";
 
 const RUN_EXAMPLES: &str = "\
 Each setting is a key of the file of --config, a variable of the environment such as
@@ -81,6 +87,12 @@ pub enum Command {
     /// Place an order at a running node, as if its button were pressed
     #[command(after_help = order::EXAMPLES)]
     Order(OrderArgs),
+    /// Put a node back in service after its car hung, on record
+    #[command(after_help = clear_hang::CLEAR_EXAMPLES)]
+    ClearHang(ClearHangArgs),
+    /// Show the audit log of a node: hangs, and who cleared them
+    #[command(after_help = clear_hang::AUDIT_EXAMPLES)]
+    Audit(AuditArgs),
     /// Check the configuration, and show what holds and where it comes from
     #[command(after_help = CHECK_EXAMPLES)]
     CheckConfig {
@@ -153,6 +165,11 @@ pub struct NodeArgs {
 
 impl NodeArgs {
     fn connect(&self) -> Result<Client, CommandError> {
+        Ok(Client::connect(&self.place()?.0)?)
+    }
+
+    /// The data directory and, where the configuration has it, the node's name.
+    fn place(&self) -> Result<(PathBuf, Option<NodeId>), CommandError> {
         let sources = Sources {
             file: self.config.clone(),
             variables: std::env::vars_os().collect(),
@@ -162,7 +179,10 @@ impl NodeArgs {
                 .map(|path| ("data_dir", path.clone()))
                 .collect(),
         };
-        Ok(Client::connect(&sources.read()?.data_dir()?)?)
+        let values = sources.read()?;
+        let name = values.get("car");
+        let name = name.and_then(|name| NodeId::new(&name.value).ok());
+        Ok((values.data_dir()?, name))
     }
 }
 
@@ -181,6 +201,9 @@ pub enum CommandError {
     /// The end of the parent process would go unnoticed.
     #[error("the system does not tell when the parent process ends")]
     Parent(#[source] std::io::Error),
+    /// Nothing was cleared, or the audit log can't be read.
+    #[error(transparent)]
+    Clear(#[from] ClearError),
     /// The order stands, but what was waited for did not happen in time.
     #[error("{call} was placed and was not {what} within {limit}; it stays open")]
     WaitedTooLong {
@@ -207,12 +230,20 @@ impl CommandError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Config(_) => Exit::Usage,
+            Self::Clear(error) => match error {
+                ClearError::Directory { .. }
+                | ClearError::AnotherUser { .. }
+                | ClearError::Nameless => Exit::Usage,
+                ClearError::Running(_) | ClearError::Journal(_) | ClearError::Latch(_) => {
+                    Exit::Failed
+                }
+            },
             Self::Client(ClientError::Refused { code, .. }) => match code {
                 ErrorCode::Malformed
                 | ErrorCode::NoSuchButton
                 | ErrorCode::UnknownCar
                 | ErrorCode::FaultsNotAllowed => Exit::Usage,
-                ErrorCode::Busy => Exit::Failed,
+                ErrorCode::Busy | ErrorCode::NoJournal => Exit::Failed,
                 ErrorCode::NoAnswer => Exit::NoNode,
             },
             Self::Client(ClientError::NoNode(_) | ClientError::Lost(_)) => Exit::NoNode,
@@ -256,6 +287,8 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         }
         Command::Status(args) => args.execute()?,
         Command::Order(args) => args.execute()?,
+        Command::ClearHang(args) => args.execute()?,
+        Command::Audit(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
         Command::CheckConfig { config, .. } => {
             let effective = config.sources().read()?;

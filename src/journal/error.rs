@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Restored;
 
+pub use super::tables::ReadError;
+
 /// Why a journal can't be opened. Nothing that stood in it has been lost or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -51,6 +53,24 @@ pub enum JournalError {
         /// Its format.
         found: u64,
     },
+    /// The node has run before, and its journal is missing or was damaged and has been set aside.
+    #[error(
+        "{path:?} is gone or damaged, and this node has run before: what stood in it can't be \
+         known, a hang of its car least of all"
+    )]
+    Lost {
+        /// Where the journal should be.
+        path: PathBuf,
+    },
+    /// The audit log can't be written.
+    #[error("the audit log can't be written: the disk is full or failing")]
+    Audit {
+        /// What the database says.
+        source: Box<redb::Error>,
+    },
+    /// The audit log can't be read.
+    #[error("the audit log can't be read")]
+    Unreadable(#[source] ReadError),
     /// The disk is full or fails. The node may run all the same, without its disk (P5).
     #[error("{path:?} can't be read or written: the disk is full or failing")]
     Failing {

@@ -1,4 +1,5 @@
-//! What a node keeps on disk: every order register, and which sequences may be in use.
+//! What a node keeps on disk: every order register, which sequences may be in use, and the audit
+//! log.
 //!
 //! ```text
 //!   Node ── Persist{lsn} ──▶ bounded queue ──▶ writer thread ──▶ one transaction for all that wait
@@ -10,6 +11,7 @@
 //! on disk when it returns, and a crash in mid-write leaves the last commit. Nothing here runs on
 //! the task of the network or of the car.
 
+mod audit;
 mod error;
 mod tables;
 mod writer;
@@ -23,7 +25,8 @@ use elevator_fleet::node::{Change, Restored};
 use redb::{Database, DatabaseError};
 use tracing::{error, info};
 
-pub use self::error::JournalError;
+pub use self::audit::{AuditEvent, AuditRecord};
+pub use self::error::{JournalError, ReadError};
 use self::tables::Contents;
 pub use self::writer::{JournalWriter, Progress, SubmitError, WRITE_QUEUE};
 
@@ -38,6 +41,15 @@ const DAMAGED: &str = "journal.damaged";
 
 /// The database keeps no more of its file than this in memory, in bytes.
 const CACHE: usize = 1024 * 1024;
+
+/// What to do where there is no sound journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// Make a new one: the node is new, or an operator has said that it may go on.
+    MakeAnew,
+    /// Refuse: the node has run before, and what is missing may matter.
+    Refuse,
+}
 
 /// An open journal. No other process can open it meanwhile.
 #[derive(Debug)]
@@ -56,11 +68,30 @@ impl Journal {
     /// # Errors
     /// Each [`JournalError`] says what became of the journal.
     pub fn open(directory: &Path, node: &NodeId) -> Result<(Self, Restored), JournalError> {
+        Self::open_or(directory, node, Lost::MakeAnew)
+    }
+
+    /// As [`open`](Self::open), and says what to do where there is no journal, or a damaged one,
+    /// which is set aside in any case.
+    ///
+    /// # Errors
+    /// Each [`JournalError`] says what became of the journal.
+    pub fn open_or(
+        directory: &Path,
+        node: &NodeId,
+        lost: Lost,
+    ) -> Result<(Self, Restored), JournalError> {
         make_directory(directory)?;
         let path = directory.join(FILE);
+        if lost == Lost::Refuse && is_missing(&path) {
+            return Err(JournalError::Lost { path });
+        }
         let mut tried = attempt(&path);
         if let Attempt::Damaged(reason) = tried {
             set_aside(directory, &path, &reason)?;
+            if lost == Lost::Refuse {
+                return Err(JournalError::Lost { path });
+            }
             tried = attempt(&path);
         }
         let (database, contents) = match tried {
@@ -90,10 +121,54 @@ impl Journal {
         Ok((Self { database, id }, restored))
     }
 
+    /// Appends to the audit log, all or none; the records are on disk when this returns.
+    ///
+    /// # Errors
+    /// [`JournalError::Audit`]: none is.
+    pub fn record(&self, records: &[AuditRecord]) -> Result<(), JournalError> {
+        audit::append(&self.database, records).map_err(|source| JournalError::Audit {
+            source: Box::new(source),
+        })
+    }
+
+    /// The audit log, the oldest record first.
+    ///
+    /// # Errors
+    /// [`JournalError::Unreadable`].
+    pub fn audit(&self) -> Result<Vec<AuditRecord>, JournalError> {
+        audit::read(&self.database).map_err(JournalError::Unreadable)
+    }
+
     /// The journal's identity.
     #[must_use]
     pub fn id(&self) -> JournalId {
         self.id
+    }
+}
+
+/// Whether a directory has a journal file, sound or not.
+#[must_use]
+pub fn exists(directory: &Path) -> bool {
+    !is_missing(&directory.join(FILE))
+}
+
+/// The audit log of a node that does not run; empty where there is no journal. Nothing is set aside
+/// or made.
+///
+/// # Errors
+/// [`JournalError::InUse`], [`JournalError::Unreadable`] or [`JournalError::Failing`].
+pub fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
+    let path = directory.join(FILE);
+    if is_missing(&path) {
+        return Ok(Vec::new());
+    }
+    match attempt(&path) {
+        Attempt::Open(database, _) => audit::read(&database).map_err(JournalError::Unreadable),
+        Attempt::InUse => Err(JournalError::InUse { path }),
+        Attempt::Failing(source) => Err(failing(path, Restored::default(), source)),
+        Attempt::Damaged(_) => Err(JournalError::Unreadable(ReadError::Malformed(
+            "the journal",
+        ))),
     }
 }
 
@@ -103,6 +178,14 @@ impl Journal {
 /// [`JournalError::Random`]: the system gives no random numbers.
 pub fn fresh_id() -> Result<JournalId, JournalError> {
     Ok(JournalId(getrandom::u64()?))
+}
+
+/// A file that can't be looked at is there, for all that is known; one without a byte is no journal.
+fn is_missing(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Ok(file) => file.len() == 0,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 #[derive(Debug)]
@@ -137,8 +220,8 @@ fn open_and_read(path: &Path) -> Attempt {
     }
     match tables::read(&database) {
         Ok(contents) => Attempt::Open(database, contents),
-        Err(tables::ReadError::Database(error)) => classify(*error),
-        Err(error @ tables::ReadError::Malformed(_)) => Attempt::Damaged(error.to_string()),
+        Err(ReadError::Database(error)) => classify(*error),
+        Err(error @ ReadError::Malformed(_)) => Attempt::Damaged(error.to_string()),
     }
 }
 
@@ -214,7 +297,7 @@ fn set_aside(directory: &Path, path: &Path, reason: &str) -> Result<(), JournalE
         path = %path.display(),
         aside = %aside.display(),
         reason,
-        "journal damaged: set aside, a new one is made, orders come back from the peers only"
+        "journal damaged: set aside; its orders come back from the peers only"
     );
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(super) enum Contents {
 
 /// Why a database can't be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ReadError {
+pub enum ReadError {
     /// The database says so.
     #[error("the database can't be read")]
     Database(#[source] Box<redb::Error>),

@@ -100,10 +100,10 @@ fn batches_that_wait_are_committed_together() {
         let record = open_order(restored.journal, lsn, u8::try_from(lsn % 8).expect("small"));
         let changes = vec![Change::Record(record)];
         batches
-            .send(writer::Batch {
+            .send(writer::Work::Write(writer::Batch {
                 lsn: Lsn(lsn),
                 changes,
-            })
+            }))
             .expect("room");
     }
     drop(batches);
@@ -338,4 +338,60 @@ async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     let refused = writer.submit(Lsn(3), order(3));
     assert!(matches!(refused, Ok(()) | Err(SubmitError::Ended)));
     assert_eq!(writer.finish().await.durable, Lsn(1));
+}
+
+fn hang(at: &str) -> AuditRecord {
+    AuditRecord::hang(&crate::latch::Hang {
+        at: at.to_owned(),
+        node: node(),
+        program: "0.1.0".to_owned(),
+        evidence: crate::latch::Evidence {
+            floor: None,
+            direction: crate::latch::Way::Up,
+            expected_s: 10.0,
+            actual_s: 10.5,
+            last_sensor: Some(2),
+        },
+    })
+}
+
+/// H3
+#[tokio::test]
+async fn the_audit_log_is_kept_in_order_beside_the_orders() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    assert_eq!(journal.audit().expect("read"), []);
+    journal.record(&[hang("1"), hang("2")]).expect("on disk");
+    let writer = JournalWriter::start(journal).expect("a thread");
+    writer.record(hang("3")).expect("room");
+    let (answer, records) = tokio::sync::oneshot::channel();
+    writer.audit(answer).expect("room");
+    let all = [hang("1"), hang("2"), hang("3")];
+    assert_eq!(records.await.expect("an answer"), all);
+    writer.record(hang("4")).expect("room");
+    writer.finish().await;
+    assert_eq!(audit_of(directory.path()).expect("read").len(), 4);
+    let (journal, restored) = open(&directory);
+    assert_eq!(restored.records, []);
+    assert_eq!(journal.audit().expect("read")[..3], all);
+}
+
+#[test]
+fn reading_the_audit_log_makes_nothing_and_sets_nothing_aside() {
+    let directory = TempDir::new().expect("a directory");
+    assert_eq!(audit_of(directory.path()).expect("read"), []);
+    assert!(!exists(directory.path()));
+    let path = directory.path().join(FILE);
+    fs::write(&path, [7; 4096]).expect("written");
+    let refused = audit_of(directory.path());
+    assert!(
+        matches!(refused, Err(JournalError::Unreadable(_))),
+        "{refused:?}"
+    );
+    assert_eq!(fs::read(&path).expect("there"), [7; 4096]);
+    fs::remove_file(&path).expect("removed");
+    let (journal, _) = open(&directory);
+    let refused = audit_of(directory.path());
+    assert!(matches!(refused, Err(JournalError::InUse { .. })));
+    drop(journal);
 }

@@ -5,9 +5,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use elevator_fleet::node::{Change, Lsn};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
+use tracing::{debug, warn};
 
-use super::{Journal, tables};
+use super::{AuditRecord, Journal, audit, tables};
 
 /// How many batches may wait to be written. A disk that lets so many pile up counts as failing
 /// (P5): [`SubmitError::Full`].
@@ -40,13 +41,21 @@ pub(super) struct Batch {
     pub(super) changes: Vec<Change>,
 }
 
+/// What the thread is asked for.
+#[derive(Debug)]
+pub(super) enum Work {
+    Write(Batch),
+    Record(AuditRecord),
+    Audit(oneshot::Sender<Vec<AuditRecord>>),
+}
+
 /// Writes batches on a thread of its own, in order, all that wait in one transaction.
 ///
 /// After the first write that fails it writes nothing more: a disk that dropped one batch can't
 /// vouch for the next. Dropping it lets the thread write what waits and end.
 #[derive(Debug)]
 pub struct JournalWriter {
-    batches: SyncSender<Batch>,
+    work: SyncSender<Work>,
     progress: watch::Receiver<Progress>,
     thread: JoinHandle<()>,
 }
@@ -57,7 +66,7 @@ impl JournalWriter {
     /// # Errors
     /// The system gives no thread.
     pub fn start(journal: Journal) -> io::Result<Self> {
-        let (batches, queue) = sync_channel(WRITE_QUEUE);
+        let (work, queue) = sync_channel(WRITE_QUEUE);
         let (report, progress) = watch::channel(Progress::default());
         let thread = thread::Builder::new()
             .name("journal".to_owned())
@@ -67,16 +76,16 @@ impl JournalWriter {
                 drop(journal);
                 drop(report);
             })?;
-        Ok(Self::over(batches, progress, thread))
+        Ok(Self::over(work, progress, thread))
     }
 
     pub(super) fn over(
-        batches: SyncSender<Batch>,
+        work: SyncSender<Work>,
         progress: watch::Receiver<Progress>,
         thread: JoinHandle<()>,
     ) -> Self {
         Self {
-            batches,
+            work,
             progress,
             thread,
         }
@@ -87,8 +96,27 @@ impl JournalWriter {
     /// # Errors
     /// [`SubmitError`]: the batch is dropped.
     pub fn submit(&self, lsn: Lsn, changes: Vec<Change>) -> Result<(), SubmitError> {
-        let batch = Batch { lsn, changes };
-        self.batches.try_send(batch).map_err(|error| match error {
+        self.ask(Work::Write(Batch { lsn, changes }))
+    }
+
+    /// Hands over a record for the audit log. Never waits; [`finish`](Self::finish) does.
+    ///
+    /// # Errors
+    /// [`SubmitError`]: the record is dropped.
+    pub fn record(&self, record: AuditRecord) -> Result<(), SubmitError> {
+        self.ask(Work::Record(record))
+    }
+
+    /// Asks for the audit log. Never waits; where it can't be read, the answer is dropped.
+    ///
+    /// # Errors
+    /// [`SubmitError`]: there will be no answer.
+    pub fn audit(&self, answer: oneshot::Sender<Vec<AuditRecord>>) -> Result<(), SubmitError> {
+        self.ask(Work::Audit(answer))
+    }
+
+    fn ask(&self, work: Work) -> Result<(), SubmitError> {
+        self.work.try_send(work).map_err(|error| match error {
             TrySendError::Full(_) => SubmitError::Full,
             TrySendError::Disconnected(_) => SubmitError::Ended,
         })
@@ -110,11 +138,11 @@ impl JournalWriter {
     /// itself.
     pub async fn finish(self) -> Progress {
         let Self {
-            batches,
+            work,
             mut progress,
             thread,
         } = self;
-        drop(batches);
+        drop(work);
         while progress.changed().await.is_ok() {}
         // The thread has nothing left to do; a panic of it was reported where it happened.
         drop(thread.join());
@@ -125,28 +153,56 @@ impl JournalWriter {
 /// Writes until nobody can submit any more, or the disk fails. Hands back how often it committed.
 pub(super) fn write_all(
     journal: &Journal,
-    queue: &Receiver<Batch>,
+    queue: &Receiver<Work>,
     report: &watch::Sender<Progress>,
 ) -> usize {
     let mut commits = 0;
     while let Ok(first) = queue.recv() {
-        let group: Vec<Batch> = std::iter::once(first)
-            .chain(queue.try_iter().take(WRITE_QUEUE))
-            .collect();
-        let changes = group.iter().flat_map(|batch| &batch.changes);
-        match tables::write(&journal.database, changes) {
+        let (mut group, mut records, mut questions) = (Vec::new(), Vec::new(), Vec::new());
+        for work in std::iter::once(first).chain(queue.try_iter().take(WRITE_QUEUE)) {
+            match work {
+                Work::Write(batch) => group.push(batch),
+                Work::Record(record) => records.push(record),
+                Work::Audit(answer) => questions.push(answer),
+            }
+        }
+        match write(journal, &group, &records) {
             Ok(()) => {
-                commits += 1;
-                let last = group.iter().map(|batch| batch.lsn).max();
-                report.send_modify(|progress| {
-                    progress.durable = progress.durable.max(last.unwrap_or_default());
-                });
+                commits += usize::from(!group.is_empty());
+                if let Some(last) = group.iter().map(|batch| batch.lsn).max() {
+                    report.send_modify(|progress| progress.durable = progress.durable.max(last));
+                }
             }
             Err(error) => {
                 report.send_modify(|progress| progress.failure = Some(error.to_string()));
                 return commits;
             }
         }
+        for answer in questions {
+            tell(journal, answer);
+        }
     }
     commits
+}
+
+fn write(journal: &Journal, group: &[Batch], records: &[AuditRecord]) -> Result<(), redb::Error> {
+    if !group.is_empty() {
+        let changes = group.iter().flat_map(|batch| &batch.changes);
+        tables::write(&journal.database, changes)?;
+    }
+    if !records.is_empty() {
+        audit::append(&journal.database, records)?;
+    }
+    Ok(())
+}
+
+fn tell(journal: &Journal, answer: oneshot::Sender<Vec<AuditRecord>>) {
+    match journal.audit() {
+        Ok(records) => {
+            if answer.send(records).is_err() {
+                debug!("nobody waits for the audit log any more");
+            }
+        }
+        Err(error) => warn!(%error, "the audit log can't be read"),
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::protocol::{ErrorCode, QueryLine, ReplyLine};
 use super::socket::SOCKET;
 use super::view::{CallView, EventView, StatusView};
+use crate::journal::AuditRecord;
 use crate::mesh::Cable;
 
 /// How long a node may take to answer: longer than it waits for its own loop.
@@ -100,6 +101,32 @@ impl Client {
     pub fn order(&mut self, call: &CallView) -> Result<(), ClientError> {
         match self.ask(&QueryLine::Order { call: call.clone() })? {
             ReplyLine::Placed => Ok(()),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
+    /// Asks a running node to clear a hang. It has none, for it runs.
+    ///
+    /// # Errors
+    /// [`ClientError`]; one that does not answer may be about to end because its car hung.
+    pub fn clear_hang(&mut self, operator: &str, reason: &str) -> Result<(), ClientError> {
+        let query = QueryLine::ClearHang {
+            operator: operator.to_owned(),
+            reason: reason.to_owned(),
+        };
+        match self.ask(&query)? {
+            ReplyLine::NothingToClear => Ok(()),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
+    /// The audit log, the oldest record first.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ErrorCode::NoJournal`] where the node's disk has failed.
+    pub fn audit(&mut self) -> Result<Vec<AuditRecord>, ClientError> {
+        match self.ask(&QueryLine::Audit)? {
+            ReplyLine::Audit { records } => Ok(records),
             _ => Err(ClientError::Unfit),
         }
     }
@@ -213,6 +240,8 @@ impl Iterator for Watch {
                 ReplyLine::Status { .. }
                 | ReplyLine::Placed
                 | ReplyLine::Rewired
+                | ReplyLine::NothingToClear
+                | ReplyLine::Audit { .. }
                 | ReplyLine::Watching,
             ) => Err(ClientError::Unfit),
             Err(error) => Err(error),

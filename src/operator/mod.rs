@@ -18,7 +18,7 @@ pub mod view;
 pub use client::{Client, ClientError, Notice, Watch};
 pub use protocol::{ErrorCode, QueryLine, ReplyLine};
 pub use server::{EVENTS, Query, REQUESTS, Reply, Request, serve};
-pub use socket::{BindError, OperatorSocket};
+pub use socket::{BindError, Claim, OperatorSocket};
 pub use view::{CallView, EventView, StatusView};
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::view::{CallView, EventView, StatusView};
+use crate::journal::AuditRecord;
 use crate::mesh::Cable;
 
 /// The longest request, in bytes, with its line feed; a longer one is answered with
@@ -27,6 +28,16 @@ pub enum QueryLine {
         /// From here on.
         cable: Cable,
     },
+    /// To clear a hang: answered by [`ReplyLine::NothingToClear`], for a node that has a latch does
+    /// not run. One that is about to end does not answer.
+    ClearHang {
+        /// Who asks.
+        operator: String,
+        /// Why.
+        reason: String,
+    },
+    /// The audit log: answered by [`ReplyLine::Audit`].
+    Audit,
     /// Every event from here on: answered by [`ReplyLine::Watching`], and then by
     /// [`ReplyLine::Event`] until the client closes the connection. No more requests are taken on
     /// it.
@@ -47,6 +58,13 @@ pub enum ReplyLine {
     Placed,
     /// The network is as was wanted.
     Rewired,
+    /// The node runs and has no latch.
+    NothingToClear,
+    /// The audit log.
+    Audit {
+        /// Every record, the oldest first.
+        records: Vec<AuditRecord>,
+    },
     /// Events follow.
     Watching,
     /// Something happened.
@@ -82,6 +100,8 @@ pub enum ErrorCode {
     FaultsNotAllowed,
     /// There are too many clients.
     Busy,
+    /// The node runs without its disk, or can't read it.
+    NoJournal,
     /// The node's loop does not answer. Whether an order was taken in is not known.
     NoAnswer,
 }

@@ -13,12 +13,13 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, ReplyLine};
 use super::socket::OperatorSocket;
 use super::view::{CallView, EventView, StatusView};
 use crate::config::FaultInjection;
+use crate::journal::AuditRecord;
 use crate::mesh::Cable;
 
 /// A good bound for the queue of requests to the node's loop. When it is full, clients wait for
@@ -60,6 +61,10 @@ pub enum Query {
     Order(Call),
     /// `Mesh::set_cable`: answered by [`Reply::Network`].
     Network(Cable),
+    /// Whether there is a hang to clear: answered by [`Reply::NothingToClear`].
+    ClearHang,
+    /// The journal's audit log: answered by [`Reply::Audit`].
+    Audit,
 }
 
 /// What the node's loop answers.
@@ -71,6 +76,11 @@ pub enum Reply {
     Order(Result<(), OrderRefused>),
     /// Whether faults may be injected; the network is as was wanted only then.
     Network(FaultInjection),
+    /// The node runs, so its car does not hang.
+    NothingToClear,
+    /// Where the audit log will come, which the loop does not wait for; nothing comes where it
+    /// can't be read.
+    Audit(oneshot::Receiver<Vec<AuditRecord>>),
 }
 
 /// Serves clients, each by itself, until `shutdown` completes. Then the connections are closed and
@@ -163,6 +173,10 @@ impl Connection {
                     status: Box::new((&*status).into()),
                 }),
                 Ok(QueryLine::Order { call }) => self.order(&call).await,
+                Ok(QueryLine::ClearHang { operator, reason }) => {
+                    self.clear_hang(&operator, &reason).await
+                }
+                Ok(QueryLine::Audit) => self.audit().await,
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
             };
@@ -205,7 +219,7 @@ impl Connection {
     async fn status(&self) -> Result<Box<Status>, ReplyLine> {
         match self.ask(Query::Status).await? {
             Reply::Status(status) => Ok(status),
-            Reply::Order(_) | Reply::Network(_) => Err(no_answer()),
+            _ => Err(no_answer()),
         }
     }
 
@@ -219,7 +233,7 @@ impl Connection {
         match self.ask(Query::Order(call)).await? {
             Reply::Order(Ok(())) => Ok(ReplyLine::Placed),
             Reply::Order(Err(cause)) => Err(refused(ErrorCode::NoSuchButton, &cause)),
-            Reply::Status(_) | Reply::Network(_) => Err(no_answer()),
+            _ => Err(no_answer()),
         }
     }
 
@@ -232,7 +246,31 @@ impl Connection {
                  with --allow-faults"
                     .to_owned(),
             )),
-            Reply::Status(_) | Reply::Order(_) => Err(no_answer()),
+            _ => Err(no_answer()),
+        }
+    }
+
+    async fn clear_hang(&self, operator: &str, reason: &str) -> Result<ReplyLine, ReplyLine> {
+        match self.ask(Query::ClearHang).await? {
+            Reply::NothingToClear => {
+                info!(operator, reason, "asked to clear a hang: there is none");
+                Ok(ReplyLine::NothingToClear)
+            }
+            _ => Err(no_answer()),
+        }
+    }
+
+    async fn audit(&self) -> Result<ReplyLine, ReplyLine> {
+        let Reply::Audit(records) = self.ask(Query::Audit).await? else {
+            return Err(no_answer());
+        };
+        match timeout(ANSWER_LIMIT, records).await {
+            Ok(Ok(records)) => Ok(ReplyLine::Audit { records }),
+            Ok(Err(_)) | Err(_) => Err(error(
+                ErrorCode::NoJournal,
+                "the audit log can't be read: the node's disk has failed or is very slow"
+                    .to_owned(),
+            )),
         }
     }
 

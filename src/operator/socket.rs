@@ -27,6 +27,23 @@ pub struct OperatorSocket {
     _lock: File,
 }
 
+/// The claim to a data directory whose node does not run. While it lives, none can start there.
+#[derive(Debug)]
+pub struct Claim {
+    _lock: File,
+}
+
+impl Claim {
+    /// Claims the data directory.
+    ///
+    /// # Errors
+    /// [`BindError`], most of all when a node runs with the directory.
+    pub fn new(data_dir: &Path) -> Result<Self, BindError> {
+        let lock = claim(data_dir)?;
+        Ok(Self { _lock: lock })
+    }
+}
+
 /// Why the socket can't be bound. The data directory is as it was, but for being made where it was
 /// missing.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,7 @@ use elevator_fleet::model::{
 use elevator_fleet::node::{CarStatus, OrderRefused, OrderStatus, PeerStatus, Report, Status};
 use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
 use tempfile::TempDir;
-use tokio::sync::{Notify, broadcast, mpsc};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 use super::view::{DirectionView, EventKind};
 use super::*;
@@ -188,6 +188,8 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                 }
                 Reply::Order(Ok(()))
             }
+            Query::ClearHang => Reply::NothingToClear,
+            Query::Audit => Reply::Audit(oneshot::channel().1),
             Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),
             Query::Network(Cable::Whole) => Reply::Network(FaultInjection::Allowed),
             Query::Order(call) => {

@@ -1,13 +1,15 @@
 //! The node's disk, as the loop sees it: it writes, or it has failed.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, Lsn, Restored};
+use tokio::sync::oneshot;
 use tracing::{error, warn};
 
 use super::RunError;
-use crate::journal::{self, Journal, JournalError, JournalWriter, Progress};
+use crate::journal::{self, AuditRecord, Journal, JournalError, JournalWriter, Lost, Progress};
+use crate::latch::{Latch, Refusal, commission};
 
 /// How long the journal may take to write what waits when the node ends.
 const FINISH_LIMIT: Duration = Duration::from_secs(2);
@@ -30,8 +32,16 @@ impl Disk {
         directory: &std::path::Path,
         node: &NodeId,
     ) -> Result<(Self, Restored), RunError> {
-        match Journal::open(directory, node) {
+        let lost = if commission::is_marked(directory) {
+            Lost::Refuse
+        } else {
+            Lost::MakeAnew
+        };
+        match Journal::open_or(directory, node, lost) {
             Ok((journal, restored)) => {
+                if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
+                    warn!(%error, "the node can't be marked as commissioned");
+                }
                 let writer = JournalWriter::start(journal).map_err(RunError::Thread)?;
                 Ok((Self::Writes(writer), restored))
             }
@@ -53,6 +63,9 @@ impl Disk {
                     records: restored.records,
                 };
                 Ok((Self::Failed, restored))
+            }
+            Err(JournalError::Lost { .. }) => {
+                Err(Refusal::new(directory, Latch::JournalLost).into())
             }
             Err(error) => Err(error.into()),
         }
@@ -80,6 +93,34 @@ impl Disk {
             Self::Failed => Ok(()),
         };
         submitted.map_err(|refused| self.fail(&refused.to_string()))
+    }
+
+    /// Hands over a record for the audit log, for [`finish`](Self::finish) to see it to the disk.
+    pub(super) fn record(&self, record: AuditRecord) {
+        let recorded = match self {
+            Self::Writes(writer) => writer.record(record).map_err(|refused| refused.to_string()),
+            Self::Failed => Err("the disk has failed".to_owned()),
+        };
+        if let Err(reason) = recorded {
+            warn!(
+                reason,
+                "not recorded in the audit log: clear-hang will do so"
+            );
+        }
+    }
+
+    /// Where the audit log will come. Never waits.
+    pub(super) fn audit(&self) -> oneshot::Receiver<Vec<AuditRecord>> {
+        let (answer, records) = oneshot::channel();
+        match self {
+            Self::Writes(writer) => {
+                if let Err(refused) = writer.audit(answer) {
+                    warn!(reason = %refused, "the audit log can't be asked for");
+                }
+            }
+            Self::Failed => drop(answer),
+        }
+        records
     }
 
     /// Gives the disk up.

@@ -12,13 +12,15 @@
 //! what can happen, then `Running::handle`.
 //!
 //! Of its own the loop has one task, in a `JoinSet`: the operator's socket; it holds no state, and
-//! its clients find a closed connection.
+//! its clients find a closed connection. When the car hangs, a thread writes the latch.
 
 mod clock;
 mod disk;
 mod event;
+mod hang;
 mod report;
 mod stop;
+mod supervisor;
 
 use std::io;
 use std::time::SystemTime;
@@ -35,8 +37,11 @@ use tracing::{debug, error, info, warn};
 use self::clock::Clock;
 use self::disk::{Disk, DiskFailure};
 pub use self::event::Event;
+use self::hang::Latching;
+use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
 use crate::journal::JournalError;
+use crate::latch::{self, Refusal};
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings};
 use crate::operator::{self, BindError, EventView, OperatorSocket, Query, Reply, Request};
 use crate::panel::Panel;
@@ -56,6 +61,9 @@ pub enum RunError {
     /// Another node runs with the data directory, or it can't be used.
     #[error(transparent)]
     Operator(#[from] BindError),
+    /// An operator has to clear a hang first (F9).
+    #[error(transparent)]
+    Latched(#[from] Refusal),
     /// The journal can't be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -82,13 +90,17 @@ impl RunError {
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Operator(_) | Self::Mesh(_) | Self::Panel(_) => true,
+            Self::Operator(_) | Self::Mesh(_) | Self::Panel(_) | Self::Latched(_) => true,
             Self::Journal(error) => match error {
                 JournalError::Directory { .. }
                 | JournalError::InUse { .. }
                 | JournalError::Foreign { .. }
                 | JournalError::Format { .. } => true,
-                JournalError::Failing { .. } | JournalError::Random(_) => false,
+                JournalError::Lost { .. }
+                | JournalError::Audit { .. }
+                | JournalError::Unreadable(_)
+                | JournalError::Failing { .. }
+                | JournalError::Random(_) => false,
             },
             Self::Random(_) | Self::Thread(_) | Self::Signals(_) => false,
         }
@@ -124,11 +136,15 @@ pub async fn run_until(
         }
         running.mind_suspension(planned);
         running.handle(event);
+        running.supervisor.alive(running.clock.now());
         if let Some(evidence) = running.hung {
             break Some(evidence);
         }
     };
-    running.end(hung).await;
+    // At once: the motor has been told to stop.
+    let latching =
+        hung.map(|evidence| Latching::start(&settings.data_dir, settings.car.clone(), &evidence));
+    running.end(latching).await;
     Ok(hung.map_or(Outcome::Stopped, Outcome::Hung))
 }
 
@@ -146,6 +162,7 @@ struct Running {
     reports: broadcast::Sender<EventView>,
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
+    supervisor: Supervisor,
     hung: Option<HangEvidence>,
     faults: FaultInjection,
 }
@@ -153,6 +170,7 @@ struct Running {
 impl Running {
     fn start(settings: &Settings) -> Result<Self, RunError> {
         let socket = OperatorSocket::bind(&settings.data_dir)?;
+        latch::check(&settings.data_dir)?;
         let (disk, restored) = Disk::open(&settings.data_dir, &settings.car)?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
@@ -194,6 +212,7 @@ impl Running {
             reports,
             operator,
             stop_operator,
+            supervisor: Supervisor::from_environment(),
             hung: None,
             faults: settings.faults,
         };
@@ -203,6 +222,8 @@ impl Running {
             running.node.handle_disk_failed(spare, now);
         }
         running.drain();
+        running.supervisor.show(running.node.standing());
+        running.supervisor.ready();
         Ok(running)
     }
 
@@ -274,6 +295,9 @@ impl Running {
                 }
                 Reply::Network(self.faults)
             }
+            // A node whose car hangs does not come to this.
+            Query::ClearHang => Reply::NothingToClear,
+            Query::Audit => Reply::Audit(self.disk.audit()),
         };
         if reply.send(answer).is_err() {
             debug!("an operator did not wait for the answer");
@@ -312,6 +336,7 @@ impl Running {
 
     fn report(&mut self, report: &Report) {
         report::log(report);
+        self.supervisor.note(report);
         // Nobody has to listen.
         if self.reports.receiver_count() > 0
             && self

@@ -3,12 +3,12 @@
 use std::io;
 use std::time::Duration;
 
-use elevator_fleet::car::HangEvidence;
 use tokio::signal::unix::{SignalKind, signal as listen};
 use tokio::task::JoinSet;
 use tracing::{info, warn};
 
-use super::{Event, Running};
+use super::{Event, Latching, Running};
+use crate::journal::AuditRecord;
 
 /// How long the operator's clients may hold up the end.
 const OPERATOR_LIMIT: Duration = Duration::from_secs(1);
@@ -29,9 +29,15 @@ pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
 impl Running {
     /// Stops the motor, writes what is to be written, says goodbye: all at once, each within a time
     /// limit of its own, 4 s at most.
-    pub(super) async fn end(mut self, hung: Option<HangEvidence>) {
-        // A car that hung has been stopped already, and its brain has nothing more to say to it.
-        if hung.is_none() {
+    pub(super) async fn end(mut self, latching: Option<Latching>) {
+        if let Some(latching) = &latching {
+            // The car has been stopped already, its brain has nothing more to say to it, and the
+            // others have been told.
+            self.supervisor
+                .stopping("the car hung: see `liftmesh clear-hang --help`");
+            self.disk.record(AuditRecord::hang(latching.hang()));
+        } else {
+            self.supervisor.stopping("told to stop");
             self.handle(Event::Stop);
         }
         let Self {
@@ -49,6 +55,11 @@ impl Running {
             disk.finish(),
             mesh.shut_down(),
             end_operator(operator),
+            async {
+                if let Some(latching) = latching {
+                    latching.finish().await;
+                }
+            },
         );
         info!("node ends");
     }

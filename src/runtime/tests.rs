@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::config::Sources;
+use crate::latch::Latch;
 use crate::mesh::tests::Lan;
 use crate::operator::view::{DirectionView, StandingView};
 use crate::operator::{CallView, Client, StatusView};
@@ -255,6 +256,14 @@ fn a_car_that_hangs_ends_its_node_with_the_evidence() {
     assert_eq!(evidence.direction, Direction::Up);
     let state = cabin.simulator.state().expect("it runs").car;
     assert_eq!(state.driven, None, "the motor still runs");
+    // H2
+    let Some(Latch::Hang(hang)) = latch::find(&cabin.settings.data_dir) else {
+        panic!("not latched");
+    };
+    assert_eq!(hang.node, cabin.settings.car);
+    assert_eq!(hang.evidence, (&evidence).into());
+    let again = cabin.start().thread.join().expect("no panic");
+    assert!(matches!(again, Err(RunError::Latched(_))), "{again:?}");
 }
 
 #[test]

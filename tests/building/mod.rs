@@ -133,7 +133,13 @@ impl Building {
 
     /// Starts a node.
     pub(crate) fn start(&mut self, name: &str) {
+        self.start_with(name, |_| {});
+    }
+
+    /// Starts a node whose command line is changed first.
+    pub(crate) fn start_with(&mut self, name: &str, change: impl FnOnce(&mut Command)) {
         let mut command = self.command(name);
+        change(&mut command);
         let log = File::options()
             .create(true)
             .append(true)

@@ -3,6 +3,7 @@
 use elevator_driver::{Button, Direction};
 
 use super::Stage;
+use crate::clearance::{self, Clearance};
 use crate::demo::error::DemoError;
 use crate::demo::keys::Wish;
 use crate::demo::scene::{Life, Phase, Weight};
@@ -68,10 +69,25 @@ impl Stage {
 
     fn restart(&mut self, car: usize) -> Result<(), DemoError> {
         if self.actors[car].node.is_none() {
+            if self.scene.cars[car].node.life == Life::Hung {
+                self.clear_hang(car);
+            }
             self.start_node(car)?;
             self.tell(Some(car), Weight::Notable, "node started again");
         }
         Ok(())
+    }
+
+    /// Whoever starts a hung car again has looked at it: it is on the screen (H3).
+    fn clear_hang(&mut self, car: usize) {
+        let by = Clearance {
+            operator: "demo",
+            reason: "started again by hand",
+        };
+        match clearance::clear(&self.site.data_dir(car), None, by) {
+            Ok(_) => self.tell(Some(car), Weight::Notable, "hang cleared"),
+            Err(error) => self.tell(Some(car), Weight::Bad, error.to_string()),
+        }
     }
 
     fn change_cable(&mut self, car: usize) {

@@ -1,0 +1,186 @@
+//! An operator's clearance after a hang, and the audit log of a node that does not run (H3).
+//!
+//! The record comes first: only once it is on disk is the latch taken away. Whatever happens in
+//! between, the node is still latched, and clearing again does no harm.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use elevator_fleet::model::NodeId;
+
+use crate::journal::{self, AuditRecord, Journal, JournalError};
+use crate::latch::{self, Latch, commission};
+use crate::operator::{BindError, Claim};
+
+/// How long a node with a latch is given to end: longer than it takes.
+const ENDING_LIMIT: Duration = Duration::from_secs(6);
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Who clears, and why; neither may be empty.
+#[derive(Debug, Clone, Copy)]
+pub struct Clearance<'a> {
+    /// Who.
+    pub operator: &'a str,
+    /// Why.
+    pub reason: &'a str,
+}
+
+/// Why nothing was cleared. The latch is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ClearError {
+    /// A node runs with the data directory.
+    #[error("a node runs with the data directory {}", .0.display())]
+    Running(PathBuf),
+    /// The data directory is not there, or can't be used.
+    #[error("the data directory {path} can't be used", path = path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The command was given by another user than the node's, whose files would be out of its
+    /// reach then.
+    #[error(
+        "the data directory {path} is the user {owner}'s: give the command as that user, with \
+         `sudo -u '#{owner}' liftmesh …`", path = path.display()
+    )]
+    AnotherUser {
+        /// The directory.
+        path: PathBuf,
+        /// Its owner's number.
+        owner: u32,
+    },
+    /// Neither the latch nor the configuration says which node's directory it is.
+    #[error("what there is does not say which node's it is; give --config FILE")]
+    Nameless,
+    /// The record can't be written.
+    #[error("the clearing can't be recorded, so nothing is cleared")]
+    Journal(#[from] JournalError),
+    /// The record stands, and the latch can't be taken away.
+    #[error("the latch can't be taken away")]
+    Latch(#[source] io::Error),
+}
+
+/// Clears what keeps a node from starting, and hands back what it was; `None` where there is
+/// nothing to clear. The audit record is on disk before the latch goes.
+///
+/// `node` is the node's name, if the configuration tells it; it is needed only where neither latch
+/// nor mark does.
+///
+/// # Errors
+/// [`ClearError`]; [`ClearError::Running`] only where there is no latch.
+pub fn clear(
+    data_dir: &Path,
+    node: Option<NodeId>,
+    by: Clearance<'_>,
+) -> Result<Option<Latch>, ClearError> {
+    check_user(data_dir)?;
+    let _claim = claim(data_dir)?;
+    let Some(latch) = find(data_dir) else {
+        return Ok(None);
+    };
+    let node = latch::owner(data_dir)
+        .or(node)
+        .ok_or(ClearError::Nameless)?;
+    if latch == Latch::JournalLost {
+        // Once the journal is made anew, nothing else would say that it was lost.
+        latch::set(data_dir, &latch).map_err(ClearError::Latch)?;
+    }
+    record(data_dir, &node, &latch, by)?;
+    latch::remove(data_dir).map_err(ClearError::Latch)?;
+    Ok(Some(latch))
+}
+
+/// The audit log of a node that does not run, the oldest record first.
+///
+/// # Errors
+/// [`ClearError::Running`], [`ClearError::Directory`] or [`ClearError::Journal`].
+pub fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, ClearError> {
+    check_user(data_dir)?;
+    let _claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error))?;
+    Ok(journal::audit_of(data_dir)?)
+}
+
+fn find(data_dir: &Path) -> Option<Latch> {
+    let is_lost = || commission::is_marked(data_dir) && !journal::exists(data_dir);
+    latch::find(data_dir).or_else(|| is_lost().then_some(Latch::JournalLost))
+}
+
+fn record(
+    data_dir: &Path,
+    node: &NodeId,
+    latch: &Latch,
+    by: Clearance<'_>,
+) -> Result<(), JournalError> {
+    let (journal, _) = Journal::open(data_dir, node)?;
+    let mut records = Vec::new();
+    if let Latch::Hang(hang) = latch {
+        let hang = AuditRecord::hang(hang);
+        // The node itself has recorded it, unless its disk was in the way.
+        if !journal.audit()?.contains(&hang) {
+            records.push(hang);
+        }
+    }
+    let now = SystemTime::now();
+    let (operator, reason) = (by.operator, by.reason);
+    records.push(AuditRecord::clear_hang(
+        node.clone(),
+        operator,
+        reason,
+        latch,
+        now,
+    ));
+    journal.record(&records)
+}
+
+/// Claims the directory. A node with a latch is about to end, and is waited for.
+fn claim(data_dir: &Path) -> Result<Claim, ClearError> {
+    let started = Instant::now();
+    loop {
+        let refused = match Claim::new(data_dir) {
+            Ok(claim) => return Ok(claim),
+            Err(error) => refused(data_dir, error),
+        };
+        let is_ending =
+            matches!(refused, ClearError::Running(_)) && latch::find(data_dir).is_some();
+        if !is_ending || started.elapsed() > ENDING_LIMIT {
+            return Err(refused);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn refused(data_dir: &Path, error: BindError) -> ClearError {
+    match error {
+        BindError::AnotherNode(path) => ClearError::Running(path),
+        BindError::Directory { source, .. } | BindError::Socket { source, .. } => {
+            ClearError::Directory {
+                path: data_dir.to_owned(),
+                source,
+            }
+        }
+    }
+}
+
+/// A directory that is not there is not made, and what is made in one belongs to its owner.
+fn check_user(data_dir: &Path) -> Result<(), ClearError> {
+    use std::os::unix::fs::MetadataExt;
+
+    let path = data_dir.to_owned();
+    let owner = match std::fs::read_dir(data_dir).and_then(|_| std::fs::metadata(data_dir)) {
+        Ok(directory) => directory.uid(),
+        Err(source) => return Err(ClearError::Directory { path, source }),
+    };
+    if owner == rustix::process::geteuid().as_raw() {
+        Ok(())
+    } else {
+        Err(ClearError::AnotherUser { path, owner })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::journal::AuditEvent;
+use crate::latch::{Evidence, Hang, Way};
+
+const BY: Clearance<'_> = Clearance {
+    operator: "kovac",
+    reason: "brake replaced",
+};
+
+fn node() -> NodeId {
+    NodeId::new("car-1").expect("a name")
+}
+
+fn hang() -> Hang {
+    Hang {
+        at: "2026-05-01T12:00:00.123Z".to_owned(),
+        node: node(),
+        program: "0.1.0".to_owned(),
+        evidence: Evidence {
+            floor: Some(5),
+            direction: Way::Down,
+            expected_s: 3.0,
+            actual_s: 3.012,
+            last_sensor: None,
+        },
+    }
+}
+
+/// The directory of a node that has run.
+fn commissioned() -> TempDir {
+    let directory = TempDir::new().expect("a directory");
+    drop(Journal::open(directory.path(), &node()).expect("a journal"));
+    commission::mark(directory.path(), &node(), SystemTime::UNIX_EPOCH).expect("marked");
+    directory
+}
+
+fn latched() -> TempDir {
+    let directory = commissioned();
+    latch::set(directory.path(), &Latch::Hang(hang())).expect("on disk");
+    directory
+}
+
+fn kinds(data_dir: &Path) -> Vec<&'static str> {
+    let records = audit(data_dir).expect("an audit log");
+    let kind = |record: AuditRecord| match record.event {
+        AuditEvent::Hang { .. } => "hang",
+        AuditEvent::ClearHang { .. } => "clear-hang",
+    };
+    records.into_iter().map(kind).collect()
+}
+
+/// H3
+#[test]
+fn clearing_takes_the_latch_away_and_leaves_both_records() {
+    let directory = latched();
+    let cleared = clear(directory.path(), None, BY).expect("cleared");
+    assert_eq!(cleared, Some(Latch::Hang(hang())));
+    assert_eq!(latch::find(directory.path()), None);
+    let records = audit(directory.path()).expect("an audit log");
+    assert_eq!(records[0], AuditRecord::hang(&hang()));
+    assert_eq!(
+        records[1].event,
+        AuditEvent::ClearHang {
+            operator: "kovac".to_owned(),
+            reason: "brake replaced".to_owned(),
+            cleared: Latch::Hang(hang()),
+        }
+    );
+    assert_eq!(records.len(), 2);
+}
+
+#[test]
+fn a_hang_that_the_node_has_recorded_itself_is_recorded_once() {
+    let directory = latched();
+    let (journal, _) = Journal::open(directory.path(), &node()).expect("a journal");
+    journal
+        .record(&[AuditRecord::hang(&hang())])
+        .expect("on disk");
+    drop(journal);
+    clear(directory.path(), None, BY).expect("cleared");
+    assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
+}
+
+#[test]
+fn there_is_nothing_to_clear_twice_nor_in_a_new_directory() {
+    let directory = latched();
+    clear(directory.path(), None, BY).expect("cleared");
+    assert_eq!(clear(directory.path(), None, BY).expect("asked"), None);
+    assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
+    let new = TempDir::new().expect("a directory");
+    assert_eq!(clear(new.path(), None, BY).expect("asked"), None);
+    assert!(!journal::exists(new.path()), "a journal was made");
+    assert_eq!(kinds(new.path()), Vec::<&str>::new());
+}
+
+/// H3: no record, no clearing.
+#[test]
+fn what_cant_be_recorded_is_not_cleared() {
+    let directory = latched();
+    let (journal, _) = Journal::open(directory.path(), &node()).expect("a journal");
+    let refused = clear(directory.path(), None, BY);
+    assert!(
+        matches!(
+            refused,
+            Err(ClearError::Journal(JournalError::InUse { .. }))
+        ),
+        "{refused:?}"
+    );
+    assert!(latch::find(directory.path()).is_some());
+    drop(journal);
+    assert!(
+        clear(directory.path(), None, BY)
+            .expect("cleared")
+            .is_some()
+    );
+}
+
+/// P5: a node that has run before does not make a new journal in place of the one that is gone,
+/// and an operator's word makes it do so.
+#[test]
+fn a_lost_journal_is_cleared_like_a_hang() {
+    for damage in [
+        |path: &Path| fs::remove_file(path).expect("removed"),
+        |path: &Path| fs::write(path, [7; 4096]).expect("written"),
+        |path: &Path| fs::write(path, []).expect("written"),
+    ] {
+        let directory = commissioned();
+        damage(&directory.path().join("journal.redb"));
+        let open = || Journal::open_or(directory.path(), &node(), journal::Lost::Refuse);
+        for _ in 0..2 {
+            let lost = open().expect_err("lost");
+            assert!(matches!(lost, JournalError::Lost { .. }), "{lost:?}");
+        }
+        let cleared = clear(directory.path(), None, BY).expect("cleared");
+        assert_eq!(cleared, Some(Latch::JournalLost));
+        assert_eq!(kinds(directory.path()), ["clear-hang"]);
+        open().expect("a journal");
+    }
+}
+
+/// H2, H3: the power goes after the journal has been made anew, before anything is recorded.
+#[test]
+fn a_clearing_that_was_cut_off_has_cleared_nothing() {
+    let directory = commissioned();
+    fs::remove_file(directory.path().join("journal.redb")).expect("removed");
+    latch::set(directory.path(), &Latch::JournalLost).expect("on disk");
+    drop(Journal::open(directory.path(), &node()).expect("a journal"));
+    assert!(latch::check(directory.path()).is_err());
+    clear(directory.path(), None, BY).expect("cleared");
+    assert_eq!(latch::check(directory.path()), Ok(()));
+    assert_eq!(kinds(directory.path()), ["clear-hang"]);
+}
+
+/// H2
+#[test]
+fn a_hang_survives_a_damaged_journal() {
+    let directory = latched();
+    fs::write(directory.path().join("journal.redb"), [7; 4096]).expect("written");
+    let cleared = clear(directory.path(), None, BY).expect("cleared");
+    assert_eq!(cleared, Some(Latch::Hang(hang())));
+    assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
+    assert!(directory.path().join("journal.damaged-1").exists());
+}
+
+#[test]
+fn a_latch_that_cant_be_read_is_cleared_all_the_same() {
+    let directory = commissioned();
+    fs::write(directory.path().join(latch::FILE), "?").expect("written");
+    let cleared = clear(directory.path(), None, BY).expect("cleared");
+    assert!(matches!(cleared, Some(Latch::Unreadable { .. })));
+    assert_eq!(latch::find(directory.path()), None);
+    // Without a mark only the configuration knows the node's name.
+    fs::remove_file(directory.path().join(commission::FILE)).expect("removed");
+    fs::write(directory.path().join(latch::FILE), "?").expect("written");
+    let nameless = clear(directory.path(), None, BY);
+    assert!(
+        matches!(nameless, Err(ClearError::Nameless)),
+        "{nameless:?}"
+    );
+    let cleared = clear(directory.path(), Some(node()), BY).expect("cleared");
+    assert!(cleared.is_some());
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_not_made() {
+    let directory = TempDir::new().expect("a directory");
+    let gone = directory.path().join("gone");
+    let refused = clear(&gone, None, BY);
+    assert!(
+        matches!(refused, Err(ClearError::Directory { .. })),
+        "{refused:?}"
+    );
+    assert!(!gone.exists());
+}
+
+/// A node that runs holds its claim; one that hung lets go of it in a moment.
+#[test]
+fn a_directory_in_use_is_left_alone_unless_its_node_is_about_to_end() {
+    let directory = commissioned();
+    let node = Claim::new(directory.path()).expect("claimed");
+    for refused in [
+        clear(directory.path(), None, BY).map(|_| ()),
+        audit(directory.path()).map(|_| ()),
+    ] {
+        assert!(
+            matches!(refused, Err(ClearError::Running(_))),
+            "{refused:?}"
+        );
+    }
+    latch::set(directory.path(), &Latch::Hang(hang())).expect("on disk");
+    let ending = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(200));
+        drop(node);
+    });
+    assert!(
+        clear(directory.path(), None, BY)
+            .expect("cleared")
+            .is_some()
+    );
+    ending.join().expect("no panic");
+}

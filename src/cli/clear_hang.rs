@@ -1,0 +1,165 @@
+//! `liftmesh clear-hang` and `liftmesh audit`.
+
+use clap::Args;
+
+use super::table::table;
+use super::{CommandError, NodeArgs, output};
+use crate::clearance::{self, ClearError, Clearance};
+use crate::journal::{AuditEvent, AuditRecord};
+use crate::latch::Latch;
+use crate::operator::{Client, ClientError};
+
+pub(super) const CLEAR_EXAMPLES: &str = "\
+Examples:
+  liftmesh clear-hang --operator 'J. Kovac' --reason 'brake replaced, ran the shaft by hand' \\
+      --data-dir /var/lib/liftmesh
+  sudo -u liftmesh liftmesh clear-hang --operator kovac --reason 'sensor at floor 3 cleaned' \\
+      --config /etc/liftmesh/node.toml
+
+Give it as the user that the node runs as, once the car has been looked into. Afterwards the node
+can be started. Where there is nothing to clear it says so and ends with 0.";
+
+pub(super) const AUDIT_EXAMPLES: &str = "\
+Examples:
+  liftmesh audit --data-dir /var/lib/liftmesh
+  liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator";
+
+/// The longest name of an operator, in characters.
+const LONGEST_OPERATOR: usize = 64;
+
+/// The longest reason, in characters.
+const LONGEST_REASON: usize = 500;
+
+/// The arguments of `liftmesh clear-hang`.
+#[derive(Debug, Clone, Args)]
+pub struct ClearHangArgs {
+    /// Who has looked into the car
+    #[arg(long, value_name = "NAME", value_parser = operator)]
+    pub operator: String,
+    /// What was found and done
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    pub reason: String,
+    /// Which node
+    #[command(flatten)]
+    pub node: NodeArgs,
+}
+
+/// The arguments of `liftmesh audit`.
+#[derive(Debug, Clone, Args)]
+pub struct AuditArgs {
+    /// Which node
+    #[command(flatten)]
+    pub node: NodeArgs,
+    /// Print JSON, one record a line: times in UTC, floors from 0
+    #[arg(long)]
+    pub json: bool,
+    /// Only this many, the latest [default: all]
+    #[arg(long, value_name = "NUMBER")]
+    pub limit: Option<usize>,
+}
+
+impl ClearHangArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let (data_dir, name) = self.node.place()?;
+        let by = Clearance {
+            operator: &self.operator,
+            reason: &self.reason,
+        };
+        let text = match clearance::clear(&data_dir, name, by) {
+            Ok(Some(latch)) => format!("cleared: {latch}\nThe node can be started.\n"),
+            Ok(None) => "nothing to clear\n".to_owned(),
+            Err(ClearError::Running(_)) => {
+                Client::connect(&data_dir)?.clear_hang(&self.operator, &self.reason)?;
+                "nothing to clear: the node runs\n".to_owned()
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok(output::print(&text)?)
+    }
+}
+
+impl AuditArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let (data_dir, _) = self.node.place()?;
+        let records = match Client::connect(&data_dir) {
+            Ok(mut client) => client.audit()?,
+            Err(ClientError::NoNode(_)) => clearance::audit(&data_dir)?,
+            Err(error) => return Err(error.into()),
+        };
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let latest = &records[records.len().saturating_sub(limit)..];
+        let text = if self.json {
+            latest.iter().map(json).collect()
+        } else if latest.is_empty() {
+            "no records\n".to_owned()
+        } else {
+            page(latest)
+        };
+        Ok(output::print(&text)?)
+    }
+}
+
+/// A record has nothing that JSON could not hold.
+fn json(record: &AuditRecord) -> String {
+    let text = serde_json::to_string(record).unwrap_or_else(|error| unreachable!("{error}"));
+    format!("{text}\n")
+}
+
+pub(super) fn page(records: &[AuditRecord]) -> String {
+    table(
+        ["time (UTC)", "kind", "operator", "reason", "evidence"],
+        records.iter().map(|record| {
+            let [kind, operator, reason, evidence] = match &record.event {
+                AuditEvent::Hang { evidence } => {
+                    ["hang", "", "", &*evidence.to_string()].map(str::to_owned)
+                }
+                AuditEvent::ClearHang {
+                    operator,
+                    reason,
+                    cleared,
+                } => ["clear-hang", operator, reason, &*what(cleared)].map(str::to_owned),
+            };
+            [record.at.clone(), kind, operator, reason, evidence]
+        }),
+    )
+}
+
+fn what(cleared: &Latch) -> String {
+    match cleared {
+        Latch::Hang(hang) => format!("the hang of {}", hang.at),
+        Latch::JournalLost => "the journal was lost".to_owned(),
+        Latch::Unreadable { .. } => "a latch that could not be read".to_owned(),
+    }
+}
+
+/// Why a text is no good for the audit log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+enum WordsError {
+    #[error("it must not be empty: it goes into the audit log")]
+    Empty,
+    #[error("it must be a single line")]
+    Lines,
+    #[error("it has more than {0} characters")]
+    Long(usize),
+}
+
+fn operator(text: &str) -> Result<String, WordsError> {
+    words(text, LONGEST_OPERATOR)
+}
+
+fn reason(text: &str) -> Result<String, WordsError> {
+    words(text, LONGEST_REASON)
+}
+
+fn words(text: &str, longest: usize) -> Result<String, WordsError> {
+    let text = text.trim();
+    if text.is_empty() {
+        Err(WordsError::Empty)
+    } else if text.chars().any(char::is_control) {
+        Err(WordsError::Lines)
+    } else if text.chars().count() > longest {
+        Err(WordsError::Long(longest))
+    } else {
+        Ok(text.to_owned())
+    }
+}

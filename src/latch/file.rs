@@ -1,0 +1,39 @@
+//! Files that are there whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Writes a file under another name first; when this returns it is on disk under its own.
+pub(super) fn replace(
+    directory: &Path,
+    unfinished: &str,
+    name: &str,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let unfinished = directory.join(unfinished);
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&unfinished)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&unfinished, directory.join(name))?;
+    sync_directory(directory)
+}
+
+/// Removes a file; that there was none is no error.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Puts on disk which files there are.
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

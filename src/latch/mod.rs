@@ -1,0 +1,342 @@
+//! The hang latch: what keeps a node from starting again after its car hung (F9, H1–H4).
+//!
+//! ```text
+//!   car hung ─▶ motor stop ─▶ set() ─▶ hang.toml ─▶ the process ends
+//!                                         │
+//!   liftmesh run ────────────── find() ◀──┤ refused while it is there
+//!   liftmesh clear-hang ─ audit record ─▶ remove()
+//! ```
+//!
+//! The latch is a file of its own in the data directory, in words that people can read. It depends
+//! on nothing else there, so it outlives a damaged journal. Whatever can't be understood counts as
+//! a latch: a car is put back by somebody who has looked at it, or not at all.
+//!
+//! Beside it lies the mark of a commissioned node, [`commission`]: a node that has run before and
+//! finds its journal gone can't know what else went with it.
+
+pub mod commission;
+mod file;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::car::HangEvidence;
+use elevator_fleet::model::NodeId;
+use serde::{Deserialize, Serialize};
+
+/// The latch's name in the data directory.
+pub const FILE: &str = "hang.toml";
+
+/// What the latch is called while it is written. One that is left over is a latch as well: the
+/// power went just then.
+const UNFINISHED: &str = "hang.toml.new";
+
+/// The format that this program reads and writes.
+const FORMAT: u32 = 1;
+
+/// The version of this program, as latch and audit log name it.
+pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+const PREAMBLE: &str = "\
+# The car of this node hung, and the node does not start while this file is here. Do not delete it:
+# look into the car, then run `liftmesh clear-hang`, which keeps a record.
+";
+
+/// Why a node may not start until an operator has said so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "cause", rename_all = "kebab-case")]
+pub enum Latch {
+    /// Its car hung.
+    Hang(Hang),
+    /// The node has run before, and its journal is gone or was damaged and set aside: a hang may
+    /// have been lost with it (P5).
+    JournalLost,
+    /// The latch is there and can't be understood.
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A hang.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hang {
+    /// When, in UTC by the machine's clock; for people only (E5).
+    pub at: String,
+    /// The node whose car it was.
+    pub node: NodeId,
+    /// The version of the program.
+    pub program: String,
+    /// What was known.
+    pub evidence: Evidence,
+}
+
+/// What was known when a car hung. Floors count from 0, times are in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The floor that it was to stop at; absent while homing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<u8>,
+    /// Where it was going.
+    pub direction: Way,
+    /// The time that the flight was allowed.
+    pub expected_s: f64,
+    /// The time that the motor had been driven without a new floor sensor.
+    pub actual_s: f64,
+    /// The last floor sensor seen; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_sensor: Option<u8>,
+}
+
+/// Up or down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// Towards the top floor.
+    Up,
+    /// Towards floor 0.
+    Down,
+}
+
+/// How a latch came to be on disk.
+#[derive(Debug)]
+pub enum Kept {
+    /// With all that it says.
+    Whole,
+    /// There was no room for it, or the disk did not take it: the mark of the commissioned node
+    /// was renamed to it, which needs no room. The node does not start; why stands in the log only.
+    Bare(io::Error),
+}
+
+/// A node does not start: it has a latch.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "refused to start: {latch}\nLook into the car. Once it is fit to run:\n  \
+     liftmesh clear-hang --operator NAME --reason TEXT --data-dir {}",
+    quoted(data_dir)
+)]
+pub struct Refusal {
+    /// The node's data directory.
+    pub data_dir: PathBuf,
+    /// Why.
+    pub latch: Latch,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    format: u32,
+    #[serde(flatten)]
+    latch: Latch,
+}
+
+/// The latch in a data directory, if there is one. Where that can't be told there is one.
+#[must_use]
+pub fn find(data_dir: &Path) -> Option<Latch> {
+    [FILE, UNFINISHED].into_iter().find_map(|name| {
+        let path = data_dir.join(name);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Some(parse(&text).unwrap_or_else(|error| unreadable(&path, &error))),
+            Err(error) if is_absent(&error) => None,
+            Err(error) => Some(unreadable(&path, &error)),
+        }
+    })
+}
+
+/// Refuses the start of a node that has a latch.
+///
+/// # Errors
+/// [`Refusal`], which says what to do.
+pub fn check(data_dir: &Path) -> Result<(), Refusal> {
+    find(data_dir).map_or(Ok(()), |latch| Err(Refusal::new(data_dir, latch)))
+}
+
+/// Puts a latch on disk; it is there, whatever happens then, when this returns (H2). Takes as long
+/// as the disk does.
+///
+/// # Errors
+/// The disk took neither the latch nor a bare one: the node would start.
+pub fn set(data_dir: &Path, latch: &Latch) -> io::Result<Kept> {
+    let written = text(latch).and_then(|text| {
+        file::replace(data_dir, UNFINISHED, FILE, text.as_bytes())?;
+        Ok(Kept::Whole)
+    });
+    written.or_else(|error| {
+        commission::turn_into(data_dir, FILE).map_or_else(
+            // The first error says more of the disk than the second.
+            |_| Err(io::Error::new(error.kind(), error.to_string())),
+            |()| Ok(Kept::Bare(io::Error::new(error.kind(), error.to_string()))),
+        )
+    })
+}
+
+/// Takes the latch away, for good when this returns. That there was none is no error.
+///
+/// # Errors
+/// The latch may still be there.
+pub fn remove(data_dir: &Path) -> io::Result<()> {
+    for name in [UNFINISHED, FILE] {
+        file::remove(&data_dir.join(name))?;
+    }
+    file::sync_directory(data_dir)
+}
+
+/// The node whose directory this is, by its latch or its mark; a latch need not make sense otherwise.
+#[must_use]
+pub fn owner(data_dir: &Path) -> Option<NodeId> {
+    #[derive(Deserialize)]
+    struct Named {
+        node: NodeId,
+    }
+    [FILE, UNFINISHED, commission::FILE]
+        .into_iter()
+        .filter_map(|name| std::fs::read_to_string(data_dir.join(name)).ok())
+        .find_map(|text| Some(toml::from_str::<Named>(&text).ok()?.node))
+}
+
+/// Why a latch can't be understood. It is a latch all the same.
+#[derive(Debug, thiserror::Error)]
+enum ParseError {
+    #[error("{}", .0.message())]
+    Malformed(toml::de::Error),
+    #[error("it has format {0}, and this program reads format {FORMAT}")]
+    Format(u32),
+}
+
+fn parse(text: &str) -> Result<Latch, ParseError> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let version: Version = toml::from_str(text).map_err(ParseError::Malformed)?;
+    if version.format != FORMAT {
+        return Err(ParseError::Format(version.format));
+    }
+    let stored: Stored = toml::from_str(text).map_err(ParseError::Malformed)?;
+    Ok(stored.latch)
+}
+
+fn text(latch: &Latch) -> io::Result<String> {
+    let stored = Stored {
+        format: FORMAT,
+        latch: latch.clone(),
+    };
+    let body = toml::to_string(&stored).map_err(io::Error::other)?;
+    Ok(format!("{PREAMBLE}{body}"))
+}
+
+fn unreadable(path: &Path, reason: &dyn fmt::Display) -> Latch {
+    Latch::Unreadable {
+        reason: format!("{} can't be read: {reason}", path.display()),
+    }
+}
+
+/// A directory that is not there has no latch either.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+impl Refusal {
+    pub(crate) fn new(data_dir: &Path, latch: Latch) -> Self {
+        Self {
+            data_dir: data_dir.to_owned(),
+            latch,
+        }
+    }
+}
+
+impl Hang {
+    /// A hang of this node's car, at this moment of the wall clock.
+    #[must_use]
+    pub fn new(node: NodeId, evidence: &HangEvidence, at: SystemTime) -> Self {
+        Self {
+            at: wall(at),
+            node,
+            program: PROGRAM.to_owned(),
+            evidence: evidence.into(),
+        }
+    }
+}
+
+/// A moment of the wall clock, as latch and audit log have it.
+#[must_use]
+pub fn wall(at: SystemTime) -> String {
+    humantime::format_rfc3339_millis(at).to_string()
+}
+
+impl From<&HangEvidence> for Evidence {
+    fn from(evidence: &HangEvidence) -> Self {
+        let seconds = |time: std::time::Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
+        Self {
+            floor: evidence.floor.map(Floor::index),
+            direction: match evidence.direction {
+                Direction::Up => Way::Up,
+                Direction::Down => Way::Down,
+            },
+            expected_s: seconds(evidence.expected),
+            actual_s: seconds(evidence.actual),
+            last_sensor: evidence.last_sensor.map(Floor::index),
+        }
+    }
+}
+
+impl fmt::Display for Latch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hang(hang) => write!(
+                f,
+                "the car of node {} hung at {}, {}",
+                hang.node, hang.at, hang.evidence
+            ),
+            Self::JournalLost => f.write_str(
+                "this node has run before and its journal is gone or damaged; a hang of its car \
+                 may have been lost with it",
+            ),
+            Self::Unreadable { reason } => write!(
+                f,
+                "there is a latch, so the car may have hung, but what it says is lost: {reason}"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = match self.direction {
+            Way::Up => "up",
+            Way::Down => "down",
+        };
+        match self.floor {
+            Some(floor) => write!(f, "on its way {way} to floor {floor}")?,
+            None => write!(f, "on its way {way} to find a floor")?,
+        }
+        write!(
+            f,
+            ": driven for {:.1} s ({:.1} s allowed) without a new floor sensor, ",
+            self.actual_s, self.expected_s
+        )?;
+        match self.last_sensor {
+            Some(floor) => write!(f, "the last was floor {floor}"),
+            None => f.write_str("none was seen before"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use elevator_driver::FloorCount;
+use tempfile::TempDir;
+
+use super::*;
+
+fn node() -> NodeId {
+    NodeId::new("car-1").expect("a name")
+}
+
+fn hang() -> Hang {
+    let floor = |index| FloorCount::new(9).and_then(|floors| floors.floor(index));
+    let evidence = HangEvidence {
+        floor: floor(5),
+        direction: Direction::Up,
+        expected: Duration::from_secs(3),
+        actual: Duration::from_millis(3012),
+        last_sensor: floor(2),
+    };
+    Hang::new(node(), &evidence, SystemTime::UNIX_EPOCH)
+}
+
+fn directory() -> TempDir {
+    TempDir::new().expect("a directory")
+}
+
+/// H2
+#[test]
+fn a_latch_says_after_a_restart_what_it_said_before() {
+    let directory = directory();
+    assert_eq!(find(directory.path()), None);
+    assert_eq!(check(directory.path()), Ok(()));
+    let homing = Hang {
+        evidence: Evidence {
+            floor: None,
+            last_sensor: None,
+            ..hang().evidence
+        },
+        ..hang()
+    };
+    for latch in [Latch::Hang(hang()), Latch::Hang(homing), Latch::JournalLost] {
+        let kept = set(directory.path(), &latch).expect("on disk");
+        assert!(matches!(kept, Kept::Whole), "{kept:?}");
+        assert_eq!(find(directory.path()), Some(latch));
+    }
+    let mode = fs::metadata(directory.path().join(FILE)).expect("there");
+    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn people_can_read_a_latch() {
+    let directory = directory();
+    set(directory.path(), &Latch::Hang(hang())).expect("on disk");
+    let text = fs::read_to_string(directory.path().join(FILE)).expect("a text");
+    for line in [
+        "cause = \"hang\"",
+        "at = \"1970-01-01T00:00:00.000Z\"",
+        "node = \"car-1\"",
+        "floor = 5",
+        "direction = \"up\"",
+        "actual_s = 3.012",
+        "last_sensor = 2",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+}
+
+/// H2: a latch that can't be understood is a latch, and says what to do.
+#[test]
+fn a_damaged_latch_refuses_the_start_as_well() {
+    let whole = text(&Latch::Hang(hang())).expect("a text");
+    let cut = &whole[..whole.len() - 30];
+    let newer = whole.replace("format = 1", "format = 2");
+    for damaged in ["", "\0\0\0\0", "format = 1\n", cut, &newer] {
+        let directory = directory();
+        fs::write(directory.path().join(FILE), damaged).expect("written");
+        let refusal = check(directory.path()).expect_err("refused");
+        assert!(
+            matches!(refusal.latch, Latch::Unreadable { .. }),
+            "{damaged:?}: {refusal:?}"
+        );
+        let command = format!("clear-hang --operator NAME --reason TEXT --data-dir {}", {
+            directory.path().display()
+        });
+        assert!(refusal.to_string().contains(&command), "{refusal}");
+    }
+    let directory = directory();
+    fs::write(directory.path().join(FILE), [0xff, 0xfe]).expect("written");
+    assert!(find(directory.path()).is_some(), "bytes that are no text");
+}
+
+#[test]
+fn something_else_in_its_place_is_a_latch() {
+    let directory = directory();
+    fs::create_dir(directory.path().join(FILE)).expect("made");
+    assert!(matches!(
+        find(directory.path()),
+        Some(Latch::Unreadable { .. })
+    ));
+}
+
+/// H2: the power went while the latch was written.
+#[test]
+fn a_latch_that_was_not_finished_is_a_latch() {
+    let directory = directory();
+    fs::write(directory.path().join(UNFINISHED), "format = 1\ncau").expect("written");
+    assert!(find(directory.path()).is_some());
+    remove(directory.path()).expect("removed");
+    assert_eq!(find(directory.path()), None);
+}
+
+/// H2: no room for a single byte.
+#[test]
+fn a_disk_that_takes_no_file_still_keeps_a_bare_latch() {
+    let directory = directory();
+    commission::mark(directory.path(), &node(), SystemTime::UNIX_EPOCH).expect("marked");
+    // Nothing can be written under this name, as on a full disk.
+    fs::create_dir(directory.path().join(UNFINISHED)).expect("made");
+    let kept = set(directory.path(), &Latch::Hang(hang())).expect("kept");
+    assert!(matches!(kept, Kept::Bare(_)), "{kept:?}");
+    assert!(matches!(
+        find(directory.path()),
+        Some(Latch::Unreadable { .. })
+    ));
+    assert_eq!(owner(directory.path()), Some(node()));
+}
+
+#[test]
+fn a_disk_that_takes_nothing_at_all_is_an_error() {
+    let directory = directory();
+    let gone = directory.path().join("gone");
+    assert!(set(&gone, &Latch::Hang(hang())).is_err());
+}
+
+#[test]
+fn removing_is_for_good_and_can_be_repeated() {
+    let directory = directory();
+    set(directory.path(), &Latch::Hang(hang())).expect("on disk");
+    for _ in 0..2 {
+        remove(directory.path()).expect("removed");
+        assert_eq!(find(directory.path()), None);
+    }
+}
+
+#[test]
+fn a_node_is_commissioned_once() {
+    let directory = directory();
+    assert!(!commission::is_marked(directory.path()));
+    commission::mark(directory.path(), &node(), SystemTime::UNIX_EPOCH).expect("marked");
+    let path = directory.path().join(commission::FILE);
+    let first = fs::read_to_string(&path).expect("a text");
+    commission::mark(directory.path(), &node(), SystemTime::now()).expect("marked");
+    assert!(commission::is_marked(directory.path()));
+    assert_eq!(fs::read_to_string(&path).expect("a text"), first);
+    assert_eq!(owner(directory.path()), Some(node()));
+}
+
+#[test]
+fn a_path_that_a_shell_would_take_apart_is_quoted() {
+    assert_eq!(quoted(Path::new("/var/lib/liftmesh")), "/var/lib/liftmesh");
+    assert_eq!(quoted(Path::new("/tmp/a b")), "'/tmp/a b'");
+    assert_eq!(quoted(Path::new("it's")), r"'it'\''s'");
+}

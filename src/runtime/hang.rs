@@ -1,0 +1,79 @@
+//! The end of a node whose car hung: latch and record.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use elevator_fleet::car::HangEvidence;
+use elevator_fleet::model::NodeId;
+use tokio::sync::oneshot;
+use tracing::{error, info};
+
+use crate::latch::{self, Hang, Kept, Latch};
+
+/// How long after the motor stop the latch may take to be on disk (H2). The process ends then, one
+/// way or the other; a sound disk takes some milliseconds.
+const LATCH_LIMIT: Duration = Duration::from_secs(2);
+
+/// A latch on its way to the disk, on a thread of its own: nothing of the panel waits for it.
+#[derive(Debug)]
+pub(super) struct Latching {
+    hang: Hang,
+    done: oneshot::Receiver<io::Result<Kept>>,
+}
+
+impl Latching {
+    /// Starts to write. The motor stop has been handed to the panel line before.
+    pub(super) fn start(data_dir: &Path, node: NodeId, evidence: &HangEvidence) -> Self {
+        let hang = Hang::new(node, evidence, SystemTime::now());
+        let latch = Latch::Hang(hang.clone());
+        let done = Self::write(data_dir.to_owned(), latch.clone()).unwrap_or_else(|error| {
+            error!(%error, "no thread for the latch: the loop writes it");
+            let (report, done) = oneshot::channel();
+            drop(report.send(latch::set(data_dir, &latch)));
+            done
+        });
+        Self { hang, done }
+    }
+
+    fn write(data_dir: PathBuf, latch: Latch) -> io::Result<oneshot::Receiver<io::Result<Kept>>> {
+        let (report, done) = oneshot::channel();
+        thread::Builder::new()
+            .name("latch".to_owned())
+            .spawn(move || {
+                // Whoever has waited for too long has said so.
+                drop(report.send(latch::set(&data_dir, &latch)));
+            })?;
+        Ok(done)
+    }
+
+    /// What is latched.
+    pub(super) fn hang(&self) -> &Hang {
+        &self.hang
+    }
+
+    /// Waits until the latch is on disk, [`LATCH_LIMIT`] at most.
+    pub(super) async fn finish(self) {
+        match tokio::time::timeout(LATCH_LIMIT, self.done).await {
+            Ok(Ok(Ok(Kept::Whole))) => {
+                info!("latched: the node does not start again before `liftmesh clear-hang`");
+            }
+            Ok(Ok(Ok(Kept::Bare(error)))) => error!(
+                %error,
+                "latched without the evidence, which stands in this log only: the disk is full or \
+                 failing"
+            ),
+            Ok(Ok(Err(error))) => error!(
+                %error,
+                "NOT LATCHED: the disk takes nothing. Nothing but this log keeps the node from \
+                 being started: do not start it before the car has been looked into"
+            ),
+            Ok(Err(_)) | Err(_) => error!(
+                limit = ?LATCH_LIMIT,
+                "NOT LATCHED in time: the disk does not answer. Nothing but this log may keep the \
+                 node from being started: do not start it before the car has been looked into"
+            ),
+        }
+    }
+}
