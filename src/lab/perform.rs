@@ -274,18 +274,19 @@ impl World {
         if let Some((at, _)) = sender.sent.front() {
             self.agenda.enter(*at, Event::Packet(id, side));
         }
-        if state == EndState::Open {
-            match packet {
-                Packet::Frame(frame) => {
-                    self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
-                }
-                Packet::Close => {
-                    if let Some(connection) = self.connections.get_mut(id) {
-                        connection.end_mut(side.other()).state = EndState::Closed;
-                    }
-                    self.with(to, |node, now| node.handle_link_down(id.link(), now));
-                }
+        match (packet, state) {
+            (Packet::Frame(frame), EndState::Open) => {
+                self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
             }
+            // As a kernel answers data for a socket that the process has closed.
+            (Packet::Frame(_), EndState::Waiting | EndState::Closed) => self.send_reset(id, side),
+            (Packet::Close, EndState::Open) => {
+                if let Some(connection) = self.connections.get_mut(id) {
+                    connection.end_mut(side.other()).state = EndState::Closed;
+                }
+                self.with(to, |node, now| node.handle_link_down(id.link(), now));
+            }
+            (Packet::Close, EndState::Waiting | EndState::Closed) => {}
         }
         self.connections.sweep(id);
     }

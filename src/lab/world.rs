@@ -340,7 +340,7 @@ impl World {
         }
         let address = self.machines[from].address;
         self.with(to, |node, now| {
-            node.handle_beacon(address, Beacon::clone(beacon), now);
+            node.handle_beacon(address, beacon, now);
         });
     }
 

@@ -273,7 +273,7 @@ impl Running {
 
     fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {
         match event {
-            MeshEvent::Beacon { from, beacon } => self.node.handle_beacon(from, *beacon, now),
+            MeshEvent::Beacon { from, beacon } => self.node.handle_beacon(from, &beacon, now),
             MeshEvent::LinkUp { link, peer, side } => {
                 self.node.handle_link_up(link, &peer, side, now);
             }

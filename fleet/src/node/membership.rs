@@ -48,6 +48,13 @@ pub(super) struct Peer {
     probed_at: Timestamp,
     /// Since when its store has differed from this node's.
     pub(super) differs_since: Option<Timestamp>,
+    /// The digest with which it last showed that its store equals this node's, and whether all of
+    /// that was on its disk.
+    pub(super) vouched: Option<(u64, bool)>,
+    /// Since when what it says of its standing has not fitted the links that there are.
+    pub(super) disputed_since: Option<Timestamp>,
+    /// Its beacons are not echoed, so that it notices.
+    pub(super) unechoed: bool,
 }
 
 /// What a beacon is worth.
@@ -116,9 +123,11 @@ impl Membership {
 
     /// The echoes for the next beacon: at most `most`, each peer in turn.
     pub(super) fn echoes(&mut self, most: usize) -> Vec<Echo> {
-        let echo = |(nonce, peer): (&Nonce, &Peer)| Echo {
-            nonce: *nonce,
-            sequence: peer.sequence,
+        let echo = |(nonce, peer): (&Nonce, &Peer)| {
+            (!peer.unechoed).then_some(Echo {
+                nonce: *nonce,
+                sequence: peer.sequence,
+            })
         };
         let count = self.lives.len();
         let start = if count == 0 { 0 } else { self.rotation % count };
@@ -128,7 +137,7 @@ impl Membership {
             .cycle()
             .skip(start)
             .take(count.min(most))
-            .map(echo)
+            .filter_map(echo)
             .collect()
     }
 
@@ -228,6 +237,7 @@ impl Membership {
         for peer in self.lives.values_mut() {
             peer.heard_at = peer.heard_at.max(grace);
             peer.echoed_at = peer.echoed_at.map(|at| at.max(grace));
+            peer.disputed_since = None;
         }
     }
 
@@ -285,6 +295,9 @@ impl Membership {
             echoed_at: None,
             probed_at: Timestamp::START,
             differs_since: None,
+            vouched: None,
+            disputed_since: None,
+            unechoed: false,
         }))
     }
 

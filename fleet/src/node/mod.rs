@@ -16,7 +16,8 @@
 //! to stop, brings the lamps in line, hands changes to the disk and news to the peers. The driver
 //! drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
-//! Read `handle.rs` for what each input does, `settle.rs` for what follows from it.
+//! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
+//! (the election) and `records.rs` (orders) for how, and `settle.rs` for what follows from it.
 
 mod action;
 mod beacon;
@@ -24,7 +25,10 @@ mod handle;
 mod ledger;
 mod links;
 mod membership;
+mod neighbours;
+mod office;
 mod plan;
+mod records;
 mod replication;
 mod settings;
 mod settle;

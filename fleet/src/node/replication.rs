@@ -82,11 +82,11 @@ impl Replication {
         }
     }
 
-    /// A peer's store equals this node's; `true` if something was still owed.
-    pub(super) fn all_settled(&mut self, peer: &NodeId) -> bool {
-        self.owed
-            .get_mut(peer)
-            .is_some_and(|owed| !std::mem::take(owed).is_empty())
+    /// A peer's store equals this node's.
+    pub(super) fn settled_all(&mut self, peer: &NodeId) {
+        if let Some(owed) = self.owed.get_mut(peer) {
+            owed.clear();
+        }
     }
 
     /// The register is no more: a later press stands in its place.

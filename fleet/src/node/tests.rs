@@ -73,7 +73,7 @@ fn talk(one: &mut Node, other: &mut Node, from: Timestamp, until: Timestamp) -> 
             let actions = drain(speaker);
             let from = speaker.hello().address;
             for beacon in broadcasts(&actions) {
-                listener.handle_beacon(from, beacon.clone(), now);
+                listener.handle_beacon(from, beacon, now);
             }
             if turn == 0 {
                 wanted.extend(actions);
@@ -130,4 +130,49 @@ fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
     second.handle_frame(link, Frame::Joined, now);
     let master = name(1);
     assert_eq!(*second.standing(), Standing::Slave { master });
+}
+
+/// Joins the second to the first over a link of this number.
+fn join(second: &mut Node, first: &mut Node, link: LinkId, now: Timestamp) {
+    first.handle_link_up(link, second.hello(), LinkSide::Accepted, now);
+    second.handle_link_up(link, first.hello(), LinkSide::Dialled, now);
+    for _ in 0..2 {
+        let sent = [&mut *first, &mut *second].map(drain);
+        for (listener, actions) in [&mut *second, &mut *first].into_iter().zip(sent) {
+            for action in actions {
+                if let Action::Send { link, frame } = action {
+                    listener.handle_frame(link, frame, now);
+                }
+            }
+        }
+    }
+}
+
+/// E1: the master has dropped the link, and nothing that says so arrives.
+#[test]
+fn a_slave_notices_that_its_master_has_no_link_to_it() {
+    let (mut second, mut first) = (node(2, 1), node(1, 1));
+    let start = Timestamp::START + PERIOD * 4;
+    talk(&mut second, &mut first, Timestamp::START, start);
+    join(&mut second, &mut first, LinkId(1), start);
+    let slave = Standing::Slave { master: name(1) };
+    talk(&mut second, &mut first, start, start + PERIOD * 200);
+    assert_eq!(*second.standing(), slave, "a sound link is left alone");
+    let dropped = start + PERIOD * 200;
+    first.handle_link_down(LinkId(1), dropped);
+    let wanted = talk(&mut second, &mut first, dropped, dropped + PERIOD * 60);
+    let redials = |action: &Action| matches!(action, Action::Dial { peer, .. } if *peer == name(1));
+    assert!(wanted.iter().any(redials), "{wanted:?}");
+}
+
+/// E1: the slave has dropped the link, and leads or follows somebody else.
+#[test]
+fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
+    let (mut second, mut first) = (node(2, 1), node(1, 1));
+    let start = Timestamp::START + PERIOD * 4;
+    talk(&mut second, &mut first, Timestamp::START, start);
+    join(&mut second, &mut first, LinkId(1), start);
+    second.handle_link_down(LinkId(1), start);
+    let wanted = talk(&mut first, &mut second, start, start + PERIOD * 100);
+    assert!(wanted.contains(&Action::Close(LinkId(1))), "{wanted:?}");
 }

@@ -69,6 +69,15 @@ impl Promise {
         }
     }
 
+    /// This node's disk can't be relied on: what it was to have there it only holds (P5).
+    pub fn distrust_own(&mut self) {
+        for known in self.holdings.values_mut() {
+            if let Some(holding) = known.get_mut(&self.own) {
+                *holding = Holding::Held;
+            }
+        }
+    }
+
     /// How a node is known to hold an order.
     #[must_use]
     pub fn holding(&self, dot: Dot, node: &NodeId) -> Option<Holding> {
@@ -157,6 +166,24 @@ mod tests {
         assert!(promise.review(&heard(&[])).is_empty());
         promise.record(DOT, &node("A"), Holding::Durable);
         assert_eq!(promise.review(&heard(&[])), [DOT]);
+    }
+
+    /// P5
+    #[test]
+    fn a_failed_disk_makes_no_promise_and_breaks_none() {
+        let later = Dot { sequence: 2, ..DOT };
+        let mut promise = Promise::new(node("A"));
+        promise.record(DOT, &node("A"), Holding::Durable);
+        promise.record(DOT, &node("B"), Holding::Held);
+        promise.review(&heard(&["B"]));
+        promise.record(later, &node("A"), Holding::Durable);
+        promise.distrust_own();
+        assert!(promise.review(&heard(&[])).is_empty(), "its own disk");
+        promise.record(later, &node("B"), Holding::Held);
+        assert!(promise.review(&heard(&["B"])).is_empty(), "its own disk");
+        promise.record(later, &node("B"), Holding::Durable);
+        assert_eq!(promise.review(&heard(&["B"])), [later], "another's disk");
+        assert!(promise.is_made(DOT));
     }
 
     /// P1

@@ -1,0 +1,137 @@
+//! Peers that come and go, and the links to them.
+
+use std::time::Duration;
+
+use super::membership::Heard;
+use super::{Action, LinkId, Node, Report};
+use crate::coordination::Input;
+use crate::model::{Dot, NodeId, Timestamp};
+use crate::wire::{Frame, Hello, News, PlanEntry, Standing};
+
+/// For so long a master lets a peer call itself its slave over a link that it does not have.
+const CLAIM_LIMIT: Duration = Duration::from_secs(1);
+
+/// For so long a master keeps a link over which states have been exchanged to a peer that does not
+/// follow it: longer than the peer waits for such a link to carry.
+const UNUSED_LIMIT: Duration = Duration::from_secs(2);
+
+impl Node {
+    pub(super) fn take_heard(&mut self, verdict: &Heard, hello: &Hello, now: Timestamp) -> Trust {
+        match verdict {
+            Heard::Ignored | Heard::Unproven => Trust::None,
+            Heard::Overtaken => Trust::Orders,
+            Heard::Conflict(what) => {
+                self.report(Report::Conflict(what.clone()));
+                Trust::None
+            }
+            Heard::Current { found, replaced } => {
+                if *replaced {
+                    self.lose(&hello.node, now);
+                }
+                if *found {
+                    self.find(hello);
+                }
+                Trust::Full
+            }
+        }
+    }
+
+    pub(super) fn find(&mut self, hello: &Hello) {
+        let node = hello.node.clone();
+        let open: Vec<Dot> = self.orders.orders().map(|order| order.dot).collect();
+        self.replication.found(&node, open.into_iter());
+        if let Some(peer) = self.membership.get_mut(&node) {
+            peer.vouched = None;
+        }
+        self.report(Report::PeerFound {
+            node,
+            address: hello.address,
+        });
+        self.clock.hurry();
+        self.stale.promise = true;
+    }
+
+    pub(super) fn lose(&mut self, peer: &NodeId, now: Timestamp) {
+        if let Some(link) = self.links.to(peer) {
+            self.links.close(link);
+            self.actions.push_back(Action::Close(link));
+        }
+        self.replication.lost(peer);
+        self.promise.forget_node(peer);
+        self.report(Report::PeerLost { node: peer.clone() });
+        self.elect(Input::Lost { peer }, now);
+        self.stale.promise = true;
+        self.stale.plan = true;
+    }
+
+    /// As master: holds what a peer says of its standing against the links that there are. A link
+    /// may have ended at one end only, its close being lost (E1).
+    ///
+    /// A peer that goes on calling itself a slave over a link that is not there is not echoed
+    /// until it has noticed: it loses its master, and joins anew. A link to a peer that goes on
+    /// following somebody else is closed.
+    pub(super) fn reconcile(&mut self, peer: &NodeId, says: &Standing, now: Timestamp) {
+        let follows = matches!(says, Standing::Slave { master } if *master == self.hello.node);
+        let link = self.links.to(peer);
+        let leads = self.standing == Standing::Master;
+        let claims = leads && follows && link.is_none();
+        let unused = leads && !follows && self.links.is_joined(peer);
+        let Some(known) = self.membership.get_mut(peer) else {
+            return;
+        };
+        if !claims && !unused {
+            known.disputed_since = None;
+            known.unechoed = false;
+            return;
+        }
+        let stood = now.since(*known.disputed_since.get_or_insert(now));
+        known.unechoed = claims && stood >= CLAIM_LIMIT;
+        if unused
+            && stood >= UNUSED_LIMIT
+            && let Some(link) = link
+        {
+            self.hang_up(link, now);
+        }
+    }
+
+    pub(super) fn joined(&mut self, link: LinkId, now: Timestamp) {
+        let Some((peer, side)) = self
+            .links
+            .get(link)
+            .map(|link| (link.peer.clone(), link.side))
+        else {
+            return;
+        };
+        self.replication.linked(&peer);
+        self.report(Report::Joined { node: peer.clone() });
+        self.elect(Input::Joined { peer: &peer, side }, now);
+        if self.standing == Standing::Master {
+            let plan: Vec<PlanEntry> = self.plan.entries().collect();
+            let news = News {
+                plan,
+                car: self.car_view(now),
+                ..News::default()
+            };
+            self.actions.push_back(Action::Send {
+                link,
+                frame: Frame::News(news),
+            });
+        }
+        self.stale.told_car = None;
+        self.stale.plan = true;
+    }
+
+    pub(super) fn part(&mut self, peer: &NodeId, now: Timestamp) {
+        self.replication.parted(peer);
+        self.elect(Input::Parted { peer }, now);
+        self.stale.plan = true;
+    }
+}
+
+/// How much of a beacon is taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    None,
+    Orders,
+    Full,
+}
