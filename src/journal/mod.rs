@@ -18,11 +18,12 @@ mod writer;
 
 use std::fs::{self, File};
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, Restored};
-use redb::{Database, DatabaseError};
+use redb::{Builder, Database, DatabaseError};
 use tracing::{error, info};
 
 pub use self::audit::{AuditEvent, AuditRecord};
@@ -86,13 +87,14 @@ impl Journal {
         if lost == Lost::Refuse && is_missing(&path) {
             return Err(JournalError::Lost { path });
         }
-        let mut tried = attempt(&path);
+        let create = |builder: &Builder| builder.create(&path);
+        let mut tried = attempt(create);
         if let Attempt::Damaged(reason) = tried {
             set_aside(directory, &path, &reason)?;
             if lost == Lost::Refuse {
                 return Err(JournalError::Lost { path });
             }
-            tried = attempt(&path);
+            tried = attempt(create);
         }
         let (database, contents) = match tried {
             Attempt::Open(database, contents) => (database, contents),
@@ -103,8 +105,22 @@ impl Journal {
                 return Err(failing(path, Restored::default(), source.into()));
             }
         };
+        // Without this a power cut may take the file's name away, and the orders in it.
+        let keep_name = || sync_directory(directory);
+        Self::begin(database, contents, node, path.clone(), keep_name)
+    }
+
+    /// Goes on with a database that has been read, or makes a journal of an empty one; `keep_name`
+    /// sees to it that it will be found again.
+    fn begin(
+        database: Database,
+        contents: Contents,
+        node: &NodeId,
+        path: PathBuf,
+        keep_name: impl FnOnce() -> io::Result<()>,
+    ) -> Result<(Self, Restored), JournalError> {
         let mut restored = match contents {
-            Contents::Empty => make(&database, node, directory, &path)?,
+            Contents::Empty => make(&database, node, &path, keep_name)?,
             Contents::Format(found) => return Err(JournalError::Format { path, found }),
             Contents::Journal { owner, restored } if owner == node.as_str() => restored,
             Contents::Journal { owner, .. } => {
@@ -198,19 +214,19 @@ enum Attempt {
     Damaged(String),
 }
 
-/// Opens the file and reads all of it.
+/// Opens the database and reads all of it.
 ///
 /// The database is known to panic on some damaged files, and such a panic must not keep a car from
 /// service, so it counts as damage.
-fn attempt(path: &Path) -> Attempt {
-    std::panic::catch_unwind(|| open_and_read(path))
+fn attempt(create: impl FnOnce(&Builder) -> Result<Database, DatabaseError>) -> Attempt {
+    std::panic::catch_unwind(AssertUnwindSafe(|| open_and_read(create)))
         .unwrap_or_else(|_| Attempt::Damaged("the database gave up on it".to_owned()))
 }
 
-fn open_and_read(path: &Path) -> Attempt {
+fn open_and_read(create: impl FnOnce(&Builder) -> Result<Database, DatabaseError>) -> Attempt {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE);
-    let mut database = match builder.create(path) {
+    let mut database = match create(&builder) {
         Ok(database) => database,
         Err(DatabaseError::DatabaseAlreadyOpen) => return Attempt::InUse,
         Err(error) => return classify(error.into()),
@@ -242,16 +258,15 @@ fn classify(error: redb::Error) -> Attempt {
 fn make(
     database: &Database,
     node: &NodeId,
-    directory: &Path,
     path: &Path,
+    keep_name: impl FnOnce() -> io::Result<()>,
 ) -> Result<Restored, JournalError> {
     let restored = Restored {
         journal: fresh_id()?,
         ..Restored::default()
     };
     let made = tables::make(database, node, restored.journal);
-    // Without this a power cut may take the file's name away, and the orders in it.
-    let made = made.and_then(|()| Ok(sync_directory(directory)?));
+    let made = made.and_then(|()| Ok(keep_name()?));
     match made {
         Ok(()) => {
             info!(path = %path.display(), journal = %restored.journal, "journal made");

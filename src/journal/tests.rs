@@ -1,3 +1,5 @@
+mod power_cuts;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
