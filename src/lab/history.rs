@@ -148,10 +148,18 @@ impl History {
             .is_some_and(|latest| *latest >= dot.sequence)
     }
 
+    /// A lamp promises this press: from here on or, where a press that it repeats was promised
+    /// already, since then.
     pub(super) fn promised(&mut self, dot: Dot, call: &Call, at: Duration) {
+        let register = Dot { sequence: 0, ..dot }..dot;
+        let repeated = self.promised.range(register).rev();
+        let since = repeated
+            .filter(|(earlier, (of, _))| of == call && !self.is_closed(**earlier, call))
+            .map(|(_, (_, at))| *at)
+            .next();
         self.promised
             .entry(dot)
-            .or_insert_with(|| (call.clone(), at));
+            .or_insert_with(|| (call.clone(), since.unwrap_or(at)));
     }
 
     /// The presses that some lamp has promised and no car has served. A repeated press may be lost

@@ -1,7 +1,7 @@
 //! Names of nodes and fleets.
 
+use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,21 +13,25 @@ const LONGEST: usize = 16;
 #[error("a name has 1 to 16 letters, digits, dots, dashes or underscores; {0:?} is none")]
 pub struct NameError(String);
 
-fn check(text: &str) -> Result<Arc<str>, NameError> {
+/// The text, with zeros behind it.
+fn check(text: &str) -> Result<[u8; LONGEST], NameError> {
     let valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    if (1..=LONGEST).contains(&text.len()) && text.bytes().all(valid) {
-        Ok(Arc::from(text))
-    } else {
-        Err(NameError(text.to_owned()))
+    let mut name = [0; LONGEST];
+    match name.get_mut(..text.len()) {
+        Some(part) if !text.is_empty() && text.bytes().all(valid) => {
+            part.copy_from_slice(text.as_bytes());
+            Ok(name)
+        }
+        Some(_) | None => Err(NameError(text.to_owned())),
     }
 }
 
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(Arc<str>);
+        pub struct $name([u8; LONGEST]);
 
         impl $name {
             /// Checks a text.
@@ -42,7 +46,22 @@ macro_rules! name {
             /// The name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
-                &self.0
+                let length = self.0.iter().position(|byte| *byte == 0);
+                let text = self.0.get(..length.unwrap_or(LONGEST)).unwrap_or_default();
+                str::from_utf8(text).unwrap_or_default()
+            }
+        }
+
+        /// As their texts. Names are compared at every beacon, and as numbers that is fast.
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                u128::from_be_bytes(self.0).cmp(&u128::from_be_bytes(other.0))
+            }
+        }
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
             }
         }
 
@@ -64,19 +83,19 @@ macro_rules! name {
 
         impl From<$name> for String {
             fn from(name: $name) -> Self {
-                name.0.as_ref().to_owned()
+                name.as_str().to_owned()
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&self.0)
+                f.pad(self.as_str())
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.0, f)
+                fmt::Debug::fmt(self.as_str(), f)
             }
         }
     };
@@ -103,5 +122,13 @@ mod tests {
         for wrong in ["", "a name", "ä", "12345678901234567"] {
             assert_eq!(NodeId::new(wrong), Err(NameError(wrong.to_owned())));
         }
+    }
+
+    #[test]
+    fn names_are_ordered_as_their_texts() {
+        let texts = ["-", "A", "A.", "A1", "AB", "B", "a", "abcdefghijklmnop"];
+        let names = texts.map(|text| NodeId::new(text).expect("a name"));
+        assert!(names.is_sorted());
+        assert_eq!(names.each_ref().map(NodeId::as_str), texts);
     }
 }

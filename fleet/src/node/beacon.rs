@@ -76,7 +76,8 @@ impl Node {
                 ..News::default()
             },
         };
-        if !self.replication.is_waiting() && self.standing != Standing::Master {
+        let plans = self.standing == Standing::Master && !self.plan.is_empty();
+        if !self.replication.is_waiting() && !plans {
             return beacon;
         }
         let mut room = DATAGRAM_BODY.saturating_sub(size(&beacon) + LENGTHS);
@@ -105,7 +106,7 @@ impl Node {
                 }
             })
         });
-        if self.standing == Standing::Master {
+        if plans {
             self.plan.tell(|entry| {
                 fits(size(entry)) && {
                     news.plan.push(entry.clone());

@@ -210,10 +210,11 @@ impl Node {
 
     /// It may be time for something: see [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        for peer in self.membership.expire(now) {
+        let (lost, probed) = self.membership.check(now);
+        for peer in lost {
             self.lose(&peer, now);
         }
-        for (peer, address) in self.membership.probe(now) {
+        for (peer, address) in probed {
             self.unicast(address, true, now);
             if let Some(link) = self.links.to(&peer) {
                 self.actions.push_back(Action::Send {

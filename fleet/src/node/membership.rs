@@ -29,6 +29,9 @@ pub(super) struct Membership {
     complained: BTreeSet<String>,
     /// Where the echoes of the next beacon begin.
     rotation: usize,
+    /// No peer is to be probed or lost before this. What is heard only defers it, so it is looked
+    /// for anew only when it is reached.
+    check_at: Option<Timestamp>,
 }
 
 /// One life of another node.
@@ -87,6 +90,7 @@ impl Membership {
             sent: VecDeque::new(),
             complained: BTreeSet::new(),
             rotation: 0,
+            check_at: None,
         }
     }
 
@@ -187,8 +191,24 @@ impl Membership {
         }
     }
 
+    /// Looks for peers that have been silent: hands back those that are lost from here on, and
+    /// those to be probed.
+    pub(super) fn check(&mut self, now: Timestamp) -> (Vec<NodeId>, Vec<(NodeId, Ipv4Addr)>) {
+        if self.check_at.is_some_and(|at| now < at) {
+            return (Vec::new(), Vec::new());
+        }
+        let (lost, probed) = (self.expire(now), self.probe(now));
+        let times = self.times;
+        let deadline = |(_, peer): (&NodeId, &Peer)| {
+            peer.next_probe(&times)
+                .min(peer.alive_at() + times.dead_after)
+        };
+        self.check_at = self.peers().map(deadline).min();
+        (lost, probed)
+    }
+
     /// Drops whoever has been silent for too long; hands back the names that counted.
-    pub(super) fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
+    fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
         let limit = self.times.dead_after;
         self.lives.retain(|_, peer| now < peer.heard_at + limit);
         let gone: Vec<NodeId> = self
@@ -208,7 +228,7 @@ impl Membership {
     }
 
     /// The peers to be probed at this moment.
-    pub(super) fn probe(&mut self, now: Timestamp) -> Vec<(NodeId, Ipv4Addr)> {
+    fn probe(&mut self, now: Timestamp) -> Vec<(NodeId, Ipv4Addr)> {
         let times = self.times;
         let mut due = Vec::new();
         for (name, nonce) in &self.found {
@@ -222,13 +242,9 @@ impl Membership {
         due
     }
 
-    /// When [`expire`](Self::expire) or [`probe`](Self::probe) has work.
-    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
-        let deadline = |(_, peer): (&NodeId, &Peer)| {
-            peer.next_probe(&self.times)
-                .min(peer.alive_at() + self.times.dead_after)
-        };
-        self.peers().map(deadline).min()
+    /// When [`check`](Self::check) may have work.
+    pub(super) fn next_check(&self) -> Option<Timestamp> {
+        self.check_at
     }
 
     /// This node was held up: nobody's silence counts while it could not listen.
@@ -343,6 +359,7 @@ impl Membership {
             self.lives.remove(&nonce);
         }
         self.found.insert(hello.node.clone(), hello.nonce);
+        self.check_at = Some(self.check_at.map_or(now, |at| at.min(now)));
         Heard::Current {
             found: true,
             replaced: before.is_some(),

@@ -88,7 +88,7 @@ pub struct Node {
 pub enum Timer {
     /// A beacon is due.
     Beacon,
-    /// A peer is to be probed, or has been silent for too long.
+    /// A peer may have to be probed, or have been silent for too long.
     Membership,
     /// The election's.
     Election(ElectionTimer),
@@ -189,20 +189,22 @@ impl Node {
         if !self.started {
             return None;
         }
-        let beacon = Some((self.beacon_due(), Timer::Beacon));
-        let membership = self
-            .membership
-            .next_deadline()
-            .map(|at| (at, Timer::Membership));
+        let mut next = (self.beacon_due(), Timer::Beacon);
+        if let Some(at) = self.membership.next_check().filter(|at| *at < next.0) {
+            next = (at, Timer::Membership);
+        }
         let election = self.election_timers.iter().min_by_key(|(_, at)| **at);
-        let election = election.map(|(timer, at)| (*at, Timer::Election(timer.clone())));
-        let plan = self.replan_at.map(|at| (at, Timer::Plan));
+        if let Some((timer, at)) = election.filter(|(_, at)| **at < next.0) {
+            next = (*at, Timer::Election(timer.clone()));
+        }
+        if let Some(at) = self.replan_at.filter(|at| *at < next.0) {
+            next = (at, Timer::Plan);
+        }
         let car = self.car.as_ref().and_then(Car::poll_timeout);
-        let car = car.map(|(at, timer)| (at, Timer::Car(timer)));
-        [beacon, membership, election, plan, car]
-            .into_iter()
-            .flatten()
-            .min_by_key(|(at, _)| *at)
+        if let Some((at, timer)) = car.filter(|(at, _)| *at < next.0) {
+            next = (at, Timer::Car(timer));
+        }
+        Some(next)
     }
 
     fn car_view(&self, now: Timestamp) -> Option<CarView> {

@@ -118,6 +118,7 @@ impl Node {
             });
         }
         self.stale.told_car = None;
+        self.stale.car = true;
         self.stale.plan = true;
     }
 

@@ -74,6 +74,10 @@ impl Plan {
             .collect()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// The whole plan.
     pub(super) fn entries(&self) -> impl Iterator<Item = PlanEntry> {
         self.entries.iter().map(|(call, (version, car))| PlanEntry {

@@ -16,6 +16,8 @@ pub(super) struct Replication {
     link_acks: BTreeMap<NodeId, BTreeSet<Dot>>,
     /// Counts what is owed, so that the oldest goes first.
     turn: u64,
+    /// Something is owed that may not have gone over the links.
+    news: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,7 @@ impl Replication {
         let turn = self.turn;
         let owed = dots.map(|dot| (dot, Owed { turn, sent: false })).collect();
         self.owed.insert(peer.clone(), owed);
+        self.news = true;
     }
 
     pub(super) fn lost(&mut self, peer: &NodeId) {
@@ -42,6 +45,7 @@ impl Replication {
     /// Full states have been exchanged over a fresh link.
     pub(super) fn linked(&mut self, peer: &NodeId) {
         self.link_acks.insert(peer.clone(), BTreeSet::new());
+        self.news = true;
         for owed in self.owed.get_mut(peer).into_iter().flatten() {
             owed.1.sent = false;
         }
@@ -54,6 +58,7 @@ impl Replication {
     /// A register has changed: every peer is owed it, but the one that told of it.
     pub(super) fn changed(&mut self, dot: Dot, from: Option<&NodeId>) {
         self.turn += 1;
+        self.news = true;
         let fresh = Owed {
             turn: self.turn,
             sent: false,
@@ -72,6 +77,7 @@ impl Replication {
         let turn = self.turn;
         if let Some(owed) = self.owed.get_mut(peer) {
             owed.entry(dot).or_insert(Owed { turn, sent: false });
+            self.news = true;
         }
     }
 
@@ -100,6 +106,7 @@ impl Replication {
     /// This node has taken a record in.
     pub(super) fn acknowledge(&mut self, dot: Dot) {
         self.acks.insert(dot);
+        self.news = true;
         for acks in self.link_acks.values_mut() {
             acks.insert(dot);
         }
@@ -108,6 +115,11 @@ impl Replication {
     /// Whether a beacon has news to carry.
     pub(super) fn is_waiting(&self) -> bool {
         !self.acks.is_empty() || self.owed.values().any(|owed| !owed.is_empty())
+    }
+
+    /// Whether there may be something to send over the links since this was asked last.
+    pub(super) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
     }
 
     /// Takes what goes into the next frame to a linked peer: records and acknowledgements.

@@ -27,7 +27,7 @@ pub(super) struct Stale {
     pub(super) stops: bool,
     /// Which orders are promised.
     pub(super) promise: bool,
-    /// The car's events and outputs.
+    /// What panel and peers know of the car.
     pub(super) car: bool,
     /// The car as the linked peers were last told.
     pub(super) told_car: Option<CarView>,
@@ -65,11 +65,14 @@ impl Node {
         if std::mem::take(&mut self.stale.promise) {
             self.promise(now);
         }
-        if std::mem::take(&mut self.stale.car) {
+        let car = std::mem::take(&mut self.stale.car);
+        if car {
             self.tell_panel();
         }
         self.tell_disk(now);
-        self.tell_links(now);
+        if self.replication.take_news() || car {
+            self.tell_links(now);
+        }
         self.broadcast_if_due(now);
     }
 
