@@ -20,5 +20,7 @@ mod coordination;
 mod disks;
 #[path = "virtual_fleet/network.rs"]
 mod network;
+#[path = "virtual_fleet/promise.rs"]
+mod promise;
 #[path = "virtual_fleet/service.rs"]
 mod service;

@@ -1,5 +1,6 @@
 //! Random faults and presses, then peace, then the reckoning.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor};
@@ -40,7 +41,8 @@ impl Campaign {
         // A LAN, a busy one, and one that is hardly any.
         world.weather.delay =
             100..=[1_000, 5_000, 40_000][usize::from(seed % 3 == 1) + usize::from(seed % 9 == 1)];
-        world.weather.duplication = 2;
+        world.weather.duplication =
+            [2, 0, 20][usize::from(seed % 5 == 1) + usize::from(seed % 10 == 1)];
         Self {
             world,
             duration: Duration::from_mins(1),
@@ -98,6 +100,8 @@ struct Fate {
     down: Vec<usize>,
     paused: Vec<usize>,
     cut: bool,
+    /// The nodes whose disks take nothing more.
+    failed: BTreeSet<usize>,
     /// A disk may be lost only while the rest of the fleet is whole: no fleet survives the loss of
     /// one node after the other before it has recovered.
     whole_since: Duration,
@@ -108,6 +112,9 @@ struct Fate {
 /// So long the fleet must have been whole before a disk is lost, and is left alone afterwards.
 const RECOVERY: Duration = Duration::from_secs(3);
 
+/// So many disks always work: where none does, an order may be lit that no disk holds.
+const SOUND_DISKS: usize = 2;
+
 impl Fate {
     fn new(seed: u64, nodes: usize) -> Self {
         Self {
@@ -116,6 +123,7 @@ impl Fate {
             down: Vec::new(),
             paused: Vec::new(),
             cut: false,
+            failed: BTreeSet::new(),
             whole_since: Duration::ZERO,
             truce: Duration::ZERO,
         }
@@ -136,7 +144,8 @@ impl Fate {
             84..90 => self.mend(world),
             90..93 => self.pause(world),
             93..96 => self.resume(world),
-            96..98 => self.lose_a_disk(world),
+            96 => self.lose_a_disk(world),
+            97 => self.fail_a_disk(world),
             98 => self.cut_the_mains(world),
             _ => self.disturb_a_car(world),
         }
@@ -222,6 +231,17 @@ impl Fate {
         }
     }
 
+    /// The disk takes nothing more, whatever the machine does afterwards, until it is replaced.
+    fn fail_a_disk(&mut self, world: &mut World) {
+        let whole = world.now().saturating_sub(self.whole_since) >= RECOVERY;
+        if whole && self.failed.len() + SOUND_DISKS < self.nodes {
+            let node = self.random.usize(0..self.nodes);
+            self.failed.insert(node);
+            world.inflict(Fault::DiskFail(node));
+            self.truce = world.now() + RECOVERY;
+        }
+    }
+
     fn lose_a_disk(&mut self, world: &mut World) {
         if world.now().saturating_sub(self.whole_since) < RECOVERY {
             return;
@@ -230,6 +250,7 @@ impl Fate {
         world.inflict(Fault::Kill(node));
         world.run_for(Duration::from_millis(self.random.u64(0..500)));
         world.inflict(Fault::Replace(node));
+        self.failed.remove(&node);
         self.truce = world.now() + RECOVERY;
     }
 

@@ -178,6 +178,10 @@ impl World {
             return;
         }
         self.machines[node].disk.fail();
+        self.tell_disk_failed(node);
+    }
+
+    pub(super) fn tell_disk_failed(&mut self, node: usize) {
         let fresh = JournalId(self.random.u64(1..));
         self.with(node, |node, now| node.handle_disk_failed(fresh, now));
     }

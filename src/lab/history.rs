@@ -78,6 +78,16 @@ impl fmt::Debug for Note {
     }
 }
 
+/// A press that some lamp has promised.
+#[derive(Debug)]
+struct Promised {
+    call: Call,
+    /// When a lamp promised it first.
+    first: Duration,
+    /// When a lamp promised it last that had not promised it before.
+    last: Duration,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct History {
     notes: VecDeque<(Duration, usize, Note)>,
@@ -88,7 +98,7 @@ pub(super) struct History {
     /// When each call was last served.
     served_at: BTreeMap<Call, Duration>,
     /// The presses that some lamp has promised, and when.
-    promised: BTreeMap<Dot, (Call, Duration)>,
+    promised: BTreeMap<Dot, Promised>,
     /// When something last happened after which the fleet may take its time.
     disturbed_at: Duration,
     /// Since when something that may be so for a while has been so.
@@ -148,18 +158,17 @@ impl History {
             .is_some_and(|latest| *latest >= dot.sequence)
     }
 
-    /// A lamp promises this press: from here on or, where a press that it repeats was promised
-    /// already, since then.
-    pub(super) fn promised(&mut self, dot: Dot, call: &Call, at: Duration) {
-        let register = Dot { sequence: 0, ..dot }..dot;
-        let repeated = self.promised.range(register).rev();
-        let since = repeated
-            .filter(|(earlier, (of, _))| of == call && !self.is_closed(**earlier, call))
-            .map(|(_, (_, at))| *at)
-            .next();
-        self.promised
-            .entry(dot)
-            .or_insert_with(|| (call.clone(), since.unwrap_or(at)));
+    /// A lamp promises this press. Where it `repeats` one of the same register that the lamp
+    /// promised already, the promise dates from then.
+    pub(super) fn promised(&mut self, dot: Dot, call: &Call, repeats: Option<Dot>, at: Duration) {
+        let earlier = repeats.and_then(|earlier| self.promised.get(&earlier));
+        let since = earlier.map_or(at, |earlier| earlier.first);
+        let promised = self.promised.entry(dot).or_insert_with(|| Promised {
+            call: call.clone(),
+            first: since,
+            last: since,
+        });
+        promised.last = promised.last.max(since);
     }
 
     /// The presses that some lamp has promised and no car has served. A repeated press may be lost
@@ -167,11 +176,12 @@ impl History {
     pub(super) fn owed(&self) -> impl Iterator<Item = (&Dot, &Call)> {
         self.promised
             .iter()
-            .filter(|(dot, (call, at))| {
-                !self.is_closed(**dot, call)
-                    && self.served_at.get(call).is_none_or(|served| served < at)
+            .filter(|(dot, promised)| {
+                let served_at = self.served_at.get(&promised.call);
+                !self.is_closed(**dot, &promised.call)
+                    && served_at.is_none_or(|served| *served < promised.last)
             })
-            .map(|(dot, (call, _))| (dot, call))
+            .map(|(dot, promised)| (dot, &promised.call))
     }
 
     /// Something that may be so for a while is so; says since when.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, PanelEvent, PanelOutputs};
-use elevator_fleet::model::Call;
+use elevator_fleet::model::{Call, Dot};
 
 use super::World;
 use super::agenda::Event;
@@ -151,9 +151,12 @@ impl World {
         };
         let call = Call::of_button(button, &machine.name);
         for order in process.node.orders().of_call(&call) {
-            if process.node.has_promised(order.dot) && !dots.contains(&order.dot) {
-                dots.push(order.dot);
-                self.history.promised(order.dot, &call, self.now);
+            let dot = order.dot;
+            if process.node.has_promised(dot) && !dots.contains(&dot) {
+                let repeats = |earlier: &&Dot| earlier.journal == dot.journal;
+                let repeated = dots.iter().rev().find(repeats).copied();
+                self.history.promised(dot, &call, repeated, self.now);
+                dots.push(dot);
             }
         }
     }

@@ -158,6 +158,9 @@ impl World {
         self.disturbed();
         self.note(node, Note::Started);
         self.unstall();
+        if self.machines[node].disk.failed() {
+            self.tell_disk_failed(node);
+        }
         self.with(node, Node::start);
         self.panel_connects(node);
     }
