@@ -217,10 +217,11 @@ impl Running {
             faults: settings.faults,
         };
         let now = running.clock.now();
-        running.node.start(now);
+        // Before the lamps are lit that the disk would promise (P5).
         if running.disk.has_failed() {
             running.node.handle_disk_failed(spare, now);
         }
+        running.node.start(now);
         running.drain();
         running.supervisor.show(running.node.standing());
         running.supervisor.ready();
