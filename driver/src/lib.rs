@@ -41,4 +41,5 @@ pub use url::{PanelUrl, PanelUrlError};
 pub use vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
     HallLantern, KeySwitch, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
+    STUCK_AFTER,
 };

@@ -13,7 +13,7 @@
 mod car;
 mod wire;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +25,7 @@ use crate::counters::LineCounters;
 use crate::line::{LineSettings, Mail, Mailbox, Retry};
 use crate::vocabulary::{
     Button, Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
+    STUCK_AFTER,
 };
 
 /// Keeps the line up until the mailbox is closed.
@@ -42,7 +43,7 @@ pub(crate) fn run(
         floors,
         settings,
         buttons: buttons_of(floors),
-        held: BTreeSet::new(),
+        held: BTreeMap::new(),
         car: Car::new(floors),
         counters: LineCounters::default(),
         told_reason: None,
@@ -59,9 +60,9 @@ struct TcpLine<S> {
     settings: LineSettings,
     /// Every button that the shaft has.
     buttons: Vec<Button>,
-    /// The buttons that were down at the last poll, whichever connection that was on: one that is
-    /// held over a reconnection is told once.
-    held: BTreeSet<Button>,
+    /// The buttons that were down at the last poll, and since when, whichever connection that was
+    /// on: one that is held over a reconnection is told once.
+    held: BTreeMap<Button, Instant>,
     car: Car,
     counters: LineCounters,
     /// The reason last given for being disconnected.
@@ -216,8 +217,11 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         for &button in &self.buttons {
             if connection.wire.reply(wire::BUTTON)?[1] == 0 {
                 self.held.remove(&button);
-            } else if self.held.insert(button) {
-                pressed.push(button);
+            } else {
+                self.held.entry(button).or_insert_with(|| {
+                    pressed.push(button);
+                    Instant::now()
+                });
             }
         }
         let answers = u64::try_from(connection.polls.len()).unwrap_or(u64::MAX);
@@ -235,7 +239,12 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
     }
 
     fn tell_inputs(&mut self, connection: &mut Connection) {
-        let inputs = self.car.inputs();
+        let is_stuck = |since: &Instant| since.elapsed() >= STUCK_AFTER;
+        let stuck = self.held.iter().filter(|(_, since)| is_stuck(since));
+        let inputs = PanelInputs {
+            stuck: stuck.map(|(&button, _)| button).collect(),
+            ..self.car.inputs()
+        };
         if connection.told.as_ref() != Some(&inputs) {
             connection.told = Some(inputs.clone());
             (self.sink)(PanelEvent::Inputs(inputs));

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 /// The number of floors of a shaft, 2 to 254.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -401,7 +402,13 @@ pub struct PanelInputs {
     pub key: KeySwitch,
     /// The climate sensors.
     pub climate: Climate,
+    /// The buttons that have read as pressed for [`STUCK_AFTER`] or longer. Each was told as one
+    /// press.
+    pub stuck: BTreeSet<Button>,
 }
+
+/// A button that reads as pressed for so long is stuck: nobody holds one on purpose.
+pub const STUCK_AFTER: Duration = Duration::from_secs(10);
 
 /// What a panel tells its controller.
 #[derive(Debug, Clone, PartialEq, Eq)]

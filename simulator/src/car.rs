@@ -1,7 +1,7 @@
 //! One car with its panel: shaft, door, lamps, buttons and switches, and the interlocks between
 //! them.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
@@ -45,7 +45,8 @@ pub struct SimulatedCar {
     door_lamp: bool,
     inputs: Switches,
     presses: VecDeque<Button>,
-    stuck_buttons: BTreeSet<Button>,
+    /// The buttons that are held down, and since when by the car's clock.
+    stuck_buttons: BTreeMap<Button, Duration>,
     /// The unsafe requests that stand at the moment, so that each is recorded once.
     standing: BTreeSet<ViolationKind>,
     violations: Vec<Violation>,
@@ -104,7 +105,7 @@ impl SimulatedCar {
                 },
             },
             presses: VecDeque::new(),
-            stuck_buttons: BTreeSet::new(),
+            stuck_buttons: BTreeMap::new(),
             standing: BTreeSet::new(),
             violations: Vec::new(),
             violation_count: 0,
@@ -160,6 +161,7 @@ impl SimulatedCar {
             load: self.inputs.load,
             key: self.inputs.key,
             climate: self.inputs.climate,
+            stuck: self.known_stuck(),
         }
     }
 
@@ -198,7 +200,7 @@ impl SimulatedCar {
                 motor_stuck: self.shaft.motor_stuck(),
                 door_jammed: self.door.is_jammed(),
                 dead_sensors: self.shaft.dead_sensors().clone(),
-                stuck_buttons: self.stuck_buttons.clone(),
+                stuck_buttons: self.stuck_buttons().collect(),
             },
             violations: self.violation_count,
             watchdog_stops: self.watchdog_stops,

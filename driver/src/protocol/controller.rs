@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::codec::{VERSION, encode};
 use super::frame::{
-    BootId, ControllerFrame, Drive, LampChunk, PanelFrame, Press, PressSequence, Status, cut,
+    BootId, ButtonChunk, ControllerFrame, Drive, PanelFrame, Press, PressSequence, Status, cut,
 };
 use super::panel::CLIMATE_PERIOD;
 use super::receiver::{Heard, Receiver};
@@ -67,7 +67,7 @@ pub struct ControllerSession {
     receiver: Receiver<PanelFrame>,
     sequence: u8,
     outputs: PanelOutputs,
-    chunks: Vec<LampChunk>,
+    chunks: Vec<ButtonChunk>,
     state: State,
     /// The run of the panel last greeted, and its last press that was told.
     taken: Option<(BootId, PressSequence)>,
@@ -223,6 +223,14 @@ impl ControllerSession {
                     self.events.extend(inputs);
                 }
             }
+            PanelFrame::Stuck(chunk) => {
+                if let State::Connected(connection) = &mut self.state {
+                    connection.heard_at = now;
+                    let floors = self.floors;
+                    let inputs = connection.change(|inputs| chunk.apply(&mut inputs.stuck, floors));
+                    self.events.extend(inputs);
+                }
+            }
         }
     }
 
@@ -265,11 +273,11 @@ impl ControllerSession {
         match &mut self.state {
             State::Connected(connection) if connection.boot == status.boot => {
                 connection.hear_echo(status.echo, now);
-                let told = connection.change(|inputs| *inputs = status.inputs(inputs.climate));
+                let told = connection.change(|inputs| *inputs = status.inputs(inputs.clone()));
                 self.events.extend(told);
             }
             State::Greeted { boot, .. } if *boot == status.boot => {
-                let inputs = status.inputs(Climate::default());
+                let inputs = status.inputs(PanelInputs::default());
                 self.told = None;
                 self.events.push_back(PanelEvent::Connected);
                 self.events.push_back(PanelEvent::Inputs(inputs.clone()));
@@ -385,9 +393,9 @@ fn seek(hello_due: Duration, give_up: Option<Duration>) -> State {
     State::Seeking { hello_due, give_up }
 }
 
-fn chunks_of(outputs: &PanelOutputs, floors: FloorCount) -> Vec<LampChunk> {
-    (0..LampChunk::count(floors))
-        .map(|index| LampChunk::of(&outputs.lamps.orders, floors, index))
+fn chunks_of(outputs: &PanelOutputs, floors: FloorCount) -> Vec<ButtonChunk> {
+    (0..ButtonChunk::count(floors))
+        .map(|index| ButtonChunk::of(&outputs.lamps.orders, floors, index))
         .collect()
 }
 

@@ -5,12 +5,13 @@
 
 mod body;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, LampSet, MotorCommand, PanelInputs,
+    HallLantern, KeySwitch, MotorCommand, PanelInputs,
 };
 
 pub use body::{DISPLAY_BYTES, cut};
@@ -50,7 +51,7 @@ pub enum ControllerFrame {
     /// What moves, and what must never be stale. Feeds the panel's watchdog.
     Drive(Drive),
     /// The order lamps of eight floors.
-    Lamps(LampChunk),
+    Lamps(ButtonChunk),
     /// The text field. A text longer than 32 bytes is cut at a character boundary.
     Display(Display),
 }
@@ -86,19 +87,20 @@ impl Drive {
     }
 }
 
-/// The order lamps of eight floors: bit *n* of each map is floor `first + n`.
+/// Some of the order buttons of eight floors, or their lamps: bit *n* of each map is floor
+/// `first + n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LampChunk {
+pub struct ButtonChunk {
     first: u8,
-    /// The lit hall-up lamps.
+    /// Those of the hall-up buttons that are meant.
     pub up: u8,
-    /// The lit hall-down lamps.
+    /// Those of the hall-down buttons.
     pub down: u8,
-    /// The lit cab lamps.
+    /// Those of the cab buttons.
     pub cab: u8,
 }
 
-impl LampChunk {
+impl ButtonChunk {
     /// How many floors a chunk has.
     pub const FLOORS: u8 = 8;
 
@@ -108,9 +110,9 @@ impl LampChunk {
         floors.get().div_ceil(Self::FLOORS)
     }
 
-    /// Chunk number `index` (0 to 31) of `lamps`; lamps that the shaft doesn't have stay dark.
+    /// Chunk number `index` (0 to 31) of `buttons`, without those that the shaft doesn't have.
     #[must_use]
-    pub fn of(lamps: &LampSet, floors: FloorCount, index: u8) -> Self {
+    pub fn of(buttons: &BTreeSet<Button>, floors: FloorCount, index: u8) -> Self {
         let first = index.saturating_mul(Self::FLOORS);
         let mut chunk = Self {
             first,
@@ -119,7 +121,7 @@ impl LampChunk {
             cab: 0,
         };
         for button in Self::buttons(first, floors) {
-            if lamps.contains(&button) {
+            if buttons.contains(&button) {
                 let bit = 1 << (button.floor().index() - first);
                 *match button {
                     Button::Hall(_, Direction::Up) => &mut chunk.up,
@@ -137,9 +139,9 @@ impl LampChunk {
         self.first
     }
 
-    /// Brings the lamps of these eight floors in line with the chunk; bits of lamps that the shaft
-    /// doesn't have are ignored.
-    pub fn apply(self, lamps: &mut LampSet, floors: FloorCount) {
+    /// Brings the buttons of these eight floors in line with the chunk; bits of those that the
+    /// shaft doesn't have are ignored.
+    pub fn apply(self, buttons: &mut BTreeSet<Button>, floors: FloorCount) {
         for button in Self::buttons(self.first, floors) {
             let map = match button {
                 Button::Hall(_, Direction::Up) => self.up,
@@ -147,9 +149,9 @@ impl LampChunk {
                 Button::Cab(_) => self.cab,
             };
             if map & (1 << (button.floor().index() - self.first)) == 0 {
-                lamps.remove(&button);
+                buttons.remove(&button);
             } else {
-                lamps.insert(button);
+                buttons.insert(button);
             }
         }
     }
@@ -186,6 +188,8 @@ pub enum PanelFrame {
     Press(Press),
     /// The climate sensors.
     Climate(Climate),
+    /// Which buttons of eight floors are stuck.
+    Stuck(ButtonChunk),
 }
 
 /// The body of [`PanelFrame::Status`].
@@ -214,7 +218,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// The status that tells `inputs`, all but the climate.
+    /// The status that tells `inputs`, all but the climate and stuck buttons.
     #[must_use]
     pub fn of(inputs: &PanelInputs, boot: BootId, echo: u8) -> Self {
         Self {
@@ -237,9 +241,9 @@ impl Status {
         all_exist([self.floor, self.next_stop], floors)
     }
 
-    /// The inputs, with a climate that was told apart from them.
+    /// The inputs, with what was told apart from them before.
     #[must_use]
-    pub fn inputs(self, climate: Climate) -> PanelInputs {
+    pub fn inputs(self, before: PanelInputs) -> PanelInputs {
         PanelInputs {
             floor: self.floor,
             next_stop: self.next_stop,
@@ -249,7 +253,8 @@ impl Status {
             obstruction: self.obstruction,
             load: self.load,
             key: self.key,
-            climate,
+            climate: before.climate,
+            stuck: before.stuck,
         }
     }
 }

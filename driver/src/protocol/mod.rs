@@ -9,6 +9,7 @@
 //!  │ ControllerSession │ ──────────────────────────▶ │ PanelSession │
 //!  │                   │ ◀────────────────────────── │              │
 //!  └───────────────────┘  Hello Status Press Climate └──────────────┘
+//!                                             Stuck
 //!       ControllerFrame ─▶ encode ─▶ bytes ─▶ Decoder ─▶ ControllerFrame
 //! ```
 //!
@@ -27,7 +28,7 @@ mod receiver;
 pub use codec::{Decoder, FrameError, MAX_WIRE_LENGTH, Numbered, VERSION, encode};
 pub use controller::{ControllerSession, SessionSettings};
 pub use frame::{
-    BootId, ControllerFrame, DISPLAY_BYTES, Drive, Frame, LampChunk, PanelFrame, Press,
+    BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, Frame, PanelFrame, Press,
     PressSequence, Status, cut,
 };
 pub use panel::PanelSession;

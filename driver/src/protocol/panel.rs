@@ -1,16 +1,21 @@
 //! The panel's end of the line.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::codec::{Numbered, encode};
-use super::frame::{BootId, ControllerFrame, Drive, PanelFrame, Press, PressSequence, Status};
+use super::frame::{
+    BootId, ButtonChunk, ControllerFrame, Drive, PanelFrame, Press, PressSequence, Status,
+};
 use super::receiver::{Heard, Receiver};
 use crate::counters::LineCounters;
 use crate::vocabulary::{Button, Climate, FloorCount, PanelInputs, PanelOutputs};
 
 /// How often the climate is told while it doesn't change.
 pub(super) const CLIMATE_PERIOD: Duration = Duration::from_secs(1);
+
+/// How often the stuck buttons of eight floors in turn are told while they don't change.
+const STUCK_PERIOD: Duration = Duration::from_secs(1);
 
 /// How many unacknowledged presses are on the line at a time: the rest wait their turn, so that
 /// repeating them never fills the line.
@@ -45,8 +50,18 @@ pub struct PanelSession {
     hello_wanted: bool,
     status_due: Due<Status>,
     climate_due: Due<Climate>,
+    stuck: StuckTeller,
     acknowledged: PressSequence,
     presses: VecDeque<PendingPress>,
+}
+
+/// Tells which buttons are stuck: what changed at once, and eight floors in turn now and then.
+#[derive(Debug)]
+struct StuckTeller {
+    told: BTreeSet<Button>,
+    refresh_at: Duration,
+    /// The chunk whose turn it is.
+    turn: u8,
 }
 
 #[derive(Debug)]
@@ -95,6 +110,11 @@ impl PanelSession {
             climate_due: Due {
                 told: None,
                 at: now,
+            },
+            stuck: StuckTeller {
+                told: BTreeSet::new(),
+                refresh_at: now,
+                turn: 0,
             },
             acknowledged: 0,
             presses: VecDeque::new(),
@@ -191,7 +211,8 @@ impl PanelSession {
             .iter()
             .take(PRESS_WINDOW)
             .map(|press| press.due)
-            .fold(self.status_due.at.min(self.climate_due.at), Duration::min)
+            .chain([self.climate_due.at, self.stuck.refresh_at])
+            .fold(self.status_due.at, Duration::min)
     }
 
     fn handle_frame(&mut self, numbered: Numbered<ControllerFrame>, now: Duration) {
@@ -274,7 +295,10 @@ impl PanelSession {
             };
             return Some(PanelFrame::Climate(climate));
         }
-        None
+        let stuck = self
+            .stuck
+            .next_chunk(&self.inputs.stuck, self.floors, now)?;
+        Some(PanelFrame::Stuck(stuck))
     }
 
     fn next_press(&mut self, now: Duration) -> Option<Press> {
@@ -289,5 +313,29 @@ impl PanelSession {
             sequence: press.sequence,
             button: press.button,
         })
+    }
+}
+
+impl StuckTeller {
+    fn next_chunk(
+        &mut self,
+        stuck: &BTreeSet<Button>,
+        floors: FloorCount,
+        now: Duration,
+    ) -> Option<ButtonChunk> {
+        let changed = self.told.symmetric_difference(stuck).next();
+        let index = match changed {
+            Some(button) => button.floor().index() / ButtonChunk::FLOORS,
+            None if now >= self.refresh_at => {
+                self.refresh_at = now + STUCK_PERIOD;
+                let turn = self.turn;
+                self.turn = (turn + 1) % ButtonChunk::count(floors);
+                turn
+            }
+            None => return None,
+        };
+        let chunk = ButtonChunk::of(stuck, floors, index);
+        chunk.apply(&mut self.told, floors);
+        Some(chunk)
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, Lamps, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
+    HallLantern, KeySwitch, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
 };
 
 const STEP: Duration = Duration::from_millis(1);
@@ -277,6 +277,34 @@ fn a_restarted_controller_gets_the_waiting_presses_and_no_old_one() {
 }
 
 #[test]
+fn stuck_buttons_are_told_and_told_again_where_a_frame_was_lost() {
+    let mut pair = Pair::new();
+    let stuck = |pair: &Pair| {
+        let inputs = |event: &PanelEvent| match event {
+            PanelEvent::Inputs(inputs) => Some(inputs.stuck.clone()),
+            _ => None,
+        };
+        pair.events.iter().rev().find_map(inputs)
+    };
+    pair.run_clean(Duration::from_millis(200));
+    let held: LampSet = [
+        Button::Cab(floor(2)),
+        Button::Hall(floor(8), Direction::Down),
+    ]
+    .into();
+    pair.panel.set_inputs(PanelInputs {
+        stuck: held.clone(),
+        ..PanelInputs::default()
+    });
+    pair.run_clean(Duration::from_millis(5));
+    assert_eq!(stuck(&pair), Some(held));
+    pair.panel.set_inputs(PanelInputs::default());
+    pair.run(Duration::from_millis(5), &mut std::iter::repeat(Fate::Lose));
+    pair.run_clean(Duration::from_secs(3));
+    assert_eq!(stuck(&pair), Some(LampSet::new()));
+}
+
+#[test]
 fn presses_without_a_controller_are_bounded() {
     let mut panel = PanelSession::new(floors(), boot(1), HEARTBEAT, Duration::ZERO);
     for _ in 0..1000 {
@@ -287,7 +315,7 @@ fn presses_without_a_controller_are_bounded() {
     assert!(panel.pending_presses() <= 64 + buttons().len());
     // Nor do they flood the line.
     let frames = std::iter::from_fn(|| panel.poll_transmit(Duration::ZERO)).count();
-    assert!(frames <= 11);
+    assert!(frames <= 12);
 }
 
 #[test]
@@ -326,7 +354,7 @@ fn golden_controller_frames() -> Vec<(u8, ControllerFrame)> {
         ),
         (
             2,
-            ControllerFrame::Lamps(LampChunk::of(&outputs.lamps.orders, floors(), 0)),
+            ControllerFrame::Lamps(ButtonChunk::of(&outputs.lamps.orders, floors(), 0)),
         ),
         (3, ControllerFrame::Display(outputs.display)),
     ]
@@ -346,6 +374,11 @@ fn golden_panel_frames() -> Vec<(u8, PanelFrame)> {
             temperature: Some(-5),
             illuminance: None,
         },
+        stuck: [
+            Button::Hall(floor(8), Direction::Down),
+            Button::Cab(floor(8)),
+        ]
+        .into(),
     };
     let boot = boot(0xC0FF_EE01);
     vec![
@@ -367,11 +400,15 @@ fn golden_panel_frames() -> Vec<(u8, PanelFrame)> {
             }),
         ),
         (255, PanelFrame::Climate(inputs.climate)),
+        (
+            0,
+            PanelFrame::Stuck(ButtonChunk::of(&inputs.stuck, floors(), 1)),
+        ),
     ]
 }
 
 /// The same lines stand in `docs/PANEL-PROTOCOL.md`.
-const GOLDEN: [&str; 8] = [
+const GOLDEN: [&str; 9] = [
     "00 03 01 01 06 09 48 d1 a8 cd 00",
     "00 0c 01 02 01 c0 ff ee 01 01 02 01 07 08 03 01 01 bb 6d 37 18 00",
     "00 04 01 03 02 02 01 06 80 b0 14 fb 21 00",
@@ -380,6 +417,7 @@ const GOLDEN: [&str; 8] = [
     "00 0c 01 82 01 c0 ff ee 01 2a ff 04 01 01 09 01 01 23 01 90 24 28 71 00",
     "00 10 01 83 02 c0 ff ee 01 01 02 01 08 0c ef 48 c1 00",
     "00 06 01 84 ff 01 fb 01 05 0f 36 8d ad 00",
+    "00 03 01 85 02 08 07 01 01 85 7d d5 8f 00",
 ];
 
 #[test]

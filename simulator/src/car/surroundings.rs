@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Button, Climate, Floor, KeySwitch};
+use elevator_driver::{Button, Climate, Floor, KeySwitch, STUCK_AFTER};
 
 use super::{PRESSES, SimulatedCar, UnknownButton};
 
@@ -35,16 +35,25 @@ impl SimulatedCar {
         self.check_button(button)?;
         if !stuck {
             self.stuck_buttons.remove(&button);
-        } else if self.stuck_buttons.insert(button) {
+        } else if !self.stuck_buttons.contains_key(&button) {
+            self.stuck_buttons.insert(button, self.clock);
             self.press(button)?;
         }
         Ok(())
     }
 
     /// The buttons that are held down.
-    #[must_use]
-    pub fn stuck_buttons(&self) -> &BTreeSet<Button> {
-        &self.stuck_buttons
+    pub fn stuck_buttons(&self) -> impl Iterator<Item = Button> + use<'_> {
+        self.stuck_buttons.keys().copied()
+    }
+
+    /// Those that have been held for so long that the panel takes them for stuck.
+    pub(super) fn known_stuck(&self) -> BTreeSet<Button> {
+        self.stuck_buttons
+            .iter()
+            .filter(|(_, since)| self.clock.saturating_sub(**since) >= STUCK_AFTER)
+            .map(|(&button, _)| button)
+            .collect()
     }
 
     /// Pulls or pushes the stop switch. It is an input alone: to stop is the controller's part.

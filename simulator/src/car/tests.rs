@@ -1,4 +1,4 @@
-use elevator_driver::{DoorState, Lamps};
+use elevator_driver::{DoorState, Lamps, STUCK_AFTER};
 use proptest::prelude::*;
 
 use super::*;
@@ -106,6 +106,19 @@ fn a_press_is_told_once_and_a_stuck_button_once_more() {
     assert_eq!(car.take_presses().count(), 0);
     let missing = Button::Hall(floor(3), Direction::Up);
     assert!(car.press(missing).is_err());
+}
+
+#[test]
+fn a_button_that_is_held_for_long_is_told_as_stuck_until_it_is_let_go() {
+    let mut car = car();
+    let cab = Button::Cab(floor(2));
+    car.set_button_stuck(cab, true).unwrap();
+    car.advance(STUCK_AFTER / 2);
+    assert!(car.inputs().stuck.is_empty());
+    car.advance(STUCK_AFTER / 2);
+    assert_eq!(car.inputs().stuck, [cab].into());
+    car.set_button_stuck(cab, false).unwrap();
+    assert!(car.inputs().stuck.is_empty());
 }
 
 #[test]

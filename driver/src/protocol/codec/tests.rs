@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::frame::{
-    BootId, ControllerFrame, DISPLAY_BYTES, Drive, LampChunk, PanelFrame, Press, Status,
+    BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, PanelFrame, Press, Status,
 };
 use super::*;
 use crate::vocabulary::{
@@ -77,20 +77,22 @@ fn any_drive() -> impl Strategy<Value = Drive> {
         )
 }
 
+fn any_chunk() -> impl Strategy<Value = ButtonChunk> {
+    (
+        proptest::collection::btree_set(any_button(), 0..100),
+        2_u8..=254,
+        0_u8..=31,
+    )
+        .prop_map(|(buttons, count, index)| ButtonChunk::of(&buttons, floors(count), index))
+}
+
 fn any_controller_frame() -> impl Strategy<Value = ControllerFrame> {
     prop_oneof![
         (2_u8..=254).prop_map(|count| ControllerFrame::Hello {
             floors: floors(count)
         }),
         any_drive().prop_map(ControllerFrame::Drive),
-        (
-            proptest::collection::btree_set(any_button(), 0..100),
-            2_u8..=254,
-            0_u8..=31,
-        )
-            .prop_map(|(lamps, count, index)| {
-                ControllerFrame::Lamps(LampChunk::of(&lamps, floors(count), index))
-            }),
+        any_chunk().prop_map(ControllerFrame::Lamps),
         ("\\PC{0,8}", any::<Option<u8>>()).prop_map(|(text, brightness)| {
             ControllerFrame::Display(Display { text, brightness })
         }),
@@ -156,6 +158,7 @@ fn any_panel_frame() -> impl Strategy<Value = PanelFrame> {
                 illuminance,
             })
         }),
+        any_chunk().prop_map(PanelFrame::Stuck),
     ]
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::CLIMATE_LIMIT;
-use crate::protocol::frame::{BootId, ControllerFrame, Drive, LampChunk};
+use crate::protocol::frame::{BootId, ButtonChunk, ControllerFrame, Drive};
 use crate::vocabulary::{Display, PanelEvent, PanelInputs};
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Connection {
     drive: Option<Drive>,
     drive_due: Duration,
     display: Option<Display>,
-    chunks: Vec<Option<LampChunk>>,
+    chunks: Vec<Option<ButtonChunk>>,
     refresh: Refresh,
 }
 
@@ -92,7 +92,7 @@ impl Connection {
         &mut self,
         drive: Drive,
         display: Display,
-        chunks: &[LampChunk],
+        chunks: &[ButtonChunk],
         heartbeat: Duration,
         now: Duration,
     ) -> Option<ControllerFrame> {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{BootId, ControllerFrame, Drive, Frame, LampChunk, PanelFrame, Press, Status};
+use super::{BootId, ButtonChunk, ControllerFrame, Drive, Frame, PanelFrame, Press, Status};
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
     HallLantern, KeySwitch, MotorCommand,
@@ -23,6 +23,7 @@ const PANEL_HELLO: u8 = 0x81;
 const STATUS: u8 = 0x82;
 const PRESS: u8 = 0x83;
 const CLIMATE: u8 = 0x84;
+const STUCK: u8 = 0x85;
 
 impl Frame for ControllerFrame {
     const KINDS: RangeInclusive<u8> = HELLO..=DISPLAY;
@@ -44,9 +45,7 @@ impl Frame for ControllerFrame {
         match self {
             Self::Hello { floors } => bytes.push(floors.get()),
             Self::Drive(drive) => encode_drive(drive, bytes),
-            Self::Lamps(chunk) => {
-                bytes.extend_from_slice(&[chunk.first, chunk.up, chunk.down, chunk.cab]);
-            }
+            Self::Lamps(chunk) => encode_chunk(*chunk, bytes),
             Self::Display(display) => {
                 let text = cut(&display.text);
                 bytes.extend_from_slice(&optional(display.brightness));
@@ -63,14 +62,7 @@ impl Frame for ControllerFrame {
                 floors: FloorCount::new(body.byte()?)?,
             },
             DRIVE => Self::Drive(decode_drive(&mut body)?),
-            LAMPS => Self::Lamps(LampChunk {
-                first: body
-                    .byte()
-                    .filter(|first| first.is_multiple_of(LampChunk::FLOORS))?,
-                up: body.byte()?,
-                down: body.byte()?,
-                cab: body.byte()?,
-            }),
+            LAMPS => Self::Lamps(decode_chunk(&mut body)?),
             DISPLAY => Self::Display(Display {
                 brightness: body.optional()?,
                 text: body.text()?,
@@ -81,7 +73,7 @@ impl Frame for ControllerFrame {
 }
 
 impl Frame for PanelFrame {
-    const KINDS: RangeInclusive<u8> = PANEL_HELLO..=CLIMATE;
+    const KINDS: RangeInclusive<u8> = PANEL_HELLO..=STUCK;
 
     fn kind(&self) -> u8 {
         match self {
@@ -89,6 +81,7 @@ impl Frame for PanelFrame {
             Self::Status(_) => STATUS,
             Self::Press(_) => PRESS,
             Self::Climate(_) => CLIMATE,
+            Self::Stuck(_) => STUCK,
         }
     }
 
@@ -123,6 +116,7 @@ impl Frame for PanelFrame {
                 bytes.extend_from_slice(&optional(temperature));
                 bytes.extend_from_slice(&optional(climate.illuminance));
             }
+            Self::Stuck(chunk) => encode_chunk(*chunk, bytes),
         }
     }
 
@@ -149,6 +143,7 @@ impl Frame for PanelFrame {
                 temperature: body.optional()?.map(u8::cast_signed),
                 illuminance: body.optional()?,
             }),
+            STUCK => Self::Stuck(decode_chunk(&mut body)?),
             _ => return None,
         })
     }
@@ -295,6 +290,21 @@ fn decode_status(body: &mut Body<'_>) -> Option<Status> {
             3 => KeySwitch::OutOfService,
             _ => return None,
         },
+    })
+}
+
+fn encode_chunk(chunk: ButtonChunk, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&[chunk.first, chunk.up, chunk.down, chunk.cab]);
+}
+
+fn decode_chunk(body: &mut Body<'_>) -> Option<ButtonChunk> {
+    Some(ButtonChunk {
+        first: body
+            .byte()
+            .filter(|first| first.is_multiple_of(ButtonChunk::FLOORS))?,
+        up: body.byte()?,
+        down: body.byte()?,
+        cab: body.byte()?,
     })
 }
 

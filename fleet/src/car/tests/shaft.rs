@@ -396,7 +396,7 @@ impl World {
             obstruction: self.obstruction,
             load: self.load,
             key: self.key,
-            climate: elevator_driver::Climate::default(),
+            ..PanelInputs::default()
         };
         let news = self.told.as_ref() != Some(&inputs) && !self.faults.cut;
         if news {
