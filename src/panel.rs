@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use elevator_driver::{
-    FloorCount, LineSettings, OpenError, PanelEvent, PanelLine, PanelOutputs, PanelUrl,
+    FloorCount, LineCounters, LineSettings, OpenError, PanelEvent, PanelLine, PanelOutputs,
+    PanelUrl,
 };
 use tokio::sync::mpsc;
 use tracing::{error, trace, warn};
@@ -47,6 +48,12 @@ impl Panel {
     /// Brings the panel in line with this. Never waits; the latest wins.
     pub fn set_outputs(&self, outputs: PanelOutputs) {
         self.line.set_outputs(outputs);
+    }
+
+    /// What has come in over the line.
+    #[must_use]
+    pub fn counters(&self) -> LineCounters {
+        self.line.counters()
     }
 
     /// Waits for the next event. Safe to drop and call again: no event is lost. `None` if the

@@ -96,16 +96,32 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
 
 fn write_car(page: &mut String, name: &str, car: &OwnCarView) -> fmt::Result {
     writeln!(page, "\nCar {name}: {}", group_car(&car.group))?;
-    let panel = if car.connected {
-        "connected"
+    match &car.disconnected {
+        None => write_sensors(page, car)?,
+        Some(why) => write!(page, "  panel not connected: {why}")?,
+    }
+    writeln!(page, "\n  line {}", car.line)?;
+    if !car.left_out.is_empty() {
+        let floors = list(&car.left_out);
+        writeln!(page, "  left out for a while, sensor silent: {floors}")?;
+    }
+    if !car.stuck.is_empty() {
+        writeln!(page, "  stuck buttons: {}", list(&car.stuck))?;
+    }
+    let lamps = if car.lamps.is_empty() {
+        "none".to_owned()
     } else {
-        "not connected"
+        list(&car.lamps)
     };
+    writeln!(page, "  lit lamps: {lamps}")
+}
+
+fn write_sensors(page: &mut String, car: &OwnCarView) -> fmt::Result {
     let at = match car.at {
         Some(floor) => format!("sensor at floor {floor}"),
         None => "between floors".to_owned(),
     };
-    write!(page, "  panel {panel}, {at}, door {}", car.door)?;
+    write!(page, "  panel connected, {at}, door {}", car.door)?;
     for (set, text) in [
         (car.obstructed, ", door obstructed"),
         (car.stopped, ", stop switch pulled"),
@@ -117,13 +133,12 @@ fn write_car(page: &mut String, name: &str, car: &OwnCarView) -> fmt::Result {
     if car.key != "normal" {
         write!(page, ", key switch: {}", car.key)?;
     }
-    let lamps: Vec<_> = car.lamps.iter().map(ToString::to_string).collect();
-    let lamps = if lamps.is_empty() {
-        "none".to_owned()
-    } else {
-        lamps.join(", ")
-    };
-    writeln!(page, "\n  lit lamps: {lamps}")
+    Ok(())
+}
+
+fn list(items: &[impl ToString]) -> String {
+    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
+    items.join(", ")
 }
 
 fn write_peers(page: &mut String, status: &StatusView) -> fmt::Result {

@@ -107,7 +107,9 @@ fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
             "in_service": false, "unavailable": "door blocked", "floor": 1,
             "phase": {"kind": "open"}, "elapsed": 31.0, "direction": "up", "load": null,
             "connected": true, "door": "open", "at": 1, "stopped": false, "obstructed": true,
-            "key": "normal", "lamps": [{"kind": "cab", "floor": 2}]
+            "key": "normal", "lamps": [{"kind": "cab", "floor": 2}], "disconnected": null,
+            "line": {"frames": 700, "damaged": 3, "lost": 4, "unknown": 0},
+            "left_out": [0, 3], "stuck": [{"kind": "hall", "floor": 1, "direction": "up"}]
         }
     });
     let status = serde_json::from_value(status).unwrap();
@@ -120,6 +122,9 @@ Node A: slave of B, term 7, up 1m 30s
 
 Car A: floor 1, door open for 31.0 s, not in service: door blocked
   panel connected, sensor at floor 1, door open, door obstructed
+  line 700 frames, 3 damaged, 4 lost
+  left out for a while, sensor silent: 0, 3
+  stuck buttons: hall 1 up
   lit lamps: cab 2
 
 Peers

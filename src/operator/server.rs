@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{OrderRefused, Status};
+use elevator_fleet::node::OrderRefused;
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -71,7 +71,7 @@ pub enum Query {
 #[derive(Debug)]
 pub enum Reply {
     /// The node's state.
-    Status(Box<Status>),
+    Status(Box<StatusView>),
     /// What became of an order.
     Order(Result<(), OrderRefused>),
     /// Whether faults may be injected; the network is as was wanted only then.
@@ -169,9 +169,10 @@ impl Connection {
             });
             let reply = match query {
                 Ok(QueryLine::Watch) => return self.watch(events.subscribe()).await,
-                Ok(QueryLine::Status) => self.status().await.map(|status| ReplyLine::Status {
-                    status: Box::new((&*status).into()),
-                }),
+                Ok(QueryLine::Status) => self
+                    .status()
+                    .await
+                    .map(|status| ReplyLine::Status { status }),
                 Ok(QueryLine::Order { call }) => self.order(&call).await,
                 Ok(QueryLine::ClearHang { operator, reason }) => {
                     self.clear_hang(&operator, &reason).await
@@ -216,7 +217,7 @@ impl Connection {
         ))))
     }
 
-    async fn status(&self) -> Result<Box<Status>, ReplyLine> {
+    async fn status(&self) -> Result<Box<StatusView>, ReplyLine> {
         match self.ask(Query::Status).await? {
             Reply::Status(status) => Ok(status),
             _ => Err(no_answer()),
@@ -276,7 +277,7 @@ impl Connection {
 
     /// An order for a car that nobody has would stay open for ever.
     async fn check_car(&self, car: &str) -> Result<(), ReplyLine> {
-        let status = StatusView::from(&*self.status().await?);
+        let status = self.status().await?;
         let known: Vec<_> = status.nodes().collect();
         if known.contains(&car) {
             return Ok(());

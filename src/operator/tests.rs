@@ -84,12 +84,14 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         orders,
         car: Some(CarStatus {
             view: car_view(),
-            connected: true,
+            panel: Ok(()),
             door: DoorState::Closed,
             at: None,
             stopped: false,
             obstructed: false,
             key: KeySwitch::Normal,
+            left_out: [floor(1)].into(),
+            stuck: [Button::Cab(floor(2))].into(),
             lamps: [Button::Hall(floor(3), Direction::Down)].into(),
             floors,
         }),
@@ -168,7 +170,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
     let mut orders = Vec::new();
     while let Some(Request { query, reply }) = requests.recv().await {
         let answer = match query {
-            Query::Status => Reply::Status(Box::new(status(orders.clone()))),
+            Query::Status => Reply::Status(Box::new((&status(orders.clone())).into())),
             Query::Order(call) if !FloorCount::new(4).unwrap().has_button(call.button()) => {
                 Reply::Order(Err(OrderRefused::NoSuchButton { call, top: 3 }))
             }

@@ -17,7 +17,7 @@ use elevator_fleet::node::{OrderStatus, PeerStatus, Status};
 use elevator_fleet::wire::Standing;
 use serde::{Deserialize, Serialize};
 
-pub use self::car::{DoorView, GroupCarView, LampView, OwnCarView, PhaseView};
+pub use self::car::{DoorView, GroupCarView, LampView, LineView, OwnCarView, PhaseView};
 pub use self::event::{EventKind, EventView};
 
 /// A node's whole state.

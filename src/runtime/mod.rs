@@ -43,7 +43,9 @@ use crate::config::{FaultInjection, Settings};
 use crate::journal::JournalError;
 use crate::latch::{self, Refusal};
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings};
-use crate::operator::{self, BindError, EventView, OperatorSocket, Query, Reply, Request};
+use crate::operator::{
+    self, BindError, EventView, OperatorSocket, Query, Reply, Request, StatusView,
+};
 use crate::panel::Panel;
 
 /// How a node ended.
@@ -287,7 +289,7 @@ impl Running {
     fn answer(&mut self, request: Request, now: Timestamp) {
         let Request { query, reply } = request;
         let answer = match query {
-            Query::Status => Reply::Status(Box::new(self.node.status(now))),
+            Query::Status => Reply::Status(Box::new(self.status(now))),
             Query::Order(call) => Reply::Order(self.node.handle_order(call, now)),
             Query::Network(cable) => {
                 if self.faults == FaultInjection::Allowed {
@@ -303,6 +305,14 @@ impl Running {
         if reply.send(answer).is_err() {
             debug!("an operator did not wait for the answer");
         }
+    }
+
+    fn status(&self, now: Timestamp) -> StatusView {
+        let mut status = StatusView::from(&self.node.status(now));
+        if let Some(car) = &mut status.car {
+            car.line = self.panel.counters().into();
+        }
+        status
     }
 
     /// Performs everything that the node wants done.

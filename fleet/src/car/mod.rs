@@ -160,6 +160,11 @@ impl Car {
         self.inputs.stop
     }
 
+    /// The floors that are left out for a while: the car stopped there and no sensor said so.
+    pub fn left_out(&self) -> impl Iterator<Item = Floor> {
+        self.skipped.keys().copied()
+    }
+
     /// The car as the others are to see it.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> CarView {

@@ -260,8 +260,8 @@ impl Node {
     }
 
     fn panel_is(&mut self, line: Result<(), String>) {
-        if self.panel_connected != Some(line.is_ok()) {
-            self.panel_connected = Some(line.is_ok());
+        let before = self.panel.replace(line.clone());
+        if before.map(|before| before.is_ok()) != Some(line.is_ok()) {
             self.report(Report::Panel(line));
         }
     }

@@ -75,7 +75,8 @@ pub struct Node {
     dispatcher: Box<dyn Dispatcher + Send>,
     replan_at: Option<Timestamp>,
     car: Option<Car>,
-    panel_connected: Option<bool>,
+    /// Whether the panel answers, and if not, why; unknown before its first word.
+    panel: Option<Result<(), String>>,
     inputs: elevator_driver::PanelInputs,
     outputs: Option<PanelOutputs>,
     stale: settle::Stale,
@@ -130,7 +131,7 @@ impl Node {
             dispatcher: Box::new(CollectiveCost::new(settings.kinematics, settings.floors)),
             replan_at: None,
             car: settings.car.clone().map(Car::new),
-            panel_connected: None,
+            panel: None,
             inputs: elevator_driver::PanelInputs::default(),
             outputs: None,
             stale: settle::Stale::default(),

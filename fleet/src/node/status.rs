@@ -1,9 +1,10 @@
 //! What a node says of itself when asked.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{DoorState, Floor, FloorCount, KeySwitch, LampSet};
+use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};
 
 use super::Node;
 use crate::model::{Call, CarView, NodeId, Term, Timestamp};
@@ -73,8 +74,8 @@ pub struct OrderStatus {
 pub struct CarStatus {
     /// As the group sees it.
     pub view: CarView,
-    /// The panel answers.
-    pub connected: bool,
+    /// The panel answers, or why it doesn't.
+    pub panel: Result<(), String>,
     /// The door.
     pub door: DoorState,
     /// The floor sensor.
@@ -85,6 +86,10 @@ pub struct CarStatus {
     pub obstructed: bool,
     /// The key switch.
     pub key: KeySwitch,
+    /// The floors that it leaves out for a while, for their sensors said nothing when it stopped.
+    pub left_out: BTreeSet<Floor>,
+    /// The buttons that have read as pressed for too long.
+    pub stuck: BTreeSet<Button>,
     /// The lamps that are lit on its panel.
     pub lamps: LampSet,
     /// The floors of the shaft.
@@ -153,14 +158,20 @@ impl Node {
     }
 
     fn car_status(&self, now: Timestamp) -> Option<CarStatus> {
+        let car = self.car.as_ref()?;
         Some(CarStatus {
-            view: self.car_view(now)?,
-            connected: self.panel_connected == Some(true),
+            view: car.view(now),
+            panel: self
+                .panel
+                .clone()
+                .unwrap_or_else(|| Err("not heard yet".to_owned())),
             door: self.inputs.door,
             at: self.inputs.floor,
             stopped: self.inputs.stop,
             obstructed: self.inputs.obstruction,
             key: self.inputs.key,
+            left_out: car.left_out().collect(),
+            stuck: self.inputs.stuck.clone(),
             lamps: self.lamps(),
             floors: self.settings.floors,
         })

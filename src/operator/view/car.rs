@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use elevator_driver::{Button, DoorState, Floor, KeySwitch};
+use elevator_driver::{Button, DoorState, Floor, KeySwitch, LineCounters};
 use elevator_fleet::model::{Availability, CarPhase, CarView};
 use elevator_fleet::node::CarStatus;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,12 @@ pub struct OwnCarView {
     pub group: GroupCarView,
     /// The panel answers.
     pub connected: bool,
+    /// Why it does not; null while it does.
+    #[serde(default)]
+    pub disconnected: Option<String>,
+    /// What the line to the panel has brought.
+    #[serde(default)]
+    pub line: LineView,
     /// The door.
     pub door: DoorView,
     /// The floor whose sensor is active; null between floors.
@@ -69,11 +75,31 @@ pub struct OwnCarView {
     pub obstructed: bool,
     /// The key switch: `normal`, `independent`, `fire recall` or `out of service`.
     pub key: String,
+    /// The floors that it leaves out for a while, for their sensors said nothing when it stopped
+    /// there.
+    #[serde(default)]
+    pub left_out: Vec<u8>,
+    /// The buttons that have read as pressed for too long.
+    #[serde(default)]
+    pub stuck: Vec<LampView>,
     /// The lamps that are lit on its panel.
     pub lamps: Vec<LampView>,
 }
 
-/// A lit lamp.
+/// What a line to a panel has brought since the node started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LineView {
+    /// Frames, or over TCP answers, that were intact and understood.
+    pub frames: u64,
+    /// Bytes that were no intact frame, or a frame with an impossible value.
+    pub damaged: u64,
+    /// Frames that never came.
+    pub lost: u64,
+    /// Intact frames that this node does not know.
+    pub unknown: u64,
+}
+
+/// An order button, or the lamp in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LampView {
@@ -164,7 +190,9 @@ impl From<&CarStatus> for OwnCarView {
     fn from(car: &CarStatus) -> Self {
         Self {
             group: (&car.view).into(),
-            connected: car.connected,
+            connected: car.panel.is_ok(),
+            disconnected: car.panel.clone().err(),
+            line: LineView::default(),
             door: car.door.into(),
             at: car.at.map(Floor::index),
             stopped: car.stopped,
@@ -176,8 +204,37 @@ impl From<&CarStatus> for OwnCarView {
                 KeySwitch::OutOfService => "out of service",
             }
             .to_owned(),
+            left_out: car.left_out.iter().map(|floor| floor.index()).collect(),
+            stuck: car.stuck.iter().map(|&button| button.into()).collect(),
             lamps: car.lamps.iter().map(|&lamp| lamp.into()).collect(),
         }
+    }
+}
+
+impl From<LineCounters> for LineView {
+    fn from(counters: LineCounters) -> Self {
+        Self {
+            frames: counters.frames,
+            damaged: counters.damaged,
+            lost: counters.lost,
+            unknown: counters.unknown,
+        }
+    }
+}
+
+impl fmt::Display for LineView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            frames,
+            damaged,
+            lost,
+            unknown,
+        } = self;
+        write!(f, "{frames} frames, {damaged} damaged, {lost} lost")?;
+        if *unknown > 0 {
+            write!(f, ", {unknown} unknown")?;
+        }
+        Ok(())
     }
 }
 
