@@ -159,7 +159,13 @@ impl Car {
     fn retarget(&self, direction: Direction, stop_at: Floor) -> Floor {
         match self.inputs.next_stop {
             Some(next) if stop_at.is_beyond(next, direction) => {
-                self.plan().target(next, direction).unwrap_or(next)
+                // A car that has hardly left could still stop where it was. It does not: one press
+                // after the other would hold it there for ever.
+                let ahead = self.settings.floors.next(next, direction);
+                let from = ahead
+                    .filter(|_| self.position == Some(next))
+                    .unwrap_or(next);
+                self.plan().target(from, direction).unwrap_or(from)
             }
             Some(next) if next.is_beyond(stop_at, direction) => next,
             Some(_) | None => stop_at,
