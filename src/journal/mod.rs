@@ -178,7 +178,7 @@ pub fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
     if is_missing(&path) {
         return Ok(Vec::new());
     }
-    match attempt(&path) {
+    match attempt(|builder| builder.create(&path)) {
         Attempt::Open(database, _) => audit::read(&database).map_err(JournalError::Unreadable),
         Attempt::InUse => Err(JournalError::InUse { path }),
         Attempt::Failing(source) => Err(failing(path, Restored::default(), source)),
