@@ -86,6 +86,7 @@ impl DoorCycle {
         };
         Self {
             stage,
+            opened: self.opened.map(|_| now),
             obstructed: self.obstructed.map(|_| now),
             ..self
         }

@@ -46,22 +46,24 @@ impl Node {
         if self.started && self.beacon_due() <= now {
             self.clock.last = Some(now);
             self.clock.urgent = false;
-            let beacon = self.beacon(false, now);
+            let mut beacon = self.plain_beacon(false, now);
+            self.add_news(&mut beacon, now);
             self.actions.push_back(Action::Broadcast(beacon));
         }
     }
 
+    /// A sign of life to one node. News goes to all: what is told once, as acknowledgements are,
+    /// would be lost to the others.
     pub(super) fn unicast(&mut self, to: Ipv4Addr, probe: bool, now: Timestamp) {
-        let beacon = self.beacon(probe, now);
+        let beacon = self.plain_beacon(probe, now);
         self.actions.push_back(Action::Unicast { to, beacon });
     }
 
-    /// The whole of what this node has to say that fits a datagram: who it is and whom it hears
-    /// first, then acknowledgements and orders, then the plan.
-    fn beacon(&mut self, probe: bool, now: Timestamp) -> Beacon {
+    /// Who this node is, where it stands, whom it hears, and what its car does.
+    fn plain_beacon(&mut self, probe: bool, now: Timestamp) -> Beacon {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         self.membership.sent(self.clock.sequence, now);
-        let mut beacon = Beacon {
+        Beacon {
             hello: self.hello.clone(),
             link_port: self.settings.identity.link_port,
             sequence: self.clock.sequence,
@@ -75,12 +77,17 @@ impl Node {
                 car: self.car_view(now),
                 ..News::default()
             },
-        };
+        }
+    }
+
+    /// Adds what there is to tell and fits a datagram: acknowledgements first, then orders, then
+    /// the plan.
+    fn add_news(&mut self, beacon: &mut Beacon, now: Timestamp) {
         let plans = self.standing == Standing::Master && !self.plan.is_empty();
         if !self.replication.is_waiting() && !plans {
-            return beacon;
+            return;
         }
-        let mut room = DATAGRAM_BODY.saturating_sub(size(&beacon) + LENGTHS);
+        let mut room = DATAGRAM_BODY.saturating_sub(size(beacon) + LENGTHS);
         let mut fits = |bytes: usize| {
             let fits = bytes <= room;
             room -= if fits { bytes } else { 0 };
@@ -114,7 +121,6 @@ impl Node {
                 }
             });
         }
-        beacon
     }
 
     pub(super) fn ack(&self, dot: Dot) -> Ack {

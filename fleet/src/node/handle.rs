@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use elevator_driver::{Button, PanelEvent};
+use elevator_driver::{Button, PanelEvent, PanelInputs};
 
 use super::links::{Handshake, accepts};
 use super::membership::Heard;
@@ -70,8 +70,10 @@ impl Node {
     /// A link stands: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
         let verdict = self.membership.meet(peer, now);
+        // Whoever shakes hands is heard, even if the link is refused.
+        let trust = self.take_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted && !accepts(&self.standing);
-        if refused || self.take_heard(&verdict, peer, now) != Trust::Full {
+        if refused || trust != Trust::Full {
             self.actions.push_back(Action::Close(link));
             if side == LinkSide::Dialled {
                 self.elect(Input::Parted { peer: &peer.node }, now);
@@ -142,7 +144,10 @@ impl Node {
         self.stale.car = true;
         match event {
             PanelEvent::Connected => self.panel_is(Ok(())),
-            PanelEvent::Disconnected(reason) => self.panel_is(Err(reason)),
+            PanelEvent::Disconnected(reason) => {
+                self.inputs = PanelInputs::default();
+                self.panel_is(Err(reason));
+            }
             PanelEvent::Inputs(inputs) => {
                 if let Some(floor) = inputs.floor.filter(|_| inputs.floor != self.inputs.floor) {
                     self.report(Report::Floor(floor));

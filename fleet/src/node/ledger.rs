@@ -28,7 +28,7 @@ impl Ledger {
     pub(super) fn new(restored: &Restored) -> Self {
         Self {
             journal: restored.journal,
-            next: restored.used + 1,
+            next: restored.used.saturating_add(1),
             reserved: restored.reserved.max(restored.used),
             reserving: None,
             lsn: Lsn::default(),
@@ -44,11 +44,19 @@ impl Ledger {
             return None;
         }
         let sequence = self.next;
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
         Some(Dot {
             journal: self.journal,
             sequence,
         })
+    }
+
+    /// A peer knows this press. If it is one of this journal's that has yet to be made, the disk
+    /// has lost its latest state (an old copy was put back, say): what was used stays used (O4).
+    pub(super) fn know(&mut self, dot: Dot) {
+        if dot.journal == self.journal {
+            self.next = self.next.max(dot.sequence.saturating_add(1));
+        }
     }
 
     /// A register has changed.
@@ -61,13 +69,13 @@ impl Ledger {
     /// The next batch, if there is anything to write: its number, the registers, and up to where
     /// sequences are to be reserved.
     pub(super) fn batch(&mut self) -> Option<(Lsn, BTreeSet<Dot>, Option<Change>)> {
-        let low = self.reserved < self.next + BLOCK / 2 && self.reserving.is_none();
+        let low = self.reserved < self.next.saturating_add(BLOCK / 2) && self.reserving.is_none();
         if self.failed || (self.changed.is_empty() && !low) {
             return None;
         }
         self.lsn = Lsn(self.lsn.0 + 1);
         let reserve = low.then(|| {
-            let up_to = self.next + BLOCK;
+            let up_to = self.next.saturating_add(BLOCK);
             self.reserving = Some((self.lsn, up_to));
             Change::Reserve(up_to)
         });
@@ -145,6 +153,32 @@ mod tests {
         assert!(ledger.batch().is_none(), "asked for once");
         ledger.written(lsn);
         assert_eq!(ledger.dot().map(|dot| dot.sequence), Some(301));
+    }
+
+    /// O4
+    #[test]
+    fn what_a_peer_knows_of_this_journal_is_not_used_again() {
+        let mut ledger = ledger();
+        let journal = JournalId(1);
+        ledger.know(Dot {
+            journal,
+            sequence: 280,
+        });
+        ledger.know(Dot {
+            journal,
+            sequence: 50,
+        });
+        ledger.know(Dot {
+            journal: JournalId(2),
+            sequence: 290,
+        });
+        assert_eq!(
+            ledger.dot(),
+            Some(Dot {
+                journal,
+                sequence: 281
+            })
+        );
     }
 
     /// P1: a change that overtakes the write of an earlier one waits for its own.

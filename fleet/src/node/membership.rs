@@ -15,6 +15,9 @@ use crate::wire::{Beacon, Echo, Hello, Nonce, Standing};
 /// are not taken in, so that a flood of strangers costs little.
 const MOST_LIVES: usize = 512;
 
+/// The most conflicts that are told of.
+const MOST_COMPLAINTS: usize = 64;
+
 /// The lives of nodes that have been heard lately.
 #[derive(Debug, Clone)]
 pub(super) struct Membership {
@@ -291,9 +294,9 @@ impl Membership {
     }
 
     fn complain(&mut self, what: String) -> Option<Heard> {
-        self.complained
-            .insert(what.clone())
-            .then_some(Heard::Conflict(what))
+        // A flood of strangers must not fill the memory.
+        let fresh = self.complained.len() < MOST_COMPLAINTS && self.complained.insert(what.clone());
+        fresh.then_some(Heard::Conflict(what))
     }
 
     fn life(&mut self, hello: &Hello, now: Timestamp) -> Option<&mut Peer> {

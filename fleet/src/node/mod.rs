@@ -107,7 +107,9 @@ impl Node {
         let own = &hello.node;
         let mut orders = OrderStore::default();
         let mut promise = Promise::new(own.clone());
+        let mut ledger = ledger::Ledger::new(&settings.restored);
         for record in &settings.restored.records {
+            ledger.know(record.dot);
             orders.merge(record.clone(), Timestamp::START);
         }
         for order in orders.orders() {
@@ -125,7 +127,7 @@ impl Node {
             orders,
             promise,
             replication: replication::Replication::default(),
-            ledger: ledger::Ledger::new(&settings.restored),
+            ledger,
             unplaced: BTreeSet::new(),
             plan: plan::Plan::default(),
             dispatcher: Box::new(CollectiveCost::new(settings.kinematics, settings.floors)),

@@ -15,6 +15,7 @@ impl Node {
         };
         let own = self.hello.node.clone();
         let merged = self.orders.place(dot, &own, call.clone(), now);
+        debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
         self.take_merged(dot, &call, &own, merged, None, now);
     }
 
@@ -77,6 +78,7 @@ impl Node {
             return;
         }
         let dot = record.dot;
+        self.ledger.know(dot);
         let merged = self.orders.merge(record.clone(), now);
         let (call, origin) = (&record.call, &record.origin);
         self.take_merged(dot, call, origin, merged, Some(peer), now);
@@ -87,9 +89,11 @@ impl Node {
                 self.stale.promise = true;
             }
             (State::Served, false) => self.replication.settled(peer, dot),
-            // The peer is behind.
+            // The peer is behind: it lacks the service of this press, or a later one in its place.
             (State::Open { .. }, false) | (State::Served, true) => {
-                self.replication.owe(peer, dot);
+                if let Some(present) = self.orders.present(dot, call) {
+                    self.replication.owe(peer, present);
+                }
             }
         }
     }
@@ -111,6 +115,7 @@ impl Node {
     }
 
     pub(super) fn take_news(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
+        self.take_car(peer, news, now);
         self.take_orders(peer, news, now);
         let from_master = matches!(&self.standing, Standing::Slave { master } if master == peer);
         if from_master {
@@ -120,8 +125,7 @@ impl Node {
         }
     }
 
-    /// Takes in what is true whoever leads: the car, records and acknowledgements.
-    pub(super) fn take_orders(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
+    fn take_car(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
         if let Some(view) = news.car
             && let Some(known) = self.membership.get_mut(peer)
         {
@@ -135,6 +139,10 @@ impl Node {
                 ) != (view.phase, view.floor, view.availability, view.direction)
             });
         }
+    }
+
+    /// Takes in what stays true whatever overtakes it: records and acknowledgements.
+    pub(super) fn take_orders(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
         for record in &news.records {
             self.take_record(peer, record, now);
             self.replication.acknowledge(record.dot);

@@ -133,7 +133,7 @@ impl Node {
             .map(|view| (self.hello.node.clone(), view));
         let others = self.links.joined().filter_map(|(_, name)| {
             let (view, at) = self.membership.get(name)?.car?;
-            let elapsed = view.elapsed + now.since(at);
+            let elapsed = view.elapsed.saturating_add(now.since(at));
             Some((name.clone(), CarView { elapsed, ..view }))
         });
         own.into_iter()

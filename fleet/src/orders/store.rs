@@ -173,6 +173,12 @@ impl OrderStore {
             .map(|register| register.record(now))
     }
 
+    /// The press that stands in the register of this one's journal and call, if any does.
+    #[must_use]
+    pub fn present(&self, dot: Dot, call: &Call) -> Option<Dot> {
+        self.dots.get(&(dot.journal, call.clone())).copied()
+    }
+
     /// The whole store.
     pub fn records(&self, now: Timestamp) -> impl Iterator<Item = Record> {
         self.registers
