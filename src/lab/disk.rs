@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use elevator_fleet::model::{Call, JournalId};
+use elevator_fleet::model::{Call, Dot, JournalId};
 use elevator_fleet::node::{Change, Lsn, Restored};
-use elevator_fleet::orders::Record;
+use elevator_fleet::orders::{Record, State};
 use fastrand::Rng;
 
 /// What stands on the platter, and what is on its way there.
@@ -40,6 +40,20 @@ impl Disk {
             reserved: self.reserved,
             records: self.records.values().cloned().collect(),
         }
+    }
+
+    /// Whether an open order of this call stands on it.
+    pub(super) fn holds(&self, call: &Call) -> bool {
+        self.records
+            .values()
+            .any(|record| record.call == *call && record.state != State::Served)
+    }
+
+    /// Whether this press, or a later one of its register, stands on it, open or served.
+    pub(super) fn knows(&self, dot: Dot, call: &Call) -> bool {
+        self.records
+            .get(&(dot.journal, call.clone()))
+            .is_some_and(|record| record.dot.sequence >= dot.sequence)
     }
 
     /// Takes a batch; `true` if a transaction begins with it. A failed disk swallows it.

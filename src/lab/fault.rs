@@ -92,7 +92,11 @@ impl World {
             Fault::DiskFail(node) => self.fail_disk(node),
             Fault::MotorStuck(node, stuck) => {
                 self.catch_up(node);
-                self.machines[node].car.set_motor_stuck(stuck);
+                let machine = &mut self.machines[node];
+                if machine.car.shaft().motor_stuck() {
+                    machine.stuck_at = Some(self.now);
+                }
+                machine.car.set_motor_stuck(stuck);
                 self.touch_car(node);
             }
             Fault::Obstruct(node, active) => {

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use elevator_driver::Button;
-use elevator_fleet::model::{Call, Dot, JournalId};
+use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Order};
 use elevator_fleet::node::Report;
 
 use super::Fault;
@@ -97,6 +97,8 @@ pub(super) struct History {
     closed: BTreeMap<(JournalId, Call), u64>,
     /// When each call was last served.
     served_at: BTreeMap<Call, Duration>,
+    /// What each dot names: the call, and where it was pressed.
+    presses: BTreeMap<Dot, (Call, NodeId)>,
     /// The presses that some lamp has promised, and when.
     promised: BTreeMap<Dot, Promised>,
     /// When something last happened after which the fleet may take its time.
@@ -156,6 +158,15 @@ impl History {
         self.closed
             .get(&(dot.journal, call.clone()))
             .is_some_and(|latest| *latest >= dot.sequence)
+    }
+
+    /// Whether the dot of an order has named no other press before.
+    pub(super) fn is_the_press(&mut self, order: &Order) -> bool {
+        let known = self
+            .presses
+            .entry(order.dot)
+            .or_insert_with(|| (order.call.clone(), order.origin.clone()));
+        (&known.0, &known.1) == (&order.call, &order.origin)
     }
 
     /// A lamp promises this press. Where it `repeats` one of the same register that the lamp

@@ -29,6 +29,10 @@ pub(super) struct Machine {
     pub(super) car_moves: bool,
     /// Counts the controller's signs of life, as far as they matter to the watchdog.
     pub(super) silence: u64,
+    /// Since when it has had no controller.
+    pub(super) silent_since: Option<Duration>,
+    /// When its car was last known to stick.
+    pub(super) stuck_at: Option<Duration>,
     /// It did not reach a floor in time and waits for an operator (F9).
     pub(super) latched: bool,
     /// The lit lamps, and the presses that were promised by them.

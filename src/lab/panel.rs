@@ -29,7 +29,7 @@ impl World {
 
     /// The controller is there again: the panel tells it what it sees.
     pub(super) fn panel_connects(&mut self, node: usize) {
-        self.machines[node].silence += 1;
+        self.speaks_again(node);
         self.catch_up(node);
         self.tell(node, PanelEvent::Connected);
         let inputs = self.machines[node].car.inputs();
@@ -39,7 +39,7 @@ impl World {
 
     /// A suspended controller goes on: the panel does again what it was told last.
     pub(super) fn panel_resumes(&mut self, node: usize) {
-        self.machines[node].silence += 1;
+        self.speaks_again(node);
         let outputs = self.machines[node]
             .node()
             .and_then(|node| node.outputs().cloned());
@@ -52,9 +52,16 @@ impl World {
     pub(super) fn falls_silent(&mut self, node: usize) {
         let machine = &mut self.machines[node];
         machine.silence += 1;
+        machine.silent_since = Some(self.now);
         let silence = machine.silence;
         self.agenda
             .enter(self.now + WATCHDOG, Event::Watchdog { node, silence });
+    }
+
+    fn speaks_again(&mut self, node: usize) {
+        let machine = &mut self.machines[node];
+        machine.silence += 1;
+        machine.silent_since = None;
     }
 
     pub(super) fn watchdog(&mut self, node: usize, silence: u64) {
@@ -150,6 +157,7 @@ impl World {
             return;
         };
         let call = Call::of_button(button, &machine.name);
+        let mut fresh = Vec::new();
         for order in process.node.orders().of_call(&call) {
             let dot = order.dot;
             if process.node.has_promised(dot) && !dots.contains(&dot) {
@@ -157,7 +165,13 @@ impl World {
                 let repeated = dots.iter().rev().find(repeats).copied();
                 self.history.promised(dot, &call, repeated, self.now);
                 dots.push(dot);
+                if repeated.is_none() {
+                    fresh.push(dot);
+                }
             }
+        }
+        for dot in fresh {
+            self.some_disk_knows(node, dot, &call);
         }
     }
 }

@@ -162,6 +162,7 @@ impl World {
             self.tell_disk_failed(node);
         }
         self.with(node, Node::start);
+        self.the_disk_has_lit_the_lamps(node);
         self.panel_connects(node);
     }
 
@@ -257,7 +258,8 @@ impl World {
             self.inspected = at;
             self.inspect();
         }
-        self.now = at;
+        // What was held up behind a suspended process may be entered for a time that has passed.
+        self.now = at.max(self.now);
         self.events += 1;
         self.happen(event);
         true
@@ -401,6 +403,8 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         car,
         car_moves: false,
         silence: 0,
+        silent_since: None,
+        stuck_at: None,
         latched: false,
         lit: BTreeMap::new(),
         term: Term::default(),

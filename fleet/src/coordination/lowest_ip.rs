@@ -174,6 +174,10 @@ impl Election for LowestIp {
             },
         }
     }
+
+    fn links_follow_standing(&self) -> bool {
+        true
+    }
 }
 
 /// Between one and one and a half times the wait, so that two nodes fall out of step.

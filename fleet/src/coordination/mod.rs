@@ -31,6 +31,10 @@ pub trait Election: fmt::Debug + Send {
 
     /// Where the node stands.
     fn standing(&self) -> Standing;
+
+    /// Whether a slave dials its master and there are no other links, so that links and standings
+    /// can be held against each other.
+    fn links_follow_standing(&self) -> bool;
 }
 
 /// Something that an election has to know.

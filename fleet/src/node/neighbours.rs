@@ -73,7 +73,7 @@ impl Node {
     pub(super) fn reconcile(&mut self, peer: &NodeId, says: &Standing, now: Timestamp) {
         let follows = matches!(says, Standing::Slave { master } if *master == self.hello.node);
         let link = self.links.to(peer);
-        let leads = self.standing == Standing::Master;
+        let leads = self.standing == Standing::Master && self.election.links_follow_standing();
         let claims = leads && follows && link.is_none();
         let unused = leads && !follows && self.links.is_joined(peer);
         let Some(known) = self.membership.get_mut(peer) else {

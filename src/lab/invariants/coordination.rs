@@ -1,0 +1,95 @@
+//! One leads, all know who, and nobody is left with a car that is gone.
+
+use elevator_fleet::model::{Call, NodeId, Order};
+use elevator_fleet::node::Report;
+
+use super::ELECTED_WITHIN;
+use crate::lab::World;
+
+impl World {
+    /// E6: where nobody comes or goes, nobody takes or leaves office.
+    pub(in crate::lab) fn no_change_of_leader_in_quiet(&mut self, node: usize, report: &Report) {
+        let groups = self.calm_groups(ELECTED_WITHIN);
+        if groups.iter().any(|group| group.contains(&node)) {
+            self.wrong("E6", node, &format!("{report:?}"));
+        }
+    }
+
+    /// E3
+    pub(in crate::lab) fn terms_never_decrease(&mut self) {
+        for node in 0..self.machines.len() {
+            let Some(term) = self.machines[node]
+                .node()
+                .map(elevator_fleet::node::Node::term)
+            else {
+                continue;
+            };
+            let before = std::mem::replace(&mut self.machines[node].term, term);
+            if term < before {
+                self.wrong("E3", node, &format!("term {before} became {term}"));
+            }
+        }
+    }
+
+    /// E1, E2, E7, F3: each group has one master, known to all: the lowest address.
+    pub(in crate::lab) fn one_master_in_each_group(&mut self) {
+        for group in self.calm_groups(ELECTED_WITHIN) {
+            let master = self.master_of(&group);
+            if master != group.first().copied() {
+                let what = format!("the group {group:?} has the master {master:?}");
+                if let Some(first) = group.first() {
+                    self.once("E1", *first, &what);
+                }
+            }
+        }
+    }
+
+    /// E4: whoever yields has handed its orders over; what came in just before goes over the link.
+    pub(in crate::lab) fn the_loser_has_handed_over(&mut self, node: usize, master: &NodeId) {
+        let winner = self.machines.iter().find(|machine| machine.name == *master);
+        let (Some(loser), Some(winner)) = (
+            self.machines[node].process.as_ref(),
+            winner.and_then(|machine| machine.process.as_ref()),
+        ) else {
+            return;
+        };
+        let (clock, there) = (loser.clock(self.now), winner.clock(self.now));
+        let knows = |order: &Order| {
+            winner.node.orders().records(there).any(|record| {
+                (record.dot.journal, &record.call) == (order.dot.journal, &order.call)
+                    && record.dot.sequence >= order.dot.sequence
+            })
+        };
+        let kept: Vec<String> = loser
+            .node
+            .orders()
+            .orders()
+            .filter(|order| clock.since(order.placed) >= ELECTED_WITHIN && !knows(order))
+            .map(|order| format!("yields to {master}, which does not know {}", order.dot))
+            .collect();
+        for what in kept {
+            self.wrong("E4", node, &what);
+        }
+    }
+
+    /// H4, F6: a call is not left with a car that is gone.
+    pub(in crate::lab) fn calls_are_assigned_to_the_living(&mut self) {
+        for group in self.calm_groups(ELECTED_WITHIN) {
+            let Some(master) = group.first().copied() else {
+                continue;
+            };
+            let gone: Vec<String> = self.machines[master]
+                .process
+                .iter()
+                .flat_map(|process| process.node.status(process.clock(self.now)).orders)
+                .filter(|order| matches!(order.call, Call::Hall(_)))
+                .filter_map(|order| Some((order.call, order.car?)))
+                .filter(|(_, car)| !group.iter().any(|node| self.machines[*node].name == *car))
+                .map(|(call, car)| format!("{call} is left with {car}"))
+                .collect();
+            for what in gone {
+                self.once("H4", master, &what);
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What is lit is promised, and what is served is dark.
+
+use std::collections::BTreeSet;
+
+use elevator_driver::Button;
+use elevator_fleet::model::{Call, Dot};
+use elevator_fleet::orders::State;
+
+use super::EQUAL_WITHIN;
+use crate::lab::World;
+use crate::lab::machine::Machine;
+
+impl World {
+    /// P3: at the start, before anything is heard, the lamps are lit that the disk promises.
+    pub(in crate::lab) fn the_disk_has_lit_the_lamps(&mut self, node: usize) {
+        let machine = &self.machines[node];
+        if machine.disk.failed() {
+            return;
+        }
+        let dark: Vec<Call> = machine
+            .disk
+            .restored()
+            .records
+            .into_iter()
+            .filter(|record| record.state != State::Served)
+            .map(|record| record.call)
+            .filter(|call| match call {
+                Call::Hall(_) => true,
+                Call::Cab { car, .. } => *car == machine.name,
+            })
+            .filter(|call| !machine.lit.contains_key(&call.button()))
+            .collect();
+        for call in dark {
+            self.wrong("P3", node, &format!("{call} is on its disk and dark"));
+        }
+    }
+
+    /// P1, P5: a lamp goes on when some disk that works knows of the press. That it has been served
+    /// since, the node may be the last to hear.
+    pub(in crate::lab) fn some_disk_knows(&mut self, node: usize, dot: Dot, call: &Call) {
+        let knows = |machine: &Machine| !machine.disk.failed() && machine.disk.knows(dot, call);
+        if !self.machines.iter().any(knows) {
+            let own_failed = self.machines[node].disk.failed();
+            let id = if own_failed { "P5" } else { "P1" };
+            let what = format!("{call} is lit, and no disk that works knows of it");
+            self.wrong(id, node, &what);
+        }
+    }
+
+    /// P1, O1, F12, F14: a lamp goes out with the service of what it promised.
+    pub(in crate::lab) fn went_dark(&mut self, node: usize, button: Button, dots: &[Dot]) {
+        let call = Call::of_button(button, &self.machines[node].name);
+        for dot in dots {
+            if !self.history.is_closed(*dot, &call) {
+                let what = format!("the lamp of {button} went out, {dot} was not served");
+                self.wrong("P1", node, &what);
+            }
+        }
+    }
+
+    pub(in crate::lab) fn remember_promises(&mut self) {
+        for node in 0..self.machines.len() {
+            let lit: Vec<Button> = self.machines[node].lit.keys().copied().collect();
+            for button in lit {
+                self.remember_promise(node, button);
+            }
+        }
+    }
+
+    /// P4: hall lamps are the same on every panel of a group.
+    pub(in crate::lab) fn hall_lamps_are_equal(&mut self) {
+        for group in self.calm_groups(EQUAL_WITHIN) {
+            let hall = |node: &usize| -> BTreeSet<Button> {
+                let lit = self.machines[*node].lit.keys();
+                lit.copied()
+                    .filter(|button| matches!(button, Button::Hall(..)))
+                    .collect()
+            };
+            let lamps: Vec<BTreeSet<Button>> = group.iter().map(hall).collect();
+            let all: BTreeSet<Button> = lamps.iter().flatten().copied().collect();
+            for button in all {
+                let key = format!("P4 {button} {group:?}");
+                if !lamps.iter().all(|lamps| lamps.contains(&button)) {
+                    let what = format!("{button} is lit on some panels of {group:?} only");
+                    self.lasts(&key, "P4", group[0], &what);
+                }
+            }
+        }
+    }
+
+    /// P2: a lamp whose presses have all been served, as somebody in the group knows, is dark soon
+    /// after.
+    pub(in crate::lab) fn served_lamps_are_dark(&mut self) {
+        for group in self.calm_groups(EQUAL_WITHIN) {
+            for node in &group {
+                let lit: Vec<Button> = self.machines[*node].lit.keys().copied().collect();
+                for button in lit {
+                    let key = format!("P2 {node} {button}");
+                    if self.is_served_in(&group, *node, button) {
+                        let what = format!("{button} is still lit, though it was served");
+                        self.lasts(&key, "P2", *node, &what);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(in crate::lab) fn is_served_in(
+        &self,
+        group: &[usize],
+        node: usize,
+        button: Button,
+    ) -> bool {
+        let machine = &self.machines[node];
+        let call = Call::of_button(button, &machine.name);
+        let known = |dot: Dot| {
+            group
+                .iter()
+                .filter_map(|other| self.machines[*other].node())
+                .any(|other| other.orders().get(dot).is_none())
+        };
+        machine
+            .node()
+            .is_some_and(|node| node.orders().of_call(&call).all(|order| known(order.dot)))
+    }
+}

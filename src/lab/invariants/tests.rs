@@ -1,0 +1,231 @@
+//! Each check is shown what it must not let pass: a world that is lied about.
+
+use elevator_driver::{Button, Direction, Floor, MotorCommand, PanelOutputs};
+use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
+use elevator_fleet::node::{Change, Lsn, Report};
+use elevator_fleet::orders::{Record, State};
+use elevator_fleet::wire::Standing;
+
+use super::*;
+use crate::lab::{Fault, WorldSettings};
+
+const DOT: Dot = Dot {
+    journal: JournalId(7),
+    sequence: 7,
+};
+
+fn up(floor: u8) -> Button {
+    Button::Hall(Floor::try_from(floor).expect("a floor"), Direction::Up)
+}
+
+fn call(floor: u8) -> Call {
+    Call::of_button(up(floor), &NodeId::new("A").expect("a name"))
+}
+
+/// Three machines in calm, of which nothing is to be complained.
+fn calm() -> World {
+    let mut world = World::new(WorldSettings::new(3, 1)).expect("a world");
+    world.start_all();
+    world.run_for(Duration::from_secs(10));
+    assert_eq!(world.violations(), []);
+    world
+}
+
+/// Machines that have heard nothing of each other, in a network that claims to be whole.
+fn strangers() -> World {
+    let mut world = World::new(WorldSettings::new(3, 1)).expect("a world");
+    world.inflict(Fault::Partition(Vec::new()));
+    world.start_all();
+    for node in 0..3 {
+        world.inflict(Fault::StopSwitch(node, true));
+    }
+    world.run_for(Duration::from_secs(3));
+    world.press(1, up(2));
+    world.run_for(Duration::from_secs(3));
+    assert_eq!(world.violations(), []);
+    world.network.heal();
+    world
+}
+
+/// Looks, and looks again after what may be so for a while has been so for too long.
+fn look(world: &mut World) {
+    world.inspect();
+    world.now += EQUAL_WITHIN * 2;
+    world.inspect();
+}
+
+fn complains(world: &World, id: &str) {
+    let found = world.violations();
+    let named = found.iter().any(|violation| violation.id == id);
+    assert!(named, "no {id} in {found:?}");
+}
+
+#[test]
+fn a_lit_order_on_no_disk_is_noticed() {
+    let mut world = calm();
+    world.history.promised(DOT, &call(2), None, world.now);
+    assert_eq!(world.broken_promises()[0].id, "O1");
+    world.inspect();
+    complains(&world, "O1");
+}
+
+#[test]
+fn a_dot_of_two_presses_is_noticed() {
+    let mut world = strangers();
+    world.inspect();
+    let node = world.node(1).expect("it runs");
+    let mut order = node.orders().orders().next().expect("an order").clone();
+    order.call = call(0);
+    assert!(!world.history.is_the_press(&order));
+    order.dot = DOT;
+    assert!(world.history.is_the_press(&order));
+}
+
+#[test]
+fn stores_that_stay_different_are_noticed() {
+    let mut world = strangers();
+    look(&mut world);
+    complains(&world, "O7");
+}
+
+#[test]
+fn service_at_another_floor_is_noticed() {
+    let mut world = calm();
+    let floor = world.machines[0].car.inputs().floor.expect("at a floor");
+    let elsewhere = (floor.index() + 1) % 3;
+    let served = Report::Served {
+        call: call(elsewhere),
+        waited: Duration::ZERO,
+        here: true,
+    };
+    world.judge(0, &served);
+    complains(&world, "F18");
+}
+
+#[test]
+fn a_lamp_that_goes_out_unserved_is_noticed() {
+    let mut world = calm();
+    world.went_dark(0, up(1), &[DOT]);
+    complains(&world, "P1");
+}
+
+#[test]
+fn a_lamp_of_which_no_disk_knows_is_noticed() {
+    let mut world = calm();
+    world.some_disk_knows(0, DOT, &call(1));
+    complains(&world, "P1");
+    world.inflict(Fault::DiskFail(1));
+    world.some_disk_knows(1, DOT, &call(1));
+    complains(&world, "P5");
+}
+
+#[test]
+fn lamps_that_are_lit_on_one_panel_only_or_after_the_service_are_noticed() {
+    let mut world = calm();
+    world.machines[1].lit.insert(up(1), Vec::new());
+    look(&mut world);
+    complains(&world, "P2");
+    complains(&world, "P4");
+}
+
+#[test]
+fn a_lamp_that_the_disk_does_not_light_is_noticed() {
+    let mut world = calm();
+    let record = Record {
+        dot: DOT,
+        origin: world.machines[0].name.clone(),
+        call: call(1),
+        state: State::Open {
+            waited: Duration::ZERO,
+        },
+    };
+    let disk = &mut world.machines[0].disk;
+    disk.write(Lsn(999), vec![Change::Record(record)]);
+    disk.committed();
+    world.the_disk_has_lit_the_lamps(0);
+    complains(&world, "P3");
+}
+
+#[test]
+fn a_term_that_decreases_is_noticed() {
+    let mut world = calm();
+    world.machines[2].term = Term(99);
+    world.inspect();
+    complains(&world, "E3");
+}
+
+#[test]
+fn a_group_without_one_master_is_noticed() {
+    let mut world = strangers();
+    world.inspect();
+    complains(&world, "E1");
+}
+
+#[test]
+fn whoever_yields_with_orders_of_its_own_is_noticed() {
+    let mut world = strangers();
+    let master = world.machines[0].name.clone();
+    world.the_loser_has_handed_over(1, &master);
+    complains(&world, "E4");
+}
+
+#[test]
+fn a_change_of_leader_in_calm_is_noticed() {
+    let mut world = calm();
+    let report = Report::Standing {
+        from: Standing::Master,
+        to: Standing::Seeking,
+        term: Term(1),
+    };
+    world.judge(0, &report);
+    complains(&world, "E6");
+}
+
+#[test]
+fn a_call_that_is_left_with_a_car_that_is_gone_is_noticed() {
+    let mut world = calm();
+    world.press(0, up(2));
+    world.run_for(Duration::from_millis(50));
+    assert_eq!(world.violations(), []);
+    for machine in &mut world.machines {
+        machine.name = NodeId::new("another").expect("a name");
+    }
+    world.calls_are_assigned_to_the_living();
+    complains(&world, "H4");
+}
+
+#[test]
+fn a_sound_car_that_hangs_is_noticed() {
+    let mut world = calm();
+    world.only_a_stuck_car_hangs(0);
+    complains(&world, "H1");
+}
+
+#[test]
+fn doors_and_motors_that_contradict_each_other_are_noticed() {
+    let mut world = calm();
+    let outputs = PanelOutputs {
+        motor: MotorCommand::Run {
+            stop_at: Floor::try_from(3).expect("a floor"),
+            direction: Direction::Up,
+        },
+        door: elevator_driver::DoorCommand::Open,
+        ..PanelOutputs::default()
+    };
+    world.machines[0].car.set_outputs(&outputs);
+    world.run_for(Duration::from_secs(3));
+    complains(&world, "S1");
+}
+
+#[test]
+fn a_motor_that_runs_without_a_controller_is_noticed() {
+    let mut world = calm();
+    for floor in 0..3 {
+        world.press(0, Button::Cab(Floor::try_from(floor).expect("a floor")));
+    }
+    let moves = |world: &World| world.car(0).shaft().driven().is_some();
+    assert!(world.run_until(Duration::from_secs(30), moves).is_some());
+    world.machines[0].silent_since = Some(Duration::ZERO);
+    world.inspect();
+    complains(&world, "S2");
+}
