@@ -30,6 +30,7 @@ impl World {
     /// Looks at what no single event shows.
     pub(super) fn inspect(&mut self) {
         self.remember_promises();
+        self.remember_orders();
         self.promised_orders_are_on_a_disk();
         self.no_dot_is_used_twice();
         self.stores_are_equal();

@@ -31,6 +31,8 @@ pub(super) struct Machine {
     pub(super) silence: u64,
     /// Since when it has had no controller.
     pub(super) silent_since: Option<Duration>,
+    /// Since when its process has known the orders that it was seen to know.
+    pub(super) known: BTreeMap<Dot, Duration>,
     /// When its car was last known to stick.
     pub(super) stuck_at: Option<Duration>,
     /// It did not reach a floor in time and waits for an operator (F9).

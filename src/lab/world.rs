@@ -148,6 +148,7 @@ impl World {
         machine.powered = true;
         machine.life += 1;
         machine.term = Term::default();
+        machine.known.clear();
         machine.process = Some(Process {
             node: Node::new(settings),
             born: self.now,
@@ -405,6 +406,7 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         silence: 0,
         silent_since: None,
         stuck_at: None,
+        known: BTreeMap::new(),
         latched: false,
         lit: BTreeMap::new(),
         term: Term::default(),

@@ -7,7 +7,7 @@ use crate::building::lines;
 /// How many seeds a normal run takes; `LIFTMESH_CAMPAIGN=10000` makes a long one of it.
 const SEEDS: u64 = 60;
 
-/// S1, P1, P2, P4, O1, O7, E1 to E3, E6, F12 to F14, F18, whatever happens.
+/// S1, S2, H1, H4, P1 to P5, O1, O4, O7, E1 to E4, E6, E7, F12 to F14, F18, whatever happens.
 #[test]
 fn whatever_happens_every_invariant_holds() {
     let number = |name: &str| {

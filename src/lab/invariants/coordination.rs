@@ -44,7 +44,8 @@ impl World {
         }
     }
 
-    /// E4: whoever yields has handed its orders over; what came in just before goes over the link.
+    /// E4: whoever yields has handed over the orders that it had; what came in while it did goes
+    /// over the link afterwards.
     pub(in crate::lab) fn the_loser_has_handed_over(&mut self, node: usize, master: &NodeId) {
         let winner = self.machines.iter().find(|machine| machine.name == *master);
         let (Some(loser), Some(winner)) = (
@@ -53,8 +54,13 @@ impl World {
         ) else {
             return;
         };
-        let (clock, there) = (loser.clock(self.now), winner.clock(self.now));
-        let knows = |order: &Order| {
+        let there = winner.clock(self.now);
+        let known = &self.machines[node].known;
+        let had = |order: &Order| {
+            let since = known.get(&order.dot);
+            since.is_some_and(|at| self.now.saturating_sub(*at) >= ELECTED_WITHIN)
+        };
+        let handed_over = |order: &Order| {
             winner.node.orders().records(there).any(|record| {
                 (record.dot.journal, &record.call) == (order.dot.journal, &order.call)
                     && record.dot.sequence >= order.dot.sequence
@@ -64,7 +70,7 @@ impl World {
             .node
             .orders()
             .orders()
-            .filter(|order| clock.since(order.placed) >= ELECTED_WITHIN && !knows(order))
+            .filter(|order| had(order) && !handed_over(order))
             .map(|order| format!("yields to {master}, which does not know {}", order.dot))
             .collect();
         for what in kept {

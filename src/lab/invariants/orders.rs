@@ -110,4 +110,16 @@ impl World {
             }
         }
     }
+
+    pub(in crate::lab) fn remember_orders(&mut self) {
+        for machine in &mut self.machines {
+            for order in machine
+                .process
+                .iter()
+                .flat_map(|p| p.node.orders().orders())
+            {
+                machine.known.entry(order.dot).or_insert(self.now);
+            }
+        }
+    }
 }
