@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch};
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, FleetName, HallCall, NodeId, Term, Unavailable,
+    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, NodeId, Term, Unavailable,
 };
 use elevator_fleet::node::{CarStatus, OrderRefused, OrderStatus, PeerStatus, Report, Status};
 use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
@@ -48,6 +48,7 @@ fn car_view() -> CarView {
         elapsed: Duration::from_millis(1_234),
         direction: Some(Direction::Up),
         load: Some(40),
+        left_out: FloorSet::default(),
     }
 }
 

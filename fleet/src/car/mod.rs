@@ -175,6 +175,7 @@ impl Car {
             elapsed: now.since(self.phase_since),
             direction: self.direction,
             load: self.inputs.load,
+            left_out: self.left_out().collect(),
         }
     }
 

@@ -30,7 +30,6 @@
 //! their car (F6).
 
 mod collective_cost;
-mod floor_set;
 mod kinematics;
 mod plan;
 mod predict;

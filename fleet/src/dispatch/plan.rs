@@ -8,6 +8,7 @@ use elevator_driver::{Button, Direction};
 use super::predict::micros;
 use super::stops::Stops;
 use super::{Assignments, CarSituation, HallDemand, Predictor};
+use crate::model::HallCall;
 
 /// Square microseconds; a call's weight before it is squared is in microseconds.
 type Cost = i128;
@@ -83,7 +84,8 @@ impl<'a> Plan<'a> {
             let present = demand
                 .assigned
                 .as_ref()
-                .and_then(|car| routes.iter().position(|route| route.car.car == *car));
+                .and_then(|car| routes.iter().position(|route| route.car.car == *car))
+                .filter(|&car| routes[car].reaches(call));
             let mut committed = false;
             if let Some(route) = present.and_then(|car| routes.get_mut(car)) {
                 route.stops = route.stops.with(call);
@@ -139,14 +141,16 @@ impl<'a> Plan<'a> {
             .collect()
     }
 
-    /// The call to place next and its best car, or `None` when all are placed or there is no car.
+    /// The call to place next and its best car, or `None` when all are placed that a car can reach.
     fn most_urgent(&self) -> Option<(usize, usize)> {
         let open = self.calls.iter().enumerate();
         let open = open.filter(|(_, waiting)| waiting.holder.is_none());
         open.filter_map(|(call, waiting)| {
             let cost = |car: usize| self.routes[car].marginal[call];
-            let best = (0..self.routes.len()).min_by_key(|&car| cost(car))?;
-            let others = (0..self.routes.len()).filter(|&car| car != best);
+            let able = |car: &usize| self.routes[*car].reaches(waiting.demand.call);
+            let cars = (0..self.routes.len()).filter(able);
+            let best = cars.clone().min_by_key(|&car| cost(car))?;
+            let others = cars.filter(|&car| car != best);
             let regret = others.map(cost).min().map_or(0, |next| next - cost(best));
             Some((call, best, (regret, waiting.waited)))
         })
@@ -165,7 +169,8 @@ impl<'a> Plan<'a> {
             let burden = self.routes[holder].marginal[call];
             for (car, route) in self.routes.iter().enumerate() {
                 let gain = burden - route.marginal[call] - waiting.inertia();
-                if car != holder && gain > best_gain {
+                let able = car != holder && route.reaches(waiting.demand.call);
+                if able && gain > best_gain {
                     best_gain = gain;
                     best = Some((call, car));
                 }
@@ -235,6 +240,12 @@ impl<'a> Plan<'a> {
             }
             Button::Cab(_) => None,
         }
+    }
+}
+
+impl Route<'_> {
+    fn reaches(&self, call: HallCall) -> bool {
+        !self.car.view.left_out.contains(call.floor)
     }
 }
 

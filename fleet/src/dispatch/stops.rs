@@ -2,8 +2,7 @@
 
 use elevator_driver::{Button, Direction, Floor};
 
-use super::floor_set::FloorSet;
-use crate::model::HallCall;
+use crate::model::{FloorSet, HallCall};
 
 /// The calls that a car has still to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use elevator_driver::{Direction, FloorCount};
 
 use super::*;
-use crate::model::{Availability, CarPhase, Unavailable};
+use crate::model::{Availability, CarPhase, FloorSet, Unavailable};
 use Direction::{Down, Up};
 
 pub(super) fn floors(count: u8) -> FloorCount {
@@ -31,6 +31,7 @@ pub(super) fn idle_at(at: u8) -> CarView {
         elapsed: Duration::ZERO,
         direction: None,
         load: None,
+        left_out: FloorSet::default(),
     }
 }
 
@@ -302,4 +303,20 @@ fn a_large_bank_is_planned_long_before_a_person_would_notice() {
         // The limit is that of a noisy machine without optimisation; a tenth of it is usual.
         assert!(best < Duration::from_millis(500), "{best:?}");
     }
+}
+
+/// O7: a car that leaves a floor out is not sent there, however near it is.
+#[test]
+fn call_at_a_floor_that_a_car_leaves_out_goes_to_another() {
+    let near = CarView {
+        left_out: [floor(6)].into_iter().collect(),
+        ..idle_at(7)
+    };
+    let cars = [car("near", near, &[]), car("far", idle_at(0), &[])];
+    let calls = [fresh(call(6, Down)), fresh(call(5, Down))];
+    let assigned = dispatcher(20).assign(&cars, &calls);
+    assert_eq!(assigned.get(&calls[0].call), Some(&node("far")));
+    let alone = dispatcher(20).assign(&cars[..1], &calls);
+    assert_eq!(alone.get(&calls[0].call), None);
+    assert_eq!(alone.get(&calls[1].call), Some(&node("near")));
 }

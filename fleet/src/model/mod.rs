@@ -1,6 +1,7 @@
 //! The brain's vocabulary: what every other module speaks in.
 
 mod call;
+mod floor_set;
 mod name;
 mod order;
 mod term;
@@ -8,6 +9,7 @@ mod time;
 mod view;
 
 pub use call::{Call, HallCall};
+pub use floor_set::FloorSet;
 pub use name::{FleetName, NameError, NodeId};
 pub use order::{Dot, JournalId, Order};
 pub use term::Term;

@@ -6,6 +6,8 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor};
 use serde::{Deserialize, Serialize};
 
+use super::FloorSet;
+
 /// A car as its own node describes it to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CarView {
@@ -21,6 +23,8 @@ pub struct CarView {
     pub direction: Option<Direction>,
     /// The load in per cent of the rated load, where it is known.
     pub load: Option<u8>,
+    /// The floors that it leaves out for a while, because it can't be located there.
+    pub left_out: FloorSet,
 }
 
 /// What a car is doing.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Action, LinkId, Node, Report};
-use crate::model::{Call, Dot, NodeId, Timestamp};
+use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
 use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer};
 
@@ -131,12 +131,16 @@ impl Node {
         {
             let before = known.car.replace((view, now)).map(|(before, _)| before);
             self.stale.plan |= before.is_none_or(|before| {
-                (
-                    before.phase,
-                    before.floor,
-                    before.availability,
-                    before.direction,
-                ) != (view.phase, view.floor, view.availability, view.direction)
+                let seen = |view: CarView| {
+                    (
+                        view.phase,
+                        view.floor,
+                        view.availability,
+                        view.direction,
+                        view.left_out,
+                    )
+                };
+                seen(before) != seen(view)
             });
         }
     }

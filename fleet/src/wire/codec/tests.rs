@@ -10,8 +10,8 @@ use elevator_driver::{Direction, Floor, FloorCount};
 
 use super::*;
 use crate::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, JournalId, NodeId, Term,
-    Timestamp,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, NodeId,
+    Term, Timestamp,
 };
 use crate::orders::{OrderStore, Record, State};
 use crate::wire::{Ack, Echo, Hello, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer};
@@ -77,6 +77,7 @@ fn news() -> News {
             elapsed: Duration::from_millis(1500),
             direction: Some(Direction::Up),
             load: None,
+            left_out: FloorSet::default(),
         }),
         records: vec![open_record()],
         acks: vec![Ack {

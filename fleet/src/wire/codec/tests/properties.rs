@@ -145,15 +145,17 @@ fn any_car() -> impl Strategy<Value = CarView> {
         any::<Duration>(),
         proptest::option::of(any_direction()),
         any::<Option<u8>>(),
+        proptest::collection::vec(any_floor(), 0..4),
     )
         .prop_map(
-            |(availability, floor, phase, elapsed, direction, load)| CarView {
+            |(availability, floor, phase, elapsed, direction, load, left_out)| CarView {
                 availability,
                 floor,
                 phase,
                 elapsed,
                 direction,
                 load,
+                left_out: left_out.into_iter().collect(),
             },
         )
 }

@@ -3,32 +3,38 @@
 use std::num::NonZero;
 
 use elevator_driver::{Direction, Floor};
+use serde::{Deserialize, Serialize};
 
 /// A set of floors, a bit a floor. The predictor asks for the next stop some hundred thousand
 /// times per plan, for which a tree is too slow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct FloorSet([u64; 4]);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FloorSet([u64; 4]);
 
 impl FloorSet {
-    pub(super) fn insert(&mut self, floor: Floor) {
+    /// Adds a floor.
+    pub fn insert(&mut self, floor: Floor) {
         let (word, bit) = place(floor);
         self.0[word] |= bit;
     }
 
-    /// Whether it was there.
-    pub(super) fn remove(&mut self, floor: Floor) -> bool {
+    /// Takes a floor away; whether it was there.
+    pub fn remove(&mut self, floor: Floor) -> bool {
         let (word, bit) = place(floor);
         let present = self.0[word] & bit != 0;
         self.0[word] &= !bit;
         present
     }
 
-    pub(super) fn contains(&self, floor: Floor) -> bool {
+    /// Whether a floor is in it.
+    #[must_use]
+    pub fn contains(&self, floor: Floor) -> bool {
         let (word, bit) = place(floor);
         self.0[word] & bit != 0
     }
 
-    pub(super) fn union(mut self, other: &Self) -> Self {
+    /// The floors of both.
+    #[must_use]
+    pub fn union(mut self, other: &Self) -> Self {
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word |= other;
         }
@@ -36,7 +42,8 @@ impl FloorSet {
     }
 
     /// The nearest one strictly beyond `floor` in `direction`.
-    pub(super) fn nearest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
+    #[must_use]
+    pub fn nearest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
         let (own, bit) = place(floor);
         match direction {
             Direction::Up => lowest(own, self.0[own] & above(bit))
@@ -47,7 +54,8 @@ impl FloorSet {
     }
 
     /// The farthest one strictly beyond `floor` in `direction`.
-    pub(super) fn farthest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
+    #[must_use]
+    pub fn farthest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
         let (own, bit) = place(floor);
         match direction {
             Direction::Up => (own + 1..4)
@@ -58,6 +66,16 @@ impl FloorSet {
                 .find_map(|word| lowest(word, self.0[word]))
                 .or_else(|| lowest(own, self.0[own] & (bit - 1))),
         }
+    }
+}
+
+impl FromIterator<Floor> for FloorSet {
+    fn from_iter<T: IntoIterator<Item = Floor>>(floors: T) -> Self {
+        let mut set = Self::default();
+        for floor in floors {
+            set.insert(floor);
+        }
+        set
     }
 }
 
