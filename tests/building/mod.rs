@@ -1,6 +1,8 @@
 //! A building of real processes: for each car a simulator on a pseudo-terminal or on TCP, and a
 //! node, all on loopback addresses of their own.
 
+mod process;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, UdpSocket};

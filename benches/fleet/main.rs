@@ -1,0 +1,95 @@
+//! Measures a fleet of real processes on this machine: how soon others take over, how soon lamps
+//! are lit, how soon a restarted node is back, and what a node costs while nothing happens.
+//!
+//! ```text
+//! cargo bench --bench fleet                      # few rounds of everything
+//! cargo bench --bench fleet -- --rounds 20 --only takeover --json figures.json
+//! ```
+//!
+//! Everything but virtual time is seen from outside: at the simulated panels, from the moment before
+//! the press or the signal. Looking costs up to a millisecond, which is in the figures.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a measurement ends where what it needs is missing"
+)]
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+
+mod idle;
+mod lamps;
+mod restart;
+mod samples;
+mod site;
+mod takeover;
+mod virtual_time;
+
+#[allow(
+    dead_code,
+    reason = "the tests of whole fleets use the rest of their harness"
+)]
+#[path = "../../tests/building/mod.rs"]
+mod building;
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use samples::Figure;
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Subject {
+    /// A car's node is killed, or suspended, on its way: another car starts.
+    Takeover,
+    /// A button is pressed: its lamps are lit.
+    Lamps,
+    /// A process starts: its car's lamps are restored.
+    Restart,
+    /// Nothing happens: processor and memory.
+    Idle,
+    /// Virtual against real time.
+    Virtual,
+}
+
+/// Measures a fleet of real processes.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// How often each event is provoked
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Measure this alone; may be given more than once
+    #[arg(long)]
+    only: Vec<Subject>,
+    /// Write the figures to this file too
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Given by Cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let rounds = arguments.rounds.max(1);
+    let mut figures: Vec<Figure> = Vec::new();
+    samples::print_heading();
+    for subject in Subject::value_variants() {
+        if !arguments.only.is_empty() && !arguments.only.contains(subject) {
+            continue;
+        }
+        let measured = match subject {
+            Subject::Takeover => takeover::measure(rounds),
+            Subject::Lamps => lamps::measure(rounds),
+            Subject::Restart => restart::measure(rounds),
+            Subject::Idle => idle::measure(),
+            Subject::Virtual => virtual_time::measure(rounds),
+        };
+        for figure in &measured {
+            figure.print();
+        }
+        figures.extend(measured);
+    }
+    if let Some(path) = arguments.json {
+        let text = serde_json::to_string_pretty(&figures).expect("figures have a JSON form");
+        std::fs::write(&path, format!("{text}\n")).expect("a file to write");
+    }
+}

@@ -1,0 +1,38 @@
+//! A process starts: the cab lamp that it had promised is lit again.
+
+use std::time::{Duration, Instant};
+
+use crate::building::{Building, Line};
+use crate::samples::{Decisive, Figure, Target};
+use crate::site::{CARS, Panels, Which, stop};
+
+const FLOORS: u8 = 12;
+
+pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
+    let mut building = Building::with_cars(FLOORS, Line::Serial, &CARS);
+    stop(&building, &CARS, "on");
+    let victims = CARS.iter().cycle().take(rounds.max(CARS.len()));
+    let times: Vec<Duration> = victims.map(|name| round(&mut building, name)).collect();
+    vec![Figure::of_times(
+        "start of a process -> its cab lamp restored (serial)",
+        &times,
+        Some(Target::at_most(Decisive::Median, 50.0)),
+    )]
+}
+
+fn round(building: &mut Building, name: &str) -> Duration {
+    let button = building.cab(FLOORS - 1);
+    building.press(name, button);
+    building.wait_lit(&[name], button);
+    building.kill(name);
+    // A panel keeps its lamps; one that has restarted shows none.
+    building
+        .panel(name)
+        .send("fault panel restart")
+        .expect("a fault");
+    building.wait_dark(&[name], button);
+    let mut panels = Panels::of(building, &[name]);
+    let began = Instant::now();
+    building.start(name);
+    panels.until(Which::All, |car| car.lamps.contains(&button)) - began
+}

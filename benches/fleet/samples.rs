@@ -1,0 +1,124 @@
+//! What was measured, and how it is told.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// Which figure of a series is held against its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Decisive {
+    Median,
+    Worst,
+}
+
+/// Whether a target is a ceiling or a floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Bound {
+    AtMost,
+    AtLeast,
+}
+
+/// What a figure should be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Target {
+    pub(crate) figure: Decisive,
+    pub(crate) bound: Bound,
+    pub(crate) value: f64,
+}
+
+impl Target {
+    pub(crate) fn at_most(figure: Decisive, value: f64) -> Self {
+        Self {
+            figure,
+            bound: Bound::AtMost,
+            value,
+        }
+    }
+}
+
+/// A series of samples of one thing.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Figure {
+    what: String,
+    unit: &'static str,
+    /// The least favourable sample is the worst: the highest, or with a floor the lowest.
+    best: f64,
+    median: f64,
+    worst: f64,
+    rounds: usize,
+    target: Option<Target>,
+    /// The machine's load average over the last minute when the series ended.
+    load: f64,
+}
+
+impl Figure {
+    /// A figure of times, in milliseconds.
+    pub(crate) fn of_times(what: &str, times: &[Duration], target: Option<Target>) -> Self {
+        let samples = times.iter().map(|time| time.as_secs_f64() * 1_000.0);
+        Self::new(what, "ms", samples.collect(), target)
+    }
+
+    pub(crate) fn new(
+        what: &str,
+        unit: &'static str,
+        mut samples: Vec<f64>,
+        target: Option<Target>,
+    ) -> Self {
+        samples.sort_by(f64::total_cmp);
+        if target.is_some_and(|target| target.bound == Bound::AtLeast) {
+            samples.reverse();
+        }
+        let at = |index: usize| samples.get(index).copied().unwrap_or(f64::NAN);
+        Self {
+            what: what.to_owned(),
+            unit,
+            best: at(0),
+            median: at(samples.len() / 2),
+            worst: at(samples.len().saturating_sub(1)),
+            rounds: samples.len(),
+            target,
+            load: load(),
+        }
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        self.median
+    }
+
+    pub(crate) fn print(&self) {
+        let target = self.target.map_or_else(String::new, |target| {
+            let figure = match target.figure {
+                Decisive::Median => "median",
+                Decisive::Worst => "worst",
+            };
+            let (sign, found) = match (target.bound, target.figure) {
+                (Bound::AtMost, Decisive::Median) => ("<=", self.median <= target.value),
+                (Bound::AtMost, Decisive::Worst) => ("<=", self.worst <= target.value),
+                (Bound::AtLeast, Decisive::Median) => (">=", self.median >= target.value),
+                (Bound::AtLeast, Decisive::Worst) => (">=", self.worst >= target.value),
+            };
+            let verdict = if found { "met" } else { "missed" };
+            format!("{figure} {sign} {:.1}: {verdict}", target.value)
+        });
+        println!(
+            "{:<54} {:>5} {:>9.2} {:>9.2} {:>9.2} {:>6} {:>5.1}  {target}",
+            self.what, self.unit, self.best, self.median, self.worst, self.rounds, self.load
+        );
+    }
+}
+
+pub(crate) fn print_heading() {
+    println!(
+        "{:<54} {:>5} {:>9} {:>9} {:>9} {:>6} {:>5}  TARGET",
+        "WHAT", "UNIT", "BEST", "MEDIAN", "WORST", "ROUNDS", "LOAD"
+    );
+}
+
+/// The load average over the last minute; other work on the machine shows in it.
+fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split_whitespace().next();
+    first.and_then(|word| word.parse().ok()).unwrap_or(f64::NAN)
+}

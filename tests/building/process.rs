@@ -1,0 +1,43 @@
+//! Processes with other settings than usual, and what they cost.
+
+#![allow(
+    dead_code,
+    reason = "not every test binary has unusual processes, or looks at what they cost"
+)]
+
+use super::{Building, Line};
+
+impl Building {
+    /// As [`with_cars`](Self::with_cars), with further flags for every node.
+    pub(crate) fn with_flags(
+        floors: u8,
+        line: Line,
+        names: &[&'static str],
+        flags: &[&str],
+    ) -> Self {
+        let mut building = Self::new(floors, line);
+        for (name, number) in names.iter().zip(1..) {
+            building.install(name, number);
+            building.start_with(name, |command| drop(command.args(flags)));
+        }
+        building.wait_for_master(names[0]);
+        building.wait_in_service(names);
+        building
+    }
+
+    /// Waits until the group can count on all these cars.
+    pub(crate) fn wait_in_service(&self, names: &[&str]) {
+        self.wait(&format!("{names:?} are in service"), |building| {
+            names.iter().all(|name| {
+                let car = building.status(name).and_then(|status| status.car);
+                car.is_some_and(|car| car.group.in_service)
+            })
+        });
+    }
+
+    /// The process id of a running node.
+    pub(crate) fn process_id(&self, name: &str) -> u32 {
+        let node = self.cabin(name).node.as_ref().expect("a running node");
+        node.id()
+    }
+}
