@@ -38,16 +38,20 @@ impl Target {
     }
 }
 
+/// The unit of figures of which more is better.
+pub(crate) const TIMES: &str = "x";
+
 /// A series of samples of one thing.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Figure {
     what: String,
     unit: &'static str,
-    /// The least favourable sample is the worst: the highest, or with a floor the lowest.
+    /// The most favourable sample: the lowest, or of [`TIMES`] the highest.
     best: f64,
     median: f64,
     worst: f64,
-    rounds: usize,
+    /// In the order in which they were taken.
+    samples: Vec<f64>,
     target: Option<Target>,
     /// The machine's load average over the last minute when the series ended.
     load: f64,
@@ -63,21 +67,22 @@ impl Figure {
     pub(crate) fn new(
         what: &str,
         unit: &'static str,
-        mut samples: Vec<f64>,
+        samples: Vec<f64>,
         target: Option<Target>,
     ) -> Self {
-        samples.sort_by(f64::total_cmp);
-        if target.is_some_and(|target| target.bound == Bound::AtLeast) {
-            samples.reverse();
+        let mut sorted = samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        if unit == TIMES {
+            sorted.reverse();
         }
-        let at = |index: usize| samples.get(index).copied().unwrap_or(f64::NAN);
+        let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
         Self {
             what: what.to_owned(),
             unit,
             best: at(0),
-            median: at(samples.len() / 2),
-            worst: at(samples.len().saturating_sub(1)),
-            rounds: samples.len(),
+            median: at(sorted.len() / 2),
+            worst: at(sorted.len().saturating_sub(1)),
+            samples,
             target,
             load: load(),
         }
@@ -104,7 +109,13 @@ impl Figure {
         });
         println!(
             "{:<54} {:>5} {:>9.2} {:>9.2} {:>9.2} {:>6} {:>5.1}  {target}",
-            self.what, self.unit, self.best, self.median, self.worst, self.rounds, self.load
+            self.what,
+            self.unit,
+            self.best,
+            self.median,
+            self.worst,
+            self.samples.len(),
+            self.load
         );
     }
 }

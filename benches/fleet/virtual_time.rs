@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use liftmesh::lab::{World, WorldSettings};
 
-use crate::samples::{Bound, Decisive, Figure, Target};
+use crate::samples::{Bound, Decisive, Figure, TIMES, Target};
 
 const NODES: usize = 8;
 
@@ -23,10 +23,10 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
         value: 1_000.0,
     };
     vec![
-        Figure::new("virtual time, 8 quiet nodes", "x", bare, Some(target)),
+        Figure::new("virtual time, 8 quiet nodes", TIMES, bare, Some(target)),
         Figure::new(
             "virtual time, with real bytes and invariants",
-            "x",
+            TIMES,
             full,
             None,
         ),

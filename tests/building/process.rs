@@ -18,7 +18,9 @@ impl Building {
         let mut building = Self::new(floors, line);
         for (name, number) in names.iter().zip(1..) {
             building.install(name, number);
-            building.start_with(name, |command| drop(command.args(flags)));
+            building.start_with(name, |command| {
+                command.args(flags);
+            });
         }
         building.wait_for_master(names[0]);
         building.wait_in_service(names);
