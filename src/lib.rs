@@ -7,12 +7,15 @@
 //!                             ├─▶ panel     the cabin's panel, by the driver
 //!                             └─▶ operator  status, orders and events on a local socket
 //!   clearance  puts a hung car back in service, on record
-//!   demo  real processes on one machine, shown in the terminal
-//!   lab   the same brain in virtual time
+//!   demo       real processes on one machine, shown in the terminal
+//!   lab        the same brain in virtual time
+//!   account    what became of every order, as panels show it
 //! ```
 //!
 //! Read [`runtime`] first: it holds the one loop that feeds the brain, `elevator_fleet::node::Node`.
 
+#[cfg(feature = "simulator")]
+pub mod account;
 pub mod clearance;
 pub mod cli;
 pub mod config;

@@ -8,10 +8,10 @@
 //!
 //! For each car a `liftmesh simulate` is started, with its panel on a pseudo-terminal, and a
 //! `liftmesh run` that drives it. Passengers come by a seed and press the panels' buttons through
-//! the simulators. The `account` looks at the lamps and the doors alone.
+//! the simulators. The [`account`](crate::account) looks at the lamps and the doors alone.
 //!
-//! Read `stage` first; `traffic` and `account` have no processes, no threads and no clock,
-//! nor has `screen`, which draws a `scene`.
+//! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `screen`,
+//! which draws a `scene`.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,6 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-mod account;
 mod error;
 mod keys;
 mod leadership;
@@ -29,7 +28,6 @@ mod lines;
 mod process;
 mod scene;
 mod screen;
-mod sight;
 mod site;
 mod stage;
 mod traffic;

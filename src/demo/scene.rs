@@ -9,7 +9,7 @@ use elevator_driver::{Direction, DoorState, Floor, FloorCount, LampSet};
 use elevator_fleet::model::{Call, NodeId};
 use elevator_simulator::CarState;
 
-use super::account::Tally;
+use crate::account::Tally;
 use crate::mesh::Cable;
 
 /// Events that are kept for the screen; older ones scroll out of sight.

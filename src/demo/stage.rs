@@ -13,15 +13,15 @@ use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
 
 use super::Plan;
-use super::account::{Account, Tally};
 use super::error::DemoError;
 use super::leadership::Leadership;
 use super::lines::{Line, News};
 use super::process::{Process, end};
 use super::scene::{CarScene, Event, Life, Phase, Scene, Weight};
-use super::sight::Sight;
 use super::site::{Site, address};
 use super::traffic::{Arrivals, Crowd};
+use crate::account::Sight;
+use crate::account::{Account, Tally};
 use crate::mesh::Cable;
 
 mod hear;

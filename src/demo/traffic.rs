@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 
-use super::sight::Sight;
+use crate::account::Sight;
 
 /// A passenger whose button stays dark presses again after this.
 const PRESS_AGAIN: Duration = Duration::from_secs(3);

@@ -7,10 +7,10 @@ use std::time::Duration;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
 
-use super::account::Tally;
 use super::keys::{Wish, wish};
 use super::scene::{Event, Scene};
 use super::screen;
+use crate::account::Tally;
 
 /// A screen, or lines.
 #[derive(Debug)]

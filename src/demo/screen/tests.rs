@@ -5,9 +5,9 @@ use elevator_fleet::model::{Call, NodeId};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::super::account::Tally;
 use super::super::scene::{CarScene, Event, Life, NodeView, OrderScene, Scene, Standing, Weight};
 use super::*;
+use crate::account::Tally;
 
 fn name(text: &str) -> NodeId {
     NodeId::new(text).unwrap()

@@ -3,11 +3,11 @@
 use elevator_simulator::simulator::{Controller, SimulatorState};
 
 use super::{SETTLE, Stage, silent};
-use crate::demo::account::Verdict;
+use crate::account::Sight;
+use crate::account::Verdict;
 use crate::demo::error::DemoError;
 use crate::demo::lines::News;
 use crate::demo::scene::{Life, NodeView, OrderScene, Weight};
-use crate::demo::sight::Sight;
 use crate::mesh::Cable;
 
 impl Stage {

@@ -8,14 +8,17 @@
 //! ```
 //!
 //! The nodes are not asked, so that they cannot be believed: a lit lamp is a promise (F12), and
-//! the account is whether it was kept.
+//! the account is whether it was kept. Demo and tests keep one; it has no process, no thread and
+//! no clock: [`Account::observe`] is told what is seen, and when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, HallCall, NodeId};
 
-use super::sight::Sight;
+mod sight;
+
+pub use self::sight::Sight;
 
 /// Cars are looked at one after the other: a lamp may be seen dark a little before the car that
 /// served the call is seen to open.
@@ -26,31 +29,32 @@ const FORGET_VISIT: Duration = Duration::from_secs(2);
 
 /// Orders since the start, and how long they waited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub struct Tally {
     /// Orders whose lamp was lit.
-    pub(super) placed: u32,
+    pub placed: u32,
     /// Those whose lamp went dark after a car had been there.
-    pub(super) served: u32,
+    pub served: u32,
     /// Those whose lamp went dark although none had, or stayed lit to the end.
-    pub(super) lost: u32,
+    pub lost: u32,
     /// Those of the served that came from a landing: their passengers waited.
-    pub(super) fetched: u32,
+    pub fetched: u32,
     /// All their waiting times together, from the press to the open door.
-    pub(super) waited: Duration,
+    pub waited: Duration,
     /// The longest of them.
-    pub(super) longest: Duration,
+    pub longest: Duration,
 }
 
 impl Tally {
     /// The mean waiting time, or `None` before the first passenger was fetched.
-    pub(super) fn mean(&self) -> Option<Duration> {
+    #[must_use]
+    pub fn mean(&self) -> Option<Duration> {
         (self.fetched > 0).then(|| self.waited / self.fetched)
     }
 }
 
 /// What became of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// Its lamp is lit, here first.
     Placed {
         /// What.
@@ -78,7 +82,7 @@ pub(super) enum Verdict {
 
 /// The orders.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub struct Account {
     pressed: BTreeMap<Call, Duration>,
     open: BTreeMap<Call, Entry>,
     tally: Tally,
@@ -89,6 +93,8 @@ pub(super) struct Account {
 struct Entry {
     pressed_at: Duration,
     lit_on: BTreeSet<NodeId>,
+    /// When its lamp was last seen lit on a living panel.
+    lit_at: Duration,
     /// Panels that were seen dark before any car was seen there, and since when.
     dark_since: BTreeMap<NodeId, Duration>,
     service: Service,
@@ -110,17 +116,18 @@ enum Service {
 
 impl Account {
     /// The count so far.
-    pub(super) fn tally(&self) -> Tally {
+    #[must_use]
+    pub fn tally(&self) -> Tally {
         self.tally
     }
 
     /// A button was pressed: waiting begins, unless it has begun already.
-    pub(super) fn press(&mut self, call: Call, now: Duration) {
+    pub fn press(&mut self, call: Call, now: Duration) {
         self.pressed.entry(call).or_insert(now);
     }
 
     /// Takes in what is to be seen of one car.
-    pub(super) fn observe(&mut self, car: &NodeId, sight: &Sight, now: Duration) -> Vec<Verdict> {
+    pub fn observe(&mut self, car: &NodeId, sight: &Sight, now: Duration) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         if sight.living {
             self.see_lit(car, sight, now, &mut verdicts);
@@ -136,12 +143,12 @@ impl Account {
     }
 
     /// The calls whose lamp is lit on some panel, with those panels.
-    pub(super) fn lit(&self) -> impl Iterator<Item = (&Call, &BTreeSet<NodeId>)> {
+    pub fn lit(&self) -> impl Iterator<Item = (&Call, &BTreeSet<NodeId>)> {
         self.open.iter().map(|(call, entry)| (call, &entry.lit_on))
     }
 
     /// The end: what is still lit on a living panel is lost.
-    pub(super) fn close(&mut self, living: &BTreeSet<NodeId>) -> Vec<Verdict> {
+    pub fn close(&mut self, living: &BTreeSet<NodeId>) -> Vec<Verdict> {
         let mut lost = Vec::new();
         for (call, entry) in &mut self.open {
             if entry.service == Service::Counted {
@@ -165,6 +172,7 @@ impl Account {
             let known = self.open.get_mut(&call);
             if let Some(entry) = known {
                 entry.dark_since.remove(car);
+                entry.lit_at = now;
                 // Lit anew after it was served: pressed anew.
                 let fresh = entry.lit_on.insert(car.clone()) && entry.service == Service::Counted;
                 if !fresh {
@@ -175,6 +183,7 @@ impl Account {
             let entry = self.open.entry(call.clone()).or_insert_with(|| Entry {
                 pressed_at,
                 lit_on: BTreeSet::from([car.clone()]),
+                lit_at: now,
                 dark_since: BTreeMap::new(),
                 service: Service::Awaited,
             });
@@ -244,7 +253,7 @@ impl Account {
 impl Entry {
     fn judge(&mut self, call: &Call, now: Duration) -> Option<Verdict> {
         let Some((at, since)) = self.dark_since.first_key_value() else {
-            self.forget_visit(now);
+            self.forget_visit();
             return None;
         };
         let (at, since) = (at.clone(), *since);
@@ -268,9 +277,9 @@ impl Entry {
         }
     }
 
-    fn forget_visit(&mut self, now: Duration) {
+    fn forget_visit(&mut self) {
         if let Service::Visited { last, .. } = self.service
-            && now.saturating_sub(last) > FORGET_VISIT
+            && self.lit_at.saturating_sub(last) > FORGET_VISIT
         {
             self.service = Service::Awaited;
         }

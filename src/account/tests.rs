@@ -170,3 +170,22 @@ fn a_press_while_the_door_stands_open_is_no_order() {
     account.observe(&car("A"), &open_at(3, None, &[]), at(65));
     assert_eq!(account.tally().mean(), Some(at(5)));
 }
+
+// F7: while its car goes there, every panel that showed the order may be without a controller.
+#[test]
+fn an_order_served_while_no_panel_that_showed_it_lived_is_served() {
+    let mut account = lit_on_two_panels();
+    let dead = Sight::default();
+    for second in 12..30 {
+        account.observe(&car("A"), &dead, at(second));
+        account.observe(&car("B"), &dead, at(second));
+        let c = match second {
+            15 => open_at(3, Some(Direction::Up), &[]),
+            _ => panel(&[]),
+        };
+        account.observe(&car("C"), &c, at(second));
+    }
+    account.observe(&car("A"), &panel(&[]), at(30));
+    let tally = account.tally();
+    assert_eq!((tally.served, tally.lost), (1, 0));
+}

@@ -8,23 +8,24 @@ const WALKABLE: f64 = 0.7;
 
 /// One car at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Sight {
+pub struct Sight {
     /// The panel has a controller that has had time to bring the lamps in line; what the lamps of
     /// any other panel show means nothing.
-    pub(super) living: bool,
+    pub living: bool,
     /// The lit lamps.
-    pub(super) lamps: LampSet,
+    pub lamps: LampSet,
     /// The floor where the car stands with its door open: whoever waits there is served (F18).
-    pub(super) serves: Option<Floor>,
+    pub serves: Option<Floor>,
     /// The floor where passengers can walk in and out.
-    pub(super) walkable: Option<Floor>,
+    pub walkable: Option<Floor>,
     /// The lit arrow.
-    pub(super) lantern: Option<Direction>,
+    pub lantern: Option<Direction>,
 }
 
 impl Sight {
     /// What the simulator says; `living` is known of the node alone.
-    pub(super) fn new(state: &CarState, living: bool) -> Self {
+    #[must_use]
+    pub fn new(state: &CarState, living: bool) -> Self {
         let opens = matches!(state.door, DoorState::Opening | DoorState::Open);
         let rests_at = state.floor.filter(|floor| state.is_at_rest_at(*floor));
         Self {
@@ -38,7 +39,8 @@ impl Sight {
 
     /// Whether a passenger who wants to travel in `direction` would board: the arrow does not say
     /// otherwise.
-    pub(super) fn leads(&self, direction: Direction) -> bool {
+    #[must_use]
+    pub fn leads(&self, direction: Direction) -> bool {
         self.lantern.is_none_or(|lit| lit == direction)
     }
 }
