@@ -1,22 +1,37 @@
 //! A building of real processes: for each car a simulator on a pseudo-terminal or on TCP, and a
-//! node, all on loopback addresses of their own.
+//! node, all on loopback addresses of their own, or each on a host of its own in a [`Lan`].
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each file of tests uses its part of the building"
+)]
+
+mod books;
+mod lan;
+mod times;
+mod wait;
 
 mod process;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
+use elevator_fleet::model::NodeId;
 use elevator_simulator::{CarState, ControlClient};
 use liftmesh::operator::Client;
-use liftmesh::operator::view::{StandingView, StatusView};
+use liftmesh::operator::view::StatusView;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use books::{Books, Report};
+pub(crate) use lan::{Interface, Lan};
+pub(crate) use times::Times;
 
 /// How long anything may take that should take a moment: the machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,14 +56,17 @@ pub(crate) struct Building {
     port: u16,
     block: u8,
     cabins: Vec<Cabin>,
+    lan: Option<Lan>,
+    books: Option<Books>,
 }
 
 struct Cabin {
     name: &'static str,
-    address: Ipv4Addr,
+    number: u8,
     panel: String,
     simulator: Option<Child>,
     node: Option<Child>,
+    suspended: bool,
 }
 
 impl Building {
@@ -62,38 +80,84 @@ impl Building {
             port: socket.local_addr().expect("bound").port(),
             block: BUILDINGS.fetch_add(1, Ordering::Relaxed),
             cabins: Vec::new(),
+            lan: None,
+            books: None,
         }
+    }
+
+    /// An empty building, whose nodes will each have a host in a LAN of their own; `None` where
+    /// this machine can't have such a LAN.
+    pub(crate) fn with_lan(floors: u8) -> Option<Self> {
+        let mut building = Self::new(floors, Line::Serial);
+        building.lan = Some(Lan::open(building.block)?);
+        Some(building)
     }
 
     /// A building with these cars at floor 0, their nodes running and merged. The first has the
     /// lowest address.
     pub(crate) fn with_cars(floors: u8, line: Line, names: &[&'static str]) -> Self {
         let mut building = Self::new(floors, line);
-        for (name, number) in names.iter().zip(1..) {
-            building.install(name, number);
-            building.start(name);
-        }
-        building.wait_for_master(names[0]);
-        building.wait("every car is in service", |building| {
-            names.iter().all(|name| {
-                let car = building.status(name).and_then(|status| status.car);
-                car.is_some_and(|car| car.group.in_service)
-            })
-        });
+        building.fill(names);
         building
+    }
+
+    /// Installs these cars, and waits until their nodes have merged; the first has the lowest
+    /// address.
+    pub(crate) fn fill(&mut self, names: &[&'static str]) {
+        for (name, number) in names.iter().zip(1..) {
+            self.install(name, number);
+            self.start(name);
+        }
+        self.wait_for_master(names[0]);
+        self.wait_in_service(names);
+    }
+
+    /// From here on an account is kept of every order.
+    pub(crate) fn open_books(&mut self) {
+        let cars = self.cabins.iter();
+        let cars: Vec<_> = cars
+            .map(|cabin| (node_id(cabin.name), self.control(cabin.name)))
+            .collect();
+        self.books = Some(Books::open(&cars));
+    }
+
+    /// Waits until every lamp is dark, and holds that no order was lost; hands back the account.
+    pub(crate) fn close_books(&mut self) -> Report {
+        self.wait_all_dark();
+        let books = self.books.take().expect("open books");
+        let report = books.close();
+        assert!(
+            report.lost.is_empty(),
+            "lost: {:#?}{}",
+            report.lost,
+            self.logs()
+        );
+        assert_eq!(report.tally.served, report.tally.placed, "{report:?}");
+        report
+    }
+
+    /// The LAN.
+    pub(crate) fn lan(&self) -> &Lan {
+        self.lan.as_ref().expect("a building with a LAN")
     }
 
     /// Installs a car and its panel; its node gets the address with this last number.
     pub(crate) fn install(&mut self, name: &'static str, number: u8) {
-        let block = u8::try_from(std::process::id() % 200).expect("below 200");
-        let address = Ipv4Addr::new(127, 50 + block, self.block, number);
-        let panel = String::new();
+        self.install_at(name, number, Interface::Ready);
+    }
+
+    /// The same, with the host's interface as it is in the beginning, where there is a LAN.
+    pub(crate) fn install_at(&mut self, name: &'static str, number: u8, interface: Interface) {
+        if let Some(lan) = &mut self.lan {
+            lan.add_host(number, interface);
+        }
         self.cabins.push(Cabin {
             name,
-            address,
-            panel,
+            number,
+            panel: String::new(),
             simulator: None,
             node: None,
+            suspended: false,
         });
         self.power_panel(name);
     }
@@ -149,15 +213,28 @@ impl Building {
             .expect("a log");
         let child = command.stderr(log).spawn().expect("the node");
         self.cabin_mut(name).node = Some(child);
+        if let Some(books) = &self.books {
+            books.runs(&node_id(name));
+        }
     }
 
     /// The command line that starts a node.
     pub(crate) fn command(&self, name: &str) -> Command {
         let cabin = self.cabin(name);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
+        let program = env!("CARGO_BIN_EXE_liftmesh");
+        let (mut command, address, broadcast) = if let Some(lan) = &self.lan {
+            let command = lan.on_host(cabin.number, program);
+            (command, lan.address(cabin.number), lan.broadcast())
+        } else {
+            let block = u8::try_from(std::process::id() % 200).expect("below 200");
+            let address = Ipv4Addr::new(127, 50 + block, self.block, cabin.number);
+            let everybody = Ipv4Addr::new(127, 255, 255, 255);
+            let broadcast = SocketAddrV4::new(everybody, self.port);
+            (Command::new(program), address, broadcast)
+        };
         command.args(["run", "--car", name, "--panel", &cabin.panel]);
-        command.args(["--address", &cabin.address.to_string()]);
-        command.args(["--broadcast", &format!("127.255.255.255:{}", self.port)]);
+        command.args(["--address", &address.to_string()]);
+        command.args(["--broadcast", &broadcast.to_string()]);
         command.args(["--floors", &self.floors.get().to_string()]);
         command.args(["--dwell", "1s", "--flight-limit", "3s"]);
         command.args(["--rated-speed", "6", "--acceleration", "3", "--jerk", "10"]);
@@ -167,31 +244,51 @@ impl Building {
 
     /// Ends a node with SIGKILL.
     pub(crate) fn kill(&mut self, name: &str) {
-        let mut node = self.cabin_mut(name).node.take().expect("a running node");
-        node.kill().expect("kill");
-        node.wait().expect("wait");
+        self.kill_all(&[name]);
+    }
+
+    /// Ends all these nodes at once with SIGKILL, as a power cut does.
+    pub(crate) fn kill_all(&mut self, names: &[&str]) {
+        for name in names {
+            self.note_standstill(name);
+        }
+        for name in names {
+            self.signal(name, Signal::KILL);
+        }
+        for name in names {
+            let cabin = self.cabin_mut(name);
+            cabin.suspended = false;
+            let mut node = cabin.node.take().expect("a running node");
+            node.wait().expect("wait");
+        }
+    }
+
+    /// Suspends a node with SIGSTOP.
+    pub(crate) fn suspend(&mut self, name: &str) {
+        self.note_standstill(name);
+        self.signal(name, Signal::STOP);
+        self.cabin_mut(name).suspended = true;
+    }
+
+    /// Lets a suspended node go on, with SIGCONT.
+    pub(crate) fn resume(&mut self, name: &str) {
+        self.signal(name, Signal::CONT);
+        self.cabin_mut(name).suspended = false;
+        if let Some(books) = &self.books {
+            books.runs(&node_id(name));
+        }
+    }
+
+    fn note_standstill(&self, name: &str) {
+        if let Some(books) = &self.books {
+            books.stands_still(&node_id(name));
+        }
     }
 
     /// Asks a node to end; hands back how it did.
     pub(crate) fn stop(&mut self, name: &str) -> ExitStatus {
         self.signal(name, Signal::TERM);
         self.exit(name)
-    }
-
-    /// Waits for a node to end by itself.
-    pub(crate) fn exit(&mut self, name: &str) -> ExitStatus {
-        let mut node = self.cabin_mut(name).node.take().expect("a running node");
-        let start = Instant::now();
-        loop {
-            if let Some(status) = node.try_wait().expect("wait") {
-                return status;
-            }
-            if start.elapsed() > PATIENCE {
-                node.kill().expect("kill");
-                panic!("{name} does not end{}", self.logs());
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
     }
 
     /// Sends a node a signal.
@@ -207,7 +304,18 @@ impl Building {
 
     /// A passenger presses a button on a car's panel.
     pub(crate) fn press(&self, name: &str, button: Button) {
+        // Nobody waits for a controller that does not run.
+        if let Some(books) = &self.books
+            && self.running().any(|running| running == name)
+        {
+            books.press(&node_id(name), button);
+        }
         self.panel(name).press(button).expect("a press");
+    }
+
+    /// Pushes a car's stop switch back.
+    pub(crate) fn put_in(&self, name: &str) {
+        self.panel(name).send("stop off").expect("the stop switch");
     }
 
     /// The control interface of a car's simulator.
@@ -243,72 +351,6 @@ impl Building {
         self.dir.path().join(format!("{name}.data"))
     }
 
-    /// Waits until something is so.
-    pub(crate) fn wait(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
-        let start = Instant::now();
-        while !is_so(self) {
-            assert!(
-                start.elapsed() < PATIENCE,
-                "waited in vain until {what}{}",
-                self.logs()
-            );
-            std::thread::sleep(LOOK_EVERY);
-        }
-    }
-
-    /// Holds that something stays so for a while.
-    pub(crate) fn stays(
-        &self,
-        what: &str,
-        duration: Duration,
-        mut is_so: impl FnMut(&Self) -> bool,
-    ) {
-        let start = Instant::now();
-        while start.elapsed() < duration {
-            assert!(is_so(self), "not so any more: {what}{}", self.logs());
-            std::thread::sleep(LOOK_EVERY);
-        }
-    }
-
-    /// Waits until every running node follows this one, and its store equals theirs.
-    pub(crate) fn wait_for_master(&self, master: &str) {
-        self.wait(&format!("all follow {master}"), |building| {
-            let running: Vec<&str> = building.running().collect();
-            running.iter().all(|name| {
-                building.status(name).is_some_and(|status| {
-                    let standing = if *name == master {
-                        StandingView::Master
-                    } else {
-                        StandingView::Slave {
-                            master: master.to_owned(),
-                        }
-                    };
-                    status.standing == standing
-                        && status.peers.len() + 1 == running.len()
-                        && status.peers.iter().all(|peer| peer.in_step)
-                })
-            })
-        });
-    }
-
-    /// Waits until a button's lamp is lit on the panels of all these cars.
-    pub(crate) fn wait_lit(&self, names: &[&str], button: Button) {
-        self.wait(&format!("{button} is lit on {names:?}"), |building| {
-            names
-                .iter()
-                .all(|name| building.car(name).lamps.contains(&button))
-        });
-    }
-
-    /// Waits until a button's lamp is dark on the panels of all these cars.
-    pub(crate) fn wait_dark(&self, names: &[&str], button: Button) {
-        self.wait(&format!("{button} is dark on {names:?}"), |building| {
-            names
-                .iter()
-                .all(|name| !building.car(name).lamps.contains(&button))
-        });
-    }
-
     /// S1: no controller has asked its panel for anything unsafe.
     pub(crate) fn assert_safe(&self) {
         for cabin in &self.cabins {
@@ -321,10 +363,11 @@ impl Building {
         }
     }
 
-    fn running(&self) -> impl Iterator<Item = &'static str> {
+    /// The cars whose nodes run.
+    pub(crate) fn running(&self) -> impl Iterator<Item = &'static str> {
         self.cabins
             .iter()
-            .filter(|cabin| cabin.node.is_some())
+            .filter(|cabin| cabin.node.is_some() && !cabin.suspended)
             .map(|cabin| cabin.name)
     }
 
@@ -374,4 +417,8 @@ impl Drop for Building {
             }
         }
     }
+}
+
+fn node_id(name: &str) -> NodeId {
+    NodeId::new(name).expect("a name")
 }

@@ -1,0 +1,218 @@
+//! The books of a building: an account of every order, kept by a thread that sees every panel all
+//! the time, whatever happens to the nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use elevator_driver::Button;
+use elevator_fleet::model::{Call, NodeId};
+use elevator_simulator::{CarState, ControlClient};
+use liftmesh::account::{Account, Sight, Tally, Verdict};
+
+/// News that wait for the keeper; who brings more waits.
+const NEWS: usize = 1024;
+
+/// A node that has just started, or goes on, gets its lamps in line within this.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// The account is looked through so often, even where nothing changes.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The account while it is kept.
+pub(crate) struct Books {
+    news: SyncSender<Option<News>>,
+    keeper: JoinHandle<Report>,
+}
+
+/// What the books say in the end.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// The count.
+    pub(crate) tally: Tally,
+    /// Every order that was lost, in words.
+    pub(crate) lost: Vec<String>,
+}
+
+/// What a panel showed before its node stood still is seen within this.
+const LATE: Duration = Duration::from_millis(500);
+
+/// What has happened before the books are closed is known to the keeper within this.
+const LATEST_NEWS: Duration = Duration::from_secs(5);
+
+enum News {
+    Seen(NodeId, Box<CarState>),
+    Pressed(Call),
+    Runs(NodeId),
+    StandsStill(NodeId),
+}
+
+impl Books {
+    /// Opens the books for these cars, whose nodes run and have settled.
+    pub(crate) fn open(cars: &[(NodeId, PathBuf)]) -> Self {
+        let (news, heard) = sync_channel(NEWS);
+        for (car, control) in cars {
+            let panel = ControlClient::connect(control).expect("the simulator's control socket");
+            let states = panel.watch().expect("a watch");
+            let (car, news) = (car.clone(), news.clone());
+            // Ends with the simulator, or with the books.
+            std::thread::spawn(move || {
+                for state in states {
+                    if news
+                        .send(Some(News::Seen(car.clone(), Box::new(state))))
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
+            });
+        }
+        let cars: Vec<NodeId> = cars.iter().map(|(car, _)| car.clone()).collect();
+        let keeper = std::thread::spawn(move || Keeper::new(&cars).keep(&heard));
+        Self { news, keeper }
+    }
+
+    /// A button is pressed.
+    pub(crate) fn press(&self, at: &NodeId, button: Button) {
+        self.tell(News::Pressed(Call::of_button(button, at)));
+    }
+
+    /// A node has been started, or goes on.
+    pub(crate) fn runs(&self, node: &NodeId) {
+        self.tell(News::Runs(node.clone()));
+    }
+
+    /// A node is about to be killed or suspended: its panel means nothing from here on.
+    pub(crate) fn stands_still(&self, node: &NodeId) {
+        self.tell(News::StandsStill(node.clone()));
+    }
+
+    /// Closes the books: whatever is still lit is lost.
+    pub(crate) fn close(self) -> Report {
+        self.news.send(None).expect("the keeper of the books");
+        self.keeper.join().expect("the keeper of the books")
+    }
+
+    fn tell(&self, news: News) {
+        self.news.send(Some(news)).expect("the keeper of the books");
+    }
+}
+
+struct Keeper {
+    begun: Instant,
+    account: Account,
+    cars: BTreeMap<NodeId, Watched>,
+    lost: Vec<String>,
+}
+
+#[derive(Default)]
+struct Watched {
+    state: Option<Box<CarState>>,
+    node: NodeState,
+}
+
+#[derive(Clone, Copy, Default)]
+enum NodeState {
+    StandsStillSince(Duration),
+    RunsSince(Duration),
+    #[default]
+    Settled,
+}
+
+impl Keeper {
+    fn new(cars: &[NodeId]) -> Self {
+        let watched = cars.iter().map(|car| (car.clone(), Watched::default()));
+        Self {
+            begun: Instant::now(),
+            account: Account::default(),
+            cars: watched.collect(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// Keeps the books until they are to be closed, which `None` says.
+    fn keep(mut self, heard: &Receiver<Option<News>>) -> Report {
+        let mut looked = Instant::now();
+        let mut closing: Option<Instant> = None;
+        while closing.is_none_or(|since| self.is_open() && since.elapsed() < LATEST_NEWS) {
+            match heard.recv_timeout(LOOK_EVERY) {
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => closing = Some(Instant::now()),
+                Ok(Some(news)) => self.hear(news),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if looked.elapsed() >= LOOK_EVERY {
+                looked = Instant::now();
+                for car in self.cars.keys().cloned().collect::<Vec<_>>() {
+                    self.look(&car);
+                }
+            }
+        }
+        let all: BTreeSet<NodeId> = self.cars.keys().cloned().collect();
+        let verdicts = self.account.close(&all);
+        self.note(verdicts);
+        Report {
+            tally: self.account.tally(),
+            lost: self.lost,
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.account.lit().next().is_some()
+    }
+
+    fn hear(&mut self, news: News) {
+        let now = self.begun.elapsed();
+        match news {
+            News::Seen(car, state) => {
+                self.watched(&car).state = Some(state);
+                self.look(&car);
+            }
+            News::Pressed(call) => self.account.press(call, now),
+            News::Runs(node) => self.watched(&node).node = NodeState::RunsSince(now),
+            News::StandsStill(node) => {
+                self.watched(&node).node = NodeState::StandsStillSince(now);
+                self.look(&node);
+            }
+        }
+    }
+
+    fn look(&mut self, car: &NodeId) {
+        let now = self.begun.elapsed();
+        let watched = self.watched(car);
+        if let NodeState::RunsSince(since) = watched.node
+            && now.saturating_sub(since) >= SETTLE
+        {
+            watched.node = NodeState::Settled;
+        }
+        let Some(state) = &watched.state else { return };
+        let living = matches!(watched.node, NodeState::Settled);
+        let mut sight = Sight::new(state, living);
+        // A door that was left open serves nobody; one that was opened just before is seen late.
+        if let NodeState::StandsStillSince(since) = watched.node
+            && now.saturating_sub(since) > LATE
+        {
+            sight.serves = None;
+        }
+        let verdicts = self.account.observe(car, &sight, now);
+        self.note(verdicts);
+    }
+
+    fn note(&mut self, verdicts: Vec<Verdict>) {
+        let now = self.begun.elapsed().as_secs_f64();
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Placed { .. } | Verdict::Served { .. } => {}
+                Verdict::Lost { call, at } => {
+                    self.lost
+                        .push(format!("{call}, on the panel of {at}, {now:.1} s"));
+                }
+            }
+        }
+    }
+
+    fn watched(&mut self, car: &NodeId) -> &mut Watched {
+        self.cars.get_mut(car).expect("a car of the building")
+    }
+}

@@ -1,0 +1,248 @@
+//! A LAN of its own for every node of a building: a network namespace for each host and one for the
+//! switch between them, a bridge whose ports can lose, refuse or cut what passes. Nothing outside
+//! these namespaces is touched, and they go with the [`Lan`].
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::geteuid;
+
+/// The interface of every host.
+const INTERFACE: &str = "eth0";
+
+/// The port of the mesh: these namespaces have nobody else who could use it.
+const PORT: u16 = 46100;
+
+/// The hosts and their switch.
+pub(crate) struct Lan {
+    name: String,
+    block: u8,
+    hosts: Vec<u8>,
+}
+
+/// What a host's interface is when its cable is plugged in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interface {
+    /// Up, with its address.
+    Ready,
+    /// With its address, but down.
+    Down,
+    /// Up, without an address.
+    Bare,
+}
+
+impl Lan {
+    /// A LAN without hosts, or `None`, having said why, where there can't be one; a run that must
+    /// not skip anything fails instead.
+    #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+    pub(crate) fn open(block: u8) -> Option<Self> {
+        if let Some(lack) = lack() {
+            assert!(
+                std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(),
+                "network namespaces are needed: {lack}"
+            );
+            let test = std::thread::current();
+            println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
+            return None;
+        }
+        let lan = Self {
+            name: format!("liftmesh-{}-{block}", std::process::id()),
+            block,
+            hosts: Vec::new(),
+        };
+        ip(&["netns", "add", &lan.switch()]);
+        lan.switch_ip(&["link", "add", "br0", "type", "bridge"]);
+        lan.switch_ip(&["link", "set", "br0", "up"]);
+        Some(lan)
+    }
+
+    /// Adds a host whose address ends with this number, and plugs it in.
+    pub(crate) fn add_host(&mut self, number: u8, interface: Interface) {
+        let (host, port) = (self.host(number), port(number));
+        ip(&["netns", "add", &host]);
+        self.hosts.push(number);
+        let pair = ["type", "veth", "peer", "name", INTERFACE, "netns", &host];
+        self.switch_ip(&[&["link", "add", &port][..], &pair].concat());
+        self.switch_ip(&["link", "set", &port, "master", "br0"]);
+        self.plug(number);
+        ip(&["-n", &host, "link", "set", "lo", "up"]);
+        match interface {
+            Interface::Ready => {
+                self.address_host(number);
+                self.raise(number);
+            }
+            Interface::Down => self.address_host(number),
+            Interface::Bare => self.raise(number),
+        }
+    }
+
+    /// Gives a host its address.
+    pub(crate) fn address_host(&self, number: u8) {
+        let address = format!("{}/24", self.address(number));
+        let broadcast = self.broadcast().ip().to_string();
+        let device = ["dev", INTERFACE];
+        let add = ["addr", "add", &address, "broadcast", &broadcast];
+        ip(&[&["-n", &self.host(number)][..], &add, &device].concat());
+    }
+
+    /// Sets a host's interface up.
+    pub(crate) fn raise(&self, number: u8) {
+        ip(&["-n", &self.host(number), "link", "set", INTERFACE, "up"]);
+    }
+
+    /// Sets a host's interface down.
+    pub(crate) fn lower(&self, number: u8) {
+        ip(&["-n", &self.host(number), "link", "set", INTERFACE, "down"]);
+    }
+
+    /// Pulls a host's cable out of the switch.
+    pub(crate) fn unplug(&self, number: u8) {
+        self.switch_ip(&["link", "set", &port(number), "down"]);
+    }
+
+    /// Puts a host's cable into the switch.
+    pub(crate) fn plug(&self, number: u8) {
+        self.switch_ip(&["link", "set", &port(number), "up"]);
+    }
+
+    /// Lets nothing pass between some hosts and others.
+    pub(crate) fn divide(&self, some: &[u8], others: &[u8]) {
+        let (some, others) = (ports(some), ports(others));
+        self.rule(&format!("iifname {some} oifname {others} drop"));
+        self.rule(&format!("iifname {others} oifname {some} drop"));
+    }
+
+    /// Lets no datagram and no connection pass from one host to another; the way back is open, and
+    /// addresses are resolved.
+    pub(crate) fn one_way(&self, from: u8, to: u8) {
+        let (from, to) = (ports(&[from]), ports(&[to]));
+        self.rule(&format!("iifname {from} oifname {to} ether type ip drop"));
+    }
+
+    /// Lets no connection pass.
+    pub(crate) fn refuse_links(&self) {
+        self.rule("ip protocol tcp drop");
+    }
+
+    /// Loses this share of all that passes, whatever it is.
+    pub(crate) fn lose(&self, percent: u8) {
+        self.rule("counter");
+        self.rule(&format!("numgen random mod 100 < {percent} counter drop"));
+    }
+
+    /// How many packets have been lost since [`Lan::lose`], and of how many.
+    pub(crate) fn lost(&self) -> (u64, u64) {
+        let mut command = self.switch_command("nft");
+        let output = command.args(["list", "ruleset"]).output().expect("nft");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let counts = text.split("counter packets ").skip(1);
+        let counts = counts.filter_map(|rest| rest.split(' ').next()?.parse().ok());
+        let counts: Vec<u64> = counts.collect();
+        let [all, lost] = counts[..] else {
+            panic!("two counters are wanted: {text}")
+        };
+        (lost, all)
+    }
+
+    /// Lets everything pass again.
+    pub(crate) fn mend(&self) {
+        self.nft("flush ruleset\n");
+    }
+
+    /// A host's address.
+    pub(crate) fn address(&self, number: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, self.block, number)
+    }
+
+    /// Where the beacons of all hosts go.
+    pub(crate) fn broadcast(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.address(255), PORT)
+    }
+
+    /// Runs a program on a host; it keeps the process that is started.
+    pub(crate) fn on_host(&self, number: u8, program: &str) -> Command {
+        inside(&self.host(number), program)
+    }
+
+    fn switch_command(&self, program: &str) -> Command {
+        inside(&self.switch(), program)
+    }
+
+    fn rule(&self, rule: &str) {
+        self.nft(&format!(
+            "add table bridge faults\n\
+             add chain bridge faults forward {{ type filter hook forward priority 0; }}\n\
+             add rule bridge faults forward {rule}\n"
+        ));
+    }
+
+    fn nft(&self, rules: &str) {
+        let mut command = self.switch_command("nft");
+        command.args(["-f", "-"]).stdin(Stdio::piped());
+        let mut child = command.spawn().expect("nft");
+        let mut input = child.stdin.take().expect("piped");
+        input.write_all(rules.as_bytes()).expect("rules");
+        drop(input);
+        assert!(child.wait().expect("nft").success(), "nft: {rules}");
+    }
+
+    fn switch_ip(&self, arguments: &[&str]) {
+        ip(&[&["-n", &self.switch()], arguments].concat());
+    }
+
+    fn switch(&self) -> String {
+        format!("{}-switch", self.name)
+    }
+
+    fn host(&self, number: u8) -> String {
+        format!("{}-{number}", self.name)
+    }
+}
+
+impl Drop for Lan {
+    fn drop(&mut self) {
+        let hosts = self.hosts.iter().map(|host| self.host(*host));
+        for name in hosts.chain([self.switch()]) {
+            drop(Command::new("ip").args(["netns", "delete", &name]).output());
+        }
+    }
+}
+
+/// What this machine lacks.
+fn lack() -> Option<&'static str> {
+    if !geteuid().is_root() {
+        return Some("only root can make network namespaces");
+    }
+    for (tool, lack) in [
+        ("ip", "ip (iproute2) is not installed"),
+        ("nft", "nft (nftables) is not installed"),
+    ] {
+        let shown = Command::new(tool).arg("-V").output();
+        if !shown.is_ok_and(|output| output.status.success()) {
+            return Some(lack);
+        }
+    }
+    None
+}
+
+fn inside(namespace: &str, program: &str) -> Command {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", namespace, program]);
+    command
+}
+
+fn ip(arguments: &[&str]) {
+    let Output { status, stderr, .. } = Command::new("ip").args(arguments).output().expect("ip");
+    let error = String::from_utf8_lossy(&stderr);
+    assert!(status.success(), "ip {}: {error}", arguments.join(" "));
+}
+
+fn port(number: u8) -> String {
+    format!("port{number}")
+}
+
+fn ports(numbers: &[u8]) -> String {
+    let names: Vec<String> = numbers.iter().map(|number| port(*number)).collect();
+    format!("{{ {} }}", names.join(", "))
+}

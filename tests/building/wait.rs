@@ -1,0 +1,165 @@
+//! Waiting until a building is as it should be: for a condition, with a generous limit.
+
+use std::collections::BTreeSet;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use elevator_driver::Button;
+use liftmesh::operator::view::StandingView;
+
+use super::{Building, LOOK_EVERY, PATIENCE};
+
+impl Building {
+    /// Waits until something is so.
+    pub(crate) fn wait(&self, what: &str, is_so: impl FnMut(&Self) -> bool) -> Duration {
+        self.wait_within(PATIENCE, what, is_so)
+    }
+
+    /// The same within another limit; hands back how long it took.
+    pub(crate) fn wait_within(
+        &self,
+        limit: Duration,
+        what: &str,
+        mut is_so: impl FnMut(&Self) -> bool,
+    ) -> Duration {
+        let start = Instant::now();
+        while !is_so(self) {
+            assert!(
+                start.elapsed() < limit,
+                "waited in vain until {what}{}",
+                self.logs()
+            );
+            std::thread::sleep(LOOK_EVERY);
+        }
+        start.elapsed()
+    }
+
+    /// Holds that something stays so for a while.
+    pub(crate) fn stays(
+        &self,
+        what: &str,
+        duration: Duration,
+        mut is_so: impl FnMut(&Self) -> bool,
+    ) {
+        let start = Instant::now();
+        while start.elapsed() < duration {
+            assert!(is_so(self), "not so any more: {what}{}", self.logs());
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Waits until every running node follows this one, and its store equals theirs.
+    pub(crate) fn wait_for_master(&self, master: &str) -> Duration {
+        let running: Vec<&str> = self.running().collect();
+        self.wait_for_master_of(&running, master)
+    }
+
+    /// Waits until these nodes hear each other and nobody else, follow this one of them, and have
+    /// equal stores (E1, O7).
+    pub(crate) fn wait_for_master_of(&self, group: &[&str], master: &str) -> Duration {
+        self.wait(&format!("{group:?} follow {master}"), |building| {
+            let mut stores = BTreeSet::new();
+            group.iter().all(|name| {
+                building.status(name).is_some_and(|status| {
+                    let standing = if *name == master {
+                        StandingView::Master
+                    } else {
+                        StandingView::Slave {
+                            master: master.to_owned(),
+                        }
+                    };
+                    stores.insert(status.digest);
+                    status.standing == standing
+                        && status.peers.len() + 1 == group.len()
+                        && status.peers.iter().all(|peer| peer.in_step)
+                })
+            }) && stores.len() == 1
+        })
+    }
+
+    /// Waits until all these cars are in service.
+    pub(crate) fn wait_in_service(&self, names: &[&str]) {
+        self.wait("every car is in service", |building| {
+            names.iter().all(|name| {
+                let car = building.status(name).and_then(|status| status.car);
+                car.is_some_and(|car| car.group.in_service)
+            })
+        });
+    }
+
+    /// Pulls a car's stop switch, and waits until the group does not count on it any more.
+    pub(crate) fn take_out(&self, name: &str) {
+        self.panel(name).send("stop on").expect("the stop switch");
+        self.wait(&format!("{name} is out of the group"), |building| {
+            building
+                .running()
+                .filter_map(|node| building.status(node))
+                .all(|status| {
+                    let car = if status.node == name {
+                        status.car.map(|car| car.group)
+                    } else {
+                        let mut peers = status.peers.into_iter();
+                        let peer = peers.find(|peer| peer.node == name);
+                        peer.and_then(|peer| peer.car)
+                    };
+                    car.is_none_or(|car| !car.in_service)
+                })
+        });
+    }
+
+    /// The car to which a node has seen an open order assigned; waits for it.
+    pub(crate) fn assignee(&self, at: &str) -> &'static str {
+        let mut found = None;
+        self.wait("a car is assigned", |building| {
+            let orders = building.status(at).map(|status| status.orders);
+            let mut orders = orders.into_iter().flatten();
+            let car = orders.find_map(|order| order.car);
+            let mut names = building.cabins.iter().map(|cabin| cabin.name);
+            found = names.find(|name| Some(*name) == car.as_deref());
+            found.is_some()
+        });
+        found.expect("somebody")
+    }
+
+    /// Waits until a button's lamp is lit on the panels of all these cars.
+    pub(crate) fn wait_lit(&self, names: &[&str], button: Button) -> Duration {
+        self.wait(&format!("{button} is lit on {names:?}"), |building| {
+            names
+                .iter()
+                .all(|name| building.car(name).lamps.contains(&button))
+        })
+    }
+
+    /// Waits until a button's lamp is dark on the panels of all these cars.
+    pub(crate) fn wait_dark(&self, names: &[&str], button: Button) -> Duration {
+        self.wait(&format!("{button} is dark on {names:?}"), |building| {
+            names
+                .iter()
+                .all(|name| !building.car(name).lamps.contains(&button))
+        })
+    }
+
+    /// Waits until no order lamp is lit in the whole building.
+    pub(crate) fn wait_all_dark(&self) {
+        self.wait_within(PATIENCE * 3, "every lamp is dark", |building| {
+            let mut cabins = building.cabins.iter();
+            cabins.all(|cabin| building.car(cabin.name).lamps.is_empty())
+        });
+    }
+
+    /// Waits for a node to end by itself.
+    pub(crate) fn exit(&mut self, name: &str) -> ExitStatus {
+        let mut node = self.cabin_mut(name).node.take().expect("a running node");
+        let start = Instant::now();
+        loop {
+            if let Some(status) = node.try_wait().expect("wait") {
+                return status;
+            }
+            if start.elapsed() > PATIENCE {
+                node.kill().expect("kill");
+                panic!("{name} does not end{}", self.logs());
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}

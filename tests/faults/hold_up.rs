@@ -1,0 +1,81 @@
+//! A machine that has too much to do.
+
+use std::process::{Child, Command};
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use elevator_driver::Direction;
+
+use crate::building::{Building, Line, Times};
+use crate::{MACHINE, THREE};
+
+/// How long the machine is busy.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Processes that do nothing as fast as they can, until they are dropped.
+struct Hogs(Vec<Child>);
+
+impl Hogs {
+    fn start() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let hog = || {
+            let mut command = Command::new("sh");
+            // Ends by itself even if nobody is left to end it.
+            command.args(["-c", "ulimit -t 30; while :; do :; done"]);
+            command.spawn().expect("a shell")
+        };
+        Self((0..2 * cores).map(|_| hog()).collect())
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            drop(hog.kill());
+            drop(hog.wait());
+        }
+    }
+}
+
+/// E6: a node that gets little of the processor is neither taken for dead nor takes others for it.
+#[test]
+fn the_master_stays_the_same_while_the_machine_is_busy() {
+    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+    let mut building = Building::with_cars(8, Line::Serial, &THREE);
+    building.open_books();
+    let standings = |building: &Building| {
+        THREE.map(|name| {
+            let status = building.status(name).expect("it answers");
+            (status.standing, status.term, status.peers.len())
+        })
+    };
+    let before = standings(&building);
+    let hogs = Hogs::start();
+    let busy_since = Instant::now();
+    let mut lit = Times::default();
+    for floor in [1, 2, 3, 4, 5, 6].into_iter().cycle() {
+        if busy_since.elapsed() >= BUSY {
+            break;
+        }
+        let button = building.hall(floor, Direction::Up);
+        if building.car("A").lamps.contains(&button) {
+            building.wait_dark(&["A"], button);
+        }
+        building.press("C", button);
+        let pressed = Instant::now();
+        building.wait("it is lit, or a door stands open there", |building| {
+            let cars = THREE.map(|name| building.car(name));
+            cars.iter().all(|car| car.lamps.contains(&button))
+                || cars
+                    .iter()
+                    .any(|car| car.door_fraction > 0.0 && car.floor == Some(building.floor(floor)))
+        });
+        lit.add(pressed.elapsed());
+        assert_eq!(standings(&building), before, "a false change of master");
+    }
+    drop(hogs);
+    assert_eq!(standings(&building), before, "a false change of master");
+    let report = building.close_books();
+    building.assert_safe();
+    println!("{BUSY:?} on a busy machine: press to all lamps {lit}; {report:?}");
+}
