@@ -27,16 +27,6 @@ impl Building {
         building
     }
 
-    /// Waits until the group can count on all these cars.
-    pub(crate) fn wait_in_service(&self, names: &[&str]) {
-        self.wait(&format!("{names:?} are in service"), |building| {
-            names.iter().all(|name| {
-                let car = building.status(name).and_then(|status| status.car);
-                car.is_some_and(|car| car.group.in_service)
-            })
-        });
-    }
-
     /// The process id of a running node.
     pub(crate) fn process_id(&self, name: &str) -> u32 {
         let node = self.cabin(name).node.as_ref().expect("a running node");
