@@ -6,10 +6,6 @@
     reason = "a test ends where what it needs is missing"
 )]
 
-#[allow(
-    dead_code,
-    reason = "the tests of whole fleets use the rest of their harness"
-)]
 mod building;
 
 use std::time::{Duration, Instant};

@@ -23,10 +23,6 @@ mod site;
 mod takeover;
 mod virtual_time;
 
-#[allow(
-    dead_code,
-    reason = "the tests of whole fleets use the rest of their harness"
-)]
 #[path = "../../tests/building/mod.rs"]
 mod building;
 
