@@ -5,7 +5,6 @@
     reason = "a test ends where what it needs is missing"
 )]
 
-#[expect(dead_code, reason = "only some of a building is needed here")]
 mod building;
 
 use std::os::unix::net::UnixDatagram;
