@@ -24,6 +24,8 @@ pub struct Panel {
     // Before the line, so that a line that waits for room ends when both are dropped.
     events: mpsc::Receiver<PanelEvent>,
     line: PanelLine,
+    /// The line's thread has ended, and that has been told.
+    ended: bool,
 }
 
 impl Panel {
@@ -42,7 +44,11 @@ impl Panel {
                 trace!(event = ?refused.0, "the node ends and does not hear its panel");
             }
         })?;
-        Ok(Self { events, line })
+        Ok(Self {
+            events,
+            line,
+            ended: false,
+        })
     }
 
     /// Brings the panel in line with this. Never waits; the latest wins.
@@ -56,15 +62,27 @@ impl Panel {
         self.line.counters()
     }
 
-    /// Waits for the next event. Safe to drop and call again: no event is lost. `None` if the
-    /// line's thread has ended, which it does only by a fault.
-    pub async fn next_event(&mut self) -> Option<PanelEvent> {
-        self.events.recv().await
+    /// Waits for the next event. Safe to drop and call again: no event is lost. If the line's
+    /// thread has ended, which it does only by a fault, the panel is told to be gone, for good.
+    pub async fn next_event(&mut self) -> PanelEvent {
+        let event = if self.ended {
+            None
+        } else {
+            self.events.recv().await
+        };
+        match event {
+            Some(event) => event,
+            None if self.ended => std::future::pending().await,
+            None => {
+                self.ended = true;
+                PanelEvent::Disconnected("the line's thread has ended; restart the node".to_owned())
+            }
+        }
     }
 
     /// Stops the motor as the last word, and ends the line.
     pub async fn close(self) {
-        let Self { events, line } = self;
+        let Self { events, line, .. } = self;
         drop(events);
         let closing = tokio::task::spawn_blocking(move || line.close());
         match tokio::time::timeout(CLOSE_LIMIT, closing).await {

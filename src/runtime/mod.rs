@@ -238,7 +238,7 @@ impl Running {
             () = stop => Event::Stop,
             () = tokio::time::sleep_until(self.clock.instant(planned)) => Event::Timeout,
             event = self.mesh.next_event() => Event::Mesh(event),
-            Some(event) = self.panel.next_event() => Event::Panel(event),
+            event = self.panel.next_event() => Event::Panel(event),
             progress = self.disk.progress() => Event::Disk(progress),
             Some(request) = self.requests.recv() => Event::Request(request),
         };
