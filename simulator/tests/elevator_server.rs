@@ -208,7 +208,13 @@ fn pipelined_polls_are_answered_in_order_and_to_the_byte() {
 fn a_press_waits_for_the_poll_that_sees_it() {
     let mut rig = rig(StartPosition::Floor(0));
     rig.control.send("press cab 3").unwrap();
-    sleep(Duration::from_millis(200));
+    // Longer by the car's own clock than a press lasts that has been polled.
+    let pressed = rig.control.state().unwrap().time_ms;
+    let started = Instant::now();
+    while rig.control.state().unwrap().time_ms < pressed + 200 {
+        assert!(started.elapsed() < LIMIT, "the car's clock stands still");
+        sleep(Duration::from_millis(5));
+    }
     let mut client = Client::connect(rig.address);
     assert!(client.button(CAB, 3));
     client.until(|client| (!client.button(CAB, 3)).then_some(()));

@@ -14,8 +14,8 @@
 //!
 //! While it joins a node is still a master: it keeps its slaves until the new link carries.
 
+use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::{Election, ElectionTimer, Input, LinkSide, Output};

@@ -13,8 +13,8 @@
 
 mod lowest_ip;
 
+use core::net::Ipv4Addr;
 use std::fmt;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use crate::model::NodeId;

@@ -1,6 +1,6 @@
 //! What a node wants done.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use core::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
 use elevator_driver::{DoorState, Floor, PanelOutputs};

@@ -1,6 +1,6 @@
 //! What goes into a beacon, and when one is due.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 
 use super::{Action, Node};
 use crate::model::{Dot, Timestamp};

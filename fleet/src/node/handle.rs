@@ -1,6 +1,6 @@
 //! What each input does.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 
 use elevator_driver::{Button, PanelEvent, PanelInputs};
 

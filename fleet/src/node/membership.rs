@@ -3,8 +3,8 @@
 //! A peer counts while its packets arrive *and* it keeps echoing a recent beacon of this node's
 //! present life. So a one-way link finds nobody, and a replayed beacon proves nothing (E1).
 
+use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::MeshTimes;

@@ -1,6 +1,6 @@
 //! What the election wants, and what a change of standing brings with it.
 
-use std::net::SocketAddrV4;
+use core::net::SocketAddrV4;
 
 use super::{Action, LinkId, Node, Report};
 use crate::coordination::{Input, Output};

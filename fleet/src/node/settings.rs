@@ -1,6 +1,6 @@
 //! What a node is told at its start.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::FloorCount;

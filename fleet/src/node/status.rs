@@ -1,7 +1,7 @@
 //! What a node says of itself when asked.
 
+use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};

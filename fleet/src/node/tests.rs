@@ -1,6 +1,6 @@
 //! Whole nodes, told what happens one thing at a time.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! The messages.
 
+use core::net::Ipv4Addr;
 use std::fmt;
-use std::net::Ipv4Addr;
 
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 
 mod properties;
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};

@@ -1,6 +1,6 @@
 //! What holds of every message, and of every noise.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
