@@ -39,7 +39,7 @@ fn lowest_leads(building: &mut Building) -> Duration {
     took
 }
 
-/// F2, F3, E1, E6, E7
+/// F2, F3, C3, E1, E6, E7
 #[test]
 fn every_start_order_ends_with_the_lowest_address_as_master_of_all() {
     let mut longest = Duration::ZERO;
@@ -55,7 +55,7 @@ fn every_start_order_ends_with_the_lowest_address_as_master_of_all() {
     println!("the lowest address led all after at most {longest:?}");
 }
 
-/// F3, E1, E6, E7: sub-networks of several nodes meet, in every order.
+/// F3, C3, E1, E6, E7: sub-networks of several nodes meet, in every order.
 #[test]
 fn every_merge_order_ends_with_the_lowest_address_as_master_of_all() {
     let mut longest = Duration::ZERO;

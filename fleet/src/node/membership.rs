@@ -387,3 +387,84 @@ impl Peer {
         (self.heard_at.min(echoed) + times.probe_after).max(self.probed_at + times.probe_period)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::FloorCount;
+
+    use super::*;
+    use crate::model::FleetName;
+    use crate::wire::Protocol;
+
+    fn hello(node: &str, address: u8, nonce: u64) -> Hello {
+        Hello {
+            fleet: FleetName::new("test").expect("a name"),
+            node: NodeId::new(node).expect("a name"),
+            address: Ipv4Addr::new(127, 0, 0, address),
+            nonce: Nonce(nonce),
+            floors: FloorCount::new(4).expect("floors"),
+            protocol: Protocol::LowestIp,
+        }
+    }
+
+    fn membership() -> Membership {
+        Membership::new(hello("A", 1, 1), MeshTimes::default())
+    }
+
+    const FOUND: Heard = Heard::Current {
+        found: true,
+        replaced: false,
+    };
+
+    /// Two nodes with one name: told once, and the one that came first stays.
+    #[test]
+    fn a_second_node_of_one_name_does_not_take_the_place_of_the_first() {
+        let mut members = membership();
+        let now = Timestamp::START;
+        assert_eq!(members.meet(&hello("B", 2, 2), now), FOUND);
+        let second = hello("B", 3, 3);
+        assert!(matches!(members.meet(&second, now), Heard::Conflict(_)));
+        assert_eq!(members.meet(&second, now), Heard::Unproven, "told once");
+        let name = NodeId::new("B").expect("a name");
+        let kept = members.get(&name).map(|peer| peer.hello.nonce);
+        assert_eq!(kept, Some(Nonce(2)));
+    }
+
+    #[test]
+    fn a_node_named_like_this_one_is_told_of_and_not_heard() {
+        let mut members = membership();
+        let twin = hello("A", 2, 2);
+        assert!(matches!(
+            members.meet(&twin, Timestamp::START),
+            Heard::Conflict(_)
+        ));
+        assert_eq!(members.meet(&twin, Timestamp::START), Heard::Ignored);
+        assert!(members.names().is_empty());
+    }
+
+    /// Two nodes with one address: told, and both are heard.
+    #[test]
+    fn a_node_at_this_ones_address_is_told_of_and_heard() {
+        let mut members = membership();
+        let neighbour = hello("B", 1, 2);
+        assert!(matches!(
+            members.meet(&neighbour, Timestamp::START),
+            Heard::Conflict(_)
+        ));
+        assert_eq!(members.meet(&neighbour, Timestamp::START), FOUND);
+    }
+
+    /// One address has one process: the later life ends the earlier.
+    #[test]
+    fn a_restarted_node_takes_the_place_of_its_former_life() {
+        let mut members = membership();
+        let now = Timestamp::START;
+        members.meet(&hello("B", 2, 2), now);
+        let again = Heard::Current {
+            found: true,
+            replaced: true,
+        };
+        assert_eq!(members.meet(&hello("B", 2, 3), now), again);
+        assert_eq!(members.peers().count(), 1);
+    }
+}
