@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod car;
+pub mod climate;
 pub mod coordination;
 pub mod dispatch;
 pub mod model;

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, FloorCount, LineSettings, PanelUrl};
 use elevator_fleet::car::CarSettings;
+use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::{FleetName, NodeId};
+use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::node::{Identity, MeshTimes, NodeSettings, Restored};
 use elevator_fleet::wire::{Nonce, Protocol};
 
@@ -36,7 +37,7 @@ pub struct Settings {
     /// The file of the fleet's key; it could be read when the configuration was checked.
     pub fleet_key_file: Option<PathBuf>,
     /// How the coordinator is elected.
-    pub election: Protocol,
+    pub election: ElectionSettings,
     /// Where the web panel listens.
     pub http: Option<SocketAddr>,
     /// How the car behaves.
@@ -90,10 +91,12 @@ impl Settings {
                 fleet: self.fleet.clone(),
                 node: self.car.clone(),
                 address: self.address,
+                mac: Mac::of(self.address),
+                role: Role::Cabin,
                 link_port: self.link_port,
                 nonce,
             },
-            protocol: self.election,
+            election: self.election.clone(),
             floors: self.floors,
             mesh: self.mesh,
             car: Some(self.car_settings.clone()),
@@ -121,7 +124,7 @@ impl Settings {
             floors,
             data_dir: values.required("data_dir", text)?,
             fleet_key_file: fleet_key_file(values)?,
-            election: values.required("election", kind::election)?,
+            election: election(values)?,
             http: values.optional("http", |text| text.parse().ok())?,
             car_settings: car(values, floors, &kinematics)?,
             kinematics,
@@ -134,6 +137,12 @@ impl Settings {
             faults: FaultInjection::Refused,
         })
     }
+}
+
+fn election(values: &Effective) -> Result<ElectionSettings, ConfigError> {
+    Ok(match values.required("election", kind::election)? {
+        Protocol::LowestIp => ElectionSettings::LowestIp,
+    })
 }
 
 fn broadcast(values: &Effective, address: Ipv4Addr) -> Result<SocketAddrV4, ConfigError> {

@@ -72,7 +72,7 @@ fn reckon(mut world: World) -> Outcome {
     // A car that stuck until this moment may still count as hung: the operator looks again.
     world.run_for(SECOND_LOOK);
     world.repair_everything();
-    let rest = |world: &World| world.is_idle() && world.in_step() && world.master() == Some(0);
+    let rest = |world: &World| world.is_idle() && world.in_step() && world.has_the_right_master();
     let rested = world.run_until(RECKONING, rest).is_some();
     world.run_for(Duration::from_secs(5));
     let mut violations = world.violations();

@@ -15,9 +15,6 @@ use elevator_fleet::wire::Standing;
 
 use super::World;
 
-/// Within this time a group that all hear each other has its master (E1).
-const ELECTED_WITHIN: Duration = Duration::from_secs(2);
-
 /// Within this time stores and hall lamps are equal, and served lamps dark (O7, P2, P4).
 const EQUAL_WITHIN: Duration = Duration::from_secs(1);
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, LampSet};
+use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
@@ -104,6 +105,20 @@ impl World {
     #[must_use]
     pub fn master(&self) -> Option<usize> {
         self.master_of(&self.running().collect::<Vec<_>>())
+    }
+
+    /// All that run have one master, and it is the one that the protocol ranks highest (E7).
+    #[must_use]
+    pub fn has_the_right_master(&self) -> bool {
+        let running: Vec<usize> = self.running().collect();
+        self.is_right(&running, self.master_of(&running))
+    }
+
+    /// Whether this is the master that a group is to have.
+    pub(super) fn is_right(&self, group: &[usize], master: Option<usize>) -> bool {
+        match self.settings.election {
+            ElectionSettings::LowestIp => master == group.first().copied(),
+        }
     }
 
     /// Where a node stands, while its process runs.

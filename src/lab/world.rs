@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use elevator_driver::{Button, FloorCount};
 use elevator_fleet::car::CarSettings;
+use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::model::{FleetName, JournalId, NameError, NodeId, Term, Timestamp};
+use elevator_fleet::model::{FleetName, JournalId, Mac, NameError, NodeId, Role, Term, Timestamp};
 use elevator_fleet::node::{Identity, MeshTimes, Node, NodeSettings};
-use elevator_fleet::wire::{Beacon, Nonce, Protocol};
+use elevator_fleet::wire::{Beacon, Nonce};
 use elevator_simulator::config::ConfigError;
 use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
 use fastrand::Rng;
@@ -37,6 +38,8 @@ pub struct WorldSettings {
     pub seed: u64,
     /// The floors of every shaft.
     pub floors: FloorCount,
+    /// How the coordinator is elected.
+    pub election: ElectionSettings,
     /// How the LAN treats packets.
     pub weather: Weather,
     /// How long a disk takes for a transaction, in microseconds.
@@ -55,6 +58,7 @@ impl WorldSettings {
             nodes,
             seed,
             floors: CarSettings::default().floors,
+            election: ElectionSettings::LowestIp,
             weather: Weather::default(),
             commit: 1_000..=8_000,
             codec: true,
@@ -369,10 +373,12 @@ impl World {
                 fleet: self.fleet.clone(),
                 node: machine.name.clone(),
                 address: machine.address,
+                mac: Mac::of(machine.address),
+                role: Role::Cabin,
                 link_port: 46_000,
                 nonce: Nonce(self.random.u64(1..)),
             },
-            protocol: Protocol::LowestIp,
+            election: self.settings.election.clone(),
             floors: self.settings.floors,
             mesh: MeshTimes::default(),
             car: Some(CarSettings::new(self.settings.floors)),

@@ -2,7 +2,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use elevator_driver::FloorCount;
-use elevator_fleet::model::{FleetName, Term};
+use elevator_fleet::model::{FleetName, Mac, Role, Term};
 use elevator_fleet::wire::{News, Nonce, Protocol, Standing};
 use tokio::time::timeout;
 
@@ -46,6 +46,8 @@ impl Lan {
                 nonce: Nonce(fastrand::u64(..)),
                 floors: FloorCount::new(4).expect("floors"),
                 protocol: Protocol::LowestIp,
+                mac: Mac::of(self.address(node)),
+                role: Role::Cabin,
             },
             broadcast: self.broadcast,
             link_port: self.link_port,
@@ -78,11 +80,13 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         sequence,
         standing: Standing::Master,
         term: Term(1),
+        estimate: 0,
         digest: 0,
         durable: true,
         probe: false,
         echoes: Vec::new(),
         news: News::default(),
+        letter: None,
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch};
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, NodeId, Term, Unavailable,
+    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, NodeId, Role, Term,
+    Unavailable,
 };
 use elevator_fleet::node::{CarStatus, OrderRefused, OrderStatus, PeerStatus, Report, Status};
 use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
@@ -62,10 +63,13 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             nonce: Nonce(1),
             floors,
             protocol: Protocol::LowestIp,
+            mac: Mac::of(Ipv4Addr::LOCALHOST),
+            role: Role::Cabin,
         },
         uptime: Duration::from_secs(90),
         standing: Standing::Master,
         term: Term(7),
+        election: Vec::new(),
         digest: 0xabc,
         durable: true,
         disk_failed: false,

@@ -18,12 +18,27 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Election, ElectionTimer, Input, LinkSide, Output};
+use super::{Detail, Election, ElectionTimer, Input, LinkRule, LinkSide, Output};
 use crate::model::NodeId;
 use crate::wire::Standing;
 
 /// The wait after a failed dial is doubled at most this often.
 const MOST_DOUBLINGS: u32 = 5;
+
+/// The timers of `lowest-ip`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// This peer may be dialled again.
+    Redial(NodeId),
+    /// The link to this peer has had its time to carry.
+    Join(NodeId),
+}
+
+impl From<Timer> for ElectionTimer {
+    fn from(timer: Timer) -> Self {
+        Self::LowestIp(timer)
+    }
+}
 
 /// The `lowest-ip` protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +129,7 @@ impl LowestIp {
                 *failures += 1;
                 self.waiting.insert(peer.clone());
                 Some(Output::Arm(
-                    ElectionTimer::Redial(peer.clone()),
+                    Timer::Redial(peer.clone()).into(),
                     jittered(wait, draw),
                 ))
             }
@@ -130,20 +145,18 @@ impl LowestIp {
 impl Election for LowestIp {
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
         let output = match input {
-            Input::Heard {
-                peer,
-                address,
-                standing,
-            } => {
-                let output = self.heard(peer, address, *standing == Standing::Master);
+            Input::Heard { peer, standing, .. } => {
+                let leads = *standing == Standing::Master;
+                let output = self.heard(&peer.node, peer.address, leads);
                 if let Some(Output::Dial(peer)) = &output {
                     // As long as between two dials at most: over a line that loses packets a
                     // fresh link is soon better than one that waits to send again.
                     let limit = self.redial_after * (1 << MOST_DOUBLINGS);
-                    outputs.push(Output::Arm(ElectionTimer::Join(peer.clone()), limit));
+                    outputs.push(Output::Arm(Timer::Join(peer.clone()).into(), limit));
                 }
                 output
             }
+            Input::Start | Input::Message { .. } | Input::Estimate(_) => None,
             Input::Joined { peer, side } => self.joined(peer, side),
             Input::Parted { peer } => self.parted(peer, draw),
             Input::Lost { peer } => {
@@ -151,11 +164,11 @@ impl Election for LowestIp {
                 self.failures.remove(peer);
                 output
             }
-            Input::Fired(ElectionTimer::Redial(peer)) => {
+            Input::Fired(ElectionTimer::LowestIp(Timer::Redial(peer))) => {
                 self.waiting.remove(peer);
                 None
             }
-            Input::Fired(ElectionTimer::Join(peer)) => match &self.state {
+            Input::Fired(ElectionTimer::LowestIp(Timer::Join(peer))) => match &self.state {
                 State::Joining { master } if master == peer => {
                     outputs.push(Output::HangUp(peer.clone()));
                     self.parted(peer, draw)
@@ -175,8 +188,15 @@ impl Election for LowestIp {
         }
     }
 
-    fn links_follow_standing(&self) -> bool {
-        true
+    fn details(&self) -> Vec<Detail> {
+        match &self.state {
+            State::Joining { master } => vec![Detail::new("joining", master)],
+            State::Master | State::Slave { .. } => Vec::new(),
+        }
+    }
+
+    fn link_rule(&self) -> LinkRule {
+        LinkRule::FollowStanding
     }
 }
 
@@ -187,7 +207,9 @@ fn jittered(wait: Duration, draw: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Candidate;
     use super::*;
+    use crate::model::{Mac, Role, Term};
 
     const REDIAL: Duration = Duration::from_millis(50);
 
@@ -203,16 +225,32 @@ mod tests {
         LowestIp::new(name(index), address(index), REDIAL)
     }
 
+    fn candidate(index: u8) -> Candidate {
+        Candidate {
+            node: name(index),
+            address: address(index),
+            mac: Mac([2, 0, 127, 0, 0, index]),
+            role: Role::Cabin,
+            estimate: 0,
+        }
+    }
+
+    fn heard<'a>(peer: &'a Candidate, standing: &'a Standing) -> Input<'a> {
+        Input::Heard {
+            peer,
+            standing,
+            term: Term::default(),
+        }
+    }
+
     fn hears(node: &mut LowestIp, index: u8, standing: &Standing) -> Vec<Output> {
-        let mut outputs = feed(
-            node,
-            Input::Heard {
-                peer: &name(index),
-                address: address(index),
-                standing,
-            },
-        );
-        outputs.retain(|output| !matches!(output, Output::Arm(ElectionTimer::Join(_), _)));
+        let mut outputs = feed(node, heard(&candidate(index), standing));
+        outputs.retain(|output| {
+            !matches!(
+                output,
+                Output::Arm(ElectionTimer::LowestIp(Timer::Join(_)), _)
+            )
+        });
         outputs
     }
 
@@ -314,11 +352,11 @@ mod tests {
     fn a_join_that_takes_too_long_is_broken_off_and_tried_again_after_a_wait() {
         let mut third = node(3);
         hears(&mut third, 1, &Standing::Master);
-        let late = ElectionTimer::Join(name(1));
+        let late: ElectionTimer = Timer::Join(name(1)).into();
         match feed(&mut third, Input::Fired(&late)).as_slice() {
             [
                 Output::HangUp(peer),
-                Output::Arm(ElectionTimer::Redial(_), _),
+                Output::Arm(ElectionTimer::LowestIp(Timer::Redial(_)), _),
             ] => {
                 assert_eq!(*peer, name(1));
             }
@@ -373,7 +411,9 @@ mod tests {
                 [Output::Dial(name(1))]
             );
             match feed(&mut third, Input::Parted { peer: &name(1) }).as_slice() {
-                [Output::Arm(ElectionTimer::Redial(peer), wait)] if *peer == name(1) => {
+                [Output::Arm(ElectionTimer::LowestIp(Timer::Redial(peer)), wait)]
+                    if *peer == name(1) =>
+                {
                     waits.push(wait.as_millis());
                 }
                 other => panic!("{other:?}"),
@@ -384,7 +424,7 @@ mod tests {
                 "not before the timer"
             );
             assert_eq!(third.standing(), Standing::Master);
-            feed(&mut third, Input::Fired(&ElectionTimer::Redial(name(1))));
+            feed(&mut third, Input::Fired(&Timer::Redial(name(1)).into()));
         }
         assert_eq!(waits, [50, 100, 200, 400, 800, 1600, 1600, 1600]);
     }
@@ -416,12 +456,11 @@ mod tests {
         let mut first = LowestIp::new(name(1), address(9), REDIAL);
         let master = Standing::Master;
         for (node, peer, follows) in [(&mut second, name(1), true), (&mut first, name(2), false)] {
-            let heard = Input::Heard {
-                peer: &peer,
-                address: address(9),
-                standing: &master,
+            let candidate = Candidate {
+                node: peer.clone(),
+                ..candidate(9)
             };
-            let dials = feed(node, heard).contains(&Output::Dial(peer.clone()));
+            let dials = feed(node, heard(&candidate, &master)).contains(&Output::Dial(peer));
             assert_eq!(dials, follows);
         }
     }

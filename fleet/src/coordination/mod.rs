@@ -1,15 +1,20 @@
 //! Who leads: one interface, one file a protocol (C1).
 //!
 //! ```text
-//!   found, lost, announced, joined, timer ──▶ Election ──▶ dial, hang up, arm a timer
-//!                                                │
-//!                                                ▼
-//!                                   Standing: seeking, slave of …, master
+//!   heard, lost, message, timer ──▶ Election ──▶ send, broadcast, arm a timer (dial, hang up)
+//!                                      │
+//!                                      ▼
+//!                         Standing: seeking, slave of …, master
 //! ```
 //!
 //! An election knows no time, no socket and no random source (C2): it arms named, relative timers,
 //! and a random draw comes with every input. So its states are few, comparable and can be walked
 //! by a model checker.
+//!
+//! Under `lowest-ip` the election opens and closes the links (F3). Under every other protocol each
+//! pair of nodes keeps a link whoever leads (C6), and the election is told of a peer only while
+//! full states have been exchanged over it: who yields to a peer has handed its orders over
+//! already (E4), and nobody follows a node that it can't reach (F14).
 
 mod lowest_ip;
 
@@ -17,8 +22,11 @@ use core::net::Ipv4Addr;
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::NodeId;
-use crate::wire::Standing;
+use serde::{Deserialize, Serialize};
+
+use crate::climate::{DisplayData, Reading};
+use crate::model::{Mac, NodeId, Role, Term};
+use crate::wire::{Hello, Protocol, Standing};
 
 pub use lowest_ip::LowestIp;
 
@@ -32,42 +40,123 @@ pub trait Election: fmt::Debug + Send {
     /// Where the node stands.
     fn standing(&self) -> Standing;
 
-    /// Whether a slave dials its master and there are no other links, so that links and standings
-    /// can be held against each other.
-    fn links_follow_standing(&self) -> bool;
+    /// The protocol's own state, for people to read: what it is called, and what it is.
+    fn details(&self) -> Vec<Detail>;
+
+    /// Who opens links, and to whom.
+    fn link_rule(&self) -> LinkRule {
+        LinkRule::EveryPair
+    }
+
+    /// What carries the messages.
+    fn carrier(&self) -> Carrier {
+        Carrier::Beacon
+    }
+
+    /// Whether the coordinator's sensor requests are part of the protocol, which sends them by
+    /// itself; otherwise the node does (C4).
+    fn requests_sensor_data(&self) -> bool {
+        false
+    }
+
+    /// Whether the duty to coordinate goes from node to node while all is well: a plan then
+    /// outlives the office of the node that made it (C3).
+    fn rotates(&self) -> bool {
+        false
+    }
+}
+
+/// Who opens links, and to whom (C6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkRule {
+    /// A slave dials its master when the election says so, and there are no other links: links and
+    /// standings can be held against each other.
+    FollowStanding,
+    /// Each pair of nodes keeps a link; the higher address dials the lower.
+    EveryPair,
+}
+
+/// What carries an election's messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// A beacon: authentic, and never taken in twice.
+    Beacon,
+    /// A packet of its own on a UDP port of its own, which other makers' devices understand (V9).
+    Packet,
 }
 
 /// Something that an election has to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<'a> {
+    /// The node starts; the first input of all.
+    Start,
     /// A peer that hears this node, and is heard, tells where it stands. Told at every beacon.
     Heard {
-        /// Who.
-        peer: &'a NodeId,
-        /// Where.
-        address: Ipv4Addr,
+        /// Who, and what ranks it.
+        peer: &'a Candidate,
         /// What it says.
         standing: &'a Standing,
+        /// The highest term that it knows.
+        term: Term,
     },
-    /// A peer is not heard any more.
+    /// A peer is not heard any more, or, under [`LinkRule::EveryPair`], its link is gone.
     Lost {
         /// Who.
         peer: &'a NodeId,
     },
-    /// A link stands and full states have been exchanged over it (F14).
+    /// A link stands and full states have been exchanged over it (F14). Told under
+    /// [`LinkRule::FollowStanding`] alone.
     Joined {
         /// With whom.
         peer: &'a NodeId,
         /// Which of the two dialled.
         side: LinkSide,
     },
-    /// A link is gone, or could not be made.
+    /// A link is gone, or could not be made. Told under [`LinkRule::FollowStanding`] alone.
     Parted {
         /// From whom.
         peer: &'a NodeId,
     },
+    /// A message has arrived from a peer that has been heard.
+    Message {
+        /// From whom.
+        from: &'a NodeId,
+        /// The message.
+        message: &'a Message,
+    },
+    /// The node's own estimate of its fitness to lead has changed (B1).
+    Estimate(u32),
     /// A timer has run out.
     Fired(&'a ElectionTimer),
+}
+
+/// A node as elections see it: everything that can rank it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Candidate {
+    /// Its name.
+    pub node: NodeId,
+    /// Its address; ranks under `lowest-ip`.
+    pub address: Ipv4Addr,
+    /// Its interface's address; ranks under `senior` and `token-ring`.
+    pub mac: Mac,
+    /// What it is there for.
+    pub role: Role,
+    /// How fit it is to lead; ranks under `bully` (B1).
+    pub estimate: u32,
+}
+
+impl Candidate {
+    /// The node that says this of itself.
+    #[must_use]
+    pub fn new(hello: &Hello, estimate: u32) -> Self {
+        Self {
+            node: hello.node.clone(),
+            address: hello.address,
+            mac: hello.mac,
+            role: hello.role,
+            estimate,
+        }
+    }
 }
 
 /// Which side of a link this node is on.
@@ -84,6 +173,14 @@ pub enum LinkSide {
 pub enum Output {
     /// Start a timer, or start it anew.
     Arm(ElectionTimer, Duration),
+    /// Stop a timer, if it runs.
+    Disarm(ElectionTimer),
+    /// Send a message to every node; it may be lost on the way.
+    Broadcast(Message),
+    /// Send a message to one node; it may be lost on the way.
+    Send(NodeId, Message),
+    /// Send a message to one node together with the open orders, as far as they fit (T5).
+    HandOver(NodeId, Message),
     /// Open a link to a peer. Answered by [`Input::Joined`] or [`Input::Parted`].
     Dial(NodeId),
     /// Close the link to this peer, if there is one.
@@ -92,11 +189,75 @@ pub enum Output {
     HangUpAllBut(NodeId),
 }
 
+/// What coordinators, candidates and indicators say to each other.
+///
+/// The three of the sensors serve every protocol (C4); what carries them, and what they are called
+/// there, is the protocol's matter.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// The coordinator asks every unit for what its sensors read: *ZDZ* of `senior` (M1), the
+    /// control packet of `ballot` (V2).
+    SensorRequest,
+    /// The answer, to the coordinator alone: *ZDO* (M1), the answer packet (V9).
+    SensorData(Reading),
+    /// What every indicator shows: *display data* (M1), the information packet (V11).
+    DisplayData(DisplayData),
+}
+
 /// The timers of elections.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElectionTimer {
-    /// This peer may be dialled again.
-    Redial(NodeId),
-    /// The link to this peer has had its time to carry.
-    Join(NodeId),
+    /// One of `lowest-ip`.
+    LowestIp(lowest_ip::Timer),
+}
+
+/// Which protocol elects, and its settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ElectionSettings {
+    /// `lowest-ip`.
+    LowestIp,
+}
+
+impl ElectionSettings {
+    /// The protocol that these are the settings of.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Self::LowestIp => Protocol::LowestIp,
+        }
+    }
+
+    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
+    /// long, has exactly one coordinator, known to all of it.
+    #[must_use]
+    pub fn bound(&self) -> Duration {
+        match self {
+            Self::LowestIp => Duration::from_secs(2),
+        }
+    }
+
+    /// The election of this node. After a failed dial a protocol that dials waits for
+    /// `redial_after`.
+    #[must_use]
+    pub fn elect(&self, own: Candidate, redial_after: Duration) -> Box<dyn Election> {
+        match self {
+            Self::LowestIp => Box::new(LowestIp::new(own.node, own.address, redial_after)),
+        }
+    }
+}
+
+/// One line of a protocol's own state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail {
+    /// What it is, in a word or two: `round`, `senior flag`.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+impl Detail {
+    pub(crate) fn new(name: &'static str, value: impl fmt::Display) -> Self {
+        let value = value.to_string();
+        Self { name, value }
+    }
 }

@@ -6,6 +6,7 @@ mod name;
 mod order;
 mod term;
 mod time;
+mod unit;
 mod view;
 
 pub use call::{Call, HallCall};
@@ -14,4 +15,5 @@ pub use name::{FleetName, NameError, NodeId};
 pub use order::{Dot, JournalId, Order};
 pub use term::Term;
 pub use time::Timestamp;
+pub use unit::{Mac, MacError, Role};
 pub use view::{Availability, CarPhase, CarView, Unavailable};

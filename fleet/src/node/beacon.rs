@@ -60,7 +60,7 @@ impl Node {
     }
 
     /// Who this node is, where it stands, whom it hears, and what its car does.
-    fn plain_beacon(&mut self, probe: bool, now: Timestamp) -> Beacon {
+    pub(super) fn plain_beacon(&mut self, probe: bool, now: Timestamp) -> Beacon {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         self.membership.sent(self.clock.sequence, now);
         Beacon {
@@ -69,6 +69,7 @@ impl Node {
             sequence: self.clock.sequence,
             standing: self.standing.clone(),
             term: self.term,
+            estimate: self.estimate,
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
             probe,
@@ -77,6 +78,25 @@ impl Node {
                 car: self.car_view(now),
                 ..News::default()
             },
+            letter: None,
+        }
+    }
+
+    /// Adds the open orders, the oldest first, as far as they fit.
+    pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
+        let mut room = DATAGRAM_BODY.saturating_sub(size(beacon) + LENGTHS);
+        let mut orders: Vec<_> = self.orders.orders().collect();
+        orders.sort_by_key(|order| order.placed);
+        for order in orders {
+            let Some(record) = self.orders.record(order.dot, now) else {
+                continue;
+            };
+            let bytes = size(&record);
+            if bytes > room {
+                break;
+            }
+            room -= bytes;
+            beacon.news.records.push(record);
         }
     }
 

@@ -9,10 +9,10 @@ use super::membership::Heard;
 use super::neighbours::Trust;
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::car::Car;
-use crate::coordination::{ElectionTimer, Input};
+use crate::coordination::{ElectionTimer, Input, LinkRule};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
 use crate::orders::Holding;
-use crate::wire::{Beacon, Frame, Hello};
+use crate::wire::{Beacon, Frame, Hello, Standing};
 
 /// An order that can't be placed. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,12 +28,16 @@ pub enum OrderRefused {
 }
 
 impl Node {
-    /// Starts the node: a master, alone, with the lamps that its disk promises (F2, P3).
+    /// Starts the node: alone, with the lamps that its disk promises (P3). Under `lowest-ip` it is
+    /// a master (F2).
     pub fn start(&mut self, now: Timestamp) {
         self.started = true;
         self.standing = self.election.standing();
-        self.term = self.term.next();
+        if self.standing == Standing::Master {
+            self.term = self.term.next();
+        }
         self.stale.all();
+        self.elect(Input::Start, now);
         self.settle(now);
     }
 
@@ -48,18 +52,12 @@ impl Node {
                 self.term = self.term.max(beacon.term);
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.standing, now);
-                let address = beacon.hello.address;
-                let standing = &beacon.standing;
-                self.elect(
-                    Input::Heard {
-                        peer: node,
-                        address,
-                        standing,
-                    },
-                    now,
-                );
+                self.tell_heard(node, now);
                 self.take_news(node, &beacon.news, now);
             }
+        }
+        if let Some(letter) = beacon.letter.as_ref().filter(|_| verdict.is_first()) {
+            self.take_letter(node, letter, now);
         }
         if beacon.probe && verdict != Heard::Ignored {
             self.unicast(from, false, now);
@@ -72,16 +70,21 @@ impl Node {
         let verdict = self.membership.meet(peer, now);
         // Whoever shakes hands is heard, even if the link is refused.
         let trust = self.take_heard(&verdict, peer, now);
-        let refused = side == LinkSide::Accepted && !accepts(&self.standing);
+        let refused = side == LinkSide::Accepted
+            && self.election.link_rule() == LinkRule::FollowStanding
+            && !accepts(&self.standing);
         if refused || trust != Trust::Full {
             self.actions.push_back(Action::Close(link));
             if side == LinkSide::Dialled {
-                self.elect(Input::Parted { peer: &peer.node }, now);
+                self.dial_failed(&peer.node, now);
             }
         } else {
             if let Some(before) = self.links.open(link, peer.node.clone(), side) {
                 // The peer has not been parted from: the new link takes the place of the old.
                 self.actions.push_back(Action::Close(before));
+            }
+            if let Some(pairing) = self.pairing.as_mut() {
+                pairing.opened(&peer.node, now);
             }
             self.send_state(link, now);
         }
@@ -90,7 +93,7 @@ impl Node {
 
     /// A link that was asked for could not be made.
     pub fn handle_dial_failed(&mut self, peer: &NodeId, now: Timestamp) {
-        self.elect(Input::Parted { peer }, now);
+        self.dial_failed(peer, now);
         self.settle(now);
     }
 
@@ -238,6 +241,7 @@ impl Node {
             self.election_timers.remove(&timer);
             self.elect(Input::Fired(&timer), now);
         }
+        self.pair(now);
         if self.replan_at.is_some_and(|at| at <= now) {
             self.replan_at = None;
             self.stale.plan = true;

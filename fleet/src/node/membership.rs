@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::MeshTimes;
-use crate::model::{CarView, NodeId, Timestamp};
+use crate::coordination::Candidate;
+use crate::model::{CarView, NodeId, Term, Timestamp};
 use crate::wire::{Beacon, Echo, Hello, Nonce, Standing};
 
 /// The most lives of nodes that are kept track of; beyond it the ones that don't hear this node
@@ -43,11 +44,15 @@ pub(super) struct Peer {
     pub(super) hello: Hello,
     pub(super) link_port: u16,
     pub(super) standing: Standing,
+    pub(super) term: Term,
+    estimate: u32,
     pub(super) digest: u64,
     /// Its car, and when it was described so.
     pub(super) car: Option<(CarView, Timestamp)>,
-    /// The last beacon heard of it.
+    /// The latest beacon heard of it.
     sequence: u64,
+    /// Which of the beacons before it have been heard; the lowest bit is the latest one's.
+    heard: u64,
     pub(super) heard_at: Timestamp,
     /// When the latest of this node's beacons that it echoed was sent.
     echoed_at: Option<Timestamp>,
@@ -71,7 +76,10 @@ pub(super) enum Heard {
     /// It comes from a life that does not count (yet).
     Unproven,
     /// It was overtaken by a later one: its orders may be taken in, where it stands is history.
-    Overtaken,
+    Overtaken {
+        /// It has not been heard before, as far back as is remembered.
+        first: bool,
+    },
     /// The sender counts.
     Current {
         /// It has not counted before.
@@ -81,6 +89,17 @@ pub(super) enum Heard {
     },
     /// Something is wrong with the installation; told once.
     Conflict(String),
+}
+
+impl Heard {
+    /// Whether the beacon counts and has not been heard before.
+    pub(super) fn is_first(&self) -> bool {
+        match self {
+            Self::Current { .. } => true,
+            Self::Overtaken { first } => *first,
+            Self::Ignored | Self::Unproven | Self::Conflict(_) => false,
+        }
+    }
 }
 
 impl Membership {
@@ -158,14 +177,16 @@ impl Membership {
             return Heard::Ignored;
         };
         peer.echoed_at = peer.echoed_at.max(echoed);
-        if beacon.sequence <= peer.sequence && peer.sequence != 0 {
+        let first = peer.mark(beacon.sequence);
+        if beacon.sequence < peer.sequence || !first {
             return if self.counts(&beacon.hello) {
-                Heard::Overtaken
+                Heard::Overtaken { first }
             } else {
                 Heard::Unproven
             };
         }
-        peer.sequence = beacon.sequence;
+        peer.term = beacon.term;
+        peer.estimate = beacon.estimate;
         peer.heard_at = now;
         peer.link_port = beacon.link_port;
         peer.standing = beacon.standing.clone();
@@ -307,9 +328,12 @@ impl Membership {
             hello: hello.clone(),
             link_port: 0,
             standing: Standing::Seeking,
+            term: Term::default(),
+            estimate: 0,
             digest: 0,
             car: None,
             sequence: 0,
+            heard: 0,
             heard_at: now,
             echoed_at: None,
             probed_at: Timestamp::START,
@@ -371,6 +395,26 @@ impl Membership {
 }
 
 impl Peer {
+    pub(super) fn candidate(&self) -> Candidate {
+        Candidate::new(&self.hello, self.estimate)
+    }
+
+    /// Notes a beacon; `true` if it is heard for the first time. One that is too old to tell
+    /// counts as heard.
+    fn mark(&mut self, sequence: u64) -> bool {
+        if sequence > self.sequence {
+            let ahead = u32::try_from(sequence - self.sequence).unwrap_or(u32::MAX);
+            self.heard = self.heard.checked_shl(ahead).unwrap_or(0) | 1;
+            self.sequence = sequence;
+            return true;
+        }
+        let behind = u32::try_from(self.sequence - sequence).unwrap_or(u32::MAX);
+        let bit = 1_u64.checked_shl(behind).unwrap_or(0);
+        let first = bit != 0 && self.heard & bit == 0;
+        self.heard |= bit;
+        first
+    }
+
     fn alive_at(&self) -> Timestamp {
         self.echoed_at
             .map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
@@ -393,7 +437,7 @@ mod tests {
     use elevator_driver::FloorCount;
 
     use super::*;
-    use crate::model::FleetName;
+    use crate::model::{FleetName, Mac, Role};
     use crate::wire::Protocol;
 
     fn hello(node: &str, address: u8, nonce: u64) -> Hello {
@@ -404,6 +448,8 @@ mod tests {
             nonce: Nonce(nonce),
             floors: FloorCount::new(4).expect("floors"),
             protocol: Protocol::LowestIp,
+            mac: Mac::of(Ipv4Addr::new(127, 0, 0, address)),
+            role: Role::Cabin,
         }
     }
 
@@ -452,6 +498,21 @@ mod tests {
             Heard::Conflict(_)
         ));
         assert_eq!(members.meet(&neighbour, Timestamp::START), FOUND);
+    }
+
+    /// A letter is taken in once, in whatever order the beacons arrive.
+    #[test]
+    fn of_each_beacon_it_is_known_whether_it_was_heard_before() {
+        let mut members = membership();
+        members.meet(&hello("B", 2, 2), Timestamp::START);
+        let name = NodeId::new("B").expect("a name");
+        let peer = members.get_mut(&name).expect("met");
+        let firsts = [1, 3, 2, 2, 3, 1, 70, 6, 7, 7, 69, 200, 135, 137].map(|at| peer.mark(at));
+        let expected = [
+            true, true, true, false, false, false, true, false, true, false, true, true, false,
+            true,
+        ];
+        assert_eq!(firsts, expected, "6 and 135 are too old to tell");
     }
 
     /// One address has one process: the later life ends the earlier.

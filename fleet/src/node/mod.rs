@@ -27,6 +27,7 @@ mod links;
 mod membership;
 mod neighbours;
 mod office;
+mod pairing;
 mod plan;
 mod records;
 mod replication;
@@ -39,11 +40,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use elevator_driver::PanelOutputs;
 
 use crate::car::{Car, CarTimer};
-use crate::coordination::{Election, ElectionTimer, LowestIp};
+use crate::coordination::{Candidate, Election, ElectionTimer, LinkRule};
 use crate::dispatch::{CollectiveCost, Dispatcher};
 use crate::model::{Call, CarView, Dot, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
-use crate::wire::{Hello, Protocol, Standing};
+use crate::wire::{Hello, Standing};
 
 pub use action::{Action, Change, LinkId, Lsn, Report};
 pub use handle::OrderRefused;
@@ -61,9 +62,13 @@ pub struct Node {
     standing: Standing,
     term: Term,
     election: Box<dyn Election>,
+    /// How fit the node is to lead (B1).
+    estimate: u32,
     election_timers: BTreeMap<ElectionTimer, Timestamp>,
     membership: membership::Membership,
     links: links::Links,
+    /// Who is dialled, where links don't follow the election.
+    pairing: Option<pairing::Pairing>,
     clock: beacon::BeaconClock,
     orders: OrderStore,
     promise: Promise,
@@ -93,6 +98,8 @@ pub enum Timer {
     Membership,
     /// The election's.
     Election(ElectionTimer),
+    /// A peer may have to be dialled.
+    Pairing,
     /// Waiting calls have become older: the plan is reconsidered.
     Plan,
     /// The car's.
@@ -105,6 +112,19 @@ impl Node {
     pub fn new(settings: NodeSettings) -> Self {
         let hello = settings.hello();
         let own = &hello.node;
+        let redial_after = settings.mesh.redial_after;
+        let estimate = 0;
+        let election = settings
+            .election
+            .elect(Candidate::new(&hello, estimate), redial_after);
+        let pairing = match election.link_rule() {
+            LinkRule::FollowStanding => None,
+            LinkRule::EveryPair => Some(pairing::Pairing::new(
+                hello.address,
+                hello.node.clone(),
+                redial_after,
+            )),
+        };
         let mut orders = OrderStore::default();
         let mut promise = Promise::new(own.clone());
         let mut ledger = ledger::Ledger::new(&settings.restored);
@@ -117,12 +137,14 @@ impl Node {
         }
         Self {
             started: false,
-            standing: Standing::Master,
+            standing: election.standing(),
             term: Term::default(),
-            election: elect(&settings, &hello),
+            election,
+            estimate,
             election_timers: BTreeMap::new(),
             membership: membership::Membership::new(hello.clone(), settings.mesh),
             links: links::Links::default(),
+            pairing,
             clock: beacon::BeaconClock::default(),
             orders,
             promise,
@@ -200,6 +222,10 @@ impl Node {
         if let Some((timer, at)) = election.filter(|(_, at)| **at < next.0) {
             next = (*at, Timer::Election(timer.clone()));
         }
+        let pairing = self.pairing.as_ref().and_then(pairing::Pairing::next);
+        if let Some(at) = pairing.filter(|at| *at < next.0) {
+            next = (at, Timer::Pairing);
+        }
         if let Some(at) = self.replan_at.filter(|at| *at < next.0) {
             next = (at, Timer::Plan);
         }
@@ -221,6 +247,8 @@ impl NodeSettings {
             fleet,
             node,
             address,
+            mac,
+            role,
             nonce,
             link_port: _,
         } = self.identity.clone();
@@ -230,18 +258,10 @@ impl NodeSettings {
             address,
             nonce,
             floors: self.floors,
-            protocol: self.protocol,
+            protocol: self.election.protocol(),
+            mac,
+            role,
         }
-    }
-}
-
-fn elect(settings: &NodeSettings, hello: &Hello) -> Box<dyn Election> {
-    match settings.protocol {
-        Protocol::LowestIp => Box::new(LowestIp::new(
-            hello.node.clone(),
-            hello.address,
-            settings.mesh.redial_after,
-        )),
     }
 }
 

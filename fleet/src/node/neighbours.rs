@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::membership::Heard;
+use super::pairing::Due;
 use super::{Action, LinkId, Node, Report};
-use crate::coordination::Input;
+use crate::coordination::{Input, LinkRule};
 use crate::model::{Dot, NodeId, Timestamp};
 use crate::wire::{Frame, Hello, News, PlanEntry, Standing};
 
@@ -19,7 +20,7 @@ impl Node {
     pub(super) fn take_heard(&mut self, verdict: &Heard, hello: &Hello, now: Timestamp) -> Trust {
         match verdict {
             Heard::Ignored | Heard::Unproven => Trust::None,
-            Heard::Overtaken => Trust::Orders,
+            Heard::Overtaken { .. } => Trust::Orders,
             Heard::Conflict(what) => {
                 self.report(Report::Conflict(what.clone()));
                 Trust::None
@@ -43,6 +44,9 @@ impl Node {
         if let Some(peer) = self.membership.get_mut(&node) {
             peer.vouched = None;
         }
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.found(hello.address, &node);
+        }
         self.report(Report::PeerFound {
             node,
             address: hello.address,
@@ -55,6 +59,9 @@ impl Node {
         if let Some(link) = self.links.to(peer) {
             self.links.close(link);
             self.actions.push_back(Action::Close(link));
+        }
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.lost(peer);
         }
         self.replication.lost(peer);
         self.promise.forget_node(peer);
@@ -73,7 +80,8 @@ impl Node {
     pub(super) fn reconcile(&mut self, peer: &NodeId, says: &Standing, now: Timestamp) {
         let follows = matches!(says, Standing::Slave { master } if *master == self.hello.node);
         let link = self.links.to(peer);
-        let leads = self.standing == Standing::Master && self.election.links_follow_standing();
+        let leads = self.standing == Standing::Master
+            && self.election.link_rule() == LinkRule::FollowStanding;
         let claims = leads && follows && link.is_none();
         let unused = leads && !follows && self.links.is_joined(peer);
         let Some(known) = self.membership.get_mut(peer) else {
@@ -104,7 +112,13 @@ impl Node {
         };
         self.replication.linked(&peer);
         self.report(Report::Joined { node: peer.clone() });
-        self.elect(Input::Joined { peer: &peer, side }, now);
+        match self.pairing.as_mut() {
+            None => self.elect(Input::Joined { peer: &peer, side }, now),
+            Some(pairing) => {
+                pairing.joined(&peer);
+                self.tell_heard(&peer, now);
+            }
+        }
         if self.standing == Standing::Master {
             let plan: Vec<PlanEntry> = self.plan.entries().collect();
             let news = News {
@@ -124,8 +138,53 @@ impl Node {
 
     pub(super) fn part(&mut self, peer: &NodeId, now: Timestamp) {
         self.replication.parted(peer);
-        self.elect(Input::Parted { peer }, now);
+        match self.pairing.as_mut() {
+            None => self.elect(Input::Parted { peer }, now),
+            Some(pairing) => {
+                pairing.parted(peer, self.random.u64(..), now);
+                self.elect(Input::Lost { peer }, now);
+            }
+        }
         self.stale.plan = true;
+    }
+
+    /// Tells the election what a peer last said of itself.
+    pub(super) fn tell_heard(&mut self, peer: &NodeId, now: Timestamp) {
+        if !self.may_follow(peer) {
+            return;
+        }
+        if let Some(known) = self.membership.get(peer) {
+            let (candidate, standing, term) =
+                (known.candidate(), known.standing.clone(), known.term);
+            let heard = Input::Heard {
+                peer: &candidate,
+                standing: &standing,
+                term,
+            };
+            self.elect(heard, now);
+        }
+    }
+
+    /// A peer could not be dialled, or its link did not carry in time.
+    pub(super) fn dial_failed(&mut self, peer: &NodeId, now: Timestamp) {
+        match self.pairing.as_mut() {
+            None => self.elect(Input::Parted { peer }, now),
+            Some(pairing) => pairing.parted(peer, self.random.u64(..), now),
+        }
+    }
+
+    /// Dials the peers that are to be dialled (C6).
+    pub(super) fn pair(&mut self, now: Timestamp) {
+        let due = self.pairing.as_mut().map(|pairing| pairing.due(now));
+        for due in due.unwrap_or_default() {
+            match due {
+                Due::Dial(peer) => self.dial(peer, now),
+                Due::GiveUp(peer) => match self.links.to(&peer) {
+                    Some(link) => self.hang_up(link, now),
+                    None => self.dial_failed(&peer, now),
+                },
+            }
+        }
     }
 }
 

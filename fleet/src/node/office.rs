@@ -3,9 +3,9 @@
 use core::net::SocketAddrV4;
 
 use super::{Action, LinkId, Node, Report};
-use crate::coordination::{Input, Output};
+use crate::coordination::{Input, LinkRule, Message, Output};
 use crate::model::{NodeId, Term, Timestamp};
-use crate::wire::Standing;
+use crate::wire::{Letter, Standing};
 
 impl Node {
     pub(super) fn elect(&mut self, input: Input<'_>, now: Timestamp) {
@@ -21,6 +21,14 @@ impl Node {
                 Output::Arm(timer, wait) => {
                     self.election_timers.insert(timer, now + wait);
                 }
+                Output::Disarm(timer) => {
+                    self.election_timers.remove(&timer);
+                }
+                Output::Broadcast(message) => self.tell(None, message, Enclosed::Nothing, now),
+                Output::Send(to, message) => self.tell(Some(to), message, Enclosed::Nothing, now),
+                Output::HandOver(to, message) => {
+                    self.tell(Some(to), message, Enclosed::Orders, now);
+                }
                 Output::Dial(peer) => self.dial(peer, now),
                 Output::HangUp(peer) => {
                     if let Some(link) = self.links.to(&peer) {
@@ -33,6 +41,47 @@ impl Node {
                     }
                 }
             }
+        }
+    }
+
+    /// Sends a message to one node or to all. A node that is not heard is not told.
+    pub(super) fn tell(
+        &mut self,
+        to: Option<NodeId>,
+        message: Message,
+        enclosed: Enclosed,
+        now: Timestamp,
+    ) {
+        let mut beacon = self.plain_beacon(false, now);
+        beacon.letter = Some(Letter { to, message });
+        let to = beacon.letter.as_ref().and_then(|letter| letter.to.as_ref());
+        let address = to.map(|to| self.membership.get(to).map(|peer| peer.hello.address));
+        match enclosed {
+            Enclosed::Nothing => {}
+            Enclosed::Orders => self.enclose_orders(&mut beacon, now),
+        }
+        match address {
+            None => self.actions.push_back(Action::Broadcast(beacon)),
+            Some(Some(to)) => self.actions.push_back(Action::Unicast { to, beacon }),
+            Some(None) => {}
+        }
+    }
+
+    /// Takes in what a beacon carries for the election. It concerns nodes that could follow each
+    /// other only.
+    pub(super) fn take_letter(&mut self, from: &NodeId, letter: &Letter, now: Timestamp) {
+        let meant = letter.to.as_ref().is_none_or(|to| *to == self.hello.node);
+        if meant && self.may_follow(from) {
+            let message = &letter.message;
+            self.elect(Input::Message { from, message }, now);
+        }
+    }
+
+    /// Whether the election is told of this peer.
+    pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
+        match self.election.link_rule() {
+            LinkRule::FollowStanding => true,
+            LinkRule::EveryPair => self.links.is_joined(peer),
         }
     }
 
@@ -53,7 +102,7 @@ impl Node {
                 let address = SocketAddrV4::new(address, port);
                 self.actions.push_back(Action::Dial { peer, address });
             }
-            None => self.elect(Input::Parted { peer: &peer }, now),
+            None => self.dial_failed(&peer, now),
         }
     }
 
@@ -63,7 +112,11 @@ impl Node {
             self.term = Term::next(self.term);
         }
         let from = std::mem::replace(&mut self.standing, to.clone());
-        self.plan.clear();
+        if self.election.rotates() {
+            self.plan.inherit(&self.standing);
+        } else {
+            self.plan.clear();
+        }
         self.clock.hurry();
         self.stale.plan = true;
         self.stale.stops = true;
@@ -73,4 +126,12 @@ impl Node {
             term: self.term,
         });
     }
+}
+
+/// What a message is sent together with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Enclosed {
+    Nothing,
+    /// The open orders, as far as they fit.
+    Orders,
 }

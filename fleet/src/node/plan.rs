@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dispatch::Assignments;
 use crate::model::{HallCall, NodeId};
-use crate::wire::PlanEntry;
+use crate::wire::{PlanEntry, Standing};
 
 /// The assignments of the present master; its own, if the node leads.
 ///
@@ -23,6 +23,21 @@ impl Plan {
     /// is not taken for its former self.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
+    }
+
+    /// Another master goes on with the plan of the last. Every line that a master has made or taken
+    /// over under its own office is newer than what its slaves have inherited.
+    pub(super) fn inherit(&mut self, standing: &Standing) {
+        let version = match standing {
+            Standing::Master => {
+                self.version = self.version.saturating_add(1);
+                self.version
+            }
+            Standing::Slave { .. } | Standing::Seeking => 0,
+        };
+        for (stamp, _) in self.entries.values_mut() {
+            *stamp = version;
+        }
     }
 
     /// As master: takes the dispatcher's assignments over; hands back what is new.
@@ -133,6 +148,28 @@ mod tests {
         }
         assert_eq!(slave.assigned_to(&node("B")), [call(1), call(2)].into());
         assert_eq!(slave.assigned_to(&node("A")), [].into());
+    }
+
+    /// C3: the duty rotates, the plan stays; whoever leads is believed.
+    #[test]
+    fn a_plan_that_is_inherited_gives_way_to_the_next_masters() {
+        let slave_of = |master: &str| Standing::Slave {
+            master: node(master),
+        };
+        let (mut first, mut second) = (Plan::default(), Plan::default());
+        for assigned in ["A", "B", "A"] {
+            for entry in first.adopt(assignments(&[(1, assigned), (2, "B")])) {
+                second.learn(entry);
+            }
+        }
+        first.inherit(&slave_of("second"));
+        second.inherit(&Standing::Master);
+        assert_eq!(first.assigned_to(&node("A")), [call(1)].into());
+        second.adopt(assignments(&[(1, "B"), (2, "A")]));
+        for entry in second.entries().collect::<Vec<_>>() {
+            assert!(first.learn(entry));
+        }
+        assert_eq!(first.assigned_to(&node("A")), [call(2)].into());
     }
 
     #[test]

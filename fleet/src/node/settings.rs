@@ -6,10 +6,11 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 
 use crate::car::CarSettings;
+use crate::coordination::ElectionSettings;
 use crate::dispatch::Kinematics;
-use crate::model::{FleetName, JournalId, NodeId};
+use crate::model::{FleetName, JournalId, Mac, NodeId, Role};
 use crate::orders::Record;
-use crate::wire::{Nonce, Protocol};
+use crate::wire::Nonce;
 
 /// Everything that a node needs to know beforehand.
 #[derive(Debug, Clone)]
@@ -17,7 +18,7 @@ pub struct NodeSettings {
     /// Who it is.
     pub identity: Identity,
     /// How the coordinator is elected.
-    pub protocol: Protocol,
+    pub election: ElectionSettings,
     /// The floors of the shafts, the same on every node.
     pub floors: FloorCount,
     /// The mesh's times.
@@ -41,6 +42,10 @@ pub struct Identity {
     pub node: NodeId,
     /// Its address on the LAN.
     pub address: Ipv4Addr,
+    /// The address of its interface on the LAN.
+    pub mac: Mac,
+    /// What it is there for.
+    pub role: Role,
     /// The TCP port on which it listens for links.
     pub link_port: u16,
     /// The life of its process: random.

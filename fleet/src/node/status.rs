@@ -7,6 +7,7 @@ use std::time::Duration;
 use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};
 
 use super::Node;
+use crate::coordination::Detail;
 use crate::model::{Call, CarView, NodeId, Term, Timestamp};
 use crate::wire::{Hello, Standing};
 
@@ -21,6 +22,8 @@ pub struct Status {
     pub standing: Standing,
     /// The highest term it knows.
     pub term: Term,
+    /// The election protocol's own state.
+    pub election: Vec<Detail>,
     /// The digest of its order store.
     pub digest: u64,
     /// Everything in the store is on disk.
@@ -105,6 +108,7 @@ impl Node {
             uptime: now.since_start(),
             standing: self.standing.clone(),
             term: self.term,
+            election: self.election.details(),
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
             disk_failed: self.ledger.failed(),

@@ -4,8 +4,9 @@ use core::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;
+use crate::coordination::ElectionSettings;
 use crate::dispatch::Kinematics;
-use crate::model::{FleetName, NodeId};
+use crate::model::{FleetName, Mac, NodeId, Role};
 use crate::wire::{Beacon, Frame, Nonce};
 use elevator_driver::FloorCount;
 
@@ -18,10 +19,12 @@ fn node(index: u8, life: u64) -> Node {
             fleet: FleetName::new("test").expect("a name"),
             node: name(index),
             address: address(index),
+            mac: Mac::of(address(index)),
+            role: Role::Cabin,
             link_port: 46_000,
             nonce: Nonce(u64::from(index) * 100 + life),
         },
-        protocol: Protocol::LowestIp,
+        election: ElectionSettings::LowestIp,
         floors: FloorCount::new(4).expect("floors"),
         mesh: MeshTimes::default(),
         car: None,

@@ -6,7 +6,8 @@ use std::fmt;
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CarView, Dot, FleetName, HallCall, NodeId, Term};
+use crate::coordination::Message;
+use crate::model::{CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 
 /// The identity of one life of a node's process: random, made at its start.
@@ -57,6 +58,10 @@ pub struct Hello {
     pub floors: FloorCount,
     /// How it elects; a node with another protocol is refused.
     pub protocol: Protocol,
+    /// The address of its interface.
+    pub mac: Mac,
+    /// What it is there for.
+    pub role: Role,
 }
 
 /// A datagram: every node sends one at a fixed period, and at once when it has news.
@@ -72,6 +77,8 @@ pub struct Beacon {
     pub standing: Standing,
     /// The highest term it knows.
     pub term: Term,
+    /// How fit it is to lead; counts under `bully` alone (B1).
+    pub estimate: u32,
     /// The digest of its order store.
     pub digest: u64,
     /// Everything in that store is on its disk.
@@ -83,6 +90,17 @@ pub struct Beacon {
     pub echoes: Vec<Echo>,
     /// What it has to tell.
     pub news: News,
+    /// What the election, or the care for the indicators, has to say.
+    pub letter: Option<Letter>,
+}
+
+/// A message that a beacon carries. It is taken in once, however often the beacon arrives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Letter {
+    /// For whom it is, if not for everybody.
+    pub to: Option<NodeId>,
+    /// The message.
+    pub message: Message,
 }
 
 /// The last beacon heard of a peer.

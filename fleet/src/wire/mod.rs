@@ -12,5 +12,6 @@ pub mod codec;
 mod message;
 
 pub use message::{
-    Ack, Beacon, Echo, Frame, Hello, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+    Ack, Beacon, Echo, Frame, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing,
+    StateTransfer,
 };

@@ -3,13 +3,12 @@
 use elevator_fleet::model::{Call, NodeId, Order};
 use elevator_fleet::node::Report;
 
-use super::ELECTED_WITHIN;
 use crate::lab::World;
 
 impl World {
     /// E6: where nobody comes or goes, nobody takes or leaves office.
     pub(in crate::lab) fn no_change_of_leader_in_quiet(&mut self, node: usize, report: &Report) {
-        let groups = self.calm_groups(ELECTED_WITHIN);
+        let groups = self.calm_groups(self.settings.election.bound());
         if groups.iter().any(|group| group.contains(&node)) {
             self.wrong("E6", node, &format!("{report:?}"));
         }
@@ -31,11 +30,12 @@ impl World {
         }
     }
 
-    /// E1, E2, E7, F3: each group has one master, known to all: the lowest address.
+    /// E1, E2, E7, F3: each group has one master, known to all; under `lowest-ip` the lowest
+    /// address.
     pub(in crate::lab) fn one_master_in_each_group(&mut self) {
-        for group in self.calm_groups(ELECTED_WITHIN) {
+        for group in self.calm_groups(self.settings.election.bound()) {
             let master = self.master_of(&group);
-            if master != group.first().copied() {
+            if !self.is_right(&group, master) {
                 let what = format!("the group {group:?} has the master {master:?}");
                 if let Some(first) = group.first() {
                     self.once("E1", *first, &what);
@@ -58,7 +58,7 @@ impl World {
         let known = &self.machines[node].known;
         let had = |order: &Order| {
             let since = known.get(&order.dot);
-            since.is_some_and(|at| self.now.saturating_sub(*at) >= ELECTED_WITHIN)
+            since.is_some_and(|at| self.now.saturating_sub(*at) >= self.settings.election.bound())
         };
         let handed_over = |order: &Order| {
             winner.node.orders().records(there).any(|record| {
@@ -80,8 +80,8 @@ impl World {
 
     /// H4, F6: a call is not left with a car that is gone.
     pub(in crate::lab) fn calls_are_assigned_to_the_living(&mut self) {
-        for group in self.calm_groups(ELECTED_WITHIN) {
-            let Some(master) = group.first().copied() else {
+        for group in self.calm_groups(self.settings.election.bound()) {
+            let Some(master) = self.master_of(&group) else {
                 continue;
             };
             let gone: Vec<String> = self.machines[master]

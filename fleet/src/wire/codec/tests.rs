@@ -9,12 +9,15 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 
 use super::*;
+use crate::coordination::Message;
 use crate::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, NodeId,
-    Term, Timestamp,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
+    NodeId, Role, Term, Timestamp,
 };
 use crate::orders::{OrderStore, Record, State};
-use crate::wire::{Ack, Echo, Hello, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer};
+use crate::wire::{
+    Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+};
 
 const DOCUMENT: &str = include_str!("../../../../docs/PROTOCOL.md");
 
@@ -61,6 +64,8 @@ fn hello() -> Hello {
         nonce: Nonce(1000),
         floors: FloorCount::new(4).expect("a count"),
         protocol: Protocol::LowestIp,
+        mac: Mac([2, 0, 192, 168, 1, 11]),
+        role: Role::Cabin,
     }
 }
 
@@ -123,6 +128,7 @@ fn beacon() -> Beacon {
         sequence: 300,
         standing: Standing::Master,
         term: Term(5),
+        estimate: 7,
         digest: 0xabcd,
         durable: true,
         probe: false,
@@ -131,6 +137,10 @@ fn beacon() -> Beacon {
             sequence: 299,
         }],
         news: news(),
+        letter: Some(Letter {
+            to: Some(node("B")),
+            message: Message::SensorRequest,
+        }),
     }
 }
 
@@ -266,16 +276,18 @@ fn values_that_their_types_do_not_have_are_malformed() {
     let whole = encode_frame(&Frame::Hello(hello())).expect("it fits");
     let body = body(&whole);
     assert_eq!(decode_frame(&sealed(body)), Ok(Frame::Hello(hello())));
-    // The fleet's name starts at 2 (frame kind, length), the node's at 8; floors and protocol end
-    // the body.
-    let last = body.len() - 1;
+    // The fleet's name starts at 2 (frame kind, length), the node's at 8; floors, protocol,
+    // the six bytes of the MAC address and the role end the body.
+    let role = body.len() - 1;
+    let protocol = role - 7;
     for (at, value) in [
         (2, b' '),
         (8, b'/'),
         (1, 0),
-        (last - 1, 1),
-        (last - 1, 255),
-        (last, 1),
+        (protocol - 1, 1),
+        (protocol - 1, 255),
+        (protocol, 77),
+        (role, 3),
     ] {
         let mut wrong = body.to_vec();
         wrong[at] = value;

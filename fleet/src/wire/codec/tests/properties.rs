@@ -7,12 +7,17 @@ use elevator_driver::{Direction, Floor, FloorCount};
 use proptest::prelude::*;
 
 use super::{dot, floor, node, sealed};
+use crate::climate::{DisplayData, Reading};
+use crate::coordination::Message;
 use crate::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, NodeId, Term, Unavailable,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
+    Unavailable,
 };
 use crate::orders::{Record, State};
 use crate::wire::codec::*;
-use crate::wire::{Ack, Echo, Hello, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer};
+use crate::wire::{
+    Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+};
 
 proptest! {
     #[test]
@@ -99,6 +104,8 @@ fn any_hello() -> impl Strategy<Value = Hello> {
             nonce: Nonce(nonce),
             floors: FloorCount::new(floors).expect("a count"),
             protocol: Protocol::LowestIp,
+            mac: Mac::of(Ipv4Addr::from(address)),
+            role: Role::Cabin,
         },
     )
 }
@@ -202,6 +209,24 @@ fn any_news() -> impl Strategy<Value = News> {
         })
 }
 
+fn any_letter() -> impl Strategy<Value = Letter> {
+    let reading = any::<(Option<i8>, Option<u8>)>().prop_map(|(temperature, illuminance)| {
+        Message::SensorData(Reading {
+            temperature,
+            illuminance,
+        })
+    });
+    let display = any::<(Option<i16>, u32, u8)>().prop_map(|(temperature, time, brightness)| {
+        Message::DisplayData(DisplayData {
+            temperature,
+            time,
+            brightness,
+        })
+    });
+    let message = prop_oneof![Just(Message::SensorRequest), reading, display];
+    (proptest::option::of(any_name()), message).prop_map(|(to, message)| Letter { to, message })
+}
+
 fn any_beacon() -> impl Strategy<Value = Beacon> {
     let standing = prop_oneof![
         Just(Standing::Seeking),
@@ -212,21 +237,26 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
         nonce: Nonce(nonce),
         sequence,
     });
-    let numbers = any::<(u16, u64, u64, u64)>();
+    let numbers = any::<(u16, u64, u64, u64, u32)>();
     let flags = any::<(bool, bool)>();
     let echoes = proptest::collection::vec(echo, 0..8);
-    (any_hello(), numbers, standing, flags, echoes, any_news()).prop_map(
-        |(hello, (link_port, sequence, term, digest), standing, flags, echoes, news)| Beacon {
-            hello,
-            link_port,
-            sequence,
-            standing,
-            term: Term(term),
-            digest,
-            durable: flags.0,
-            probe: flags.1,
-            echoes,
-            news,
+    let told = (any_news(), proptest::option::of(any_letter()));
+    (any_hello(), numbers, standing, flags, echoes, told).prop_map(
+        |(hello, (link_port, sequence, term, digest, estimate), standing, flags, echoes, told)| {
+            Beacon {
+                hello,
+                link_port,
+                sequence,
+                standing,
+                term: Term(term),
+                estimate,
+                digest,
+                durable: flags.0,
+                probe: flags.1,
+                echoes,
+                news: told.0,
+                letter: told.1,
+            }
         },
     )
 }

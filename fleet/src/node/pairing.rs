@@ -1,0 +1,226 @@
+//! One link between each pair of nodes, whoever leads (C6).
+//!
+//! The higher address dials the lower. A dial that fails is repeated after waits that grow, so that
+//! a peer that is heard and can't be reached costs little.
+
+use core::net::Ipv4Addr;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::model::{NodeId, Timestamp};
+
+/// The wait after a failed dial is doubled at most this often.
+const MOST_DOUBLINGS: u32 = 5;
+
+/// The peers that this node dials.
+#[derive(Debug, Clone)]
+pub(super) struct Pairing {
+    own: (Ipv4Addr, NodeId),
+    redial_after: Duration,
+    dials: BTreeMap<NodeId, Dial>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Dial {
+    state: State,
+    /// How many dials in a row have led to no link over which states were exchanged.
+    failures: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// To be dialled at the next opportunity.
+    #[default]
+    Due,
+    /// Dialled, or linked; given up if it has not joined by then.
+    Going {
+        until: Timestamp,
+    },
+    Joined,
+    /// Not before then.
+    Waiting {
+        until: Timestamp,
+    },
+}
+
+/// What is due for a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Due {
+    Dial(NodeId),
+    /// The link has had its time to carry.
+    GiveUp(NodeId),
+}
+
+impl Pairing {
+    pub(super) fn new(address: Ipv4Addr, node: NodeId, redial_after: Duration) -> Self {
+        Self {
+            own: (address, node),
+            redial_after,
+            dials: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn found(&mut self, address: Ipv4Addr, peer: &NodeId) {
+        if (address, peer) < (self.own.0, &self.own.1) {
+            self.dials.entry(peer.clone()).or_default();
+        }
+    }
+
+    pub(super) fn lost(&mut self, peer: &NodeId) {
+        self.dials.remove(peer);
+    }
+
+    /// A link stands; it has its time to carry.
+    pub(super) fn opened(&mut self, peer: &NodeId, now: Timestamp) {
+        let until = now + self.limit();
+        if let Some(dial) = self.dials.get_mut(peer) {
+            dial.state = State::Going { until };
+        }
+    }
+
+    pub(super) fn joined(&mut self, peer: &NodeId) {
+        if let Some(dial) = self.dials.get_mut(peer) {
+            *dial = Dial {
+                state: State::Joined,
+                failures: 0,
+            };
+        }
+    }
+
+    /// The link is gone or could not be made. One that carried is dialled again at once: its peer
+    /// may have restarted.
+    pub(super) fn parted(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
+        let Some(dial) = self.dials.get_mut(peer) else {
+            return;
+        };
+        dial.state = match dial.state {
+            State::Joined => State::Due,
+            State::Due | State::Going { .. } | State::Waiting { .. } => {
+                let wait = self.redial_after * (1 << dial.failures.min(MOST_DOUBLINGS));
+                dial.failures += 1;
+                let jitter = wait * u32::try_from(draw % 512).unwrap_or(0) / 1024;
+                State::Waiting {
+                    until: now + wait + jitter,
+                }
+            }
+        };
+    }
+
+    /// What is to be done at this moment. A dial is as good as begun.
+    pub(super) fn due(&mut self, now: Timestamp) -> Vec<Due> {
+        let limit = self.limit();
+        let mut due = Vec::new();
+        for (peer, dial) in &mut self.dials {
+            match dial.state {
+                State::Waiting { until } if now < until => {}
+                State::Due | State::Waiting { .. } => {
+                    dial.state = State::Going { until: now + limit };
+                    due.push(Due::Dial(peer.clone()));
+                }
+                State::Going { until } if until <= now => due.push(Due::GiveUp(peer.clone())),
+                State::Going { .. } | State::Joined => {}
+            }
+        }
+        due
+    }
+
+    /// How long a dial and its link may take to join: as long as between two dials at most. Over a
+    /// line that loses packets a fresh link is soon better than one that waits to send again.
+    fn limit(&self) -> Duration {
+        self.redial_after * (1 << MOST_DOUBLINGS)
+    }
+
+    /// When [`due`](Self::due) may have work.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        self.dials
+            .values()
+            .filter_map(|dial| match dial.state {
+                State::Due => Some(Timestamp::START),
+                State::Going { until } | State::Waiting { until } => Some(until),
+                State::Joined => None,
+            })
+            .min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REDIAL: Duration = Duration::from_millis(50);
+
+    fn name(index: u8) -> NodeId {
+        NodeId::new(&format!("N{index}")).expect("a name")
+    }
+
+    fn address(index: u8) -> Ipv4Addr {
+        Ipv4Addr::new(127, 0, 0, index)
+    }
+
+    fn second() -> Pairing {
+        Pairing::new(address(2), name(2), REDIAL)
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::START + Duration::from_millis(millis)
+    }
+
+    /// C6
+    #[test]
+    fn the_higher_address_dials_the_lower_once() {
+        let mut node = second();
+        node.found(address(1), &name(1));
+        node.found(address(3), &name(3));
+        assert_eq!(node.due(at(0)), [Due::Dial(name(1))]);
+        assert_eq!(node.due(at(1)), []);
+        node.joined(&name(1));
+        assert_eq!(node.next(), None);
+    }
+
+    /// Two nodes with one address: the name decides.
+    #[test]
+    fn of_two_nodes_with_one_address_one_dials() {
+        let mut node = second();
+        node.found(address(2), &name(1));
+        node.found(address(2), &name(3));
+        assert_eq!(node.due(at(0)), [Due::Dial(name(1))]);
+    }
+
+    /// C6: a peer that is heard and can't be reached is dialled less and less often.
+    #[test]
+    fn failed_dials_are_repeated_after_growing_waits() {
+        let mut node = second();
+        node.found(address(1), &name(1));
+        let (mut now, mut waits) = (at(0), Vec::new());
+        for _ in 0..8 {
+            assert_eq!(node.due(now), [Due::Dial(name(1))]);
+            node.parted(&name(1), 0, now);
+            let next = node.next().expect("a wait");
+            waits.push(next.since(now).as_millis());
+            now = next;
+        }
+        assert_eq!(waits, [50, 100, 200, 400, 800, 1600, 1600, 1600]);
+    }
+
+    #[test]
+    fn a_link_that_does_not_carry_in_time_is_given_up_and_dialled_again() {
+        let mut node = second();
+        node.found(address(1), &name(1));
+        node.due(at(0));
+        assert_eq!(node.due(at(1600)), [Due::GiveUp(name(1))]);
+        node.parted(&name(1), 0, at(1600));
+        assert_eq!(node.due(at(1650)), [Due::Dial(name(1))]);
+    }
+
+    #[test]
+    fn a_link_that_carried_is_dialled_again_at_once() {
+        let mut node = second();
+        node.found(address(1), &name(1));
+        node.due(at(0));
+        node.joined(&name(1));
+        node.parted(&name(1), 0, at(9));
+        assert_eq!(node.due(at(9)), [Due::Dial(name(1))]);
+        node.lost(&name(1));
+        assert_eq!(node.next(), None);
+    }
+}
