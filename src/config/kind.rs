@@ -222,7 +222,7 @@ pub(super) fn floor(text: &str) -> Option<Floor> {
 }
 
 pub(super) fn election(text: &str) -> Option<Protocol> {
-    [Protocol::LowestIp]
+    Protocol::ALL
         .into_iter()
         .find(|protocol| protocol.to_string() == text)
 }

@@ -219,6 +219,14 @@ pub enum ElectionSettings {
 }
 
 impl ElectionSettings {
+    /// The protocol's defaults.
+    #[must_use]
+    pub fn of(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::LowestIp => Self::LowestIp,
+        }
+    }
+
     /// The protocol that these are the settings of.
     #[must_use]
     pub fn protocol(&self) -> Protocol {

@@ -21,6 +21,11 @@ pub enum Protocol {
     LowestIp,
 }
 
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 1] = [Self::LowestIp];
+}
+
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
