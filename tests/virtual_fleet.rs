@@ -22,5 +22,7 @@ mod disks;
 mod network;
 #[path = "virtual_fleet/promise.rs"]
 mod promise;
+#[path = "virtual_fleet/roles.rs"]
+mod roles;
 #[path = "virtual_fleet/service.rs"]
 mod service;

@@ -180,7 +180,7 @@ impl NodeArgs {
                 .collect(),
         };
         let values = sources.read()?;
-        let name = values.get("car");
+        let name = values.get("car").or_else(|| values.get("unit"));
         let name = name.and_then(|name| NodeId::new(&name.value).ok());
         Ok((values.data_dir()?, name))
     }

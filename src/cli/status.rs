@@ -80,6 +80,14 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         "  fleet {}, {}, address {}, {} floors",
         status.fleet, status.election, status.address, status.floors
     )?;
+    if !status.election_state.is_empty() {
+        writeln!(
+            page,
+            "  {}: {}",
+            status.election,
+            list(&status.election_state)
+        )?;
+    }
     let disk = match (status.disk_failed, status.durable) {
         (true, _) => "the disk has failed",
         (false, true) => "all on disk",
@@ -88,7 +96,7 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
     writeln!(page, "  store {}, {disk}", status.digest)?;
     match &status.car {
         Some(car) => write_car(page, &status.node, car)?,
-        None => writeln!(page, "\nNo car")?,
+        None => writeln!(page, "\nNo car: {}", status.role)?,
     }
     write_peers(page, status)?;
     write_orders(page, status)
@@ -153,7 +161,11 @@ fn write_peers(page: &mut String, status: &StatusView) -> fmt::Result {
             choose(peer.joined, "joined", "none"),
             choose(peer.in_step, "in step", "differs"),
             format!("{:.0} ms", peer.silent * 1_000.0),
-            peer.car.as_ref().map_or_else(|| "-".to_owned(), group_car),
+            match &peer.car {
+                Some(car) => group_car(car),
+                None if peer.role == "cabin" => "-".to_owned(),
+                None => peer.role.clone(),
+            },
         ]
     });
     let heading = [

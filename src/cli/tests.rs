@@ -92,11 +92,13 @@ fn what_goes_wrong_has_its_exit_code() {
 #[test]
 fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
     let status = serde_json::json!({
-        "node": "A", "fleet": "liftmesh", "address": "127.0.0.1", "election": "lowest-ip",
+        "node": "A", "role": "cabin", "fleet": "liftmesh", "address": "127.0.0.1",
+        "mac": "02:00:7f:00:00:01", "election": "ballot",
+        "election_state": [{"name": "round", "value": "2"}, {"name": "vote", "value": "77"}],
         "floors": 4, "uptime": 90.5, "standing": {"role": "slave", "master": "B"}, "term": 7,
         "digest": "0000000000000abc", "durable": true, "disk_failed": false,
         "peers": [{
-            "node": "B", "address": "127.0.0.2", "standing": {"role": "master"},
+            "node": "B", "role": "control-unit", "address": "127.0.0.2", "standing": {"role": "master"},
             "silent": 0.012, "joined": true, "in_step": false, "car": null
         }],
         "orders": [{
@@ -117,7 +119,8 @@ fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
         status::page(&status),
         "\
 Node A: slave of B, term 7, up 1m 30s
-  fleet liftmesh, lowest-ip, address 127.0.0.1, 4 floors
+  fleet liftmesh, ballot, address 127.0.0.1, 4 floors
+  ballot: round 2, vote 77
   store 0000000000000abc, all on disk
 
 Car A: floor 1, door open for 31.0 s, not in service: door blocked
@@ -129,7 +132,7 @@ Car A: floor 1, door open for 31.0 s, not in service: door blocked
 
 Peers
   NODE  ADDRESS    STANDING  LINK    STORE    SILENT  CAR
-  B     127.0.0.2  master    joined  differs  12 ms   -
+  B     127.0.0.2  master    joined  differs  12 ms   control-unit
 
 Open orders
   ORDER        AGE    CAR  PROMISED  HOLDERS

@@ -99,11 +99,26 @@ pub const KEYS: &[Key] = &[
          heard.",
     ),
     Key::new(
+        "role",
+        Kind::Role,
+        Value("cabin"),
+        "What the node is there for: to drive the car of its cabin, or, with no car, to lead by \
+         right as `control-unit` (under `senior` and `ballot`; one a fleet), or to show what the \
+         fleet tells it as `indicator`, a display in a lobby.",
+    ),
+    Key::new(
         "car",
         Kind::Name,
         Required("A"),
         "The name of this node and of its car, different on every node. It must stay the same: \
-         orders are kept under it.",
+         orders are kept under it. For the role `cabin`.",
+    ),
+    Key::new(
+        "unit",
+        Kind::Name,
+        Absent("none, as the role is `cabin`", "lobby"),
+        "The name of a node without a car, in place of `car`: different on every node, always the \
+         same.",
     ),
     Key::new(
         "address",
@@ -111,6 +126,15 @@ pub const KEYS: &[Key] = &[
         Required("192.168.1.11"),
         "This node's own IPv4 address on the fleet's LAN. Under `lowest-ip` the lowest becomes \
          master.",
+    ),
+    Key::new(
+        "mac",
+        Kind::Mac,
+        Absent(
+            "that of the interface with `address`; 02:00 and `address` on loopback",
+            "02:00:c0:a8:01:0b",
+        ),
+        "The MAC address of this node's interface, which ranks it under `senior` and `token-ring`.",
     ),
     Key::new(
         "broadcast",
@@ -129,7 +153,8 @@ pub const KEYS: &[Key] = &[
         "panel",
         Kind::Panel,
         Required("serial:///dev/ttyUSB0?baud=115200"),
-        "Where the cabin's panel is: a serial line, or an elevator server on TCP.",
+        "Where the panel is: a serial line, or an elevator server on TCP. A node without a car may \
+         do without.",
     ),
     Key::new(
         "floors",
@@ -156,6 +181,13 @@ pub const KEYS: &[Key] = &[
         Kind::Election,
         Value("lowest-ip"),
         "How the coordinator is elected, the same on every node.",
+    ),
+    Key::new(
+        "mesh_detection",
+        Kind::Switch,
+        Value("true"),
+        "Whether a coordinator that the mesh has lost counts as lost at once; otherwise only the \
+         protocol's own signs count, which are slower. Without effect under `lowest-ip`.",
     ),
     Key::new(
         "http",

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
-use elevator_fleet::model::NodeId;
+use elevator_fleet::model::{Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 use tracing_subscriber::EnvFilter;
 
@@ -16,6 +16,10 @@ use super::settings::LogFormat;
 pub enum Kind {
     /// The name of a fleet or a node.
     Name,
+    /// What a node is there for.
+    Role,
+    /// A MAC address.
+    Mac,
     /// The address of a host.
     Address,
     /// The address and port of a broadcast.
@@ -65,6 +69,8 @@ impl Kind {
     pub fn accepts(self, text: &str) -> bool {
         match self {
             Self::Name => name(text).is_some(),
+            Self::Role => role(text).is_some(),
+            Self::Mac => mac(text).is_some(),
             Self::Address => address(text).is_some(),
             Self::Broadcast => broadcast(text).is_some(),
             Self::Port => port(text).is_some(),
@@ -99,6 +105,8 @@ impl Kind {
             | Self::Percent
             | Self::Switch => true,
             Self::Name
+            | Self::Role
+            | Self::Mac
             | Self::Address
             | Self::Broadcast
             | Self::Panel
@@ -127,6 +135,8 @@ impl Kind {
     pub fn placeholder(self) -> &'static str {
         match self {
             Self::Name => "NAME",
+            Self::Role => "ROLE",
+            Self::Mac => "MAC",
             Self::Address => "ADDRESS",
             Self::Broadcast | Self::Socket => "ADDRESS:PORT",
             Self::Port => "PORT",
@@ -150,6 +160,8 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name => f.write_str("1 to 16 letters, digits, dots, dashes or underscores"),
+            Self::Role => f.write_str("cabin, control-unit or indicator"),
+            Self::Mac => f.write_str("six pairs of hex digits, such as 02:00:c0:a8:01:0b"),
             Self::Address => f.write_str("the IPv4 address of one host, such as 192.168.1.11"),
             Self::Broadcast => f.write_str(
                 "an IPv4 broadcast or multicast address and a UDP port, such as \
@@ -167,7 +179,10 @@ impl fmt::Display for Kind {
             ),
             Self::Floor => f.write_str("a floor from 0 to 253"),
             Self::Path => f.write_str("a path"),
-            Self::Election => f.write_str("lowest-ip"),
+            Self::Election => {
+                let names = Protocol::ALL.map(|protocol| protocol.to_string());
+                f.write_str(&names.join(", "))
+            }
             Self::Socket => f.write_str("an address and a port, such as 127.0.0.1:8080"),
             Self::Time(least, most) => write!(
                 f,
@@ -191,6 +206,14 @@ impl fmt::Display for Kind {
 
 pub(super) fn name(text: &str) -> Option<NodeId> {
     NodeId::new(text).ok()
+}
+
+pub(super) fn role(text: &str) -> Option<Role> {
+    Role::ALL.into_iter().find(|role| role.to_string() == text)
+}
+
+pub(super) fn mac(text: &str) -> Option<Mac> {
+    text.parse().ok()
 }
 
 pub(super) fn address(text: &str) -> Option<Ipv4Addr> {

@@ -20,16 +20,20 @@ use super::{ConfigError, Effective, kind};
 pub struct Settings {
     /// The fleet.
     pub fleet: FleetName,
-    /// The node, and its car.
-    pub car: NodeId,
+    /// The node, and its car where it has one.
+    pub node: NodeId,
+    /// What the node is there for.
+    pub role: Role,
     /// The node's own address.
     pub address: Ipv4Addr,
+    /// The address of the interface, unless the interface is to be asked.
+    pub mac: Option<Mac>,
     /// Where beacons go; never 255.255.255.255.
     pub broadcast: SocketAddrV4,
     /// Where the node listens for links.
     pub link_port: u16,
-    /// Where the panel is.
-    pub panel: PanelUrl,
+    /// Where the panel is. A cabin has one.
+    pub panel: Option<PanelUrl>,
     /// The floors of the shaft.
     pub floors: FloorCount,
     /// The directory of the journal and of the operator's socket.
@@ -40,7 +44,7 @@ pub struct Settings {
     pub election: ElectionSettings,
     /// Where the web panel listens.
     pub http: Option<SocketAddr>,
-    /// How the car behaves.
+    /// How the car behaves, if there is one.
     pub car_settings: CarSettings,
     /// How the cars move.
     pub kinematics: Kinematics,
@@ -82,24 +86,24 @@ pub enum LogFormat {
 }
 
 impl Settings {
-    /// What the brain needs of it, with what is only known at the start: the life of the process,
-    /// what stood on disk, and a seed.
+    /// What the brain needs of it, with what is only known at the start: the interface's address,
+    /// the life of the process, what stood on disk, and a seed.
     #[must_use]
-    pub fn node(&self, nonce: Nonce, restored: Restored, seed: u64) -> NodeSettings {
+    pub fn brain(&self, mac: Mac, nonce: Nonce, restored: Restored, seed: u64) -> NodeSettings {
         NodeSettings {
             identity: Identity {
                 fleet: self.fleet.clone(),
-                node: self.car.clone(),
+                node: self.node.clone(),
                 address: self.address,
-                mac: Mac::of(self.address),
-                role: Role::Cabin,
+                mac,
+                role: self.role,
                 link_port: self.link_port,
                 nonce,
             },
             election: self.election.clone(),
             floors: self.floors,
             mesh: self.mesh,
-            car: Some(self.car_settings.clone()),
+            car: (self.role == Role::Cabin).then(|| self.car_settings.clone()),
             kinematics: self.kinematics,
             restored,
             seed,
@@ -112,15 +116,21 @@ impl Settings {
         let floors = values.required("floors", kind::floors)?;
         let kinematics = kinematics(values)?;
         let text = |text: &str| Some(PathBuf::from(text));
+        let (role, node) = unit(values)?;
         Ok(Self {
             fleet: values.required("fleet", |text| FleetName::new(text).ok())?,
-            car: values.required("car", kind::name)?,
+            node,
+            role,
             address,
+            mac: values.optional("mac", kind::mac)?,
             broadcast,
             link_port: values
                 .optional("link_port", kind::port)?
                 .unwrap_or(broadcast.port()),
-            panel: values.required("panel", kind::panel)?,
+            panel: match role {
+                Role::Cabin => Some(values.required("panel", kind::panel)?),
+                Role::ControlUnit | Role::Indicator => values.optional("panel", kind::panel)?,
+            },
             floors,
             data_dir: values.required("data_dir", text)?,
             fleet_key_file: fleet_key_file(values)?,
@@ -137,6 +147,21 @@ impl Settings {
             faults: FaultInjection::Refused,
         })
     }
+}
+
+/// The role, and the name under the key that goes with it.
+fn unit(values: &Effective) -> Result<(Role, NodeId), ConfigError> {
+    let role = values.required("role", kind::role)?;
+    let (key, other, why) = match role {
+        Role::Cabin => ("car", "unit", "absent, as the role is cabin: give car"),
+        Role::ControlUnit | Role::Indicator => {
+            ("unit", "car", "absent, as the role has no car: give unit")
+        }
+    };
+    if values.get(other).is_some() {
+        return Err(values.relation(other, why.to_owned()));
+    }
+    Ok((role, values.required(key, kind::name)?))
 }
 
 fn election(values: &Effective) -> Result<ElectionSettings, ConfigError> {

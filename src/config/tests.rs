@@ -4,7 +4,9 @@ use std::time::Duration;
 use elevator_driver::LineSettings;
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::node::MeshTimes;
+use elevator_fleet::model::{Mac, Role};
+use elevator_fleet::node::{MeshTimes, Restored};
+use elevator_fleet::wire::Nonce;
 
 use super::*;
 
@@ -234,6 +236,39 @@ fn a_missing_key_says_three_ways_to_give_it() {
         check(&text).unwrap_err().to_string(),
         "car is not set; give --car NAME, set LIFTMESH__CAR, or write car = \"A\" in the file of \
          --config"
+    );
+}
+
+/// C7
+#[test]
+fn a_node_without_a_car_has_a_unit_name_and_may_do_without_a_panel() {
+    let unit = "role = \"control-unit\"\nunit = \"attic\"\nmac = \"02:00:00:00:00:01\"\n";
+    let lines = REQUIRED
+        .lines()
+        .filter(|line| !line.starts_with("car") && !line.starts_with("panel"));
+    let text = format!("{unit}{}", lines.collect::<Vec<_>>().join("\n"));
+    let settings = check(&text).unwrap();
+    assert_eq!(settings.node.as_str(), "attic");
+    assert_eq!(settings.role, Role::ControlUnit);
+    assert_eq!(settings.panel, None);
+    assert_eq!(settings.mac, Some(Mac([2, 0, 0, 0, 0, 1])));
+    let (nonce, restored) = (Nonce(1), Restored::default());
+    assert_eq!(settings.brain(Mac([0; 6]), nonce, restored, 1).car, None);
+}
+
+/// C7
+#[test]
+fn role_and_name_have_to_go_together() {
+    let both = wrong("unit = \"attic\"\n");
+    assert!(
+        both.contains("unit = \"attic\" is wrong; it has to be absent"),
+        "{both}"
+    );
+    let neither = check(&REQUIRED.replace("car =", "role = \"indicator\"\n# car =")).unwrap_err();
+    let neither = neither.to_string();
+    assert!(
+        neither.starts_with("unit is not set; give --unit NAME"),
+        "{neither}"
     );
 }
 

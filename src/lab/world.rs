@@ -40,6 +40,8 @@ pub struct WorldSettings {
     pub floors: FloorCount,
     /// How the coordinator is elected.
     pub election: ElectionSettings,
+    /// The machines that are no cabins.
+    pub roles: BTreeMap<usize, Role>,
     /// How the LAN treats packets.
     pub weather: Weather,
     /// How long a disk takes for a transaction, in microseconds.
@@ -59,6 +61,7 @@ impl WorldSettings {
             seed,
             floors: CarSettings::default().floors,
             election: ElectionSettings::LowestIp,
+            roles: BTreeMap::new(),
             weather: Weather::default(),
             commit: 1_000..=8_000,
             codec: true,
@@ -368,20 +371,21 @@ impl World {
 
     fn node_settings(&mut self, node: usize) -> NodeSettings {
         let machine = &self.machines[node];
+        let role = self.settings.roles.get(&node).copied().unwrap_or_default();
         NodeSettings {
             identity: Identity {
                 fleet: self.fleet.clone(),
                 node: machine.name.clone(),
                 address: machine.address,
                 mac: Mac::of(machine.address),
-                role: Role::Cabin,
+                role,
                 link_port: 46_000,
                 nonce: Nonce(self.random.u64(1..)),
             },
             election: self.settings.election.clone(),
             floors: self.settings.floors,
             mesh: MeshTimes::default(),
-            car: Some(CarSettings::new(self.settings.floors)),
+            car: (role == Role::Cabin).then(|| CarSettings::new(self.settings.floors)),
             kinematics: Kinematics::default(),
             restored: machine.disk.restored(),
             seed: self.random.u64(..),

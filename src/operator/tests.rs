@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch};
+use elevator_fleet::coordination::Detail;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, NodeId, Role, Term,
     Unavailable,
@@ -69,12 +70,16 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         uptime: Duration::from_secs(90),
         standing: Standing::Master,
         term: Term(7),
-        election: Vec::new(),
+        election: vec![Detail {
+            name: "round",
+            value: "2".to_owned(),
+        }],
         digest: 0xabc,
         durable: true,
         disk_failed: false,
         peers: vec![PeerStatus {
             node: node("B"),
+            role: Role::Cabin,
             address: Ipv4Addr::new(127, 0, 0, 2),
             standing: Standing::Slave { master: node("A") },
             silent: Duration::from_millis(12),

@@ -12,6 +12,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
+use elevator_fleet::coordination::Detail;
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::{OrderStatus, PeerStatus, Status};
 use elevator_fleet::wire::Standing;
@@ -23,14 +24,20 @@ pub use self::event::{EventKind, EventView};
 /// A node's whole state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusView {
-    /// The node's name, which is its car's too.
+    /// The node's name, which is its car's too, where it has one.
     pub node: String,
+    /// What it is there for: `cabin`, `control-unit` or `indicator`.
+    pub role: String,
     /// Its fleet.
     pub fleet: String,
     /// Its address.
     pub address: Ipv4Addr,
+    /// The MAC address of its interface, or what stands in for it.
+    pub mac: String,
     /// How the coordinator is elected, such as `lowest-ip`.
     pub election: String,
+    /// The election protocol's own state.
+    pub election_state: Vec<DetailView>,
     /// The number of floors.
     pub floors: u8,
     /// How long the node has run.
@@ -53,6 +60,15 @@ pub struct StatusView {
     pub car: Option<OwnCarView>,
 }
 
+/// One line of an election protocol's own state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DetailView {
+    /// What it is, such as `round`.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
 /// Where a node stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
@@ -73,6 +89,8 @@ pub enum StandingView {
 pub struct PeerView {
     /// Its name.
     pub node: String,
+    /// What it is there for.
+    pub role: String,
     /// Its address.
     pub address: Ipv4Addr,
     /// Where it stands.
@@ -150,9 +168,12 @@ impl From<&Status> for StatusView {
     fn from(status: &Status) -> Self {
         Self {
             node: status.hello.node.to_string(),
+            role: status.hello.role.to_string(),
             fleet: status.hello.fleet.to_string(),
             address: status.hello.address,
+            mac: status.hello.mac.to_string(),
             election: status.hello.protocol.to_string(),
+            election_state: status.election.iter().map(DetailView::from).collect(),
             floors: status.hello.floors.get(),
             uptime: seconds(status.uptime),
             standing: (&status.standing).into(),
@@ -164,6 +185,21 @@ impl From<&Status> for StatusView {
             orders: status.orders.iter().map(OrderView::from).collect(),
             car: status.car.as_ref().map(OwnCarView::from),
         }
+    }
+}
+
+impl From<&Detail> for DetailView {
+    fn from(detail: &Detail) -> Self {
+        Self {
+            name: detail.name.to_owned(),
+            value: detail.value.clone(),
+        }
+    }
+}
+
+impl fmt::Display for DetailView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} {}", self.name, self.value))
     }
 }
 
@@ -193,6 +229,7 @@ impl From<&PeerStatus> for PeerView {
     fn from(peer: &PeerStatus) -> Self {
         Self {
             node: peer.node.to_string(),
+            role: peer.role.to_string(),
             address: peer.address,
             standing: (&peer.standing).into(),
             silent: seconds(peer.silent),

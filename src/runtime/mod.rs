@@ -25,7 +25,7 @@ mod supervisor;
 use std::io;
 use std::time::SystemTime;
 
-use elevator_driver::OpenError;
+use elevator_driver::{OpenError, PanelEvent};
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::model::{JournalId, Timestamp};
 use elevator_fleet::node::{Action, Node, Report};
@@ -42,7 +42,7 @@ use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
 use crate::journal::JournalError;
 use crate::latch::{self, Refusal};
-use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings};
+use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, mac_of};
 use crate::operator::{
     self, BindError, EventView, OperatorSocket, Query, Reply, Request, StatusView,
 };
@@ -145,7 +145,7 @@ pub async fn run_until(
     };
     // At once: the motor has been told to stop.
     let latching =
-        hung.map(|evidence| Latching::start(&settings.data_dir, settings.car.clone(), &evidence));
+        hung.map(|evidence| Latching::start(&settings.data_dir, settings.node.clone(), &evidence));
     running.end(latching).await;
     Ok(hung.map_or(Outcome::Stopped, Outcome::Hung))
 }
@@ -156,7 +156,7 @@ struct Running {
     clock: Clock,
     node: Node,
     mesh: Mesh,
-    panel: Panel,
+    panel: Option<Panel>,
     disk: Disk,
     /// The identity under which the node goes on without its disk.
     spare: JournalId,
@@ -173,25 +173,31 @@ impl Running {
     fn start(settings: &Settings) -> Result<Self, RunError> {
         let socket = OperatorSocket::bind(&settings.data_dir)?;
         latch::check(&settings.data_dir)?;
-        let (disk, restored) = Disk::open(&settings.data_dir, &settings.car)?;
+        let (disk, restored) = Disk::open(&settings.data_dir, &settings.node)?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
         info!(
-            node = %settings.car,
+            node = %settings.node,
+            role = %settings.role,
             fleet = %settings.fleet,
             address = %settings.address,
             journal = %restored.journal,
             records = restored.records.len(),
             "node starts"
         );
-        let node = Node::new(settings.node(nonce, restored, seed));
+        let mac = settings.mac.unwrap_or_else(|| mac_of(settings.address));
+        let node = Node::new(settings.brain(mac, nonce, restored, seed));
         let mesh = Mesh::start(MeshSettings {
             hello: node.hello().clone(),
             broadcast: settings.broadcast,
             link_port: settings.link_port,
             times: LinkTimes::default(),
         })?;
-        let panel = Panel::open(&settings.panel, settings.floors, settings.panel_line)?;
+        let panel = settings
+            .panel
+            .as_ref()
+            .map(|url| Panel::open(url, settings.floors, settings.panel_line))
+            .transpose()?;
         let (asked, requests) = mpsc::channel(operator::REQUESTS);
         let (reports, _) = broadcast::channel(operator::EVENTS);
         let (stop_operator, stopped) = oneshot::channel();
@@ -238,7 +244,7 @@ impl Running {
             () = stop => Event::Stop,
             () = tokio::time::sleep_until(self.clock.instant(planned)) => Event::Timeout,
             event = self.mesh.next_event() => Event::Mesh(event),
-            event = self.panel.next_event() => Event::Panel(event),
+            event = next_of(&mut self.panel) => Event::Panel(event),
             progress = self.disk.progress() => Event::Disk(progress),
             Some(request) = self.requests.recv() => Event::Request(request),
         };
@@ -309,8 +315,8 @@ impl Running {
 
     fn status(&self, now: Timestamp) -> StatusView {
         let mut status = StatusView::from(&self.node.status(now));
-        if let Some(car) = &mut status.car {
-            car.line = self.panel.counters().into();
+        if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
+            car.line = panel.counters().into();
         }
         status
     }
@@ -338,7 +344,11 @@ impl Running {
             Action::Dial { peer, address } => self.mesh.dial(peer, address),
             Action::Send { link, frame } => self.mesh.send(link, &frame),
             Action::Close(link) => self.mesh.close(link),
-            Action::Panel(outputs) => self.panel.set_outputs(outputs),
+            Action::Panel(outputs) => {
+                if let Some(panel) = &self.panel {
+                    panel.set_outputs(outputs);
+                }
+            }
             Action::Persist { lsn, changes } => self.disk.submit(lsn, changes)?,
             Action::Report(report) => self.report(&report),
         }
@@ -360,6 +370,14 @@ impl Running {
         if let Report::Hung(evidence) = report {
             self.hung = Some(*evidence);
         }
+    }
+}
+
+/// The next event of the panel; never, where there is none.
+async fn next_of(panel: &mut Option<Panel>) -> PanelEvent {
+    match panel {
+        Some(panel) => panel.next_event().await,
+        None => std::future::pending().await,
     }
 }
 

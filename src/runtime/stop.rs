@@ -51,7 +51,11 @@ impl Running {
         } = self;
         drop((requests, stop_operator));
         tokio::join!(
-            panel.close(),
+            async {
+                if let Some(panel) = panel {
+                    panel.close().await;
+                }
+            },
             disk.finish(),
             mesh.shut_down(),
             end_operator(operator),

@@ -260,7 +260,7 @@ fn a_car_that_hangs_ends_its_node_with_the_evidence() {
     let Some(Latch::Hang(hang)) = latch::find(&cabin.settings.data_dir) else {
         panic!("not latched");
     };
-    assert_eq!(hang.node, cabin.settings.car);
+    assert_eq!(hang.node, cabin.settings.node);
     assert_eq!(hang.evidence, (&evidence).into());
     let again = cabin.start().thread.join().expect("no panic");
     assert!(matches!(again, Err(RunError::Latched(_))), "{again:?}");

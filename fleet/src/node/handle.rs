@@ -25,6 +25,14 @@ pub enum OrderRefused {
         /// The highest floor.
         top: u8,
     },
+    /// The node has no car that could serve it.
+    #[error("{node} has no car for {call}")]
+    NoCar {
+        /// What was asked for.
+        call: Call,
+        /// The node.
+        node: NodeId,
+    },
 }
 
 impl Node {
@@ -138,12 +146,12 @@ impl Node {
         self.settle(now);
     }
 
-    /// The panel has something to say.
+    /// The panel has something to say. One that belongs to no car, as in a lobby, has hall buttons
+    /// at most.
     pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) {
-        let Some(car) = self.car.as_mut() else {
-            return;
-        };
-        car.handle_panel(&event, now);
+        if let Some(car) = self.car.as_mut() {
+            car.handle_panel(&event, now);
+        }
         self.stale.car = true;
         match event {
             PanelEvent::Connected => self.panel_is(Ok(())),
@@ -165,11 +173,15 @@ impl Node {
     /// An operator places an order; it is one like any other.
     ///
     /// # Errors
-    /// The building has no such button.
+    /// The building has no such button, or the node no car for a cab order.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<(), OrderRefused> {
         if !self.settings.floors.has_button(call.button()) {
             let top = self.settings.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
+        }
+        if self.car.is_none() && matches!(call, Call::Cab { .. }) {
+            let node = self.hello.node.clone();
+            return Err(OrderRefused::NoCar { call, node });
         }
         self.place(call, now);
         self.settle(now);
@@ -280,8 +292,13 @@ impl Node {
             .car
             .as_mut()
             .is_some_and(|car: &mut Car| car.absorbs(button, now));
-        if !absorbed && self.settings.floors.has_button(button) {
-            self.place(Call::of_button(button, &self.hello.node), now);
+        let call = Call::of_button(button, &self.hello.node);
+        let served = match call {
+            Call::Hall(_) => true,
+            Call::Cab { .. } => self.car.is_some(),
+        };
+        if !absorbed && served && self.settings.floors.has_button(button) {
+            self.place(call, now);
         }
     }
 }

@@ -272,19 +272,28 @@ impl Node {
     }
 
     fn tell_panel(&mut self) {
-        let Some(car) = self.car.as_ref() else {
-            return;
-        };
-        let outputs = PanelOutputs {
-            motor: car.motor(),
-            door: car.door(),
-            lamps: Lamps {
-                orders: self.lamps(),
-                stop: car.stop_lamp(),
+        let orders = self.lamps();
+        let outputs = match &self.car {
+            Some(car) => PanelOutputs {
+                motor: car.motor(),
+                door: car.door(),
+                lamps: Lamps {
+                    orders,
+                    stop: car.stop_lamp(),
+                },
+                indicator: car.indicator(),
+                lantern: car.lantern(),
+                display: Display::default(),
             },
-            indicator: car.indicator(),
-            lantern: car.lantern(),
-            display: Display::default(),
+            // Nobody may be behind a node without a car.
+            None if self.panel.is_none() => return,
+            None => PanelOutputs {
+                lamps: Lamps {
+                    orders,
+                    stop: false,
+                },
+                ..PanelOutputs::default()
+            },
         };
         if self.outputs.as_ref() != Some(&outputs) {
             self.outputs = Some(outputs.clone());

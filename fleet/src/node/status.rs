@@ -8,7 +8,7 @@ use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};
 
 use super::Node;
 use crate::coordination::Detail;
-use crate::model::{Call, CarView, NodeId, Term, Timestamp};
+use crate::model::{Call, CarView, NodeId, Role, Term, Timestamp};
 use crate::wire::{Hello, Standing};
 
 /// A node's whole state, as an operator wants to see it.
@@ -43,6 +43,8 @@ pub struct Status {
 pub struct PeerStatus {
     /// Its name.
     pub node: NodeId,
+    /// What it is there for.
+    pub role: Role,
     /// Its address.
     pub address: Ipv4Addr,
     /// Where it stands.
@@ -123,6 +125,7 @@ impl Node {
             .peers()
             .map(|(name, peer)| PeerStatus {
                 node: name.clone(),
+                role: peer.hello.role,
                 address: peer.hello.address,
                 standing: peer.standing.clone(),
                 silent: now.since(peer.heard_at),

@@ -2,6 +2,7 @@
 
 use elevator_fleet::model::{Call, NodeId, Order};
 use elevator_fleet::node::Report;
+use elevator_fleet::wire::Standing;
 
 use crate::lab::World;
 
@@ -81,7 +82,8 @@ impl World {
     /// H4, F6: a call is not left with a car that is gone.
     pub(in crate::lab) fn calls_are_assigned_to_the_living(&mut self) {
         for group in self.calm_groups(self.settings.election.bound()) {
-            let Some(master) = self.master_of(&group) else {
+            let leads = |node: &&usize| self.standing(**node) == Some(&Standing::Master);
+            let Some(master) = group.iter().copied().find(|node| leads(&node)) else {
                 continue;
             };
             let gone: Vec<String> = self.machines[master]
