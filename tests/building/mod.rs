@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
-use elevator_fleet::model::NodeId;
+use elevator_fleet::model::{NodeId, Role};
+use elevator_fleet::wire::Protocol;
 use elevator_simulator::{CarState, ControlClient};
 use liftmesh::operator::Client;
 use liftmesh::operator::view::StatusView;
@@ -55,6 +56,7 @@ pub(crate) struct Building {
     line: Line,
     port: u16,
     block: u8,
+    election: Protocol,
     cabins: Vec<Cabin>,
     lan: Option<Lan>,
     books: Option<Books>,
@@ -63,6 +65,7 @@ pub(crate) struct Building {
 struct Cabin {
     name: &'static str,
     number: u8,
+    role: Role,
     panel: String,
     simulator: Option<Child>,
     node: Option<Child>,
@@ -79,6 +82,7 @@ impl Building {
             line,
             port: socket.local_addr().expect("bound").port(),
             block: BUILDINGS.fetch_add(1, Ordering::Relaxed),
+            election: chosen_election(),
             cabins: Vec::new(),
             lan: None,
             books: None,
@@ -91,6 +95,12 @@ impl Building {
         let mut building = Self::new(floors, Line::Serial);
         building.lan = Some(Lan::open(building.block)?);
         Some(building)
+    }
+
+    /// The nodes that start from here on elect so; by default as `LIFTMESH_ELECTION` says, or by
+    /// the lowest address.
+    pub(crate) fn elect_by(&mut self, election: Protocol) {
+        self.election = election;
     }
 
     /// A building with these cars at floor 0, their nodes running and merged. The first has the
@@ -114,7 +124,7 @@ impl Building {
 
     /// From here on an account is kept of every order.
     pub(crate) fn open_books(&mut self) {
-        let cars = self.cabins.iter();
+        let cars = self.cars();
         let cars: Vec<_> = cars
             .map(|cabin| (node_id(cabin.name), self.control(cabin.name)))
             .collect();
@@ -154,12 +164,29 @@ impl Building {
         self.cabins.push(Cabin {
             name,
             number,
+            role: Role::Cabin,
             panel: String::new(),
             simulator: None,
             node: None,
             suspended: false,
         });
         self.power_panel(name);
+    }
+
+    /// Installs a node that has no car and no panel.
+    pub(crate) fn install_unit(&mut self, name: &'static str, number: u8, role: Role) {
+        if let Some(lan) = &mut self.lan {
+            lan.add_host(number, Interface::Ready);
+        }
+        self.cabins.push(Cabin {
+            name,
+            number,
+            role,
+            panel: String::new(),
+            simulator: None,
+            node: None,
+            suspended: false,
+        });
     }
 
     /// Starts the simulator of a car.
@@ -232,7 +259,11 @@ impl Building {
             let broadcast = SocketAddrV4::new(everybody, self.port);
             (Command::new(program), address, broadcast)
         };
-        command.args(["run", "--car", name, "--panel", &cabin.panel]);
+        match cabin.role {
+            Role::Cabin => command.args(["run", "--car", name, "--panel", &cabin.panel]),
+            role => command.args(["run", "--role", &role.to_string(), "--unit", name]),
+        };
+        command.args(["--election", &self.election.to_string()]);
         command.args(["--address", &address.to_string()]);
         command.args(["--broadcast", &broadcast.to_string()]);
         command.args(["--floors", &self.floors.get().to_string()]);
@@ -371,6 +402,12 @@ impl Building {
             .map(|cabin| cabin.name)
     }
 
+    /// Those that have a car.
+    fn cars(&self) -> impl Iterator<Item = &Cabin> {
+        let has_car = |cabin: &&Cabin| cabin.role == Role::Cabin;
+        self.cabins.iter().filter(has_car)
+    }
+
     fn cabin(&self, name: &str) -> &Cabin {
         self.cabins
             .iter()
@@ -421,4 +458,14 @@ impl Drop for Building {
 
 fn node_id(name: &str) -> NodeId {
     NodeId::new(name).expect("a name")
+}
+
+/// What `LIFTMESH_ELECTION` says, so that every test can be run under every protocol.
+fn chosen_election() -> Protocol {
+    let Ok(name) = std::env::var("LIFTMESH_ELECTION") else {
+        return Protocol::LowestIp;
+    };
+    let mut all = Protocol::ALL.into_iter();
+    all.find(|protocol| protocol.to_string() == name)
+        .expect("LIFTMESH_ELECTION: a protocol")
 }

@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use elevator_driver::Button;
+use elevator_fleet::wire::Protocol;
 use liftmesh::operator::view::StandingView;
 
 use super::{Building, LOOK_EVERY, PATIENCE};
@@ -55,26 +56,75 @@ impl Building {
     }
 
     /// Waits until these nodes hear each other and nobody else, follow this one of them, and have
-    /// equal stores (E1, O7).
+    /// equal stores (E1, O7). Where the lowest address has no right to lead, any of them will do.
     pub(crate) fn wait_for_master_of(&self, group: &[&str], master: &str) -> Duration {
+        if self.election != Protocol::LowestIp {
+            return self.wait_for_one_master_of(group);
+        }
         self.wait(&format!("{group:?} follow {master}"), |building| {
-            let mut stores = BTreeSet::new();
-            group.iter().all(|name| {
-                building.status(name).is_some_and(|status| {
-                    let standing = if *name == master {
-                        StandingView::Master
-                    } else {
-                        StandingView::Slave {
-                            master: master.to_owned(),
-                        }
-                    };
-                    stores.insert(status.digest);
-                    status.standing == standing
-                        && status.peers.len() + 1 == group.len()
-                        && status.peers.iter().all(|peer| peer.in_step)
-                })
-            }) && stores.len() == 1
+            building.follow(group, master)
         })
+    }
+
+    /// Waits until these nodes hear each other and nobody else, follow one of them, and have equal
+    /// stores (E1, O7).
+    pub(crate) fn wait_for_one_master_of(&self, group: &[&str]) -> Duration {
+        self.wait(&format!("{group:?} follow one of them"), |building| {
+            if building.election.rotates() {
+                return building.know_a_holder(group);
+            }
+            group.iter().any(|master| building.follow(group, master))
+        })
+    }
+
+    /// Waits until all that run follow one of them; hands back its name.
+    pub(crate) fn wait_for_one_master(&self) -> &'static str {
+        let running: Vec<&'static str> = self.running().collect();
+        self.wait_for_one_master_of(&running);
+        let leads = |name: &&str| {
+            self.status(name)
+                .is_some_and(|status| status.standing == StandingView::Master)
+        };
+        let mut found = None;
+        self.wait("somebody leads", |_| {
+            found = running.iter().copied().find(leads);
+            found.is_some()
+        });
+        found.expect("somebody")
+    }
+
+    /// Whether they hear each other and nobody else, follow this one, and have equal stores.
+    fn follow(&self, group: &[&str], master: &str) -> bool {
+        self.are_one_group(group, |name, standing| match standing {
+            StandingView::Master => name == master,
+            StandingView::Slave { master: followed } => name != master && followed == master,
+            StandingView::Seeking => false,
+        })
+    }
+
+    /// As [`follow`](Self::follow) where the duty goes round faster than it can be asked for.
+    fn know_a_holder(&self, group: &[&str]) -> bool {
+        self.are_one_group(group, |_, standing| match standing {
+            StandingView::Master => true,
+            StandingView::Slave { master } => group.contains(&master.as_str()),
+            StandingView::Seeking => false,
+        })
+    }
+
+    fn are_one_group(
+        &self,
+        group: &[&str],
+        stands_right: impl Fn(&str, &StandingView) -> bool,
+    ) -> bool {
+        let mut stores = BTreeSet::new();
+        group.iter().all(|name| {
+            self.status(name).is_some_and(|status| {
+                stores.insert(status.digest);
+                stands_right(name, &status.standing)
+                    && status.peers.len() + 1 == group.len()
+                    && status.peers.iter().all(|peer| peer.in_step)
+            })
+        }) && stores.len() == 1
     }
 
     /// Waits until all these cars are in service.
@@ -142,8 +192,9 @@ impl Building {
     /// Waits until no order lamp is lit in the whole building.
     pub(crate) fn wait_all_dark(&self) {
         self.wait_within(PATIENCE * 3, "every lamp is dark", |building| {
-            let mut cabins = building.cabins.iter();
-            cabins.all(|cabin| building.car(cabin.name).lamps.is_empty())
+            building
+                .cars()
+                .all(|cabin| building.car(cabin.name).lamps.is_empty())
         });
     }
 

@@ -24,6 +24,14 @@ pub enum Protocol {
 impl Protocol {
     /// Every protocol.
     pub const ALL: [Self; 1] = [Self::LowestIp];
+
+    /// Whether the duty to coordinate goes from node to node while all is well.
+    #[must_use]
+    pub fn rotates(self) -> bool {
+        match self {
+            Self::LowestIp => false,
+        }
+    }
 }
 
 impl fmt::Display for Protocol {
