@@ -157,12 +157,12 @@ fn claim(data_dir: &Path) -> Result<Claim, ClearError> {
 fn refused(data_dir: &Path, error: BindError) -> ClearError {
     match error {
         BindError::AnotherNode(path) => ClearError::Running(path),
-        BindError::Directory { source, .. } | BindError::Socket { source, .. } => {
-            ClearError::Directory {
-                path: data_dir.to_owned(),
-                source,
-            }
-        }
+        BindError::Directory { source, .. }
+        | BindError::Lock { source, .. }
+        | BindError::Socket { source, .. } => ClearError::Directory {
+            path: data_dir.to_owned(),
+            source,
+        },
     }
 }
 

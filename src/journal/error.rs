@@ -22,6 +22,16 @@ pub enum JournalError {
         /// What the system says.
         source: io::Error,
     },
+    /// The journal is there, and this user has no right to it.
+    #[error(
+        "{path:?} can't be opened: the user that runs the node needs the right to read and write it"
+    )]
+    Rights {
+        /// The journal.
+        path: PathBuf,
+        /// What the system says.
+        source: Box<redb::Error>,
+    },
     /// Another process has the journal open.
     #[error("{path:?} is in use by another process: each node needs a data_dir of its own")]
     InUse {
@@ -71,8 +81,8 @@ pub enum JournalError {
     /// The audit log can't be read.
     #[error("the audit log can't be read")]
     Unreadable(#[source] ReadError),
-    /// The disk is full or fails. The node may run all the same, without its disk (P5).
-    #[error("{path:?} can't be read or written: the disk is full or failing")]
+    /// The disk is full, read-only or fails. The node may run all the same, without its disk (P5).
+    #[error("{path:?} can't be read or written: the disk is full, read-only or failing")]
     Failing {
         /// The journal.
         path: PathBuf,

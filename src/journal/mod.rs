@@ -13,6 +13,7 @@
 
 mod audit;
 mod error;
+mod medium;
 mod tables;
 mod writer;
 
@@ -28,6 +29,7 @@ use tracing::{error, info};
 
 pub use self::audit::{AuditEvent, AuditRecord};
 pub use self::error::{JournalError, ReadError};
+pub(crate) use self::medium::is_failing;
 use self::tables::Contents;
 pub use self::writer::{JournalWriter, Progress, SubmitError, WRITE_QUEUE};
 
@@ -82,24 +84,26 @@ impl Journal {
         node: &NodeId,
         lost: Lost,
     ) -> Result<(Self, Restored), JournalError> {
-        make_directory(directory)?;
         let path = directory.join(FILE);
+        make_directory(directory, &path)?;
         if lost == Lost::Refuse && is_missing(&path) {
             return Err(JournalError::Lost { path });
         }
         let create = |builder: &Builder| builder.create(&path);
         let mut tried = attempt(create);
         if let Attempt::Damaged(reason) = tried {
-            set_aside(directory, &path, &reason)?;
+            let aside = set_aside(directory, &path, &reason);
             if lost == Lost::Refuse {
                 return Err(JournalError::Lost { path });
             }
+            aside?;
             tried = attempt(create);
         }
         let (database, contents) = match tried {
             Attempt::Open(database, contents) => (database, contents),
             Attempt::InUse => return Err(JournalError::InUse { path }),
-            Attempt::Failing(source) => return Err(failing(path, Restored::default(), source)),
+            Attempt::Denied(source) => return Err(denied(path, source)),
+            Attempt::Failing(source) => return Err(medium::give_up(&path, node, lost, source)),
             Attempt::Damaged(reason) => {
                 let source = io::Error::new(io::ErrorKind::InvalidData, reason);
                 return Err(failing(path, Restored::default(), source.into()));
@@ -119,14 +123,9 @@ impl Journal {
         path: PathBuf,
         keep_name: impl FnOnce() -> io::Result<()>,
     ) -> Result<(Self, Restored), JournalError> {
-        let mut restored = match contents {
-            Contents::Empty => make(&database, node, &path, keep_name)?,
-            Contents::Format(found) => return Err(JournalError::Format { path, found }),
-            Contents::Journal { owner, restored } if owner == node.as_str() => restored,
-            Contents::Journal { owner, .. } => {
-                let node = node.clone();
-                return Err(JournalError::Foreign { path, owner, node });
-            }
+        let mut restored = match restored_of(contents, node, &path)? {
+            Some(restored) => restored,
+            None => make(&database, node, &path, keep_name)?,
         };
         let reserved = restored.used.saturating_add(FIRST_BLOCK);
         if let Err(source) = tables::write(&database, [&Change::Reserve(reserved)]) {
@@ -181,6 +180,7 @@ pub fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
     match attempt(|builder| builder.create(&path)) {
         Attempt::Open(database, _) => audit::read(&database).map_err(JournalError::Unreadable),
         Attempt::InUse => Err(JournalError::InUse { path }),
+        Attempt::Denied(source) => Err(denied(path, source)),
         Attempt::Failing(source) => Err(failing(path, Restored::default(), source)),
         Attempt::Damaged(_) => Err(JournalError::Unreadable(ReadError::Malformed(
             "the journal",
@@ -208,6 +208,8 @@ fn is_missing(path: &Path) -> bool {
 enum Attempt {
     Open(Database, Contents),
     InUse,
+    /// This user has no right to the file.
+    Denied(redb::Error),
     /// The medium failed; the file may be sound.
     Failing(redb::Error),
     /// The file is not what it should be.
@@ -243,6 +245,9 @@ fn open_and_read(create: impl FnOnce(&Builder) -> Result<Database, DatabaseError
 
 fn classify(error: redb::Error) -> Attempt {
     match error {
+        redb::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Attempt::Denied(redb::Error::Io(error))
+        }
         redb::Error::Io(error)
             if !matches!(
                 error.kind(),
@@ -252,6 +257,24 @@ fn classify(error: redb::Error) -> Attempt {
             Attempt::Failing(redb::Error::Io(error))
         }
         error => Attempt::Damaged(error.to_string()),
+    }
+}
+
+/// This node's journal, or `None` where there is none yet.
+fn restored_of(
+    contents: Contents,
+    node: &NodeId,
+    path: &Path,
+) -> Result<Option<Restored>, JournalError> {
+    let path = path.to_owned();
+    match contents {
+        Contents::Empty => Ok(None),
+        Contents::Format(found) => Err(JournalError::Format { path, found }),
+        Contents::Journal { owner, restored } if owner == node.as_str() => Ok(Some(restored)),
+        Contents::Journal { owner, .. } => {
+            let node = node.clone();
+            Err(JournalError::Foreign { path, owner, node })
+        }
     }
 }
 
@@ -276,12 +299,18 @@ fn make(
     }
 }
 
-fn make_directory(directory: &Path) -> Result<(), JournalError> {
+fn make_directory(directory: &Path, journal: &Path) -> Result<(), JournalError> {
     fs::create_dir_all(directory)
         .and_then(|()| check_writable(directory))
-        .map_err(|source| JournalError::Directory {
-            path: directory.to_owned(),
-            source,
+        .map_err(|source| {
+            if is_failing(&source) {
+                failing(journal.to_owned(), Restored::default(), source.into())
+            } else {
+                JournalError::Directory {
+                    path: directory.to_owned(),
+                    source,
+                }
+            }
         })
 }
 
@@ -289,18 +318,9 @@ fn make_directory(directory: &Path) -> Result<(), JournalError> {
 fn check_writable(directory: &Path) -> io::Result<()> {
     let path = directory.join(".writable");
     match File::create(&path).and_then(|_| fs::remove_file(&path)) {
-        Err(error) if !is_failing_disk(&error) => Err(error),
+        Err(error) if !is_failing(&error) => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-fn is_failing_disk(error: &io::Error) -> bool {
-    // EIO has no kind of its own.
-    const EIO: i32 = 5;
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    ) || error.raw_os_error() == Some(EIO)
 }
 
 fn set_aside(directory: &Path, path: &Path, reason: &str) -> Result<(), JournalError> {
@@ -330,6 +350,13 @@ fn free_name(directory: &Path) -> PathBuf {
 
 fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
+}
+
+fn denied(path: PathBuf, source: redb::Error) -> JournalError {
+    JournalError::Rights {
+        path,
+        source: Box::new(source),
+    }
 }
 
 fn failing(path: PathBuf, restored: Restored, source: redb::Error) -> JournalError {

@@ -6,13 +6,15 @@
 //!                                                      ◀── EventView ─ (broadcast)
 //! ```
 //!
-//! `node.sock` lies in the data directory, for the node's user alone. A request is one JSON object
+//! `node.sock` lies in the data directory, for the node's user alone; where the disk takes none, in a
+//! directory that stands in for it. A request is one JSON object
 //! on a line ([`QueryLine`]), so is each reply ([`ReplyLine`]); [`view`] has what is in them.
 
 mod client;
 mod protocol;
 mod server;
 mod socket;
+mod stand_in;
 pub mod view;
 
 pub use client::{Client, ClientError, Notice, Watch};

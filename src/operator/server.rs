@@ -83,7 +83,7 @@ pub enum Reply {
     Audit(oneshot::Receiver<Vec<AuditRecord>>),
 }
 
-/// Serves clients, each by itself, until `shutdown` completes. Then the connections are closed and
+/// Serves clients, if the socket could be bound, each by itself, until `shutdown` completes. Then the connections are closed and
 /// the socket's file is removed.
 ///
 /// # Errors
@@ -94,7 +94,11 @@ pub async fn serve(
     events: broadcast::Sender<EventView>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let listener = UnixListener::from_std(socket.listener.try_clone()?)?;
+    let Some(listener) = socket.listener() else {
+        shutdown.await;
+        return Ok(());
+    };
+    let listener = UnixListener::from_std(listener.try_clone()?)?;
     let mut clients = JoinSet::new();
     tokio::pin!(shutdown);
     loop {

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 use socket2::{Domain, SockAddr, Socket, Type};
+use tracing::warn;
+
+use super::stand_in::stand_ins;
+use crate::journal;
 
 /// The socket's name in the data directory.
 pub(super) const SOCKET: &str = "node.sock";
@@ -21,10 +25,19 @@ const BACKLOG: i32 = 16;
 /// uses the directory. Dropping it removes the socket's file.
 #[derive(Debug)]
 pub struct OperatorSocket {
-    pub(super) listener: UnixListener,
+    /// `None` where the disk takes none and nothing stands in for it.
+    bound: Option<Bound>,
+    /// Held, not used: the system frees it when the process ends, however it ends. `None` on a disk
+    /// that takes nothing and has no lock.
+    _lock: Option<File>,
+}
+
+#[derive(Debug)]
+struct Bound {
+    listener: UnixListener,
     path: PathBuf,
-    /// Held, not used: the system frees it when the process ends, however it ends.
-    _lock: File,
+    /// Of the directory that stands in, where one does.
+    _lock: Option<File>,
 }
 
 /// The claim to a data directory whose node does not run. While it lives, none can start there.
@@ -54,17 +67,32 @@ pub enum BindError {
          data_dir of its own", path = .0.display()
     )]
     AnotherNode(PathBuf),
-    /// The data directory can't be made or written to.
-    #[error("the data directory {path} can't be used; make it writable for this user", path = path.display())]
+    /// The data directory can't be made.
+    #[error(
+        "the data directory {path} can't be made: the user that runs the node needs the right to \
+         make it, or to read, write and make files in it once it is there", path = path.display()
+    )]
     Directory {
         /// The directory.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
+    /// The lock in the data directory can't be made or opened.
+    #[error(
+        "{path} can't be opened: the user that runs the node needs the right to make files in that \
+         directory, and to read and write this one", path = path.display()
+    )]
+    Lock {
+        /// The lock.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The socket can't be made.
     #[error(
-        "the operator's socket {path} can't be made (its path may have 107 bytes)",
+        "the operator's socket {path} can't be made: the user that runs the node needs the right to \
+         make files there, and the path may have 107 bytes",
         path = path.display()
     )]
     Socket {
@@ -79,30 +107,84 @@ impl OperatorSocket {
     /// Claims the data directory, which is made where it is missing, and binds the socket in it.
     /// The file of a node that is dead is replaced.
     ///
+    /// A disk that is full, read-only or failing is no reason to refuse (P5): the socket is bound in
+    /// a directory that stands in, or nowhere, and a warning says which.
+    ///
     /// # Errors
     /// [`BindError`], most of all when another node runs with the directory.
     pub fn bind(data_dir: &Path) -> Result<Self, BindError> {
-        let lock = claim(data_dir)?;
-        let path = data_dir.join(SOCKET);
-        let listener = listen(&path).map_err(|source| BindError::Socket {
-            path: path.clone(),
-            source,
-        })?;
-        Ok(Self {
-            listener,
-            path,
-            _lock: lock,
-        })
+        let lock = match claim(data_dir) {
+            Err(error) if error.is_of_disk() => return Self::stand_in(data_dir, &error),
+            claimed => claimed?,
+        };
+        match Bound::new(data_dir, None) {
+            Err(error) if error.is_of_disk() => {
+                drop(lock);
+                Self::stand_in(data_dir, &error)
+            }
+            bound => Ok(Self {
+                bound: Some(bound?),
+                _lock: Some(lock),
+            }),
+        }
     }
 
-    /// The socket's file.
+    fn stand_in(data_dir: &Path, refused: &BindError) -> Result<Self, BindError> {
+        let lock = claim_as_it_is(data_dir)?;
+        let reason = cause(refused);
+        let mut bound = None;
+        for directory in stand_ins(data_dir) {
+            match claim(&directory).and_then(|lock| Bound::new(&directory, Some(lock))) {
+                Ok(made) => {
+                    let socket = made.path.display();
+                    warn!(%socket, reason, "the disk takes no operator's socket: it is elsewhere");
+                    bound = Some(made);
+                    break;
+                }
+                Err(BindError::AnotherNode(_)) => {
+                    return Err(BindError::AnotherNode(data_dir.to_owned()));
+                }
+                Err(error) => warn!(%error, reason = cause(&error), "nor can it be here"),
+            }
+        }
+        if bound.is_none() {
+            warn!(
+                path = %data_dir.join(SOCKET).display(),
+                reason,
+                "running without the operator's socket: `liftmesh status` finds no node. To have it \
+                 elsewhere, let the node's user write in /run/liftmesh, or in a directory that \
+                 XDG_RUNTIME_DIR names for node and commands alike"
+            );
+        }
+        Ok(Self { bound, _lock: lock })
+    }
+
+    pub(super) fn listener(&self) -> Option<&UnixListener> {
+        self.bound.as_ref().map(|bound| &bound.listener)
+    }
+
+    /// The socket's file; `None` where there is none.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> Option<&Path> {
+        self.bound.as_ref().map(|bound| &*bound.path)
     }
 }
 
-impl Drop for OperatorSocket {
+impl Bound {
+    fn new(directory: &Path, lock: Option<File>) -> Result<Self, BindError> {
+        let path = directory.join(SOCKET);
+        match listen(&path) {
+            Ok(listener) => Ok(Self {
+                listener,
+                path,
+                _lock: lock,
+            }),
+            Err(source) => Err(BindError::Socket { path, source }),
+        }
+    }
+}
+
+impl Drop for Bound {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
             tracing::debug!(%error, "the operator's socket was not removed");
@@ -110,30 +192,61 @@ impl Drop for OperatorSocket {
     }
 }
 
+impl BindError {
+    /// Whether the disk is to blame, and not who set it up.
+    fn is_of_disk(&self) -> bool {
+        match self {
+            Self::AnotherNode(_) => false,
+            Self::Directory { source, .. }
+            | Self::Lock { source, .. }
+            | Self::Socket { source, .. } => journal::is_failing(source),
+        }
+    }
+}
+
+/// What the system says, for the log.
+fn cause(error: &BindError) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
 /// The lock tells a running node from a dead one, and two that start at once from each other; a
 /// socket's file can do neither.
 fn claim(data_dir: &Path) -> Result<File, BindError> {
-    let directory = |source| BindError::Directory {
-        path: data_dir.to_owned(),
-        source,
-    };
     let mut builder = DirBuilder::new();
     builder
         .recursive(true)
         .mode(0o700)
         .create(data_dir)
-        .map_err(directory)?;
-    let lock = OpenOptions::new()
+        .map_err(|source| BindError::Directory {
+            path: data_dir.to_owned(),
+            source,
+        })?;
+    let path = data_dir.join(LOCK);
+    let opened = OpenOptions::new()
         .create(true)
         .truncate(false)
         .write(true)
         .mode(0o600)
-        .open(data_dir.join(LOCK))
-        .map_err(directory)?;
+        .open(&path);
+    let lock = match opened {
+        Ok(lock) => lock,
+        Err(source) => return Err(BindError::Lock { path, source }),
+    };
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(BindError::AnotherNode(data_dir.to_owned())),
-        Err(TryLockError::Error(source)) => Err(directory(source)),
+        Err(TryLockError::Error(source)) => Err(BindError::Lock { path, source }),
+    }
+}
+
+/// The claim on a disk that takes nothing: by the lock of an earlier node, if there is one.
+fn claim_as_it_is(data_dir: &Path) -> Result<Option<File>, BindError> {
+    let Ok(lock) = File::open(data_dir.join(LOCK)) else {
+        return Ok(None);
+    };
+    match lock.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(BindError::AnotherNode(data_dir.to_owned())),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(lock)),
     }
 }
 

@@ -439,7 +439,7 @@ fn a_dead_nodes_socket_is_replaced_and_a_running_nodes_is_not() {
         OperatorSocket::bind(directory.path()),
         Err(BindError::AnotherNode(_))
     ));
-    assert!(socket.path().exists());
+    assert!(socket.path().unwrap().exists());
     drop(socket);
     OperatorSocket::bind(&directory.path().join("a/b")).unwrap();
     OperatorSocket::bind(directory.path()).unwrap();

@@ -27,7 +27,7 @@ pub(super) enum Disk {
 pub(super) struct DiskFailure;
 
 impl Disk {
-    /// Opens the journal. A full or failing disk does not keep the car from service.
+    /// Opens the journal. A full, read-only or failing disk does not keep the car from service.
     pub(super) fn open(
         directory: &std::path::Path,
         node: &NodeId,
@@ -53,7 +53,9 @@ impl Disk {
                 error!(
                     path = %path.display(),
                     error = %source,
-                    "the disk is full or failing: running without it, no lamp is lit on its strength"
+                    records = restored.records.len(),
+                    "the disk is full, read-only or failing: running without it, no lamp is lit on its \
+                     strength"
                 );
                 let restored = Restored {
                     // What could be read belongs to a journal that can't reserve any more (O4).

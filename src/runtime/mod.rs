@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The journal is opened first, and the panel has the restored lamps before anything is taken from
-//! the network (P3). Nothing in the loop waits for a disk, a peer or the panel. Read [`Event`] for
+//! the network (P3). A disk that takes nothing does not keep a node from its car (P5). Nothing in the loop waits for a disk, a peer or the panel. Read [`Event`] for
 //! what can happen, then `Running::handle`.
 //!
 //! Of its own the loop has one task, in a `JoinSet`: the operator's socket; it holds no state, and
@@ -95,6 +95,7 @@ impl RunError {
             Self::Operator(_) | Self::Mesh(_) | Self::Panel(_) | Self::Latched(_) => true,
             Self::Journal(error) => match error {
                 JournalError::Directory { .. }
+                | JournalError::Rights { .. }
                 | JournalError::InUse { .. }
                 | JournalError::Foreign { .. }
                 | JournalError::Format { .. } => true,

@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::process::geteuid;
 
+use super::skip;
+
 /// The interface of every host.
 const INTERFACE: &str = "eth0";
 
@@ -35,15 +37,9 @@ pub(crate) enum Interface {
 impl Lan {
     /// A LAN without hosts, or `None`, having said why, where there can't be one; a run that must
     /// not skip anything fails instead.
-    #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn open(block: u8) -> Option<Self> {
         if let Some(lack) = lack() {
-            assert!(
-                std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(),
-                "network namespaces are needed: {lack}"
-            );
-            let test = std::thread::current();
-            println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
+            skip(lack);
             return None;
         }
         let lan = Self {

@@ -7,6 +7,7 @@
 )]
 
 mod books;
+pub(crate) mod disk;
 mod lan;
 mod times;
 mod wait;
@@ -422,6 +423,11 @@ impl Building {
             .expect("a cabin")
     }
 
+    /// A place for things of this building.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
     fn control(&self, name: &str) -> PathBuf {
         self.dir.path().join(format!("{name}.control"))
     }
@@ -454,6 +460,17 @@ impl Drop for Building {
             }
         }
     }
+}
+
+/// Says that a test is skipped, and why; a run that must not skip anything fails instead.
+#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+pub(crate) fn skip(lack: &str) {
+    assert!(
+        std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(),
+        "nothing may be skipped: {lack}"
+    );
+    let test = std::thread::current();
+    println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
 }
 
 fn node_id(name: &str) -> NodeId {

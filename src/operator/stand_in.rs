@@ -1,0 +1,53 @@
+//! Where the socket goes when the disk of the data directory takes none (P5).
+
+use std::path::{Component, Path, PathBuf};
+
+/// Names the user's runtime directory.
+const VARIABLE: &str = "XDG_RUNTIME_DIR";
+
+/// The name below the user's runtime directory.
+const PROGRAM: &str = "liftmesh";
+
+/// The runtime directory of the service, which needs no variable.
+const SERVICE: &str = "/run/liftmesh";
+
+/// The directories that stand in for a data directory, the best first: the same path, below a
+/// directory in memory. Node and client find the same ones, whatever else they know.
+pub(super) fn stand_ins(data_dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let user = std::env::var_os(VARIABLE).map(PathBuf::from);
+    let user = user.filter(|path| path.is_absolute());
+    let user = user.map(|path| path.join(PROGRAM));
+    let below = tail(data_dir);
+    user.into_iter()
+        .chain([PathBuf::from(SERVICE)])
+        .map(move |directory| directory.join(&below))
+}
+
+/// The absolute path without its root.
+fn tail(data_dir: &Path) -> PathBuf {
+    let absolute = data_dir
+        .canonicalize()
+        .or_else(|_| std::path::absolute(data_dir))
+        .unwrap_or_else(|_| data_dir.to_owned());
+    let named = |part: &Component<'_>| matches!(part, Component::Normal(_));
+    absolute.components().filter(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_directory_has_one_place_however_it_is_spelled() {
+        let directory = tempfile::tempdir().unwrap();
+        let data_dir = directory.path().join("data");
+        std::fs::create_dir(&data_dir).unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&data_dir, &link).unwrap();
+        assert_eq!(tail(&data_dir), tail(&link));
+        assert_eq!(tail(&data_dir), tail(&link.join("../data/.")));
+        assert!(tail(&data_dir).is_relative());
+        let service = stand_ins(&data_dir).last().unwrap();
+        assert_eq!(service, Path::new(SERVICE).join(tail(&data_dir)));
+    }
+}
