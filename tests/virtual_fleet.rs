@@ -18,6 +18,8 @@ mod campaign;
 mod coordination;
 #[path = "virtual_fleet/disks.rs"]
 mod disks;
+#[path = "virtual_fleet/dispatch.rs"]
+mod dispatch;
 #[path = "virtual_fleet/network.rs"]
 mod network;
 #[path = "virtual_fleet/promise.rs"]

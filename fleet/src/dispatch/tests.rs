@@ -1,7 +1,5 @@
 pub(super) mod properties;
 
-use std::time::Instant;
-
 use elevator_driver::{Direction, FloorCount};
 
 use super::*;
@@ -210,6 +208,22 @@ fn of_a_call_that_is_listed_twice_the_longer_wait_counts() {
     assert_eq!(dispatcher(20).assign(&cars, &twice).len(), 1);
 }
 
+/// O7: a car that leaves a floor out is not sent there, however near it is.
+#[test]
+fn call_at_a_floor_that_a_car_leaves_out_goes_to_another() {
+    let near = CarView {
+        left_out: [floor(6)].into_iter().collect(),
+        ..idle_at(7)
+    };
+    let cars = [car("near", near, &[]), car("far", idle_at(0), &[])];
+    let calls = [fresh(call(6, Down)), fresh(call(5, Down))];
+    let assigned = dispatcher(20).assign(&cars, &calls);
+    assert_eq!(assigned.get(&calls[0].call), Some(&node("far")));
+    let alone = dispatcher(20).assign(&cars[..1], &calls);
+    assert_eq!(alone.get(&calls[0].call), None);
+    assert_eq!(alone.get(&calls[1].call), Some(&node("near")));
+}
+
 // --- Against a baseline ---
 
 /// Whichever car is nearest by floors.
@@ -272,51 +286,4 @@ fn waiting_is_clearly_shorter_than_with_the_nearest_car() {
         cost.mul_f64(1.2) < nearest,
         "{cost:?} against {nearest:?} with the nearest car"
     );
-}
-
-// --- Speed ---
-
-#[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the test reads the clock, the brain does not"
-)]
-fn a_large_bank_is_planned_long_before_a_person_would_notice() {
-    let (cars, _) = random_bank(7, 50, 20);
-    let up = (0..49).map(|at| call(at, Up));
-    let down = (1..50).map(|at| call(at, Down));
-    let fresh: Vec<_> = up.chain(down).map(fresh).collect();
-    // The worst start: everything with one car.
-    let crowded = fresh.iter().map(|demand| HallDemand {
-        assigned: Some(node("car-3")),
-        ..demand.clone()
-    });
-    let crowded: Vec<_> = crowded.collect();
-    let mut dispatcher = dispatcher(50);
-    for demand in [fresh, crowded] {
-        let best = (0..3).map(|_| {
-            let start = Instant::now();
-            assert_eq!(dispatcher.assign(&cars, &demand).len(), 98);
-            start.elapsed()
-        });
-        let best = best.min().unwrap();
-        // The limit is that of a noisy machine without optimisation; a tenth of it is usual.
-        assert!(best < Duration::from_millis(500), "{best:?}");
-    }
-}
-
-/// O7: a car that leaves a floor out is not sent there, however near it is.
-#[test]
-fn call_at_a_floor_that_a_car_leaves_out_goes_to_another() {
-    let near = CarView {
-        left_out: [floor(6)].into_iter().collect(),
-        ..idle_at(7)
-    };
-    let cars = [car("near", near, &[]), car("far", idle_at(0), &[])];
-    let calls = [fresh(call(6, Down)), fresh(call(5, Down))];
-    let assigned = dispatcher(20).assign(&cars, &calls);
-    assert_eq!(assigned.get(&calls[0].call), Some(&node("far")));
-    let alone = dispatcher(20).assign(&cars[..1], &calls);
-    assert_eq!(alone.get(&calls[0].call), None);
-    assert_eq!(alone.get(&calls[1].call), Some(&node("near")));
 }

@@ -1,0 +1,66 @@
+//! How long the dispatcher takes: it plans on the task that drives a car.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_fleet::dispatch::{CarSituation, CollectiveCost, Dispatcher, HallDemand, Kinematics};
+use elevator_fleet::model::{Availability, CarPhase, CarView, FloorSet, HallCall, NodeId};
+
+/// That of a noisy machine without optimisation; a tenth of it is usual.
+const LIMIT: Duration = Duration::from_millis(500);
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).expect("a floor")
+}
+
+/// An idle car with passengers for two floors.
+fn car(number: u8) -> CarSituation {
+    CarSituation {
+        car: NodeId::new(&format!("car-{number}")).expect("a name"),
+        view: CarView {
+            availability: Availability::InService,
+            floor: Some(floor(number * 13 % 50)),
+            phase: CarPhase::Idle,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: None,
+            left_out: FloorSet::default(),
+        },
+        cab: BTreeSet::from([floor(number * 7 % 50), floor(number * 11 % 50)]),
+    }
+}
+
+/// F17: every hall button of a tall building at once.
+#[test]
+fn a_large_bank_is_planned_long_before_a_person_would_notice() {
+    let floors = FloorCount::new(50).expect("a number of floors");
+    let cars: Vec<_> = (0..20).map(car).collect();
+    let up = (0..49).map(|at| (at, Direction::Up));
+    let down = (1..50).map(|at| (at, Direction::Down));
+    let fresh = up.chain(down).map(|(at, direction)| HallDemand {
+        call: HallCall {
+            floor: floor(at),
+            direction,
+        },
+        waited: Duration::ZERO,
+        assigned: None,
+    });
+    let fresh: Vec<_> = fresh.collect();
+    // The worst start: everything with one car.
+    let crowded = fresh.iter().map(|demand| HallDemand {
+        assigned: Some(cars[3].car.clone()),
+        ..demand.clone()
+    });
+    let crowded: Vec<_> = crowded.collect();
+    let mut dispatcher = CollectiveCost::new(Kinematics::default(), floors);
+    for demand in [fresh, crowded] {
+        let times = (0..3).map(|_| {
+            let start = Instant::now();
+            assert_eq!(dispatcher.assign(&cars, &demand).len(), 98);
+            start.elapsed()
+        });
+        let best = times.min().expect("three");
+        assert!(best < LIMIT, "{best:?}");
+    }
+}
