@@ -314,3 +314,25 @@ fn a_car_with_an_obstructed_door_leaves_the_group_until_the_door_is_free() {
     assert_eq!(standing, Some(StandingView::Master));
     building.assert_safe();
 }
+
+/// H4: nobody steps out, or the load sensor is stuck; the car is back once the load is.
+#[test]
+fn an_overloaded_car_leaves_the_group_until_the_overload_ends() {
+    let building = two_cars(6);
+    let cab = building.cab(5);
+    building.press("A", building.cab(2));
+    building.wait("the door opens", |building| is_open_at(building, "A", 2));
+    fault(&building, "A", "load 120");
+    building.press("A", cab);
+    building.wait("A is left out", |building| {
+        is_left_out_for(building, "A", "door blocked")
+    });
+    let call = building.hall(3, Direction::Up);
+    building.press("A", call);
+    building.wait("B comes", |building| is_open_at(building, "B", 3));
+    assert!(is_open_at(&building, "A", 2), "it stands where it was");
+    fault(&building, "A", "load 60");
+    building.wait_in_service(&TWO);
+    building.wait_dark(&["A"], cab);
+    building.assert_safe();
+}

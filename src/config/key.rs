@@ -212,8 +212,8 @@ pub const KEYS: &[Key] = &[
         "door.blocked_after",
         Kind::time(3_000, 600_000),
         Value("30 s"),
-        "How long an obstruction may hold the door before the car leaves the group. Longer than \
-         `nudge_after`, so that nudging gets its chance.",
+        "How long an obstruction or an overload may hold the door before the car leaves the group. \
+         Longer than `nudge_after`, so that nudging gets its chance.",
     ),
     Key::new(
         "door.travel_limit",

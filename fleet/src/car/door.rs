@@ -27,7 +27,8 @@ pub(super) struct DoorCycle {
     pub(super) stage: Stage,
     /// When it was first fully open, or when it was last held open by order.
     opened: Option<Timestamp>,
-    obstructed: Option<Timestamp>,
+    /// Since when an obstruction or too much load has kept it from closing.
+    hindered: Option<Timestamp>,
     pub(super) health: Health,
 }
 
@@ -61,7 +62,7 @@ impl DoorCycle {
             floor,
             stage: Stage::Opening { since: now },
             opened: None,
-            obstructed: None,
+            hindered: None,
             health: Health::Sound,
         }
     }
@@ -87,7 +88,7 @@ impl DoorCycle {
         Self {
             stage,
             opened: self.opened.map(|_| now),
-            obstructed: self.obstructed.map(|_| now),
+            hindered: self.hindered.map(|_| now),
             ..self
         }
     }
@@ -113,7 +114,7 @@ impl DoorCycle {
             Stage::Obstructed => (None, nudge),
             Stage::Held => (None, None),
         };
-        let blocked = self.obstructed.filter(|_| sound).map(|since| {
+        let blocked = self.hindered.filter(|_| sound).map(|since| {
             let due = since + settings.door_blocked_after;
             (due, CarTimer::DoorBlocked)
         });
@@ -129,12 +130,12 @@ impl DoorCycle {
             .is_some_and(|opened| now.since(opened) >= settings.nudge_after)
     }
 
-    fn watch_obstruction(&mut self, active: bool, settings: &CarSettings, now: Timestamp) {
+    fn watch_hindrance(&mut self, active: bool, settings: &CarSettings, now: Timestamp) {
         if !active {
-            self.obstructed = None;
+            self.hindered = None;
             return;
         }
-        let since = *self.obstructed.get_or_insert(now);
+        let since = *self.hindered.get_or_insert(now);
         if now.since(since) >= settings.door_blocked_after {
             self.health = Health::Blocked;
         }
@@ -152,7 +153,8 @@ impl Car {
         if !self.may_open() || self.inputs.floor != Some(cycle.floor) {
             return State::halted(Halt::Unplanned);
         }
-        cycle.watch_obstruction(self.inputs.obstruction, &self.settings, now);
+        let hindered = self.inputs.obstruction || self.is_overloaded();
+        cycle.watch_hindrance(hindered, &self.settings, now);
         match cycle.stage {
             Stage::Opening { since } => {
                 if self.inputs.door != DoorState::Open {

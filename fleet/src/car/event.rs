@@ -72,7 +72,7 @@ pub enum CarTimer {
     Dwell,
     /// The door has been kept open for too long altogether.
     Nudge,
-    /// The door has been obstructed for too long.
+    /// An obstruction or too much load has held the door for too long.
     DoorBlocked,
     /// The door has not obeyed for too long.
     DoorTravel,

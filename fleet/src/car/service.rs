@@ -45,6 +45,11 @@ impl Car {
         !self.cab.is_empty() && self.load_reaches(self.settings.bypass_load)
     }
 
+    /// More than the car may carry.
+    pub(super) fn is_overloaded(&self) -> bool {
+        self.load_reaches(self.settings.overload)
+    }
+
     fn load_reaches(&self, limit: u8) -> bool {
         self.inputs.load.is_some_and(|load| load >= limit)
     }
@@ -56,7 +61,7 @@ impl Car {
             KeySwitch::Independent => self.plan().cab.iter().all(|stop| *stop == floor),
             KeySwitch::FireRecall => floor == self.settings.recall_floor,
         };
-        by_key || self.load_reaches(self.settings.overload)
+        by_key || self.is_overloaded()
     }
 
     /// Whether cab calls are served where the door is open.

@@ -18,8 +18,8 @@ pub struct CarSettings {
     /// How long presses and obstructions may keep the door open altogether before it nudges;
     /// longer than two `dwell`s, 20 s unless set.
     pub nudge_after: Duration,
-    /// How long an obstruction may hold the door before the car leaves the group; longer than
-    /// `nudge_after`, so that nudging gets its chance, 30 s unless set.
+    /// How long an obstruction or an overload may hold the door before the car leaves the group;
+    /// longer than `nudge_after`, so that nudging gets its chance, 30 s unless set.
     pub door_blocked_after: Duration,
     /// How long the door may take for one way before the car leaves the group; two or three times
     /// what a sound door takes, 10 s unless set. The door is still told to go on.

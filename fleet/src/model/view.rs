@@ -69,7 +69,7 @@ pub enum Unavailable {
     Homing,
     /// The stop switch is pulled, or the drive did not start when told to.
     Stopped,
-    /// Something has held its door open for too long.
+    /// Something, be it too much load, has held its door open for too long.
     DoorBlocked,
     /// A passenger's or attendant's key has taken it out of the group.
     Independent,

@@ -1,8 +1,8 @@
 //! Service modes and load.
 
-use elevator_driver::{Button, Direction, DoorState, KeySwitch};
+use elevator_driver::{Button, Direction, DoorCommand, DoorState, KeySwitch};
 
-use super::shaft::{World, floor};
+use super::shaft::{TICK, World, floor};
 use crate::car::ServedCall;
 use crate::model::{Availability, Unavailable};
 
@@ -88,6 +88,51 @@ fn overloaded_car_keeps_its_door_open_and_does_not_leave() {
     );
     world.load = Some(95);
     world.run_until("all served", World::is_quiet);
+}
+
+/// O7: a load sensor may be stuck, or nobody may want to get out.
+#[test]
+fn car_whose_overload_does_not_end_leaves_the_group_until_it_has() {
+    let mut world = World::at(1).settled();
+    world.press_cab(1);
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    world.press_cab(4);
+    world.load = Some(105);
+    let since = world.now;
+    world.run_until("out of the group", |w| {
+        is_unavailable(w, Unavailable::DoorBlocked)
+    });
+    let held = world.now.since(since);
+    let limit = world.car.settings().door_blocked_after;
+    assert!(held >= limit && held <= limit + TICK, "{held:?}");
+    world.press_hall(1, Direction::Up);
+    world.run(600);
+    assert_eq!(world.car.door(), DoorCommand::Open);
+    assert_eq!(world.served_hall(1, Direction::Up), None);
+    world.load = Some(95);
+    world.run_until("in the group", in_service);
+    assert_eq!(world.door(), DoorState::Closed);
+    world.run_until("all served", World::is_quiet);
+    assert!(world.violations.is_empty(), "{:#?}", world.violations);
+}
+
+/// One person steps out again, as usual.
+#[test]
+fn overload_that_ends_in_time_does_not_take_the_car_out_of_the_group() {
+    let mut world = World::at(1).settled();
+    world.press_cab(1);
+    world.run_until("open", |w| w.door() == DoorState::Open);
+    for _ in 0..5 {
+        world.load = Some(105);
+        world.run(200);
+        world.load = Some(95);
+        world.run(10);
+        assert!(in_service(&world));
+    }
+}
+
+fn in_service(world: &World) -> bool {
+    world.car.view(world.now).availability == Availability::InService
 }
 
 #[test]
