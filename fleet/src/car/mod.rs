@@ -100,21 +100,10 @@ impl Car {
     /// and the stop switch is off (S1).
     #[must_use]
     pub fn motor(&self) -> MotorCommand {
-        match self.state {
-            State::Moving {
-                direction, stop_at, ..
-            } if self.may_run() => MotorCommand::Run { direction, stop_at },
-            State::Homing { direction, .. } if self.may_run() => MotorCommand::Home { direction },
-            State::NoPanel
-            | State::Connecting
-            | State::Settling { .. }
-            | State::Homing { .. }
-            | State::Idle { .. }
-            | State::Moving { .. }
-            | State::AtDoor(_)
-            | State::DriveRefused { .. }
-            | State::Hung
-            | State::ShutDown { .. } => MotorCommand::Stop,
+        if self.may_run() {
+            self.state.commands().0
+        } else {
+            MotorCommand::Stop
         }
     }
 
@@ -122,7 +111,8 @@ impl Car {
     /// floor sensor is active (S1).
     #[must_use]
     pub fn door(&self) -> DoorCommand {
-        match self.wanted_door() {
+        let (_, wanted) = self.state.commands();
+        match wanted {
             DoorCommand::Open if !self.may_open() => DoorCommand::Close,
             command @ (DoorCommand::Open | DoorCommand::Close | DoorCommand::Nudge) => command,
         }
@@ -137,18 +127,7 @@ impl Car {
     /// Where the car goes, or will go once its door is closed; dark when it is idle.
     #[must_use]
     pub fn lantern(&self) -> HallLantern {
-        let shows = match self.state {
-            State::Moving { .. } | State::AtDoor(_) => true,
-            State::NoPanel
-            | State::Connecting
-            | State::Settling { .. }
-            | State::Homing { .. }
-            | State::Idle { .. }
-            | State::DriveRefused { .. }
-            | State::Hung
-            | State::ShutDown { .. } => false,
-        };
-        match self.direction.filter(|_| shows) {
+        match self.direction.filter(|_| self.state.announces()) {
             Some(direction) => HallLantern::Lit(direction),
             None => HallLantern::Dark,
         }
@@ -217,18 +196,10 @@ impl Car {
     /// seen at rest before it goes on, for what the panel is heard to say next may be old (S1). The
     /// door's times start afresh.
     pub fn handle_interrupted(&mut self, now: Timestamp) {
-        match &mut self.state {
-            State::Homing { .. } | State::Moving { .. } => {
-                self.state = State::halted(state::Halt::Unplanned);
-            }
-            State::AtDoor(cycle) => *cycle = cycle.voided(now),
-            State::NoPanel
-            | State::Connecting
-            | State::Settling { .. }
-            | State::Idle { .. }
-            | State::DriveRefused { .. }
-            | State::Hung
-            | State::ShutDown { .. } => {}
+        if self.state.is_driving() {
+            self.state = State::halted(state::Halt::Unplanned);
+        } else if let State::AtDoor(cycle) = &mut self.state {
+            *cycle = cycle.voided(now);
         }
         self.advance(now);
     }
@@ -237,7 +208,7 @@ impl Car {
     /// open.
     pub fn shut_down(&mut self, now: Timestamp) {
         if self.state != State::Hung {
-            let door = self.wanted_door();
+            let (_, door) = self.state.commands();
             self.state = State::ShutDown { door };
         }
         self.advance(now);
@@ -278,33 +249,10 @@ impl Car {
             .min()
     }
 
-    fn wanted_door(&self) -> DoorCommand {
-        match self.state {
-            State::AtDoor(cycle) => cycle.command(),
-            State::ShutDown { door } => door,
-            State::NoPanel
-            | State::Connecting
-            | State::Settling { .. }
-            | State::Homing { .. }
-            | State::Idle { .. }
-            | State::Moving { .. }
-            | State::DriveRefused { .. }
-            | State::Hung => DoorCommand::Close,
-        }
-    }
-
     /// The panel is new or gone: nothing that was known of the car holds (H1).
     fn start_over(&mut self, state: State) {
-        match self.state {
-            State::Hung | State::ShutDown { .. } => return,
-            State::NoPanel
-            | State::Connecting
-            | State::Settling { .. }
-            | State::Homing { .. }
-            | State::Idle { .. }
-            | State::Moving { .. }
-            | State::AtDoor(_)
-            | State::DriveRefused { .. } => {}
+        if self.state.is_final() {
+            return;
         }
         self.state = state;
         self.inputs = PanelInputs::default();

@@ -90,16 +90,14 @@ impl Car {
     }
 
     fn hindrance(&self) -> Option<Unavailable> {
-        match self.state {
-            State::Hung => return Some(Unavailable::Hung),
-            State::ShutDown { .. } => return Some(Unavailable::OutOfService),
-            State::NoPanel | State::Connecting => return Some(Unavailable::NoPanel),
-            State::Settling { .. }
-            | State::Homing { .. }
-            | State::Idle { .. }
-            | State::Moving { .. }
-            | State::AtDoor(_)
-            | State::DriveRefused { .. } => {}
+        if self.state == State::Hung {
+            return Some(Unavailable::Hung);
+        }
+        if self.state.is_final() {
+            return Some(Unavailable::OutOfService);
+        }
+        if self.state.is_unseen() {
+            return Some(Unavailable::NoPanel);
         }
         if self.inputs.stop {
             return Some(Unavailable::Stopped);

@@ -1,6 +1,8 @@
 //! The states of a car, and the way from one to the next.
 
-use elevator_driver::{Direction, DoorCommand, DoorState, DriveFeedback, Floor, KeySwitch};
+use elevator_driver::{
+    Direction, DoorCommand, DoorState, DriveFeedback, Floor, KeySwitch, MotorCommand,
+};
 
 use super::Car;
 use super::door::DoorCycle;
@@ -100,6 +102,45 @@ pub(super) enum Closed {
 impl State {
     pub(super) fn halted(halt: Halt) -> Self {
         Self::Settling { halt, until: None }
+    }
+
+    /// What motor and door are to do, as far as it is safe (S1).
+    pub(super) fn commands(self) -> (MotorCommand, DoorCommand) {
+        let motor = match self {
+            Self::Moving {
+                direction, stop_at, ..
+            } => MotorCommand::Run { direction, stop_at },
+            Self::Homing { direction, .. } => MotorCommand::Home { direction },
+            Self::AtDoor(cycle) => return (MotorCommand::Stop, cycle.command()),
+            Self::ShutDown { door } => return (MotorCommand::Stop, door),
+            Self::NoPanel
+            | Self::Connecting
+            | Self::Settling { .. }
+            | Self::Idle { .. }
+            | Self::DriveRefused { .. }
+            | Self::Hung => MotorCommand::Stop,
+        };
+        (motor, DoorCommand::Close)
+    }
+
+    /// The motor is to run.
+    pub(super) fn is_driving(self) -> bool {
+        self.commands().0 != MotorCommand::Stop
+    }
+
+    /// Those at the landings are told where the car goes.
+    pub(super) fn announces(self) -> bool {
+        matches!(self, Self::Moving { .. } | Self::AtDoor(_))
+    }
+
+    /// Nothing has been heard of the car yet.
+    pub(super) fn is_unseen(self) -> bool {
+        matches!(self, Self::NoPanel | Self::Connecting)
+    }
+
+    /// The car stays as it is until the process ends.
+    pub(super) fn is_final(self) -> bool {
+        matches!(self, Self::Hung | Self::ShutDown { .. })
     }
 }
 
