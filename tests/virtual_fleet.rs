@@ -28,3 +28,5 @@ mod promise;
 mod roles;
 #[path = "virtual_fleet/service.rs"]
 mod service;
+#[path = "virtual_fleet/twins.rs"]
+mod twins;

@@ -8,11 +8,11 @@ use super::World;
 const QUIET_LOSS: u8 = 5;
 
 impl World {
-    /// The groups of nodes that run and all hear each other, once nothing has disturbed them for
-    /// so long.
+    /// The groups of nodes that run, all hear each other and can all have links, once nothing has
+    /// disturbed them for so long.
     pub(super) fn calm_groups(&self, for_at_least: Duration) -> Vec<Vec<usize>> {
         let calm = self.now.saturating_sub(self.history.disturbed_at()) >= for_at_least;
-        if !calm || self.network.weather.loss > QUIET_LOSS {
+        if !calm || self.network.weather.loss > QUIET_LOSS || self.settings.twins.is_some() {
             return Vec::new();
         }
         let mut left: Vec<usize> = (0..self.machines.len())
@@ -30,11 +30,9 @@ impl World {
                 left = far;
                 next += 1;
             }
-            let all_hear = group.iter().all(|one| {
-                group
-                    .iter()
-                    .all(|other| self.network.connects(*one, *other))
-            });
+            let all_hear = group
+                .iter()
+                .all(|one| group.iter().all(|other| self.network.links(*one, *other)));
             if all_hear {
                 group.sort_unstable();
                 groups.push(group);

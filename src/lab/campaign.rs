@@ -197,9 +197,10 @@ impl Fate {
         self.cut = true;
         let from = self.random.usize(0..self.nodes);
         let to = (from + self.random.usize(1..self.nodes)) % self.nodes;
-        world.inflict(match self.random.u8(0..3) {
+        world.inflict(match self.random.u8(0..4) {
             0 => Fault::CutOneWay { from, to },
             1 => Fault::Cut(from, to),
+            2 => Fault::RefuseLinks(from, to),
             _ => {
                 let side = |_: &usize| self.random.bool();
                 let (left, right) = (0..self.nodes).partition(side);
@@ -267,9 +268,13 @@ impl Fate {
     fn disturb_a_car(&mut self, world: &mut World) {
         let node = self.random.usize(0..self.nodes);
         let on = self.random.bool();
-        world.inflict(match self.random.u8(0..3) {
+        world.inflict(match self.random.u8(0..4) {
             0 => Fault::Obstruct(node, on),
             1 => Fault::StopSwitch(node, on),
+            2 => {
+                let floor = Floor::try_from(self.random.u8(0..4)).ok();
+                Fault::DeadSensor(node, floor.filter(|_| on))
+            }
             _ => Fault::MotorStuck(node, on),
         });
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use elevator_driver::Floor;
 use elevator_fleet::model::JournalId;
 use elevator_fleet::node::Node;
 
@@ -40,9 +41,12 @@ pub enum Fault {
     },
     /// Nothing gets from one machine to another, or back.
     Cut(usize, usize),
+    /// Links between two machines can't be made any more; those that there are stay, and datagrams
+    /// pass.
+    RefuseLinks(usize, usize),
     /// Only machines of one group reach each other; machines in no group reach nobody.
     Partition(Vec<Vec<usize>>),
-    /// Every cut is mended.
+    /// Every cut is mended, and links can be made again.
     Heal,
     /// From here on so many of a hundred packets get lost.
     Loss(u8),
@@ -50,6 +54,8 @@ pub enum Fault {
     DiskFail(usize),
     /// The car sticks in its shaft, or is freed.
     MotorStuck(usize, bool),
+    /// This floor's sensor says nothing, and all others are sound; or all are.
+    DeadSensor(usize, Option<Floor>),
     /// Something stands in the door, or is taken away.
     Obstruct(usize, bool),
     /// The stop switch is pulled, or pushed.
@@ -78,6 +84,7 @@ impl World {
                 self.network.cut(one, other);
                 self.network.cut(other, one);
             }
+            Fault::RefuseLinks(one, other) => self.network.refuse_links(one, other),
             Fault::Partition(groups) => self.partition(&groups),
             Fault::Heal => {
                 self.network.heal();
@@ -97,6 +104,17 @@ impl World {
                     machine.stuck_at = Some(self.now);
                 }
                 machine.car.set_motor_stuck(stuck);
+                self.touch_car(node);
+            }
+            Fault::DeadSensor(node, dead) => {
+                self.catch_up(node);
+                let car = &mut self.machines[node].car;
+                for floor in car.shaft().dead_sensors().clone() {
+                    car.set_sensor_dead(floor, false);
+                }
+                if let Some(floor) = dead {
+                    car.set_sensor_dead(floor, true);
+                }
                 self.touch_car(node);
             }
             Fault::Obstruct(node, active) => {
@@ -119,6 +137,7 @@ impl World {
         self.inflict(Fault::Loss(0));
         for node in 0..self.machines.len() {
             self.inflict(Fault::MotorStuck(node, false));
+            self.inflict(Fault::DeadSensor(node, None));
             self.inflict(Fault::Obstruct(node, false));
             self.inflict(Fault::StopSwitch(node, false));
             self.inflict(Fault::ClearHang(node));

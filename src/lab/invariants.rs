@@ -56,7 +56,12 @@ impl World {
                 }
             }
             Report::Hung(_) => self.only_a_stuck_car_hangs(node),
-            Report::Conflict(what) => self.wrong("C7", node, what),
+            Report::Conflict(what) => {
+                self.machines[node].conflicts += 1;
+                if self.settings.twins.is_none() {
+                    self.wrong("C7", node, what);
+                }
+            }
             Report::Served { here: false, .. }
             | Report::PeerFound { .. }
             | Report::PeerLost { .. }

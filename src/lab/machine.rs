@@ -37,6 +37,8 @@ pub(super) struct Machine {
     pub(super) stuck_at: Option<Duration>,
     /// It did not reach a floor in time and waits for an operator (F9).
     pub(super) latched: bool,
+    /// How often it has complained of another node's name or address.
+    pub(super) conflicts: usize,
     /// The lit lamps, and the presses that were promised by them.
     pub(super) lit: BTreeMap<Button, Vec<Dot>>,
     pub(super) term: Term,

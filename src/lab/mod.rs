@@ -36,4 +36,4 @@ pub use campaign::{Campaign, Outcome};
 pub use fault::Fault;
 pub use history::{Service, Violation};
 pub use network::Weather;
-pub use world::{World, WorldError, WorldSettings};
+pub use world::{Twins, World, WorldError, WorldSettings};

@@ -39,6 +39,8 @@ pub(super) struct Network {
     pub(super) weather: Weather,
     /// The directed pairs between which nothing passes.
     cuts: BTreeSet<(usize, usize)>,
+    /// The pairs, the lower first, between which no link can be made.
+    unlinked: BTreeSet<(usize, usize)>,
 }
 
 impl Network {
@@ -46,6 +48,7 @@ impl Network {
         Self {
             weather,
             cuts: BTreeSet::new(),
+            unlinked: BTreeSet::new(),
         }
     }
 
@@ -55,6 +58,17 @@ impl Network {
 
     pub(super) fn heal(&mut self) {
         self.cuts.clear();
+        self.unlinked.clear();
+    }
+
+    pub(super) fn refuse_links(&mut self, one: usize, other: usize) {
+        self.unlinked.insert((one.min(other), one.max(other)));
+    }
+
+    /// A link can be made.
+    pub(super) fn links(&self, one: usize, other: usize) -> bool {
+        let pair = (one.min(other), one.max(other));
+        self.connects(one, other) && !self.unlinked.contains(&pair)
     }
 
     pub(super) fn passes(&self, from: usize, to: usize) -> bool {

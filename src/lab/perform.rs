@@ -129,7 +129,7 @@ impl World {
         let Some(hello) = dialler.hello.clone() else {
             return;
         };
-        if !self.network.connects(from, to) || !self.machines[to].powered {
+        if !self.network.links(from, to) || !self.machines[to].powered {
             return;
         }
         let back = self.now + self.network.delay(&mut self.random);

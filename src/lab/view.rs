@@ -152,6 +152,12 @@ impl World {
         self.history.served(call)
     }
 
+    /// How often a node has complained of another one's name or address.
+    #[must_use]
+    pub fn conflicts(&self, node: usize) -> usize {
+        self.machines[node].conflicts
+    }
+
     /// Who served calls, in order.
     #[must_use]
     pub fn services(&self) -> &[Service] {

@@ -50,6 +50,8 @@ pub struct WorldSettings {
     pub codec: bool,
     /// The invariants are looked at, which costs time.
     pub inspect: bool,
+    /// A mistake in the installation. Nobody is expected to form a group then.
+    pub twins: Option<Twins>,
 }
 
 impl WorldSettings {
@@ -66,8 +68,18 @@ impl WorldSettings {
             commit: 1_000..=8_000,
             codec: true,
             inspect: true,
+            twins: None,
         }
     }
+}
+
+/// What two machines have in common that they must not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Twins {
+    /// The second has the name of the first.
+    Name(usize, usize),
+    /// The second has the address of the first. What is sent to it comes to the first.
+    Address(usize, usize),
 }
 
 /// A world that can't be made.
@@ -112,13 +124,19 @@ impl World {
             return Err(WorldError::Nodes(settings.nodes));
         }
         let mut random = Rng::with_seed(settings.seed);
-        let machines = (0..=199_u8)
+        let mut machines = (0..=199_u8)
             .take(settings.nodes)
             .map(|index| machine(index, settings.floors, &mut random))
             .collect::<Result<Vec<_>, _>>()?;
+        match settings.twins {
+            Some(Twins::Name(one, other)) => machines[other].name = machines[one].name.clone(),
+            Some(Twins::Address(one, other)) => machines[other].address = machines[one].address,
+            None => {}
+        }
         let addresses = machines
             .iter()
             .enumerate()
+            .rev()
             .map(|(index, machine)| (machine.address, index))
             .collect();
         Ok(Self {
@@ -418,6 +436,7 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         stuck_at: None,
         known: BTreeMap::new(),
         latched: false,
+        conflicts: 0,
         lit: BTreeMap::new(),
         term: Term::default(),
     })
