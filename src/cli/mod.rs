@@ -7,6 +7,8 @@ mod clear_hang;
 mod completions;
 mod exit;
 mod flags;
+#[cfg(feature = "simulator")]
+mod lab;
 pub mod log;
 mod order;
 pub mod output;
@@ -109,6 +111,9 @@ pub enum Command {
     /// Simulate one elevator with its panel
     #[cfg(feature = "simulator")]
     Simulate(Box<elevator_simulator::cli::Args>),
+    /// Run the brain in virtual time: compare the election protocols
+    #[cfg(feature = "simulator")]
+    Lab(lab::LabArgs),
     /// Print a script that completes this command line in a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -218,6 +223,10 @@ pub enum CommandError {
     #[cfg(feature = "simulator")]
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
+    /// An experiment failed.
+    #[cfg(feature = "simulator")]
+    #[error(transparent)]
+    Lab(#[from] lab::LabError),
     /// The simulator failed.
     #[cfg(feature = "simulator")]
     #[error(transparent)]
@@ -254,7 +263,7 @@ impl CommandError {
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
             Self::Output(_) | Self::Parent(_) | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]
-            Self::Demo(_) | Self::Simulator(_) => Exit::Failed,
+            Self::Demo(_) | Self::Simulator(_) | Self::Lab(_) => Exit::Failed,
         }
     }
 }
@@ -297,6 +306,8 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         }
         #[cfg(feature = "simulator")]
         Command::Demo(args) => crate::demo::run(args)?,
+        #[cfg(feature = "simulator")]
+        Command::Lab(args) => args.execute()?,
         #[cfg(feature = "simulator")]
         Command::Simulate(args) => elevator_simulator::cli::run(*args)?,
         Command::Completions { shell } => {

@@ -245,9 +245,7 @@ pub(super) fn floor(text: &str) -> Option<Floor> {
 }
 
 pub(super) fn election(text: &str) -> Option<Protocol> {
-    Protocol::ALL
-        .into_iter()
-        .find(|protocol| protocol.to_string() == text)
+    text.parse().ok()
 }
 
 pub(super) fn time(text: &str) -> Option<Duration> {

@@ -84,6 +84,9 @@ impl World {
     }
 
     fn datagram(&mut self, node: usize, beacon: Beacon) -> Arc<Beacon> {
+        if let Some(letter) = &beacon.letter {
+            self.election_traffic.count(codec::size(letter));
+        }
         if self.settings.codec {
             let read = codec::encode_beacon(&beacon).and_then(|bytes| codec::decode_beacon(&bytes));
             if read.as_ref() != Ok(&beacon) {

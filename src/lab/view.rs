@@ -9,7 +9,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
 use elevator_simulator::SimulatedCar;
 
-use super::{Service, Violation, World};
+use super::{Service, Traffic, Violation, World};
 
 impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.
@@ -78,6 +78,12 @@ impl World {
     #[must_use]
     pub fn all_show(&self, button: Button, lit: bool) -> bool {
         self.running().all(|node| self.is_lit(node, button) == lit)
+    }
+
+    /// What the election protocol has sent so far, without what carries it.
+    #[must_use]
+    pub fn election_traffic(&self) -> Traffic {
+        self.election_traffic
     }
 
     /// The machines with a running process.

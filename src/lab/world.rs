@@ -112,6 +112,23 @@ pub struct World {
     inspected: Duration,
     /// How many events have happened.
     pub(super) events: u64,
+    pub(super) election_traffic: Traffic,
+}
+
+/// What has been sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Messages; a broadcast counts once.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    pub(super) fn count(&mut self, bytes: usize) {
+        self.messages += 1;
+        self.bytes += bytes as u64;
+    }
 }
 
 impl World {
@@ -151,6 +168,7 @@ impl World {
             fleet: FleetName::new("lab")?,
             inspected: Duration::ZERO,
             events: 0,
+            election_traffic: Traffic::default(),
             settings,
         })
     }

@@ -482,7 +482,5 @@ fn chosen_election() -> Protocol {
     let Ok(name) = std::env::var("LIFTMESH_ELECTION") else {
         return Protocol::LowestIp;
     };
-    let mut all = Protocol::ALL.into_iter();
-    all.find(|protocol| protocol.to_string() == name)
-        .expect("LIFTMESH_ELECTION: a protocol")
+    name.parse().expect("LIFTMESH_ELECTION: a protocol")
 }

@@ -2,6 +2,7 @@
 
 use core::net::Ipv4Addr;
 use std::fmt;
+use std::str::FromStr;
 
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,22 @@ impl Protocol {
         match self {
             Self::LowestIp => false,
         }
+    }
+}
+
+/// Text that names no protocol.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no election protocol; there are {names}", names = Protocol::ALL.map(|known| known.to_string()).join(", "))]
+pub struct UnknownProtocol(String);
+
+impl FromStr for Protocol {
+    type Err = UnknownProtocol;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|known| known.to_string() == text)
+            .ok_or_else(|| UnknownProtocol(text.to_owned()))
     }
 }
 

@@ -13,5 +13,5 @@ mod message;
 
 pub use message::{
     Ack, Beacon, Echo, Frame, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing,
-    StateTransfer,
+    StateTransfer, UnknownProtocol,
 };
