@@ -177,6 +177,7 @@ fn a_control_unit_takes_part(protocol: Protocol) {
     let leader = building.wait_for_one_master();
     match protocol {
         Protocol::LowestIp => assert_eq!(leader, "A"),
+        Protocol::Senior => assert_eq!(leader, "attic"),
     }
     building.wait_in_service(&["A", "B"]);
     building.open_books();
@@ -225,4 +226,5 @@ macro_rules! under {
 
 under! {
     lowest_ip: LowestIp,
+    senior: Senior,
 }

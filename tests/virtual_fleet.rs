@@ -20,6 +20,8 @@ mod coordination;
 mod disks;
 #[path = "virtual_fleet/dispatch.rs"]
 mod dispatch;
+#[path = "virtual_fleet/election_senior.rs"]
+mod election_senior;
 #[path = "virtual_fleet/network.rs"]
 mod network;
 #[path = "virtual_fleet/promise.rs"]

@@ -11,7 +11,7 @@ use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::node::{Identity, MeshTimes, NodeSettings, Restored};
-use elevator_fleet::wire::{Nonce, Protocol};
+use elevator_fleet::wire::Nonce;
 
 use super::{ConfigError, Effective, kind};
 
@@ -165,9 +165,8 @@ fn unit(values: &Effective) -> Result<(Role, NodeId), ConfigError> {
 }
 
 fn election(values: &Effective) -> Result<ElectionSettings, ConfigError> {
-    Ok(match values.required("election", kind::election)? {
-        Protocol::LowestIp => ElectionSettings::LowestIp,
-    })
+    let protocol = values.required("election", kind::election)?;
+    Ok(ElectionSettings::of(protocol))
 }
 
 fn broadcast(values: &Effective, address: Ipv4Addr) -> Result<SocketAddrV4, ConfigError> {

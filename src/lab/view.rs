@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, LampSet};
 use elevator_fleet::coordination::ElectionSettings;
-use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::model::{Call, NodeId, Role};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
 use elevator_simulator::SimulatedCar;
@@ -124,7 +124,17 @@ impl World {
     pub(super) fn is_right(&self, group: &[usize], master: Option<usize>) -> bool {
         match self.settings.election {
             ElectionSettings::LowestIp => master == group.first().copied(),
+            // The control unit; without one, whoever took the lead keeps it (M5, M9).
+            ElectionSettings::Senior(_) => self
+                .control_unit_of(group)
+                .map_or(master.is_some(), |unit| master == Some(unit)),
         }
+    }
+
+    /// The control unit in a group, or the regular leader.
+    fn control_unit_of(&self, group: &[usize]) -> Option<usize> {
+        let is_control = |node: &usize| self.settings.roles.get(node) == Some(&Role::ControlUnit);
+        group.iter().copied().find(is_control)
     }
 
     /// Where a node stands, while its process runs.

@@ -17,6 +17,7 @@
 //! already (E4), and nobody follows a node that it can't reach (F14).
 
 mod lowest_ip;
+pub mod senior;
 
 use core::net::Ipv4Addr;
 use std::fmt;
@@ -29,6 +30,7 @@ use crate::model::{Mac, NodeId, Role, Term};
 use crate::wire::{Hello, Protocol, Standing};
 
 pub use lowest_ip::LowestIp;
+pub use senior::Senior;
 
 /// A protocol that chooses the coordinator.
 pub trait Election: fmt::Debug + Send {
@@ -202,6 +204,8 @@ pub enum Message {
     SensorData(Reading),
     /// What every indicator shows: *display data* (M1), the information packet (V11).
     DisplayData(DisplayData),
+    /// One of `senior`.
+    Senior(senior::Message),
 }
 
 /// The timers of elections.
@@ -209,6 +213,8 @@ pub enum Message {
 pub enum ElectionTimer {
     /// One of `lowest-ip`.
     LowestIp(lowest_ip::Timer),
+    /// One of `senior`.
+    Senior(senior::Timer),
 }
 
 /// Which protocol elects, and its settings.
@@ -216,6 +222,8 @@ pub enum ElectionTimer {
 pub enum ElectionSettings {
     /// `lowest-ip`.
     LowestIp,
+    /// `senior`.
+    Senior(senior::Settings),
 }
 
 impl ElectionSettings {
@@ -224,6 +232,7 @@ impl ElectionSettings {
     pub fn of(protocol: Protocol) -> Self {
         match protocol {
             Protocol::LowestIp => Self::LowestIp,
+            Protocol::Senior => Self::Senior(senior::Settings::default()),
         }
     }
 
@@ -232,6 +241,7 @@ impl ElectionSettings {
     pub fn protocol(&self) -> Protocol {
         match self {
             Self::LowestIp => Protocol::LowestIp,
+            Self::Senior(_) => Protocol::Senior,
         }
     }
 
@@ -241,6 +251,7 @@ impl ElectionSettings {
     pub fn bound(&self) -> Duration {
         match self {
             Self::LowestIp => Duration::from_secs(2),
+            Self::Senior(settings) => settings.bound(),
         }
     }
 
@@ -250,6 +261,7 @@ impl ElectionSettings {
     pub fn elect(&self, own: Candidate, redial_after: Duration) -> Box<dyn Election> {
         match self {
             Self::LowestIp => Box::new(LowestIp::new(own.node, own.address, redial_after)),
+            Self::Senior(settings) => Box::new(Senior::new(&own, *settings)),
         }
     }
 }

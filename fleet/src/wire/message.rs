@@ -20,17 +20,19 @@ pub struct Nonce(pub u64);
 pub enum Protocol {
     /// The master with the lowest IPv4 address (F3).
     LowestIp,
+    /// The unit with the highest MAC address, or the control unit (M1).
+    Senior,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Self; 1] = [Self::LowestIp];
+    pub const ALL: [Self; 2] = [Self::LowestIp, Self::Senior];
 
     /// Whether the duty to coordinate goes from node to node while all is well.
     #[must_use]
     pub fn rotates(self) -> bool {
         match self {
-            Self::LowestIp => false,
+            Self::LowestIp | Self::Senior => false,
         }
     }
 }
@@ -55,6 +57,7 @@ impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::LowestIp => "lowest-ip",
+            Self::Senior => "senior",
         })
     }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{dot, floor, node, sealed};
 use crate::climate::{DisplayData, Reading};
-use crate::coordination::Message;
+use crate::coordination::{Message, senior};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
     Unavailable,
@@ -96,14 +96,15 @@ fn any_dot() -> impl Strategy<Value = Dot> {
 
 fn any_hello() -> impl Strategy<Value = Hello> {
     let names = ("[A-Za-z0-9._-]{1,16}", any_name());
-    (names, any::<u32>(), any::<u64>(), 2..=254_u8).prop_map(
-        |((fleet, node), address, nonce, floors)| Hello {
+    let protocol = proptest::sample::select(Protocol::ALL.to_vec());
+    (names, any::<u32>(), any::<u64>(), 2..=254_u8, protocol).prop_map(
+        |((fleet, node), address, nonce, floors, protocol)| Hello {
             fleet: FleetName::new(&fleet).expect("a name"),
             node,
             address: Ipv4Addr::from(address),
             nonce: Nonce(nonce),
             floors: FloorCount::new(floors).expect("a count"),
-            protocol: Protocol::LowestIp,
+            protocol,
             mac: Mac::of(Ipv4Addr::from(address)),
             role: Role::Cabin,
         },
@@ -223,8 +224,18 @@ fn any_letter() -> impl Strategy<Value = Letter> {
             brightness,
         })
     });
-    let message = prop_oneof![Just(Message::SensorRequest), reading, display];
+    let message = prop_oneof![Just(Message::SensorRequest), reading, display, any_senior()];
     (proptest::option::of(any_name()), message).prop_map(|(to, message)| Letter { to, message })
+}
+
+fn any_senior() -> impl Strategy<Value = Message> {
+    proptest::sample::select(vec![
+        senior::Message::NeedMaster,
+        senior::Message::NeedExecutors,
+        senior::Message::IAmMaster,
+        senior::Message::IAmExecutor,
+    ])
+    .prop_map(Message::Senior)
 }
 
 fn any_beacon() -> impl Strategy<Value = Beacon> {

@@ -1,0 +1,409 @@
+//! The senior unit, by MAC address (M1 to M9).
+//!
+//! ```text
+//!   an indicator unit starts                              a control unit starts
+//!             │                                                     │
+//!             ▼      N attempts unanswered, none above it heard     ▼
+//!   ┌─▶ WaitingForMaster ────────────────────────────▶ WaitingForExecutors
+//!   │         │                                             │       │
+//!   │         │ a master is heard                           │       │ I am executor
+//!   │         ▼                a master above it is heard   │       ▼
+//!   │     Executor ◀────────────────────────────────────────┴──── Master
+//!   │         │
+//!   └─────────┘ no sensor request, or the master is lost or leads no more;
+//!               a control unit waits for executors instead
+//! ```
+//!
+//! A unit leads in both of the states on the right. A master is heard by its *need executors*, *I
+//! am master* and *sensor request*. Who has a master stays with it: a unit that starts, or comes
+//! back, does not take the lead from one below it, unless it is the control unit. Only two masters
+//! that meet, after a partition, are ranked. So one wait, one loss or one late message costs at
+//! most a change that the next request puts right.
+
+mod settings;
+mod unit;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Candidate, Detail, Election, ElectionTimer, Input, Output};
+use crate::model::NodeId;
+use crate::wire::Standing;
+
+pub use settings::Settings;
+use unit::{Kind, Unit};
+
+/// What the units say to each other (M1), beside the three of the sensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// *NM*, to all: is there a master?
+    NeedMaster,
+    /// *NI*, to all: here is a master without executors.
+    NeedExecutors,
+    /// *YaM*, the answer to whoever needs a master, or wrongly acts as one.
+    IAmMaster,
+    /// *YaI*, the answer to the master that needs executors.
+    IAmExecutor,
+}
+
+impl From<Message> for super::Message {
+    fn from(message: Message) -> Self {
+        Self::Senior(message)
+    }
+}
+
+/// The timers of `senior`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// No master has answered this attempt.
+    Answer,
+    /// The master has been silent for too long.
+    MasterLoss,
+    /// The master's next request is due.
+    Request,
+}
+
+impl From<Timer> for ElectionTimer {
+    fn from(timer: Timer) -> Self {
+        Self::Senior(timer)
+    }
+}
+
+/// The `senior` protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Senior {
+    own: Unit,
+    settings: Settings,
+    /// The other units that are heard.
+    units: BTreeMap<NodeId, Unit>,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum State {
+    WaitingForMaster(Attempt),
+    Executor { master: NodeId },
+    WaitingForExecutors,
+    Master,
+}
+
+/// An attempt to find a master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Attempt {
+    /// Counts from 1.
+    number: u32,
+    /// The flag *I am senior*: no unit above this one needs a master too.
+    senior: bool,
+    /// How many requests of units that need a master too have been heard.
+    seen: u32,
+}
+
+impl Attempt {
+    fn new(number: u32) -> Self {
+        Self {
+            number,
+            senior: true,
+            seen: 0,
+        }
+    }
+}
+
+/// An input, as far as it concerns the protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Event {
+    Start,
+    /// Another unit needs a master.
+    NeedsMaster(Unit),
+    /// Another unit has shown that it leads.
+    Leads(Unit, Sign),
+    /// Another unit has shown that it follows.
+    Executes,
+    /// The mesh has lost this unit, or hears it say that it does not lead.
+    LeadsNoMore(NodeId),
+    Fired(Timer),
+}
+
+/// By what a master is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    NeedExecutors,
+    IAmMaster,
+    SensorRequest,
+}
+
+impl Senior {
+    /// A unit at its start: a control unit leads, an indicator unit looks for a master (M2).
+    #[must_use]
+    pub fn new(own: &Candidate, settings: Settings) -> Self {
+        let own = Unit::of(own);
+        let state = match own.kind {
+            Kind::Control => State::WaitingForExecutors,
+            Kind::Indicator => State::WaitingForMaster(Attempt::new(1)),
+        };
+        Self {
+            own,
+            settings,
+            units: BTreeMap::new(),
+            state,
+        }
+    }
+
+    /// What an input means; keeps the books of who is heard.
+    fn event(&mut self, input: Input<'_>) -> Option<Event> {
+        match input {
+            Input::Start => Some(Event::Start),
+            Input::Heard { peer, standing, .. } => {
+                self.units.insert(peer.node.clone(), Unit::of(peer));
+                (*standing != Standing::Master).then(|| Event::LeadsNoMore(peer.node.clone()))
+            }
+            Input::Lost { peer } => {
+                self.units.remove(peer);
+                self.settings
+                    .mesh_detection
+                    .then(|| Event::LeadsNoMore(peer.clone()))
+            }
+            Input::Message { from, message } => self.told(from, message),
+            Input::Fired(timer) => {
+                if let ElectionTimer::Senior(timer) = timer {
+                    Some(Event::Fired(*timer))
+                } else {
+                    None
+                }
+            }
+            Input::Joined { .. } | Input::Parted { .. } | Input::Estimate(_) => None,
+        }
+    }
+
+    /// What a message means. Only units that are heard count, and a unit's own broadcasts do not
+    /// (M4).
+    fn told(&self, from: &NodeId, message: &super::Message) -> Option<Event> {
+        let unit = self.units.get(from).filter(|_| *from != self.own.node)?;
+        let leads = |sign| Some(Event::Leads(unit.clone(), sign));
+        if let super::Message::Senior(message) = message {
+            match message {
+                Message::NeedMaster => Some(Event::NeedsMaster(unit.clone())),
+                Message::NeedExecutors => leads(Sign::NeedExecutors),
+                Message::IAmMaster => leads(Sign::IAmMaster),
+                Message::IAmExecutor => Some(Event::Executes),
+            }
+        } else if *message == super::Message::SensorRequest {
+            leads(Sign::SensorRequest)
+        } else {
+            None
+        }
+    }
+
+    fn step(&mut self, event: Event, outputs: &mut Vec<Output>) {
+        match (&mut self.state, event) {
+            (State::WaitingForMaster(attempt), Event::NeedsMaster(unit)) => {
+                attempt.seen = attempt.seen.saturating_add(1);
+                attempt.senior &= unit < self.own;
+            }
+            (State::WaitingForExecutors | State::Master, Event::NeedsMaster(unit)) => {
+                outputs.push(Output::Send(unit.node, Message::IAmMaster.into()));
+            }
+
+            (State::WaitingForMaster(_), Event::Leads(unit, sign)) => {
+                self.follow(unit.node, sign, outputs);
+            }
+            (State::Executor { master }, Event::Leads(unit, sign)) => {
+                let present = self.units.get(master);
+                if *master == unit.node || present.is_none_or(|present| *present < unit) {
+                    self.follow(unit.node, sign, outputs);
+                }
+            }
+            (State::WaitingForExecutors | State::Master, Event::Leads(unit, sign)) => {
+                if self.own < unit {
+                    self.follow(unit.node, sign, outputs);
+                } else {
+                    outputs.push(Output::Send(unit.node, Message::IAmMaster.into()));
+                }
+            }
+
+            (State::WaitingForExecutors, Event::Executes) => {
+                self.state = State::Master;
+                self.request(super::Message::SensorRequest, outputs);
+            }
+
+            (State::Executor { master }, Event::LeadsNoMore(unit)) => {
+                if *master == unit {
+                    self.lose_master(outputs);
+                }
+            }
+            (State::Executor { .. }, Event::Fired(Timer::MasterLoss)) => self.lose_master(outputs),
+
+            (State::WaitingForMaster(attempt), Event::Fired(Timer::Answer)) => {
+                let attempt = *attempt;
+                self.unanswered(attempt, outputs);
+            }
+            (State::WaitingForMaster(_), Event::Start) => self.attempt(1, outputs),
+            (State::WaitingForExecutors, Event::Start | Event::Fired(Timer::Request)) => {
+                self.request(Message::NeedExecutors.into(), outputs);
+            }
+            (State::Master, Event::Fired(Timer::Request)) => {
+                self.request(super::Message::SensorRequest, outputs);
+            }
+
+            // Nobody is waited for, or it is late.
+            (
+                State::WaitingForMaster(_),
+                Event::Executes
+                | Event::LeadsNoMore(_)
+                | Event::Fired(Timer::MasterLoss | Timer::Request),
+            )
+            | (
+                State::Executor { .. },
+                Event::Start
+                | Event::NeedsMaster(_)
+                | Event::Executes
+                | Event::Fired(Timer::Answer | Timer::Request),
+            )
+            | (
+                State::WaitingForExecutors,
+                Event::LeadsNoMore(_) | Event::Fired(Timer::Answer | Timer::MasterLoss),
+            )
+            | (
+                State::Master,
+                Event::Start
+                | Event::Executes
+                | Event::LeadsNoMore(_)
+                | Event::Fired(Timer::Answer | Timer::MasterLoss),
+            ) => {}
+        }
+    }
+
+    /// M3: asks for a master. What the attempt before has seen counts no more.
+    fn attempt(&mut self, number: u32, outputs: &mut Vec<Output>) {
+        self.state = State::WaitingForMaster(Attempt::new(number));
+        outputs.push(Output::Broadcast(Message::NeedMaster.into()));
+        self.arm(Timer::Answer, outputs);
+    }
+
+    /// M6
+    fn unanswered(&mut self, attempt: Attempt, outputs: &mut Vec<Output>) {
+        if attempt.number < self.settings.attempts {
+            self.attempt(attempt.number + 1, outputs);
+        } else if attempt.seen == 0 || attempt.senior {
+            self.lead(outputs);
+        } else {
+            self.attempt(1, outputs);
+        }
+    }
+
+    /// Leads, and looks for executors.
+    fn lead(&mut self, outputs: &mut Vec<Output>) {
+        self.state = State::WaitingForExecutors;
+        self.request(Message::NeedExecutors.into(), outputs);
+    }
+
+    /// M7: a request of a master, and the time of the next.
+    fn request(&mut self, message: super::Message, outputs: &mut Vec<Output>) {
+        outputs.push(Output::Broadcast(message));
+        self.arm(Timer::Request, outputs);
+    }
+
+    /// M5: follows this master from here on, or still.
+    fn follow(&mut self, master: NodeId, sign: Sign, outputs: &mut Vec<Output>) {
+        let left = match &self.state {
+            State::WaitingForMaster(_) => Some(Timer::Answer),
+            State::WaitingForExecutors | State::Master => Some(Timer::Request),
+            State::Executor { .. } => None,
+        };
+        outputs.extend(left.map(|timer| Output::Disarm(timer.into())));
+        self.arm(Timer::MasterLoss, outputs);
+        match sign {
+            Sign::NeedExecutors => {
+                outputs.push(Output::Send(master.clone(), Message::IAmExecutor.into()));
+            }
+            Sign::IAmMaster | Sign::SensorRequest => {}
+        }
+        self.state = State::Executor { master };
+    }
+
+    /// M3. A control unit that has followed another one does not look for a master: it has no such
+    /// state (M2).
+    fn lose_master(&mut self, outputs: &mut Vec<Output>) {
+        outputs.push(Output::Disarm(Timer::MasterLoss.into()));
+        match self.own.kind {
+            Kind::Indicator => self.attempt(1, outputs),
+            Kind::Control => self.lead(outputs),
+        }
+    }
+
+    fn arm(&self, timer: Timer, outputs: &mut Vec<Output>) {
+        outputs.push(Output::Arm(timer.into(), self.settings.wait(timer)));
+    }
+
+    /// What is wrong with the installation, as far as it concerns the ranks: the names of these
+    /// units decide.
+    fn conflicts(&self) -> impl Iterator<Item = Detail> {
+        let names = |alike: &dyn Fn(&&Unit) -> bool| {
+            let names: Vec<&str> = self
+                .units
+                .values()
+                .filter(alike)
+                .map(|unit| unit.node.as_str())
+                .collect();
+            (!names.is_empty()).then(|| names.join(", "))
+        };
+        let control = |unit: &&Unit| unit.kind == Kind::Control && self.own.kind == Kind::Control;
+        let address = |unit: &&Unit| unit.mac == self.own.mac;
+        [
+            ("other control unit", names(&control)),
+            ("same MAC address", names(&address)),
+        ]
+        .into_iter()
+        .filter_map(|(name, units)| Some(Detail::new(name, units?)))
+    }
+}
+
+impl Election for Senior {
+    fn handle(&mut self, input: Input<'_>, _draw: u64, outputs: &mut Vec<Output>) {
+        if let Some(event) = self.event(input) {
+            self.step(event, outputs);
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        match &self.state {
+            State::WaitingForMaster(_) => Standing::Seeking,
+            State::Executor { master } => Standing::Slave {
+                master: master.clone(),
+            },
+            State::WaitingForExecutors | State::Master => Standing::Master,
+        }
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        let mut details = match &self.state {
+            State::WaitingForMaster(attempt) => {
+                let of = format!("{} of {}", attempt.number, self.settings.attempts);
+                let senior = if attempt.senior { "yes" } else { "no" };
+                vec![
+                    Detail::new("state", "waiting for master"),
+                    Detail::new("attempt", of),
+                    Detail::new("senior flag", senior),
+                    Detail::new("units seen", attempt.seen),
+                ]
+            }
+            State::Executor { .. } => vec![Detail::new("state", "executor")],
+            State::WaitingForExecutors => vec![Detail::new("state", "waiting for executors")],
+            State::Master => vec![Detail::new("state", "master")],
+        };
+        details.push(Detail::new("MAC address", self.own.mac));
+        details.extend(self.conflicts());
+        details
+    }
+
+    fn requests_sensor_data(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod lan;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;

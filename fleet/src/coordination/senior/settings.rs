@@ -1,0 +1,97 @@
+//! The times and counts of `senior`.
+
+use std::time::Duration;
+
+use super::Timer;
+
+/// After so long each two nodes that hear each other have a link over which states have been
+/// exchanged: the mesh's part of the bound.
+const LINKED_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long things take, and how often they are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// An executor that has had no sign of its master for so long looks for another (M3). Several
+    /// times `request_period`, and a LAN's delay: where one request in twenty is lost, ten in a
+    /// row hardly ever are. Default 500 ms.
+    pub master_loss: Duration,
+    /// How long an attempt waits for a master's answer (M3, M6). More than there and back on the
+    /// LAN. Default 100 ms.
+    pub answer_wait: Duration,
+    /// How many attempts have to go unanswered before a unit may lead; 1 or more (M6). Together
+    /// they take longer than a node that starts needs to find the others: it is not to take the
+    /// lead from a master that it has not met yet. Default 4.
+    pub attempts: u32,
+    /// Between two requests of a master: for executors while it waits for them, for sensor data
+    /// afterwards (M7). Default 50 ms.
+    pub request_period: Duration,
+    /// Whether a master that the mesh has lost counts as lost at once (C5). Otherwise only the
+    /// silence of `master_loss` does, as the source has it. Default true.
+    pub mesh_detection: bool,
+}
+
+impl Settings {
+    /// For a fleet of elevators on one LAN; the default (M3).
+    #[must_use]
+    pub const fn fleet() -> Self {
+        Self {
+            master_loss: Duration::from_millis(500),
+            answer_wait: Duration::from_millis(100),
+            attempts: 4,
+            request_period: Duration::from_millis(50),
+            mesh_detection: true,
+        }
+    }
+
+    /// The source's letter: 5 minutes without a sensor request (M3). What the source leaves open
+    /// is in proportion.
+    #[must_use]
+    pub const fn source() -> Self {
+        Self {
+            master_loss: Duration::from_mins(5),
+            answer_wait: Duration::from_secs(5),
+            attempts: 3,
+            request_period: Duration::from_secs(30),
+            mesh_detection: false,
+        }
+    }
+
+    /// The emulator of the source's author: 30 s without a sensor request (M3).
+    #[must_use]
+    pub const fn emulator() -> Self {
+        Self {
+            master_loss: Duration::from_secs(30),
+            answer_wait: Duration::from_secs(1),
+            attempts: 3,
+            request_period: Duration::from_secs(3),
+            mesh_detection: false,
+        }
+    }
+
+    /// How long a timer runs.
+    pub(super) fn wait(&self, timer: Timer) -> Duration {
+        match timer {
+            Timer::Answer => self.answer_wait,
+            Timer::MasterLoss => self.master_loss,
+            Timer::Request => self.request_period,
+        }
+    }
+
+    /// C3: after so long in a whole and quiet network there is one master, and all know it.
+    ///
+    /// The links are made, a master that is gone is missed, all attempts go unanswered, and one
+    /// more wait and two periods leave room for what is lost on the way.
+    #[must_use]
+    pub fn bound(&self) -> Duration {
+        LINKED_WITHIN
+            + self.master_loss
+            + self.answer_wait * self.attempts.saturating_add(1)
+            + self.request_period * 2
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::fleet()
+    }
+}

@@ -1,0 +1,609 @@
+//! One unit by hand, and several over a network in virtual time.
+
+mod several;
+
+use core::net::Ipv4Addr;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::climate::{DisplayData, Reading};
+use crate::coordination::Message as Any;
+use crate::model::{Mac, Role, Term};
+
+pub(super) fn name(index: u8) -> NodeId {
+    NodeId::new(&format!("N{index}")).expect("a name")
+}
+
+pub(super) fn candidate(index: u8) -> Candidate {
+    let address = Ipv4Addr::new(127, 0, 0, index);
+    Candidate {
+        node: name(index),
+        address,
+        mac: Mac::of(address),
+        role: Role::Cabin,
+        estimate: 0,
+    }
+}
+
+pub(super) fn control(index: u8) -> Candidate {
+    Candidate {
+        role: Role::ControlUnit,
+        ..candidate(index)
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        attempts: 3,
+        ..Settings::fleet()
+    }
+}
+
+/// A unit that has just been made, and hears the others.
+fn unit(own: &Candidate, others: &[Candidate]) -> Senior {
+    let mut unit = Senior::new(own, settings());
+    for other in others {
+        hears(&mut unit, other, &Standing::Seeking);
+    }
+    unit
+}
+
+fn feed(unit: &mut Senior, input: Input<'_>) -> Vec<Output> {
+    let mut outputs = Vec::new();
+    unit.handle(input, 0, &mut outputs);
+    outputs
+}
+
+fn hears(unit: &mut Senior, peer: &Candidate, standing: &Standing) -> Vec<Output> {
+    let heard = Input::Heard {
+        peer,
+        standing,
+        term: Term::default(),
+    };
+    feed(unit, heard)
+}
+
+fn told(unit: &mut Senior, from: u8, message: impl Into<Any>) -> Vec<Output> {
+    let (from, message) = (&name(from), &message.into());
+    feed(unit, Input::Message { from, message })
+}
+
+fn fires(unit: &mut Senior, timer: Timer) -> Vec<Output> {
+    feed(unit, Input::Fired(&timer.into()))
+}
+
+fn all(message: impl Into<Any>) -> Output {
+    Output::Broadcast(message.into())
+}
+
+fn to(index: u8, message: Message) -> Output {
+    Output::Send(name(index), message.into())
+}
+
+fn arms(timer: Timer) -> Output {
+    Output::Arm(timer.into(), settings().wait(timer))
+}
+
+fn stops(timer: Timer) -> Output {
+    Output::Disarm(timer.into())
+}
+
+fn slave_of(index: u8) -> Standing {
+    Standing::Slave {
+        master: name(index),
+    }
+}
+
+fn detail(unit: &Senior, name: &str) -> Option<String> {
+    let mut details = unit.details().into_iter();
+    details
+        .find(|detail| detail.name == name)
+        .map(|detail| detail.value)
+}
+
+fn shows(unit: &Senior, name: &str, value: &str) {
+    assert_eq!(detail(unit, name).as_deref(), Some(value), "{unit:?}");
+}
+
+/// A unit that has started.
+fn started(own: &Candidate, others: &[Candidate]) -> Senior {
+    let mut unit = unit(own, others);
+    feed(&mut unit, Input::Start);
+    unit
+}
+
+/// An indicator unit, N2, that follows N3 and hears N1 and N4 too.
+fn executor() -> Senior {
+    let mut second = started(
+        &candidate(2),
+        &[candidate(1), candidate(3), candidate(4), control(9)],
+    );
+    told(&mut second, 3, Message::IAmMaster);
+    assert_eq!(second.standing(), slave_of(3));
+    second
+}
+
+/// N2, which nobody has answered; N1 and N3 are heard, and so is the control unit N9.
+fn waiting_master() -> Senior {
+    let mut second = started(&candidate(2), &[candidate(1), candidate(3), control(9)]);
+    for _ in 0..settings().attempts {
+        fires(&mut second, Timer::Answer);
+    }
+    shows(&second, "state", "waiting for executors");
+    second
+}
+
+fn master() -> Senior {
+    let mut second = waiting_master();
+    told(&mut second, 1, Message::IAmExecutor);
+    shows(&second, "state", "master");
+    second
+}
+
+/// M1: requests go to all, answers to whoever asked; the three of the sensors are shared.
+#[test]
+fn requests_are_broadcast_and_answers_go_to_who_asked() {
+    let requests = [
+        feed(&mut unit(&candidate(2), &[]), Input::Start),
+        feed(&mut unit(&control(2), &[]), Input::Start),
+        fires(&mut master(), Timer::Request),
+    ];
+    let sent = [
+        all(Message::NeedMaster),
+        all(Message::NeedExecutors),
+        all(Any::SensorRequest),
+    ];
+    for (outputs, sent) in requests.iter().zip(sent) {
+        assert_eq!(outputs.first(), Some(&sent));
+    }
+    assert_eq!(
+        told(&mut master(), 1, Message::NeedMaster),
+        [to(1, Message::IAmMaster)]
+    );
+    assert!(
+        told(&mut executor(), 3, Message::NeedExecutors).contains(&to(3, Message::IAmExecutor))
+    );
+    assert!(executor().requests_sensor_data());
+}
+
+/// M1: what sensors answer, and what indicators show, elects nobody.
+#[test]
+fn sensor_data_and_display_data_change_nothing() {
+    let display = DisplayData {
+        temperature: None,
+        time: 0,
+        brightness: 0,
+    };
+    for message in [
+        Any::SensorData(Reading::default()),
+        Any::DisplayData(display),
+    ] {
+        for mut unit in [executor(), waiting_master(), master()] {
+            let before = unit.clone();
+            assert_eq!(told(&mut unit, 3, message.clone()), []);
+            assert_eq!(unit, before);
+        }
+    }
+}
+
+/// M2: an indicator unit looks for a master, a control unit for executors.
+#[test]
+fn a_unit_starts_as_its_kind_does() {
+    for role in [Role::Cabin, Role::Indicator] {
+        let own = Candidate {
+            role,
+            ..candidate(2)
+        };
+        let mut indicator = unit(&own, &[]);
+        assert_eq!(indicator.standing(), Standing::Seeking);
+        assert_eq!(
+            feed(&mut indicator, Input::Start),
+            [all(Message::NeedMaster), arms(Timer::Answer)]
+        );
+        assert_eq!(indicator.standing(), Standing::Seeking);
+    }
+    let mut control = unit(&control(2), &[]);
+    assert_eq!(control.standing(), Standing::Master);
+    assert_eq!(
+        feed(&mut control, Input::Start),
+        [all(Message::NeedExecutors), arms(Timer::Request)]
+    );
+    shows(&control, "state", "waiting for executors");
+}
+
+/// M2: a control unit has two states, whatever it is told, as long as there is no other.
+#[test]
+fn a_control_unit_never_follows_an_indicator_unit() {
+    let mut control = started(&control(1), &[candidate(2), candidate(3)]);
+    for message in [
+        Message::NeedMaster,
+        Message::NeedExecutors,
+        Message::IAmMaster,
+        Message::IAmExecutor,
+    ] {
+        told(&mut control, 3, message);
+        told(&mut control, 3, Any::SensorRequest);
+        assert_eq!(control.standing(), Standing::Master);
+    }
+    for timer in [Timer::Answer, Timer::MasterLoss, Timer::Request] {
+        fires(&mut control, timer);
+        assert_eq!(control.standing(), Standing::Master);
+    }
+}
+
+/// M3
+#[test]
+fn an_executor_without_sensor_requests_looks_for_a_master() {
+    let mut second = executor();
+    assert_eq!(
+        fires(&mut second, Timer::MasterLoss),
+        [
+            stops(Timer::MasterLoss),
+            all(Message::NeedMaster),
+            arms(Timer::Answer)
+        ]
+    );
+    assert_eq!(second.standing(), Standing::Seeking);
+    shows(&second, "attempt", "1 of 3");
+    shows(&second, "senior flag", "yes");
+    shows(&second, "units seen", "0");
+}
+
+/// M3: each request of its own master starts the time anew; nobody else's does.
+#[test]
+fn a_sensor_request_of_the_master_keeps_the_executor() {
+    let mut second = executor();
+    assert_eq!(
+        told(&mut second, 3, Any::SensorRequest),
+        [arms(Timer::MasterLoss)]
+    );
+    assert_eq!(told(&mut second, 1, Any::SensorRequest), []);
+    assert_eq!(second.standing(), slave_of(3));
+}
+
+/// M3
+#[test]
+fn the_presets_are_those_of_fleet_source_and_emulator() {
+    assert_eq!(Settings::default(), Settings::fleet());
+    assert!(Settings::fleet().master_loss < Duration::from_secs(1));
+    assert_eq!(Settings::source().master_loss, Duration::from_mins(5));
+    assert_eq!(Settings::emulator().master_loss, Duration::from_secs(30));
+    for preset in [Settings::fleet(), Settings::source(), Settings::emulator()] {
+        assert!(preset.master_loss >= preset.request_period * 5);
+        assert!(preset.bound() > preset.master_loss + preset.answer_wait * preset.attempts);
+    }
+}
+
+/// M3, C5
+#[test]
+fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_the_letter_is_kept() {
+    for mesh_detection in [true, false] {
+        let mut second = executor();
+        second.settings.mesh_detection = mesh_detection;
+        feed(&mut second, Input::Lost { peer: &name(1) });
+        assert_eq!(second.standing(), slave_of(3), "somebody else");
+        let outputs = feed(&mut second, Input::Lost { peer: &name(3) });
+        assert_eq!(outputs.contains(&all(Message::NeedMaster)), mesh_detection);
+        let seeks = second.standing() == Standing::Seeking;
+        assert_eq!(seeks, mesh_detection);
+    }
+}
+
+/// M3: whoever says that it does not lead sends no sensor requests.
+#[test]
+fn a_master_that_says_that_it_leads_no_more_counts_as_lost() {
+    for says in [Standing::Seeking, slave_of(4)] {
+        let mut second = executor();
+        assert_eq!(hears(&mut second, &candidate(3), &Standing::Master), []);
+        assert_eq!(hears(&mut second, &candidate(4), &says), []);
+        hears(&mut second, &candidate(3), &says);
+        assert_eq!(second.standing(), Standing::Seeking);
+    }
+}
+
+/// M4
+#[test]
+fn a_higher_address_that_needs_a_master_too_clears_the_flag() {
+    let mut second = started(&candidate(2), &[candidate(1), candidate(3)]);
+    told(&mut second, 1, Message::NeedMaster);
+    shows(&second, "senior flag", "yes");
+    shows(&second, "units seen", "1");
+    told(&mut second, 3, Message::NeedMaster);
+    shows(&second, "senior flag", "no");
+    shows(&second, "units seen", "2");
+    told(&mut second, 1, Message::NeedMaster);
+    shows(&second, "senior flag", "no");
+    shows(&second, "units seen", "3");
+    fires(&mut second, Timer::Answer);
+    shows(&second, "attempt", "2 of 3");
+    shows(&second, "senior flag", "yes");
+    shows(&second, "units seen", "0");
+}
+
+/// M4: its own broadcasts come back to it and don't count; nor does a stranger.
+#[test]
+fn own_requests_and_those_of_strangers_do_not_count() {
+    let mut second = started(&candidate(2), &[candidate(2)]);
+    told(&mut second, 2, Message::NeedMaster);
+    told(&mut second, 3, Message::NeedMaster);
+    shows(&second, "units seen", "0");
+    shows(&second, "senior flag", "yes");
+}
+
+/// M4, M9: equal addresses are told apart by name, and operators are told of them.
+#[test]
+fn of_two_equal_addresses_the_lower_name_is_senior() {
+    let same = |index| Candidate {
+        mac: candidate(7).mac,
+        ..candidate(index)
+    };
+    for (own, other, flag) in [(1, 2, "yes"), (2, 1, "no")] {
+        let mut own = started(&same(own), &[same(other)]);
+        told(&mut own, other, Message::NeedMaster);
+        shows(&own, "senior flag", flag);
+        shows(&own, "same MAC address", name(other).as_str());
+    }
+    assert_eq!(detail(&executor(), "same MAC address"), None);
+}
+
+/// M5
+#[test]
+fn an_answer_makes_an_executor() {
+    let mut second = started(&candidate(2), &[candidate(1)]);
+    assert_eq!(
+        told(&mut second, 1, Message::IAmMaster),
+        [stops(Timer::Answer), arms(Timer::MasterLoss)]
+    );
+    assert_eq!(second.standing(), slave_of(1));
+}
+
+/// M5
+#[test]
+fn a_request_for_executors_makes_an_executor_that_answers() {
+    let mut second = started(&candidate(2), &[candidate(1)]);
+    assert_eq!(
+        told(&mut second, 1, Message::NeedExecutors),
+        [
+            stops(Timer::Answer),
+            arms(Timer::MasterLoss),
+            to(1, Message::IAmExecutor)
+        ]
+    );
+    assert_eq!(second.standing(), slave_of(1));
+}
+
+/// M5: where both of these are lost, the sensor request tells of the master.
+#[test]
+fn a_sensor_request_makes_an_executor_too() {
+    let mut second = started(&candidate(2), &[candidate(1)]);
+    told(&mut second, 1, Any::SensorRequest);
+    assert_eq!(second.standing(), slave_of(1));
+}
+
+/// M5: a unit that starts does not take the lead from a master below it.
+#[test]
+fn a_higher_address_that_comes_late_follows() {
+    let mut fourth = started(&candidate(4), &[candidate(1)]);
+    told(&mut fourth, 1, Message::IAmMaster);
+    assert_eq!(fourth.standing(), slave_of(1));
+}
+
+/// M6, E7
+#[test]
+fn a_unit_alone_leads_after_all_attempts() {
+    let mut second = started(&candidate(2), &[]);
+    for _ in 1..settings().attempts {
+        assert_eq!(
+            fires(&mut second, Timer::Answer),
+            [all(Message::NeedMaster), arms(Timer::Answer)]
+        );
+        assert_eq!(second.standing(), Standing::Seeking);
+    }
+    assert_eq!(
+        fires(&mut second, Timer::Answer),
+        [all(Message::NeedExecutors), arms(Timer::Request)]
+    );
+    shows(&second, "state", "waiting for executors");
+}
+
+/// M6: only the last attempt decides, for each begins with the flag set.
+#[test]
+fn the_flag_of_the_last_attempt_decides() {
+    for (heard_in, leads) in [(1, true), (2, true), (3, false)] {
+        let mut second = started(&candidate(2), &[candidate(1), candidate(3)]);
+        for attempt in 1..=settings().attempts {
+            told(&mut second, 1, Message::NeedMaster);
+            if attempt == heard_in {
+                told(&mut second, 3, Message::NeedMaster);
+            }
+            fires(&mut second, Timer::Answer);
+        }
+        assert_eq!(second.standing() == Standing::Master, leads);
+    }
+}
+
+/// M6: whoever is neither alone nor senior begins again.
+#[test]
+fn a_unit_that_is_not_senior_starts_its_attempts_again() {
+    let mut second = started(&candidate(2), &[candidate(3)]);
+    for round in 0..10 {
+        for attempt in 1..=settings().attempts {
+            shows(&second, "attempt", &format!("{attempt} of 3"));
+            told(&mut second, 3, Message::NeedMaster);
+            assert_eq!(
+                fires(&mut second, Timer::Answer),
+                [all(Message::NeedMaster), arms(Timer::Answer)],
+                "{round}"
+            );
+        }
+    }
+}
+
+/// M7
+#[test]
+fn a_waiting_master_becomes_a_master_with_its_first_executor() {
+    let mut second = waiting_master();
+    assert_eq!(
+        fires(&mut second, Timer::Request),
+        [all(Message::NeedExecutors), arms(Timer::Request)]
+    );
+    assert_eq!(
+        told(&mut second, 1, Message::IAmExecutor),
+        [all(Any::SensorRequest), arms(Timer::Request)]
+    );
+    shows(&second, "state", "master");
+    assert_eq!(
+        fires(&mut second, Timer::Request),
+        [all(Any::SensorRequest), arms(Timer::Request)]
+    );
+    assert_eq!(told(&mut second, 1, Message::IAmExecutor), [], "once");
+}
+
+/// M7
+#[test]
+fn both_kinds_of_master_lead_and_answer_who_needs_one() {
+    for mut second in [waiting_master(), master()] {
+        assert_eq!(second.standing(), Standing::Master);
+        for other in [1, 3] {
+            assert_eq!(
+                told(&mut second, other, Message::NeedMaster),
+                [to(other, Message::IAmMaster)]
+            );
+        }
+        assert_eq!(second.standing(), Standing::Master);
+    }
+}
+
+/// M7: a unit that joined by an answer is counted in by the next request for executors.
+#[test]
+fn an_executor_answers_its_waiting_master() {
+    let mut second = executor();
+    assert_eq!(
+        told(&mut second, 3, Message::NeedExecutors),
+        [arms(Timer::MasterLoss), to(3, Message::IAmExecutor)]
+    );
+}
+
+/// M9: by each of the three signs; the other is told.
+#[test]
+fn of_two_masters_the_lower_address_yields() {
+    let signs = [
+        Message::NeedExecutors.into(),
+        Message::IAmMaster.into(),
+        Any::SensorRequest,
+    ];
+    for sign in signs {
+        for mut second in [waiting_master(), master()] {
+            assert_eq!(
+                told(&mut second, 1, sign.clone()),
+                [to(1, Message::IAmMaster)]
+            );
+            assert_eq!(second.standing(), Standing::Master);
+            let outputs = told(&mut second, 3, sign.clone());
+            assert_eq!(
+                outputs[..2],
+                [stops(Timer::Request), arms(Timer::MasterLoss)]
+            );
+            let answers = outputs.contains(&to(3, Message::IAmExecutor));
+            assert_eq!(answers, sign == Message::NeedExecutors.into());
+            assert_eq!(second.standing(), slave_of(3));
+        }
+    }
+}
+
+/// M9
+#[test]
+fn the_control_unit_prevails_over_any_address() {
+    let mut first = started(&control(1), &[candidate(2)]);
+    assert_eq!(
+        told(&mut first, 2, Any::SensorRequest),
+        [to(2, Message::IAmMaster)]
+    );
+    let mut second = started(&candidate(2), &[control(1)]);
+    for _ in 0..settings().attempts {
+        fires(&mut second, Timer::Answer);
+    }
+    told(&mut second, 1, Message::NeedExecutors);
+    assert_eq!(second.standing(), slave_of(1));
+}
+
+/// M9: of two masters that an executor hears, it follows the one that will prevail.
+#[test]
+fn an_executor_goes_over_to_a_master_above_its_own() {
+    let mut second = executor();
+    assert_eq!(told(&mut second, 1, Message::NeedExecutors), []);
+    told(&mut second, 4, Any::SensorRequest);
+    assert_eq!(second.standing(), slave_of(4));
+    assert_eq!(
+        told(&mut second, 9, Message::NeedExecutors),
+        [arms(Timer::MasterLoss), to(9, Message::IAmExecutor)]
+    );
+    told(&mut second, 4, Any::SensorRequest);
+    assert_eq!(second.standing(), slave_of(9), "the control unit");
+}
+
+/// M2, M9: two control units are a fault; the lower name leads, and operators are told. The other
+/// one leads again as soon as it is alone.
+#[test]
+fn of_two_control_units_the_lower_name_leads() {
+    let mut first = started(&control(1), &[control(2)]);
+    let mut second = started(&control(2), &[control(1)]);
+    told(&mut first, 2, Message::NeedExecutors);
+    told(&mut second, 1, Message::NeedExecutors);
+    assert_eq!(first.standing(), Standing::Master);
+    assert_eq!(second.standing(), slave_of(1));
+    shows(&first, "other control unit", "N2");
+    shows(&second, "other control unit", "N1");
+    assert_eq!(
+        feed(&mut second, Input::Lost { peer: &name(1) }),
+        [
+            stops(Timer::MasterLoss),
+            all(Message::NeedExecutors),
+            arms(Timer::Request)
+        ]
+    );
+    assert_eq!(second.standing(), Standing::Master);
+    assert_eq!(detail(&second, "other control unit"), None);
+}
+
+/// C2: a timer that fires late changes nothing.
+#[test]
+fn late_timers_are_harmless() {
+    let seeking = started(&candidate(2), &[]);
+    for (unit, late) in [
+        (seeking, vec![Timer::MasterLoss, Timer::Request]),
+        (executor(), vec![Timer::Answer, Timer::Request]),
+        (waiting_master(), vec![Timer::Answer, Timer::MasterLoss]),
+        (master(), vec![Timer::Answer, Timer::MasterLoss]),
+    ] {
+        for timer in late {
+            let mut after = unit.clone();
+            assert_eq!(fires(&mut after, timer), []);
+            assert_eq!(after, unit);
+        }
+    }
+}
+
+proptest! {
+    /// M4, M9: of any two units exactly one prevails, and there is one above all.
+    #[test]
+    fn the_ranks_are_a_total_order(
+        ranks in proptest::collection::vec((0..3_u8, any::<bool>()), 3),
+    ) {
+        let units: Vec<Unit> = (1..).zip(ranks).map(|(index, (mac, is_control))| {
+            let own = if is_control { control(index) } else { candidate(index) };
+            Unit::of(&Candidate { mac: candidate(mac).mac, ..own })
+        }).collect();
+        for one in &units {
+            for other in &units {
+                prop_assert_eq!(one.cmp(other), other.cmp(one).reverse());
+                prop_assert_eq!(one == other, one.cmp(other).is_eq());
+                for third in &units {
+                    prop_assert!(!(one < other && other < third) || one < third);
+                }
+            }
+        }
+    }
+}
