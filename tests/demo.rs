@@ -55,6 +55,42 @@ fn a_fleet_of_real_processes_serves_every_order_and_leaves_nothing_behind() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
 }
 
+/// How often a kind of fault occurred, from the line that counts them.
+fn count(faults: &str, kind: &str) -> u32 {
+    let mut counts = faults.trim_start_matches("faults: ").split(", ");
+    let count = counts.find_map(|one| one.strip_prefix(kind));
+    count.unwrap().trim().parse().unwrap()
+}
+
+// E1, F6, F7, F8, F9, F12, F13, O7
+#[test]
+fn every_lit_order_is_served_in_chaos_by_a_seed() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = ["--chaos", "--seed", "3", "--duration", "28s"];
+    let output = demo(&arguments, dir.path());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{lines}\n{errors}");
+    assert!(lines.lines().next().unwrap().ends_with("seed 3"), "{lines}");
+    let mut last = lines.lines().rev();
+    let (summary, faults) = (last.next().unwrap(), last.next().unwrap());
+    for kind in [
+        "kill",
+        "freeze",
+        "line cut",
+        "network cut",
+        "hang",
+        "obstruction",
+        "stop switch",
+        "power cut",
+    ] {
+        assert!(count(faults, kind) >= 1, "no {kind}:\n{lines}");
+    }
+    assert!(figure(summary, "placed") >= 1, "{summary}");
+    assert_eq!(figure(summary, "lost"), 0);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
+}
+
 #[test]
 fn a_demo_that_cannot_start_says_why_and_fails() {
     let dir = tempfile::tempdir().unwrap();

@@ -10,8 +10,16 @@ use elevator_simulator::control::ControlError;
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// Orders were lost.
-    #[error("{0} of the orders were lost: see the lines marked \"lost\" above")]
-    OrdersLost(u32),
+    #[error("{} of the orders were lost: {}", .0.len(), .0.join(", "))]
+    OrdersLost(Vec<String>),
+    /// No order was lost, but not everything is well after chaos.
+    #[error("{seconds} s after the last passenger not everything is well: {missing}")]
+    NotHealed {
+        /// How long it was waited for.
+        seconds: u64,
+        /// What was wrong.
+        missing: String,
+    },
     /// More cars than have names.
     #[error("the demo has room for 1 to 12 cars, not {0}: give --cars another number")]
     Cars(usize),

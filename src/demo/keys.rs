@@ -18,14 +18,22 @@ pub(super) enum Wish {
     Kill,
     /// Start it again.
     Restart,
+    /// Suspend it, or let it go on.
+    Freeze,
     /// Cut its network, or mend it.
     Network,
+    /// Cut the line of its panel, or plug it again.
+    Line,
     /// Stick its motor, or free it.
     Motor,
+    /// Clear its hang.
+    ClearHang,
     /// Put something in its door, or take it away.
     Obstruct,
     /// Pull or push its stop switch.
     Stop,
+    /// Cut the power of the whole building, or bring it back.
+    Power,
     /// Hold the passengers back, or let them come.
     Pause,
     /// End the demo.
@@ -51,10 +59,14 @@ pub(super) fn wish(event: &Event) -> Option<Wish> {
         KeyCode::Char('c') => Wish::Cab,
         KeyCode::Char('k') => Wish::Kill,
         KeyCode::Char('r') => Wish::Restart,
+        KeyCode::Char('f') => Wish::Freeze,
         KeyCode::Char('n') => Wish::Network,
+        KeyCode::Char('l') => Wish::Line,
         KeyCode::Char('h') => Wish::Motor,
+        KeyCode::Char('x') => Wish::ClearHang,
         KeyCode::Char('o') => Wish::Obstruct,
         KeyCode::Char('s') => Wish::Stop,
+        KeyCode::Char('p') => Wish::Power,
         KeyCode::Char(' ') => Wish::Pause,
         KeyCode::Char('q') | KeyCode::Esc => Wish::Quit,
         _ => return None,

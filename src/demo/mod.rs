@@ -8,10 +8,10 @@
 //!
 //! For each car a `liftmesh simulate` is started, with its panel on a pseudo-terminal, and a
 //! `liftmesh run` that drives it. Passengers come by a seed and press the panels' buttons through
-//! the simulators. The [`account`](crate::account) looks at the lamps and the doors alone.
+//! the simulators. So does chaos, which breaks one thing after the other and puts it right again. The [`account`](crate::account) looks at the lamps and the doors alone.
 //!
-//! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `screen`,
-//! which draws a `scene`.
+//! Read `stage` first; `traffic` and `chaos` have no processes, no threads and no clock, nor has
+//! `screen`, which draws a `scene`.
 
 use std::io;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+mod chaos;
 mod error;
 mod keys;
 mod leadership;
@@ -47,6 +48,9 @@ const PICTURE: Duration = Duration::from_millis(40);
 /// How long passengers come where nobody can press a key to end the demo.
 const UNATTENDED: Duration = Duration::from_secs(30);
 
+/// The same with chaos: long enough for several of each fault.
+const UNATTENDED_CHAOS: Duration = Duration::from_mins(1);
+
 /// On average a passenger comes this often for each car.
 const GAP: Duration = Duration::from_secs(15);
 
@@ -65,8 +69,21 @@ Examples:
   Half a minute of the same passengers each time, as lines of text; fails if an order is lost:
     liftmesh demo --headless --duration 30s --seed 7
 
+  One fault after the other for a minute, the same each time; fails if an order is lost:
+    liftmesh demo --headless --chaos --seed 7
+
+The keys act on the chosen car and floor:
+  ←→ ↑↓  choose car and floor     k  kill -9 the node         h  stick the motor, or free it
+  u d    press the hall button    r  start it again           x  clear the hang; then r
+  c      press the cab button     f  freeze it, or thaw it    o  obstruct the door, or clear it
+  space  hold passengers back     n  cut its network, or mend s  pull the stop switch, or push it
+  q      end the demo             l  cut its panel's line, or plug it
+  p      cut the power of the whole building: every node is killed, every panel forgets; and
+         bring it back
+
 Everything runs on the loopback interface and in a temporary directory, and ends with the demo.
-The exit code is 0, or 1 when an order was lost or a process failed.";
+The exit code is 0, or 1 when an order was lost (the last line names it), a process failed, or the
+fleet was not whole again after chaos.";
 
 /// What the demo is to be.
 #[derive(Debug, Clone, clap::Args)]
@@ -84,11 +101,16 @@ pub struct Args {
     /// Lines of text instead of a screen, which is also what comes where there is no terminal
     #[arg(long)]
     pub headless: bool,
-    /// No more passengers after this time, and the end once all orders are served, after a minute
-    /// at the latest [default: none on a screen, otherwise 30s]
+    /// Break one thing after the other, by the seed: nodes killed and frozen, networks and panel
+    /// lines cut, hangs, obstructions, stop switches, power cuts. At the end everything is put right
+    #[arg(long)]
+    pub chaos: bool,
+    /// No more passengers and faults after this time, and the end once all orders are served, after
+    /// a minute at the latest, with chaos three [default: none on a screen, otherwise 30s, with
+    /// chaos 1m]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
-    /// The seed of the passengers: who comes when, and wants to go where
+    /// The seed of the passengers: who comes when, and wants to go where; and of chaos
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 }
@@ -100,6 +122,7 @@ struct Plan {
     election: String,
     duration: Option<Duration>,
     seed: u64,
+    chaos: bool,
     /// The mean time between two passengers.
     gap: Duration,
     /// Nobody is there to press a key.
@@ -115,24 +138,33 @@ pub fn run(args: Args) -> Result<(), DemoError> {
     let site = Site::new(args.cars, args.floors, &args.election)?;
     let mut view = View::open(args.headless).map_err(DemoError::Output)?;
     let unattended = !view.is_screen();
+    let unwatched = if args.chaos {
+        UNATTENDED_CHAOS
+    } else {
+        UNATTENDED
+    };
     let plan = Plan {
         floors: args.floors,
         election: args.election,
-        duration: args.duration.or(unattended.then_some(UNATTENDED)),
+        duration: args.duration.or(unattended.then_some(unwatched)),
         seed: args.seed,
+        chaos: args.chaos,
         gap: GAP / u32::try_from(args.cars).unwrap_or(u32::MAX),
         unattended,
     };
     let mut stage = Stage::open(plan, site)?;
     let course = play(&mut stage, &mut view, &ending);
     let (tally, changes) = (stage.tally(), stage.scene().master_changes);
+    let (toll, lost) = (stage.toll().cloned(), stage.lost().to_vec());
     stage.close();
     drop(view);
+    let concluded = view::conclude(toll.as_ref(), tally, changes);
     course?;
-    view::conclude(tally, changes).map_err(DemoError::Output)?;
-    match tally.lost {
-        0 => Ok(()),
-        lost => Err(DemoError::OrdersLost(lost)),
+    concluded.map_err(DemoError::Output)?;
+    if lost.is_empty() {
+        Ok(())
+    } else {
+        Err(DemoError::OrdersLost(lost))
     }
 }
 

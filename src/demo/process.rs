@@ -59,9 +59,16 @@ impl Process {
             .unwrap_or_else(|_gone| Some(ExitStatus::from_raw(0)))
     }
 
-    /// Ends it at once, as a power cut does.
+    /// Ends it at once.
     pub(super) fn kill(mut self) {
         self.end_now();
+    }
+
+    /// Sends it a signal; one that has ended gets none.
+    pub(super) fn signal(&self, signal: Signal) {
+        // The only way to fail is that it has ended; it is reaped here alone, so that its number
+        // is nobody else's.
+        kill_process(Pid::from_child(&self.child), signal).unwrap_or_default();
     }
 
     /// That it ended although it should not have.
@@ -90,8 +97,9 @@ impl Process {
 
     fn ask_to_end(&mut self) {
         if self.ended().is_none() {
-            // The only way to fail is that it has just ended.
-            kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap_or_default();
+            self.signal(Signal::TERM);
+            // One that is suspended hears nothing before it goes on.
+            self.signal(Signal::CONT);
         }
     }
 
@@ -107,6 +115,15 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.end_now();
     }
+}
+
+/// Ends processes at the same moment, as a power cut does.
+pub(super) fn kill_all(processes: Vec<Process>) {
+    for one in &processes {
+        one.signal(Signal::KILL);
+    }
+    // Waits for each.
+    drop(processes);
 }
 
 /// Ends processes in an orderly way: all are asked, then waited for; who is not done then is ended.
@@ -155,6 +172,22 @@ mod tests {
         assert!(failure.contains("the shell ended") && failure.contains("exit status: 3"));
         assert!(failure.ends_with("  100\n  broken"), "{failure}");
         assert!(!failure.contains("  90\n"), "only the end");
+    }
+
+    #[test]
+    fn a_suspended_process_ends_in_an_orderly_way_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.1; done";
+        let process = shell(script, &dir);
+        let limit = Instant::now() + Duration::from_secs(20);
+        while process.last_lines() != "  ready" {
+            assert!(Instant::now() < limit, "it does not start");
+            thread::yield_now();
+        }
+        process.signal(Signal::STOP);
+        let log = process.log.clone();
+        end(vec![process]);
+        assert_eq!(fs::read_to_string(log).unwrap(), "ready\nbye\n");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct Scene {
     pub(super) elapsed: Duration,
     /// What the demo is at.
     pub(super) phase: Phase,
+    /// The building's power.
+    pub(super) power: Power,
     /// The protocol's name.
     pub(super) election: String,
     /// The seed of the passengers.
@@ -61,6 +63,15 @@ pub(super) enum Phase {
     Draining,
 }
 
+/// The building's power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Power {
+    /// Whatever is not broken runs.
+    On,
+    /// No node runs, and no panel shows anything.
+    Off,
+}
+
 /// One car, its panel and its node.
 #[derive(Debug, Clone)]
 pub(super) struct CarScene {
@@ -70,6 +81,8 @@ pub(super) struct CarScene {
     pub(super) address: Ipv4Addr,
     /// Height above the lowest floor, in floors.
     pub(super) height: f64,
+    /// In m/s, upwards.
+    pub(super) speed: f64,
     /// Where the car moves, if it does.
     pub(super) moves: Option<Direction>,
     /// Where the door is.
@@ -86,6 +99,8 @@ pub(super) struct CarScene {
     pub(super) riding: usize,
     /// What is wrong with the car.
     pub(super) faults: Faults,
+    /// The line between panel and node.
+    pub(super) line: Cable,
     /// The node.
     pub(super) node: NodeScene,
 }
@@ -119,10 +134,14 @@ pub(super) enum Life {
     Starting,
     /// It runs and answers.
     Running,
-    /// It was killed by the demo's operator.
+    /// It is suspended.
+    Frozen,
+    /// It was killed, or lost its power.
     Killed,
     /// Its car hung: it stopped the motor and ended (F9).
     Hung,
+    /// The hang has been cleared; it can be started again.
+    Cleared,
     /// It ended by itself, with this exit status in words.
     Ended(String),
 }
@@ -138,6 +157,8 @@ pub(super) struct NodeView {
     pub(super) peers: Vec<NodeId>,
     /// Why the group may not count on its car, if it may not.
     pub(super) unavailable: Option<String>,
+    /// The digest of its order store: equal stores have equal ones.
+    pub(super) digest: String,
     /// The open orders it knows.
     pub(super) orders: Vec<OrderScene>,
 }
@@ -209,6 +230,7 @@ impl CarScene {
             name,
             address,
             height: 0.0,
+            speed: 0.0,
             moves: None,
             door: DoorState::Closed,
             door_fraction: 0.0,
@@ -217,6 +239,7 @@ impl CarScene {
             lamps: LampSet::new(),
             riding: 0,
             faults: Faults::default(),
+            line: Cable::Whole,
             node: NodeScene {
                 life: Life::Starting,
                 cable: Cable::Whole,
@@ -228,6 +251,7 @@ impl CarScene {
     /// Takes over what the simulator says.
     pub(super) fn show(&mut self, state: &CarState) {
         self.height = state.position / state.floor_height;
+        self.speed = state.speed;
         self.moves = state.driven;
         self.door = state.door;
         self.door_fraction = state.door_fraction;

@@ -6,7 +6,7 @@
 //!                            │ open orders
 //!                            │ events, newest first
 //!   counters
-//!   keys
+//!   keys (two lines)
 //! ```
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Paragraph};
 
-use super::scene::{Phase, Scene};
+use super::scene::{Phase, Power, Scene};
 
 mod lists;
 mod palette;
@@ -33,7 +33,7 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
         Constraint::Length(1),
         Constraint::Min(8),
         Constraint::Length(3),
-        Constraint::Length(1),
+        Constraint::Length(2),
     ])
     .areas(frame.area());
     frame.render_widget(self::title(scene), title);
@@ -43,7 +43,7 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
     shafts::draw(scene, frame, left);
     lists::draw(scene, frame, right);
     self::counters(scene, frame, counters);
-    frame.render_widget(self::keys(), keys);
+    frame.render_widget(Paragraph::new(self::keys()), keys);
 }
 
 fn block(title: &str) -> Block<'_> {
@@ -55,6 +55,7 @@ fn block(title: &str) -> Block<'_> {
 
 fn title(scene: &Scene) -> Line<'_> {
     let (word, style) = match scene.phase {
+        _ if scene.power == Power::Off => ("no power", palette::bad()),
         Phase::Starting => ("starting", palette::notable()),
         Phase::Traffic => ("passengers come and go", palette::good()),
         Phase::Paused => ("traffic paused", palette::notable()),
@@ -111,23 +112,33 @@ fn counters(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(line).block(block("Account")), area);
 }
 
-fn keys() -> Line<'static> {
-    let pairs = [
+fn keys() -> Vec<Line<'static>> {
+    let traffic = [
         ("←→", "car"),
         ("↑↓", "floor"),
         ("u/d", "hall"),
         ("c", "cab"),
-        ("k", "kill"),
-        ("r", "restart"),
-        ("n", "net"),
-        ("h", "hang"),
-        ("o", "obstruct"),
-        ("s", "stop"),
         ("space", "pause"),
+        ("p", "power"),
         ("q", "quit"),
     ];
+    let faults = [
+        ("k", "kill"),
+        ("r", "restart"),
+        ("f", "freeze"),
+        ("n", "net"),
+        ("l", "line"),
+        ("h", "hang"),
+        ("x", "clear"),
+        ("o", "obstruct"),
+        ("s", "stop"),
+    ];
+    vec![legend(&traffic), legend(&faults)]
+}
+
+fn legend(pairs: &[(&'static str, &'static str)]) -> Line<'static> {
     pairs
-        .into_iter()
+        .iter()
         .flat_map(|(key, what)| {
             [
                 Span::styled(format!(" {key}"), palette::key()),

@@ -13,20 +13,26 @@ use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
 
 use super::Plan;
+use super::chaos::Toll;
 use super::error::DemoError;
 use super::leadership::Leadership;
 use super::lines::{Line, News};
 use super::process::{Process, end};
-use super::scene::{CarScene, Event, Life, Phase, Scene, Weight};
+use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
 use super::site::{Site, address};
 use super::traffic::{Arrivals, Crowd};
 use crate::account::Sight;
 use crate::account::{Account, Tally};
+use crate::cli::Exit;
 use crate::mesh::Cable;
 
+mod chaos;
+mod faults;
 mod hear;
 mod perform;
 mod wishes;
+
+use self::chaos::Chaos;
 
 /// News that wait for the stage. When full, whoever brings the next waits; what it would have seen
 /// meanwhile is left out.
@@ -41,8 +47,14 @@ const FLEET_LIMIT: Duration = Duration::from_secs(30);
 /// How long the last orders may take.
 const DRAIN_LIMIT: Duration = Duration::from_mins(1);
 
+/// The same after chaos, where the last hang has to come to its end first.
+const HEAL_LIMIT: Duration = Duration::from_mins(3);
+
 /// A node that has just started gets its lamps in line within this.
 const SETTLE: Duration = Duration::from_secs(2);
+
+/// What a panel showed before its node stood still is seen within this.
+const LATE: Duration = Duration::from_millis(500);
 
 /// Everything that happens.
 #[derive(Debug)]
@@ -57,6 +69,9 @@ pub(super) struct Stage {
     fresh: Vec<Event>,
     sights: Vec<Sight>,
     account: Account,
+    /// The lost orders, in words.
+    lost: Vec<String>,
+    chaos: Option<Chaos>,
     leadership: Leadership,
     crowd: Crowd,
     arrivals: Peekable<Arrivals>,
@@ -78,6 +93,8 @@ struct Actor {
     to_car: Line<String>,
     /// Since when the panel has had a node that answers.
     settled_since: Option<Duration>,
+    /// Since when it has had none.
+    still_since: Option<Duration>,
 }
 
 /// Whether the demo goes on.
@@ -114,6 +131,7 @@ impl Stage {
             scene: Scene {
                 elapsed: Duration::ZERO,
                 phase: Phase::Starting,
+                power: Power::On,
                 election: plan.election.clone(),
                 seed: plan.seed,
                 floors: plan.floors,
@@ -128,7 +146,6 @@ impl Stage {
                 floor: Floor::BOTTOM,
             },
             arrivals: Arrivals::new(plan.seed, plan.floors, cars, plan.gap).peekable(),
-            plan,
             actors,
             site,
             news,
@@ -136,6 +153,8 @@ impl Stage {
             fresh: Vec::new(),
             sights: vec![Sight::default(); cars],
             account: Account::default(),
+            lost: Vec::new(),
+            chaos: plan.chaos.then(|| Chaos::new(plan.seed, cars)),
             leadership: Leadership::default(),
             crowd: Crowd::new(),
             traffic: Duration::ZERO,
@@ -143,8 +162,10 @@ impl Stage {
             ready_at: None,
             drain_since: None,
             dark_since: None,
+            plan,
         };
-        stage.tell(None, Weight::Notable, "simulators and nodes started");
+        let text = format!("simulators and nodes started, seed {}", stage.plan.seed);
+        stage.tell(None, Weight::Notable, text);
         Ok(stage)
     }
 
@@ -161,6 +182,16 @@ impl Stage {
     /// The account.
     pub(super) fn tally(&self) -> Tally {
         self.account.tally()
+    }
+
+    /// The lost orders, in words.
+    pub(super) fn lost(&self) -> &[String] {
+        &self.lost
+    }
+
+    /// How many faults chaos has made, by kind.
+    pub(super) fn toll(&self) -> Option<&Toll> {
+        self.chaos.as_ref().map(Chaos::toll)
     }
 
     /// Takes in news for this long, and then lets everybody act.
@@ -229,12 +260,16 @@ impl Stage {
             let Some(status) = node.ended() else { continue };
             let failure = node.failure(status);
             actor.node = None;
-            let hung = status.code() == Some(i32::from(HUNG));
+            let exit = |exit: Exit| status.code() == Some(i32::from(exit as u8));
             let scene = &mut self.scene.cars[car].node;
             scene.said = None;
-            if hung {
+            if exit(Exit::Hung) {
                 scene.life = Life::Hung;
                 let text = "hung: its node has stopped the motor and ended";
+                self.tell(Some(car), Weight::Bad, text);
+            } else if exit(Exit::Refused) {
+                scene.life = Life::Hung;
+                let text = "refused to start: the hang has not been cleared";
                 self.tell(Some(car), Weight::Bad, text);
             } else if self.plan.unattended || self.scene.phase == Phase::Starting {
                 return Err(failure);
@@ -265,9 +300,6 @@ impl Stage {
     }
 }
 
-/// The exit code of a node whose car hung.
-const HUNG: u8 = crate::cli::Exit::Hung as u8;
-
 impl Actor {
     fn start(
         site: &Site,
@@ -282,6 +314,7 @@ impl Actor {
             node: Some(start_node(site, car)?),
             simulator,
             settled_since: None,
+            still_since: None,
         })
     }
 }

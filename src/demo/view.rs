@@ -7,6 +7,7 @@ use std::time::Duration;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
 
+use super::chaos::Toll;
 use super::keys::{Wish, wish};
 use super::scene::{Event, Scene};
 use super::screen;
@@ -78,12 +79,16 @@ impl Drop for View {
     }
 }
 
-/// Writes the last line of a demo.
+/// Writes the last lines of a demo: the faults, where there was chaos, and the account.
 ///
 /// # Errors
 /// Nobody reads.
-pub(super) fn conclude(tally: Tally, master_changes: u32) -> io::Result<()> {
-    writeln!(io::stdout(), "{}", summary(tally, master_changes))
+pub(super) fn conclude(toll: Option<&Toll>, tally: Tally, master_changes: u32) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    if let Some(toll) = toll {
+        writeln!(output, "faults: {toll}")?;
+    }
+    writeln!(output, "{}", summary(tally, master_changes))
 }
 
 fn line(event: &Event) -> String {

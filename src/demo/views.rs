@@ -19,6 +19,7 @@ pub(super) fn node(status: &StatusView) -> NodeView {
         standing: standing(&status.standing),
         term: status.term,
         peers: peers.collect(),
+        digest: status.digest.clone(),
         unavailable: car.and_then(|car| car.group.unavailable.clone()),
         orders: status.orders.iter().filter_map(order).collect(),
     }

@@ -134,8 +134,10 @@ fn bar(order: &OrderScene) -> Vec<Span<'static>> {
 fn standing(car: &CarScene) -> (String, Style) {
     match (&car.node.life, car.node.view()) {
         (Life::Starting, _) => ("starting".to_owned(), palette::quiet()),
+        (Life::Frozen, _) => ("frozen".to_owned(), palette::bad()),
         (Life::Killed, _) => ("killed".to_owned(), palette::bad()),
         (Life::Hung, _) => ("hung".to_owned(), palette::bad()),
+        (Life::Cleared, _) => ("cleared".to_owned(), palette::notable()),
         (Life::Ended(status), _) => (status.clone(), palette::bad()),
         (Life::Running, None) => ("silent".to_owned(), palette::quiet()),
         (Life::Running, Some(view)) => {

@@ -270,8 +270,10 @@ fn role(car: &CarScene, room: usize) -> (String, Style) {
     let fits = room >= 9;
     match &car.node.life {
         Life::Starting => ("starting".to_owned(), palette::quiet()),
+        Life::Frozen => ("frozen".to_owned(), palette::bad()),
         Life::Killed => ("killed".to_owned(), palette::bad()),
         Life::Hung => ("hung".to_owned(), palette::bad()),
+        Life::Cleared => ("cleared".to_owned(), palette::notable()),
         Life::Ended(_) => ("ended".to_owned(), palette::bad()),
         Life::Running => match car.node.view().map(|view| &view.standing) {
             Some(Standing::Master) if fits => ("★ master".to_owned(), palette::notable()),

@@ -5,7 +5,9 @@ use elevator_fleet::model::{Call, NodeId};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::super::scene::{CarScene, Event, Life, NodeView, OrderScene, Scene, Standing, Weight};
+use super::super::scene::{
+    CarScene, Event, Life, NodeView, OrderScene, Power, Scene, Standing, Weight,
+};
 use super::*;
 use crate::account::Tally;
 
@@ -22,6 +24,7 @@ fn scene() -> Scene {
         term: 2,
         peers: vec![],
         unavailable: None,
+        digest: String::new(),
         orders: vec![],
     };
     let mut first = CarScene::new(name("A"), [127, 0, 0, 11].into());
@@ -40,6 +43,7 @@ fn scene() -> Scene {
     Scene {
         elapsed: Duration::from_secs(83),
         phase: Phase::Traffic,
+        power: Power::On,
         election: "lowest-ip".to_owned(),
         seed: 7,
         floors,
@@ -92,7 +96,7 @@ fn picture(scene: &Scene, width: u16, height: u16) -> String {
 #[test]
 fn the_screen_shows_shafts_lamps_nodes_orders_events_and_the_account() {
     let expected = include_str!("golden.txt");
-    let drawn = picture(&scene(), 100, 22);
+    let drawn = picture(&scene(), 100, 23);
     assert_eq!(drawn, expected, "drawn:\n{drawn}");
 }
 

@@ -1,8 +1,10 @@
 //! What the stage does with news.
 
+use std::time::Duration;
+
 use elevator_simulator::simulator::{Controller, SimulatorState};
 
-use super::{SETTLE, Stage, silent};
+use super::{LATE, SETTLE, Stage, silent};
 use crate::account::Sight;
 use crate::account::Verdict;
 use crate::demo::error::DemoError;
@@ -35,14 +37,26 @@ impl Stage {
     fn see(&mut self, car: usize, state: &SimulatorState) {
         let now = self.now();
         let scene = &mut self.scene.cars[car];
-        let before = scene.faults;
+        let (before, line_before) = (scene.faults, scene.line);
         scene.show(&state.car);
+        scene.line = if state.unplugged {
+            Cable::Cut
+        } else {
+            Cable::Whole
+        };
         let has_node = scene.node.life == Life::Running && state.controller != Controller::Absent;
-        let since = &mut self.actors[car].settled_since;
-        *since = has_node.then(|| since.unwrap_or(now));
-        let living = since.is_some_and(|since| now.saturating_sub(since) >= SETTLE);
-        let sight = Sight::new(&state.car, living);
-        let faults = scene.faults;
+        let actor = &mut self.actors[car];
+        actor.settled_since = has_node.then(|| actor.settled_since.unwrap_or(now));
+        actor.still_since = (!has_node).then(|| actor.still_since.unwrap_or(now));
+        let lasts = |since: Duration, limit| now.saturating_sub(since) >= limit;
+        let living = actor.settled_since.is_some_and(|at| lasts(at, SETTLE));
+        let stands_still = actor.still_since.is_some_and(|at| lasts(at, LATE));
+        let mut sight = Sight::new(&state.car, living);
+        if stands_still {
+            // A door that was left open serves nobody.
+            sight.serves = None;
+        }
+        let (faults, line) = (scene.faults, scene.line);
         let verdicts = self.account.observe(&scene.name, &sight, now);
         self.sights[car] = sight;
         for (is, was, set, unset) in [
@@ -58,6 +72,12 @@ impl Stage {
                 before.stopped,
                 "stop switch pulled",
                 "stop switch pushed",
+            ),
+            (
+                line == Cable::Cut,
+                line_before == Cable::Cut,
+                "panel line cut",
+                "panel line plugged",
             ),
         ] {
             if is != was {
@@ -77,7 +97,10 @@ impl Stage {
                 let text = format!("served  {call} after {waited:.1} s");
                 (by, Weight::Good, text)
             }
-            Verdict::Lost { call, at } => (at, Weight::Bad, format!("lost    {call}")),
+            Verdict::Lost { call, at } => {
+                self.lost.push(call.to_string());
+                (at, Weight::Bad, format!("lost    {call}"))
+            }
         };
         let car = self.site.cars().iter().position(|name| *name == who);
         self.tell(car, weight, text);
@@ -87,7 +110,7 @@ impl Stage {
         let node = &mut self.scene.cars[car].node;
         match node.life {
             // What it said before its end has come late.
-            Life::Killed | Life::Hung | Life::Ended(_) => return,
+            Life::Frozen | Life::Killed | Life::Hung | Life::Cleared | Life::Ended(_) => return,
             Life::Starting if said.is_some() => node.life = Life::Running,
             Life::Starting | Life::Running => {}
         }

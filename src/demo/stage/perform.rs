@@ -1,14 +1,15 @@
 //! What the stage does of its own accord, once per picture.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use elevator_driver::Button;
 use elevator_fleet::model::Call;
 
-use super::{Course, DRAIN_LIMIT, FLEET_LIMIT, Stage};
+use super::{Course, DRAIN_LIMIT, FLEET_LIMIT, HEAL_LIMIT, Stage};
 use crate::demo::error::DemoError;
 use crate::demo::process::Process;
-use crate::demo::scene::{Life, Phase, Weight};
+use crate::demo::scene::{Life, NodeView, Phase, Standing, Weight};
 use crate::demo::traffic::Deed;
 
 /// The drain ends once no lamp has been lit for this long: an order may be on its way to a lamp.
@@ -19,6 +20,7 @@ impl Stage {
         let now = self.now();
         let passed = now.saturating_sub(self.ticked_at);
         self.ticked_at = now;
+        self.let_chaos_act(now)?;
         let course = match self.scene.phase {
             Phase::Starting => {
                 self.start_traffic_once_ready(now)?;
@@ -29,7 +31,7 @@ impl Stage {
                 Course::On
             }
             Phase::Paused => Course::On,
-            Phase::Draining => self.drain(now),
+            Phase::Draining => self.drain(now)?,
         };
         if matches!(self.scene.phase, Phase::Traffic | Phase::Paused)
             && self
@@ -124,27 +126,74 @@ impl Stage {
         }
     }
 
-    fn drain(&mut self, now: Duration) -> Course {
+    fn drain(&mut self, now: Duration) -> Result<Course, DemoError> {
         let living = self.living();
         let is_lit = self
             .account
             .lit()
             .any(|(_, panels)| !panels.is_disjoint(&living));
-        if is_lit {
+        let unhealed = self.unhealed();
+        if is_lit || unhealed.is_some() {
             self.dark_since = None;
         }
         let dark_since = *self.dark_since.get_or_insert(now);
-        let drained = !is_lit && now.saturating_sub(dark_since) >= DARK;
+        let drained = !is_lit && unhealed.is_none() && now.saturating_sub(dark_since) >= DARK;
+        let limit = match self.chaos {
+            Some(_) => HEAL_LIMIT,
+            None => DRAIN_LIMIT,
+        };
         let too_long = self
             .drain_since
-            .is_some_and(|since| now.saturating_sub(since) >= DRAIN_LIMIT);
+            .is_some_and(|since| now.saturating_sub(since) >= limit);
         if !drained && !too_long {
-            return Course::On;
+            return Ok(Course::On);
         }
         for verdict in self.account.close(&living) {
             self.tell_verdict(verdict);
         }
-        Course::Over
+        match unhealed {
+            Some(missing) if self.lost.is_empty() => Err(DemoError::NotHealed {
+                seconds: limit.as_secs(),
+                missing,
+            }),
+            Some(_) | None => Ok(Course::Over),
+        }
+    }
+
+    /// What is still wrong after chaos: a fault lasts, a car is not in service, or the nodes are
+    /// not of one mind. Without chaos nothing needs to be healed.
+    fn unhealed(&self) -> Option<String> {
+        if self.chaos.as_ref()?.lasts() {
+            return Some("a fault lasts".to_owned());
+        }
+        let missing = self.missing();
+        let missing = missing.map(|(car, what)| format!("node {} {what}", self.site.name(car)));
+        missing.or_else(|| self.disagreement())
+    }
+
+    /// Whether all nodes follow one master, and have equal stores (E1, O7).
+    fn disagreement(&self) -> Option<String> {
+        let nodes = self.scene.cars.iter();
+        let views: Vec<_> = nodes
+            .filter_map(|car| car.node.view().map(|view| (&car.name, view)))
+            .collect();
+        let mut masters = views.iter().filter_map(|(name, view)| match view.standing {
+            Standing::Master => Some(*name),
+            Standing::Slave(_) | Standing::Seeking => None,
+        });
+        let (Some(master), None) = (masters.next(), masters.next()) else {
+            return Some("there is not exactly one master".to_owned());
+        };
+        let is_alone = |(name, view): &&(_, &NodeView)| match &view.standing {
+            Standing::Master => *name != master,
+            Standing::Slave(of) => of != master,
+            Standing::Seeking => true,
+        };
+        if let Some((name, _)) = views.iter().find(is_alone) {
+            return Some(format!("node {name} does not follow {master}"));
+        }
+        let stores: BTreeSet<_> = views.iter().map(|(_, view)| &view.digest).collect();
+        (stores.len() > 1).then(|| "the stores of the nodes are not equal".to_owned())
     }
 
     fn bring_scene_in_line(&mut self, now: Duration) {

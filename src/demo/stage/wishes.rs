@@ -3,10 +3,9 @@
 use elevator_driver::{Button, Direction};
 
 use super::Stage;
-use crate::clearance::{self, Clearance};
 use crate::demo::error::DemoError;
 use crate::demo::keys::Wish;
-use crate::demo::scene::{Life, Phase, Weight};
+use crate::demo::scene::{Life, Phase, Power, Weight};
 use crate::mesh::Cable;
 
 impl Stage {
@@ -16,7 +15,8 @@ impl Stage {
     /// A node could not be started.
     pub(in crate::demo) fn fulfil(&mut self, wish: Wish) -> Result<(), DemoError> {
         let car = self.scene.car;
-        let faults = self.scene.cars[car].faults;
+        let scene = &self.scene.cars[car];
+        let (faults, cable, line) = (scene.faults, scene.node.cable, scene.line);
         match wish {
             Wish::Car(direction) => self.select_car(direction),
             Wish::Floor(direction) => {
@@ -27,14 +27,19 @@ impl Stage {
             Wish::Hall(direction) => self.press_if_there(Button::Hall(self.scene.floor, direction)),
             Wish::Cab => self.press_if_there(Button::Cab(self.scene.floor)),
             Wish::Kill => self.kill(car),
-            Wish::Restart => self.restart(car)?,
-            Wish::Network => self.change_cable(car),
-            Wish::Motor => {
-                let state = if faults.stuck { "ok" } else { "stuck" };
-                self.tell_car(car, format!("fault motor {state}"));
-            }
-            Wish::Obstruct => self.tell_car(car, format!("obstruct {}", on(!faults.obstructed))),
-            Wish::Stop => self.tell_car(car, format!("stop {}", on(!faults.stopped))),
+            Wish::Restart => self.start(car)?,
+            Wish::Freeze if scene.node.life == Life::Frozen => self.thaw(car),
+            Wish::Freeze => self.freeze(car),
+            Wish::Network => self.wire(car, other(cable)),
+            Wish::Line => self.tell_car(car, line_fault(other(line))),
+            Wish::Motor => self.tell_car(car, motor_fault(!faults.stuck)),
+            Wish::ClearHang => self.clear_hang(car, "cleared by hand"),
+            Wish::Obstruct => self.tell_car(car, obstruct(!faults.obstructed)),
+            Wish::Stop => self.tell_car(car, stop(!faults.stopped)),
+            Wish::Power => match self.scene.power {
+                Power::On => self.cut_power(),
+                Power::Off => self.power_up()?,
+            },
             Wish::Pause => self.pause(),
             Wish::Quit => {}
         }
@@ -52,62 +57,11 @@ impl Stage {
 
     fn press_if_there(&mut self, button: Button) {
         let car = self.scene.car;
-        if self.scene.floors.has_button(button) {
+        if self.scene.power == Power::Off {
+            self.tell(Some(car), Weight::Notable, "there is no power");
+        } else if self.scene.floors.has_button(button) {
             self.tell(Some(car), Weight::Notable, format!("pressed {button}"));
             self.press(car, button);
-        }
-    }
-
-    fn kill(&mut self, car: usize) {
-        if let Some(node) = self.actors[car].node.take() {
-            node.kill();
-            let scene = &mut self.scene.cars[car].node;
-            (scene.life, scene.said) = (Life::Killed, None);
-            self.tell(Some(car), Weight::Bad, "node killed (kill -9)");
-        }
-    }
-
-    fn restart(&mut self, car: usize) -> Result<(), DemoError> {
-        if self.actors[car].node.is_none() {
-            if self.scene.cars[car].node.life == Life::Hung {
-                self.clear_hang(car);
-            }
-            self.start_node(car)?;
-            self.tell(Some(car), Weight::Notable, "node started again");
-        }
-        Ok(())
-    }
-
-    /// Whoever starts a hung car again has looked at it: it is on the screen (H3).
-    fn clear_hang(&mut self, car: usize) {
-        let by = Clearance {
-            operator: "demo",
-            reason: "started again by hand",
-        };
-        match clearance::clear(&self.site.data_dir(car), None, by) {
-            Ok(_) => self.tell(Some(car), Weight::Notable, "hang cleared"),
-            Err(error) => self.tell(Some(car), Weight::Bad, error.to_string()),
-        }
-    }
-
-    fn change_cable(&mut self, car: usize) {
-        let node = &mut self.scene.cars[car].node;
-        if node.life != Life::Running {
-            return;
-        }
-        let (next, text) = match node.cable {
-            Cable::Whole => (Cable::Cut, "network cut: the node is alone"),
-            Cable::Cut => (Cable::Whole, "network mended"),
-        };
-        if self.actors[car].to_node.say(next) {
-            node.cable = next;
-            self.tell(Some(car), Weight::Bad, text);
-        }
-    }
-
-    fn tell_car(&mut self, car: usize, command: String) {
-        if !self.actors[car].to_car.say(command) {
-            self.tell(Some(car), Weight::Bad, "the simulator is too busy");
         }
     }
 
@@ -120,6 +74,40 @@ impl Stage {
     }
 }
 
-fn on(is_on: bool) -> &'static str {
-    if is_on { "on" } else { "off" }
+/// What a simulator is told to stick its motor, or to free it.
+pub(super) fn motor_fault(stuck: bool) -> &'static str {
+    if stuck {
+        "fault motor stuck"
+    } else {
+        "fault motor ok"
+    }
+}
+
+/// To cut the line of its panel, or to plug it again.
+pub(super) fn line_fault(line: Cable) -> &'static str {
+    match line {
+        Cable::Cut => "fault line unplugged",
+        Cable::Whole => "fault line ok",
+    }
+}
+
+/// To put something in the door, or to take it away.
+pub(super) fn obstruct(obstructed: bool) -> &'static str {
+    if obstructed {
+        "obstruct on"
+    } else {
+        "obstruct off"
+    }
+}
+
+/// To pull the stop switch, or to push it.
+pub(super) fn stop(stopped: bool) -> &'static str {
+    if stopped { "stop on" } else { "stop off" }
+}
+
+fn other(cable: Cable) -> Cable {
+    match cable {
+        Cable::Whole => Cable::Cut,
+        Cable::Cut => Cable::Whole,
+    }
 }

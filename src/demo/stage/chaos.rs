@@ -1,0 +1,243 @@
+//! What chaos does to the stage: it begins the faults that are due, and ends them.
+
+use std::iter::Peekable;
+use std::time::Duration;
+
+use elevator_driver::{Button, Floor};
+
+use super::Stage;
+use super::wishes::{line_fault, motor_fault, obstruct, stop};
+use crate::demo::chaos::{Fault, Mishap, Mishaps, Toll};
+use crate::demo::error::DemoError;
+use crate::demo::scene::{Life, Phase, Power, Weight};
+use crate::mesh::Cable;
+
+/// A car whose motor is stuck counts as hung within this, or it is freed: longer than its flight
+/// to the next floor, or its search for one, may take.
+const HANG_LIMIT: Duration = Duration::from_secs(40);
+
+/// A motor that sticks at this speed, in m/s, hangs; one that sticks at rest is a drive that does
+/// not start.
+const FAST: f64 = 1.0;
+
+/// A car that is to hang gets a passenger who wants to go far, again and again after this.
+const PRESS_AGAIN: Duration = Duration::from_secs(3);
+
+/// The faults that are to come, and those that last.
+#[derive(Debug)]
+pub(super) struct Chaos {
+    agenda: Peekable<Mishaps>,
+    lasting: Vec<Lasting>,
+    toll: Toll,
+}
+
+/// A fault that lasts.
+#[derive(Debug)]
+struct Lasting {
+    mishap: Mishap,
+    end: End,
+}
+
+/// When a fault ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    At(Duration),
+    /// Once the car has hung and somebody has looked into it.
+    AfterHang {
+        since: Duration,
+        pressed_at: Option<Duration>,
+    },
+}
+
+impl Chaos {
+    pub(super) fn new(seed: u64, cars: usize) -> Self {
+        Self {
+            agenda: Mishaps::new(seed, cars).peekable(),
+            lasting: Vec::new(),
+            toll: Toll::default(),
+        }
+    }
+
+    /// What there has been so far.
+    pub(super) fn toll(&self) -> &Toll {
+        &self.toll
+    }
+
+    /// Whether a fault lasts.
+    pub(super) fn lasts(&self) -> bool {
+        !self.lasting.is_empty()
+    }
+
+    fn befalls(&self, car: usize) -> bool {
+        let mut lasting = self.lasting.iter();
+        lasting.any(|one| one.mishap.car == car && one.mishap.fault != Fault::PowerCut)
+    }
+}
+
+impl Stage {
+    pub(super) fn let_chaos_act(&mut self, now: Duration) -> Result<(), DemoError> {
+        let Some(mut chaos) = self.chaos.take() else {
+            return Ok(());
+        };
+        self.end_faults(&mut chaos, now)?;
+        match self.scene.phase {
+            Phase::Traffic => self.begin_faults(&mut chaos, now),
+            Phase::Draining if !chaos.lasts() => self.bring_all_back()?,
+            Phase::Starting | Phase::Paused | Phase::Draining => {}
+        }
+        self.chaos = Some(chaos);
+        Ok(())
+    }
+
+    fn begin_faults(&mut self, chaos: &mut Chaos, now: Duration) {
+        let time = self.traffic;
+        while self.scene.power == Power::On
+            && let Some(due) = chaos.agenda.peek().copied().filter(|one| one.at <= time)
+        {
+            let cars = self.actors.len();
+            let mut others = (0..cars).map(|step| (due.car + step) % cars);
+            let sound = others.find(|car| {
+                self.scene.cars[*car].node.life == Life::Running && !chaos.befalls(*car)
+            });
+            // With something wrong at every car, the next fault waits.
+            let Some(car) = sound else { return };
+            let mishap = Mishap { car, ..due };
+            chaos.agenda.next();
+            chaos.lasting.push(Lasting {
+                end: self.begin(mishap, now),
+                mishap,
+            });
+            if mishap.fault != Fault::Hang {
+                chaos.toll.count(mishap.fault);
+            }
+        }
+    }
+
+    fn begin(&mut self, mishap: Mishap, now: Duration) -> End {
+        let Mishap { car, fault, .. } = mishap;
+        match fault {
+            Fault::Kill => self.kill(car),
+            Fault::Freeze => self.freeze(car),
+            Fault::Line => self.tell_car(car, line_fault(Cable::Cut)),
+            Fault::Network => self.wire(car, Cable::Cut),
+            Fault::Hang => self.tell(Some(car), Weight::Notable, "is to hang in its next flight"),
+            Fault::Obstruction => self.tell_car(car, obstruct(true)),
+            Fault::Stop => self.tell_car(car, stop(true)),
+            Fault::PowerCut => self.cut_power(),
+        }
+        if fault == Fault::Hang {
+            return End::AfterHang {
+                since: now,
+                pressed_at: None,
+            };
+        }
+        End::At(now + mishap.lasts)
+    }
+
+    fn end_faults(&mut self, chaos: &mut Chaos, now: Duration) -> Result<(), DemoError> {
+        for mut one in std::mem::take(&mut chaos.lasting) {
+            // Without power nothing can be put right but the power.
+            let waits = self.scene.power == Power::Off && one.mishap.fault != Fault::PowerCut;
+            if let End::AfterHang { since, pressed_at } = one.end {
+                one.end = if waits {
+                    self.put_off_hang(one.mishap.car, now)
+                } else {
+                    self.await_hang(chaos, one.mishap, since, pressed_at, now)
+                };
+            }
+            match one.end {
+                End::At(at) if at <= now && !waits => self.put_right(one.mishap)?,
+                End::At(_) | End::AfterHang { .. } => chaos.lasting.push(one),
+            }
+        }
+        Ok(())
+    }
+
+    fn await_hang(
+        &mut self,
+        chaos: &mut Chaos,
+        mishap: Mishap,
+        since: Duration,
+        mut pressed_at: Option<Duration>,
+        now: Duration,
+    ) -> End {
+        let car = mishap.car;
+        if self.scene.cars[car].node.life == Life::Hung {
+            chaos.toll.count(Fault::Hang);
+            return End::At(now + mishap.lasts);
+        }
+        if now.saturating_sub(since) >= HANG_LIMIT {
+            self.tell(Some(car), Weight::Bad, "has not hung in time");
+            return End::At(now);
+        }
+        let is_due = pressed_at.is_none_or(|at| now.saturating_sub(at) >= PRESS_AGAIN);
+        let scene = &self.scene.cars[car];
+        if scene.moves.is_none() {
+            if is_due && self.sights[car].living {
+                pressed_at = Some(now);
+                self.press(car, Button::Cab(self.far_end(car)));
+            }
+        } else if !scene.faults.stuck && scene.speed.abs() >= FAST {
+            self.tell_car(car, motor_fault(true));
+        }
+        End::AfterHang { since, pressed_at }
+    }
+
+    /// Without power no car hangs: one that is stuck is freed, and flies anew once the power is back.
+    fn put_off_hang(&mut self, car: usize, now: Duration) -> End {
+        if self.scene.cars[car].faults.stuck {
+            self.tell_car(car, motor_fault(false));
+        }
+        End::AfterHang {
+            since: now,
+            pressed_at: None,
+        }
+    }
+
+    fn far_end(&self, car: usize) -> Floor {
+        let top = self.scene.floors.top();
+        if self.scene.cars[car].height < f64::from(top.index()) / 2.0 {
+            top
+        } else {
+            Floor::BOTTOM
+        }
+    }
+
+    fn put_right(&mut self, mishap: Mishap) -> Result<(), DemoError> {
+        let car = mishap.car;
+        match mishap.fault {
+            Fault::Kill => self.start(car)?,
+            Fault::Freeze => self.thaw(car),
+            Fault::Line => self.tell_car(car, line_fault(Cable::Whole)),
+            Fault::Network => self.wire(car, Cable::Whole),
+            Fault::Hang => {
+                self.tell_car(car, motor_fault(false));
+                self.bring_back(car)?;
+            }
+            Fault::Obstruction => self.tell_car(car, obstruct(false)),
+            Fault::Stop => self.tell_car(car, stop(false)),
+            Fault::PowerCut => self.power_up()?,
+        }
+        Ok(())
+    }
+
+    /// Whatever has ended or stands still runs again, whoever stopped it.
+    fn bring_all_back(&mut self) -> Result<(), DemoError> {
+        if self.scene.power == Power::Off {
+            self.power_up()?;
+        }
+        (0..self.actors.len()).try_for_each(|car| self.bring_back(car))
+    }
+
+    fn bring_back(&mut self, car: usize) -> Result<(), DemoError> {
+        self.thaw(car);
+        if self.scene.cars[car].node.life == Life::Hung {
+            self.clear_hang(car, "the motor moves the car again");
+        }
+        // One that could not be cleared would only refuse.
+        if self.actors[car].node.is_none() && self.scene.cars[car].node.life != Life::Hung {
+            self.start(car)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! What can be done to nodes, cars and the building: by the keys, and by chaos.
+
+use rustix::process::Signal;
+
+use super::Stage;
+use crate::clearance::{self, Clearance};
+use crate::demo::error::DemoError;
+use crate::demo::process;
+use crate::demo::scene::{Life, Power, Weight};
+use crate::mesh::Cable;
+
+impl Stage {
+    pub(super) fn kill(&mut self, car: usize) {
+        if let Some(node) = self.actors[car].node.take() {
+            node.kill();
+            self.lose_node(car);
+            self.tell(Some(car), Weight::Bad, "node killed (kill -9)");
+        }
+    }
+
+    /// Starts a node that does not run. One whose hang has not been cleared refuses, as it does
+    /// everywhere (H3).
+    pub(super) fn start(&mut self, car: usize) -> Result<(), DemoError> {
+        if self.scene.power == Power::Off {
+            self.tell(Some(car), Weight::Notable, "there is no power");
+        } else if self.actors[car].node.is_none() {
+            self.start_node(car)?;
+            self.tell(Some(car), Weight::Notable, "node started again");
+        }
+        Ok(())
+    }
+
+    pub(super) fn freeze(&mut self, car: usize) {
+        let node = &mut self.scene.cars[car].node;
+        if !matches!(node.life, Life::Starting | Life::Running) {
+            return;
+        }
+        // Before the signal: what its panel shows from then on means nothing.
+        (node.life, node.said) = (Life::Frozen, None);
+        self.signal(car, Signal::STOP);
+        self.tell(Some(car), Weight::Bad, "node frozen (SIGSTOP)");
+    }
+
+    pub(super) fn thaw(&mut self, car: usize) {
+        let node = &mut self.scene.cars[car].node;
+        if node.life == Life::Frozen {
+            node.life = Life::Starting;
+            self.signal(car, Signal::CONT);
+            self.tell(Some(car), Weight::Notable, "node thawed (SIGCONT)");
+        }
+    }
+
+    pub(super) fn wire(&mut self, car: usize, cable: Cable) {
+        let node = &mut self.scene.cars[car].node;
+        if node.life != Life::Running || node.cable == cable {
+            return;
+        }
+        if self.actors[car].to_node.say(cable) {
+            node.cable = cable;
+            let text = match cable {
+                Cable::Cut => "network cut: the node is alone",
+                Cable::Whole => "network mended",
+            };
+            self.tell(Some(car), Weight::Bad, text);
+        }
+    }
+
+    /// On record, as an operator does who has looked into the car (F9). The node still has to be
+    /// started.
+    pub(super) fn clear_hang(&mut self, car: usize, reason: &str) {
+        if self.actors[car].node.is_some() || self.scene.cars[car].node.life != Life::Hung {
+            self.tell(Some(car), Weight::Notable, "no hang to clear");
+            return;
+        }
+        let by = Clearance {
+            operator: "demo",
+            reason,
+        };
+        let (weight, text) = match clearance::clear(&self.site.data_dir(car), None, by) {
+            Ok(Some(_)) => {
+                self.scene.cars[car].node.life = Life::Cleared;
+                (
+                    Weight::Notable,
+                    "hang cleared; the node can start".to_owned(),
+                )
+            }
+            Ok(None) => (Weight::Notable, "no hang to clear".to_owned()),
+            Err(error) => (Weight::Bad, error.to_string()),
+        };
+        self.tell(Some(car), weight, text);
+    }
+
+    /// All nodes at once; the panels forget, and so the motors stop. What no power moves stays as
+    /// it is: cars where they are, latches, and whatever stands in a door.
+    pub(super) fn cut_power(&mut self) {
+        self.scene.power = Power::Off;
+        let nodes = self.actors.iter_mut().map(|actor| actor.node.take());
+        let nodes: Vec<_> = nodes.collect();
+        for (car, node) in nodes.iter().enumerate() {
+            if node.is_some() {
+                self.lose_node(car);
+            }
+        }
+        process::kill_all(nodes.into_iter().flatten().collect());
+        for car in 0..self.actors.len() {
+            self.tell_car(car, "fault panel restart");
+        }
+        self.tell(None, Weight::Bad, "the building has lost its power");
+    }
+
+    pub(super) fn power_up(&mut self) -> Result<(), DemoError> {
+        self.scene.power = Power::On;
+        self.tell(
+            None,
+            Weight::Notable,
+            "the power is back: every node starts",
+        );
+        for car in 0..self.actors.len() {
+            // A hung one would only refuse.
+            if self.scene.cars[car].node.life != Life::Hung {
+                self.start(car)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn tell_car(&mut self, car: usize, command: impl Into<String>) {
+        if !self.actors[car].to_car.say(command.into()) {
+            self.tell(Some(car), Weight::Bad, "the simulator is too busy");
+        }
+    }
+
+    fn lose_node(&mut self, car: usize) {
+        let node = &mut self.scene.cars[car].node;
+        (node.life, node.said) = (Life::Killed, None);
+    }
+
+    fn signal(&self, car: usize, signal: Signal) {
+        if let Some(node) = &self.actors[car].node {
+            node.signal(signal);
+        }
+    }
+}
