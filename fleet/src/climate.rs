@@ -1,6 +1,25 @@
 //! What the sensors measure and what the indicators show (C4).
+//!
+//! ```text
+//!   sensors of every unit ─▶ Readings ─▶ averages ─▶ DisplayData ─▶ text and backlight
+//!                            fresh ones   (V11)  └▶ Dimmer ┘        of every indicator
+//!                            alone (K2)
+//! ```
+//!
+//! Nothing here knows who coordinates or what carries a reading. Wall-clock time is shown and
+//! plays no part in anything else (E5).
+
+mod dimmer;
+mod readings;
+mod text;
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use dimmer::{Dimmer, brightness};
+pub use readings::{MOST_SOURCES, Readings, Source};
+pub use text::{display_text, temperature_text, whole_degrees};
 
 /// What the sensors of one unit read; `None` for one that is missing or unknown (K1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -17,8 +36,52 @@ pub struct DisplayData {
     /// The average temperature in tenths of a degree Celsius; `None` while no reading is fresh
     /// (K2).
     pub temperature: Option<i16>,
-    /// Seconds since 1970-01-01.
+    /// Seconds since 1970-01-01; 0 while the coordinator does not know them.
     pub time: u32,
     /// The backlight, 0 (off) to 255 (full).
     pub brightness: u8,
 }
+
+/// How the climate is measured and shown. Alike on every node, but for `utc_offset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClimateSettings {
+    /// Between two sensor requests of a coordinator whose protocol has none of its own. Default
+    /// 1 s.
+    pub poll_period: Duration,
+    /// For so long the coordinator waits for the answers to a request before it tells the
+    /// indicators what to show; it waits no longer than until all have answered. Default 20 ms;
+    /// below `poll_period`.
+    pub gather_time: Duration,
+    /// A reading of this age is unknown (K1). Default 5 s; at least twice `poll_period`, so that
+    /// one lost answer makes nothing unknown.
+    pub reading_limit: Duration,
+    /// Display data of this age is unknown (K1). Default 5 s; at least twice `poll_period`.
+    pub display_limit: Duration,
+    /// The backlight in the dark, 1 to 255. Default 30; at most `brightness_most`.
+    pub brightness_least: u8,
+    /// The backlight in full light, and while no illuminance is known. Default 255.
+    pub brightness_most: u8,
+    /// How slowly the backlight follows the light, so that a hand's shadow is not seen: it comes
+    /// half of the way in about this time. Default 3 s; zero follows at once.
+    pub brightness_smoothing: Duration,
+    /// What local time is ahead of UTC, in minutes. Default 0.
+    pub utc_offset: i16,
+}
+
+impl Default for ClimateSettings {
+    fn default() -> Self {
+        Self {
+            poll_period: Duration::from_secs(1),
+            gather_time: Duration::from_millis(20),
+            reading_limit: Duration::from_secs(5),
+            display_limit: Duration::from_secs(5),
+            brightness_least: 30,
+            brightness_most: 255,
+            brightness_smoothing: Duration::from_secs(3),
+            utc_offset: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

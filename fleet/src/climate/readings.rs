@@ -1,0 +1,96 @@
+//! Who read what, and when.
+
+use core::net::Ipv4Addr;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::Reading;
+use crate::model::{NodeId, Timestamp};
+
+/// The most units whose readings are kept; beyond it a new one is not taken in until another has
+/// fallen silent, so that a flood of strangers fills no memory.
+pub const MOST_SOURCES: usize = 256;
+
+/// Where a reading comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// A node of the fleet.
+    Node(NodeId),
+    /// A bare device that answers requests and is known by its address alone (V12).
+    Device(Ipv4Addr),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(node) => node.fmt(f),
+            Self::Device(address) => address.fmt(f),
+        }
+    }
+}
+
+/// The latest reading of each unit, as long as it is fresh.
+#[derive(Debug, Clone)]
+pub struct Readings {
+    limit: Duration,
+    readings: BTreeMap<Source, (Reading, Timestamp)>,
+}
+
+impl Readings {
+    /// None yet. A reading of this age is unknown (K1).
+    #[must_use]
+    pub fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            readings: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a reading in, in place of the one before: what a unit does not know any more is not
+    /// known here either.
+    pub fn take(&mut self, source: Source, reading: Reading, now: Timestamp) {
+        let limit = self.limit;
+        self.readings.retain(|_, (_, at)| now.since(*at) < limit);
+        if self.readings.len() < MOST_SOURCES || self.readings.contains_key(&source) {
+            self.readings.insert(source, (reading, now));
+        }
+    }
+
+    /// The fresh ones, with their ages.
+    pub fn fresh(&self, now: Timestamp) -> impl Iterator<Item = (&Source, Reading, Duration)> {
+        self.readings
+            .iter()
+            .map(move |(source, (reading, at))| (source, *reading, now.since(*at)))
+            .filter(|(_, _, age)| *age < self.limit)
+    }
+
+    /// The average of the fresh temperatures in tenths of a degree, rounded half away from zero;
+    /// `None` where there is none (K2).
+    #[must_use]
+    pub fn temperature(&self, now: Timestamp) -> Option<i16> {
+        let fresh = self.fresh(now);
+        let tenths = average(fresh.filter_map(|(_, reading, _)| {
+            let degrees = i64::from(reading.temperature?);
+            Some(degrees * 10)
+        }))?;
+        i16::try_from(tenths).ok()
+    }
+
+    /// The average of the fresh illuminances, rounded; `None` where there is none (K2).
+    #[must_use]
+    pub fn illuminance(&self, now: Timestamp) -> Option<u8> {
+        let fresh = self.fresh(now);
+        let illuminance = average(fresh.filter_map(|(_, reading, _)| {
+            let illuminance = reading.illuminance?;
+            Some(i64::from(illuminance))
+        }))?;
+        u8::try_from(illuminance).ok()
+    }
+}
+
+/// Rounded half away from zero.
+fn average(values: impl Iterator<Item = i64>) -> Option<i64> {
+    let (sum, count) = values.fold((0, 0), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| (2 * sum + sum.signum() * count) / (2 * count))
+}

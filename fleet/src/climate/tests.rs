@@ -1,0 +1,261 @@
+use core::net::Ipv4Addr;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::{NodeId, Timestamp};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::after_start(Duration::from_millis(millis))
+}
+
+fn node(name: &str) -> Source {
+    Source::Node(NodeId::new(name).expect("a name"))
+}
+
+fn device(index: usize) -> Source {
+    let index = u32::try_from(index).expect("few devices");
+    Source::Device(Ipv4Addr::from(0x0a00_0000 + index))
+}
+
+fn reads(temperature: Option<i8>, illuminance: Option<u8>) -> Reading {
+    Reading {
+        temperature,
+        illuminance,
+    }
+}
+
+fn readings() -> Readings {
+    Readings::new(SECOND * 5)
+}
+
+/// V11, V12
+#[test]
+fn nodes_and_bare_devices_count_alike() {
+    let mut readings = readings();
+    readings.take(node("A"), reads(Some(21), Some(100)), at(0));
+    readings.take(device(1), reads(Some(22), Some(201)), at(0));
+    assert_eq!(readings.temperature(at(0)), Some(215));
+    assert_eq!(readings.illuminance(at(0)), Some(151), "150.5, rounded");
+}
+
+/// K1, K2
+#[test]
+fn a_reading_that_has_reached_its_limit_counts_no_more() {
+    let mut readings = readings();
+    readings.take(node("A"), reads(Some(10), Some(10)), at(0));
+    readings.take(node("B"), reads(Some(30), Some(30)), at(1_000));
+    assert_eq!(readings.temperature(at(4_999)), Some(200));
+    assert_eq!(readings.temperature(at(5_000)), Some(300));
+    assert_eq!(readings.illuminance(at(5_000)), Some(30));
+    assert_eq!(readings.temperature(at(6_000)), None);
+    assert_eq!(readings.illuminance(at(6_000)), None);
+}
+
+/// K1: it is not the last one known.
+#[test]
+fn a_sensor_that_says_unknown_is_unknown_at_once() {
+    let mut readings = readings();
+    readings.take(node("A"), reads(Some(10), Some(10)), at(0));
+    readings.take(node("A"), reads(None, Some(12)), at(10));
+    assert_eq!(readings.temperature(at(10)), None);
+    assert_eq!(readings.illuminance(at(10)), Some(12));
+}
+
+#[test]
+fn a_flood_of_strangers_is_not_taken_in() {
+    let mut readings = readings();
+    for index in 0..MOST_SOURCES * 2 {
+        readings.take(device(index), reads(Some(20), None), at(0));
+    }
+    assert_eq!(readings.fresh(at(0)).count(), MOST_SOURCES);
+    readings.take(device(0), reads(Some(25), None), at(1));
+    let first = readings.fresh(at(1)).next();
+    assert_eq!(
+        first.map(|(_, reading, _)| reading.temperature),
+        Some(Some(25)),
+        "those that are known go on"
+    );
+    readings.take(node("A"), reads(Some(20), None), at(6_000));
+    assert_eq!(readings.fresh(at(6_000)).count(), 1, "the silent make room");
+}
+
+#[test]
+fn temperatures_are_written_in_four_characters() {
+    for (tenths, text) in [
+        (None, "--"),
+        (Some(214), "21.4"),
+        (Some(210), "21.0"),
+        (Some(4), "0.4"),
+        (Some(-4), "-0.4"),
+        (Some(-35), "-3.5"),
+        (Some(-99), "-9.9"),
+        (Some(-100), "-10"),
+        (Some(-124), "-12"),
+        (Some(-125), "-13"),
+        (Some(999), "99.9"),
+        (Some(1_000), "100"),
+        (Some(1_270), "127"),
+        (Some(-1_270), "-127"),
+    ] {
+        assert_eq!(temperature_text(tenths), text);
+    }
+}
+
+#[test]
+fn an_indicator_shows_temperature_and_local_time() {
+    // 2026-05-01, 10:05:59 UTC
+    let time = Some(1_777_629_959);
+    assert_eq!(display_text(Some(214), time, 0), "21.4 C 10:05");
+    assert_eq!(display_text(Some(-35), time, 120), "-3.5 C 12:05");
+    assert_eq!(display_text(None, time, -11 * 60), "-- C 23:05");
+    assert_eq!(display_text(Some(214), None, 0), "21.4 C");
+    assert_eq!(display_text(None, Some(0), -1), "-- C 23:59");
+}
+
+/// The default curve, as PROTOCOL.md has it.
+#[test]
+fn the_backlight_grows_with_the_root_of_the_light() {
+    let settings = ClimateSettings::default();
+    let shown = [0, 1, 16, 64, 128, 255].map(|light| brightness(Some(light), &settings));
+    assert_eq!(shown, [30, 43, 85, 142, 188, 255]);
+    assert_eq!(brightness(None, &settings), 255, "unknown");
+}
+
+#[test]
+fn a_shadow_is_hardly_seen_and_the_night_is() {
+    let settings = ClimateSettings::default();
+    let mut dimmer = Dimmer::default();
+    assert_eq!(dimmer.dim(Some(200), &settings, at(0)), 228, "at once");
+    let shadow = dimmer.dim(Some(150), &settings, at(1_000));
+    assert!((220..228).contains(&shadow), "{shadow}");
+    let mut now = 1_000;
+    while now < 30_000 {
+        now += 1_000;
+        dimmer.dim(Some(0), &settings, at(now));
+    }
+    assert_eq!(dimmer.dim(Some(0), &settings, at(31_000)), 30);
+}
+
+#[test]
+fn the_next_coordinator_goes_on_from_what_is_shown() {
+    let settings = ClimateSettings::default();
+    let mut dimmer = Dimmer::default();
+    dimmer.dim(Some(0), &settings, at(0));
+    dimmer.follow(200, at(10_000));
+    assert_eq!(dimmer.dim(Some(255), &settings, at(10_000)), 200);
+    let next = dimmer.dim(Some(255), &settings, at(11_000));
+    assert!((200..=255).contains(&next), "{next}");
+    dimmer.follow(next, at(11_000));
+    let unsettled = dimmer.dim(Some(255), &settings, at(11_000));
+    assert_eq!(unsettled, next, "what it has shown itself is no news");
+}
+
+fn settings() -> impl Strategy<Value = ClimateSettings> {
+    (1..=255_u8, 1..=255_u8, 0..20_000_u64).prop_map(|(one, other, smoothing)| ClimateSettings {
+        brightness_least: one.min(other),
+        brightness_most: one.max(other),
+        brightness_smoothing: Duration::from_millis(smoothing),
+        ..ClimateSettings::default()
+    })
+}
+
+fn step() -> impl Strategy<Value = (u64, Source, Reading)> {
+    let source = prop_oneof![
+        (0..4_u8).prop_map(|index| node(&format!("N{index}"))),
+        (0..4_usize).prop_map(device),
+    ];
+    let reading = (any::<Option<i8>>(), any::<Option<u8>>())
+        .prop_map(|(temperature, illuminance)| reads(temperature, illuminance));
+    (0..4_000_u64, source, reading)
+}
+
+proptest! {
+    #[test]
+    fn more_light_never_makes_a_darker_display(settings in settings(), one: u8, other: u8) {
+        let (less, more) = (one.min(other), one.max(other));
+        prop_assert!(brightness(Some(less), &settings) <= brightness(Some(more), &settings));
+    }
+
+    #[test]
+    fn a_display_is_never_dark_nor_beyond_its_bounds(
+        settings in settings(),
+        lights in prop::collection::vec((any::<Option<u8>>(), 0..10_000_u64), 1..40),
+    ) {
+        let (mut dimmer, mut now) = (Dimmer::default(), 0);
+        for (light, wait) in lights {
+            now += wait;
+            let shown = dimmer.dim(light, &settings, at(now));
+            prop_assert!(shown >= settings.brightness_least && shown > 0);
+            prop_assert!(shown <= settings.brightness_most);
+        }
+    }
+
+    /// Steady light: nearer with each step, and there in the end.
+    #[test]
+    fn the_backlight_goes_to_what_suits_the_light_and_not_past_it(
+        settings in settings(),
+        first: u8,
+        then: u8,
+        wait in 100..5_000_u64,
+    ) {
+        let (mut dimmer, target) = (Dimmer::default(), brightness(Some(then), &settings));
+        let mut shown = dimmer.dim(Some(first), &settings, at(0));
+        let mut now = 0;
+        for _ in 0..4_000 {
+            now += wait;
+            let next = dimmer.dim(Some(then), &settings, at(now));
+            prop_assert!(next.abs_diff(target) <= shown.abs_diff(target));
+            shown = next;
+        }
+        prop_assert!(shown.abs_diff(target) <= 1, "{shown} for {target}");
+    }
+
+    #[test]
+    fn every_temperature_fits_four_characters(tenths in -1_280..=1_270_i16) {
+        let text = temperature_text(Some(tenths));
+        prop_assert!(text.len() <= 4);
+        let shown: f64 = text.parse().expect("a number");
+        prop_assert!((shown * 10.0 - f64::from(tenths)).abs() <= 5.0);
+    }
+
+    /// K1, K2: against a list of all that was ever taken in.
+    #[test]
+    fn averages_are_over_the_latest_fresh_reading_of_each_unit(
+        steps in prop::collection::vec(step(), 1..40),
+        wait in 0..8_000_u64,
+    ) {
+        let (mut readings, mut taken, mut now) = (readings(), Vec::new(), 0);
+        for (wait, source, reading) in steps {
+            now += wait;
+            readings.take(source.clone(), reading, at(now));
+            taken.push((source, reading, now));
+        }
+        now += wait;
+        let latest: Vec<Reading> = taken
+            .iter()
+            .enumerate()
+            .filter(|(index, (source, _, at))| {
+                let later = taken[index + 1..].iter().any(|(other, ..)| other == source);
+                !later && now - at < 5_000
+            })
+            .map(|(_, (_, reading, _))| *reading)
+            .collect();
+        let degrees: Vec<f64> = latest.iter().filter_map(|r| r.temperature).map(f64::from).collect();
+        let lights: Vec<f64> = latest.iter().filter_map(|r| r.illuminance).map(f64::from).collect();
+        let mean = |values: &[f64]| {
+            let count = u32::try_from(values.len()).expect("few units");
+            (count > 0).then(|| values.iter().sum::<f64>() / f64::from(count))
+        };
+        let close = |shown: Option<f64>, mean: Option<f64>, by: f64| match (shown, mean) {
+            (Some(shown), Some(mean)) => (shown - mean).abs() <= by + 1e-9,
+            (shown, mean) => shown == mean,
+        };
+        let temperature = readings.temperature(at(now)).map(|tenths| f64::from(tenths) / 10.0);
+        prop_assert!(close(temperature, mean(&degrees), 0.05), "{temperature:?} {degrees:?}");
+        let illuminance = readings.illuminance(at(now)).map(f64::from);
+        prop_assert!(close(illuminance, mean(&lights), 0.5), "{illuminance:?} {lights:?}");
+    }
+}
