@@ -221,6 +221,7 @@ impl Node {
     /// what the car did not be watched (H1).
     pub fn handle_interrupted(&mut self, now: Timestamp) {
         self.membership.forgive(now);
+        self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {
             car.handle_interrupted(now);
         }

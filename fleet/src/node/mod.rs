@@ -17,10 +17,12 @@
 //! drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
 //! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
-//! (the election) and `records.rs` (orders) for how, and `settle.rs` for what follows from it.
+//! (the election), `records.rs` (orders) and `climate.rs` for how, and `settle.rs` for what follows
+//! from it.
 
 mod action;
 mod beacon;
+mod climate;
 mod handle;
 mod ledger;
 mod links;
@@ -47,9 +49,10 @@ use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
 
 pub use action::{Action, Change, LinkId, Lsn, Report};
+pub use climate::ClimateTimer;
 pub use handle::OrderRefused;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
-pub use status::{CarStatus, OrderStatus, PeerStatus, Status};
+pub use status::{CarStatus, ClimateStatus, OrderStatus, PeerStatus, Status, UnitStatus};
 
 pub use crate::coordination::LinkSide;
 
@@ -80,6 +83,7 @@ pub struct Node {
     dispatcher: Box<dyn Dispatcher + Send>,
     replan_at: Option<Timestamp>,
     car: Option<Car>,
+    climate: climate::Climate,
     /// Whether the panel answers, and if not, why; unknown before its first word.
     panel: Option<Result<(), String>>,
     inputs: elevator_driver::PanelInputs,
@@ -104,6 +108,8 @@ pub enum Timer {
     Plan,
     /// The car's.
     Car(CarTimer),
+    /// The climate's.
+    Climate(ClimateTimer),
 }
 
 impl Node {
@@ -155,6 +161,7 @@ impl Node {
             dispatcher: Box::new(CollectiveCost::new(settings.kinematics, settings.floors)),
             replan_at: None,
             car: settings.car.clone().map(Car::new),
+            climate: climate::Climate::new(&settings.climate),
             panel: None,
             inputs: elevator_driver::PanelInputs::default(),
             outputs: None,
@@ -232,6 +239,9 @@ impl Node {
         let car = self.car.as_ref().and_then(Car::poll_timeout);
         if let Some((at, timer)) = car.filter(|(at, _)| *at < next.0) {
             next = (at, Timer::Car(timer));
+        }
+        if let Some((at, timer)) = self.climate_due().filter(|(at, _)| *at < next.0) {
+            next = (at, Timer::Climate(timer));
         }
         Some(next)
     }

@@ -52,6 +52,7 @@ impl Node {
         enclosed: Enclosed,
         now: Timestamp,
     ) {
+        let asks_all = to.is_none() && message == Message::SensorRequest;
         let mut beacon = self.plain_beacon(false, now);
         beacon.letter = Some(Letter { to, message });
         let to = beacon.letter.as_ref().and_then(|letter| letter.to.as_ref());
@@ -65,16 +66,23 @@ impl Node {
             Some(Some(to)) => self.actions.push_back(Action::Unicast { to, beacon }),
             Some(None) => {}
         }
+        if asks_all {
+            self.has_requested(now);
+        }
     }
 
-    /// Takes in what a beacon carries for the election. It concerns nodes that could follow each
-    /// other only.
+    /// Takes in the message that a beacon of a peer that counts carries. The election's concern
+    /// nodes that could follow each other only.
     pub(super) fn take_letter(&mut self, from: &NodeId, letter: &Letter, now: Timestamp) {
         let meant = letter.to.as_ref().is_none_or(|to| *to == self.hello.node);
-        if meant && self.may_follow(from) {
-            let message = &letter.message;
+        if !meant {
+            return;
+        }
+        let message = &letter.message;
+        if self.may_follow(from) {
             self.elect(Input::Message { from, message }, now);
         }
+        self.take_climate(from, message, now);
     }
 
     /// Whether the election is told of this peer.

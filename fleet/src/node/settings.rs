@@ -6,6 +6,7 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 
 use crate::car::CarSettings;
+use crate::climate::ClimateSettings;
 use crate::coordination::ElectionSettings;
 use crate::dispatch::Kinematics;
 use crate::model::{FleetName, JournalId, Mac, NodeId, Role};
@@ -25,6 +26,8 @@ pub struct NodeSettings {
     pub mesh: MeshTimes,
     /// The car, or `None` for a node without one.
     pub car: Option<CarSettings>,
+    /// How the climate is measured and shown.
+    pub climate: ClimateSettings,
     /// How the cars move, to predict arrivals.
     pub kinematics: Kinematics,
     /// What stood on disk.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_driver::{Display, Floor, LampSet, Lamps, PanelOutputs};
+use elevator_driver::{Floor, LampSet, Lamps, PanelOutputs};
 
 use super::{Action, Change, LinkId, Node, Report};
 use crate::car::{Car, CarEvent, ServedCall, Stops};
@@ -65,9 +65,10 @@ impl Node {
         if std::mem::take(&mut self.stale.promise) {
             self.promise(now);
         }
+        self.mind_climate(now);
         let car = std::mem::take(&mut self.stale.car);
         if car {
-            self.tell_panel();
+            self.tell_panel(now);
         }
         self.tell_disk(now);
         if self.replication.take_news() || car {
@@ -271,8 +272,8 @@ impl Node {
             .collect()
     }
 
-    fn tell_panel(&mut self) {
-        let orders = self.lamps();
+    fn tell_panel(&mut self, now: Timestamp) {
+        let (orders, display) = (self.lamps(), self.display(now));
         let outputs = match &self.car {
             Some(car) => PanelOutputs {
                 motor: car.motor(),
@@ -283,7 +284,7 @@ impl Node {
                 },
                 indicator: car.indicator(),
                 lantern: car.lantern(),
-                display: Display::default(),
+                display,
             },
             // Nobody may be behind a node without a car.
             None if self.panel.is_none() => return,
@@ -292,6 +293,7 @@ impl Node {
                     orders,
                     stop: false,
                 },
+                display,
                 ..PanelOutputs::default()
             },
         };

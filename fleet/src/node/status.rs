@@ -7,6 +7,7 @@ use std::time::Duration;
 use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};
 
 use super::Node;
+use crate::climate::{Reading, Source};
 use crate::coordination::Detail;
 use crate::model::{Call, CarView, NodeId, Role, Term, Timestamp};
 use crate::wire::{Hello, Standing};
@@ -36,6 +37,36 @@ pub struct Status {
     pub orders: Vec<OrderStatus>,
     /// The node's own car, where it has one.
     pub car: Option<CarStatus>,
+    /// The climate.
+    pub climate: ClimateStatus,
+}
+
+/// What is known of the climate, and what the indicator shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClimateStatus {
+    /// What the node's own sensors read.
+    pub own: Reading,
+    /// The average temperature that the coordinator told, in tenths of a degree.
+    pub temperature: Option<i16>,
+    /// The backlight that the coordinator told.
+    pub brightness: Option<u8>,
+    /// The indicator's text.
+    pub text: String,
+    /// How old that is which the coordinator told; `None` once it is unknown (K1).
+    pub age: Option<Duration>,
+    /// The fresh readings that this node has gathered, as coordinator.
+    pub units: Vec<UnitStatus>,
+}
+
+/// What a unit's sensors have read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitStatus {
+    /// Which unit.
+    pub source: Source,
+    /// What it read.
+    pub reading: Reading,
+    /// How long ago.
+    pub age: Duration,
 }
 
 /// Another node, as this one sees it.
@@ -117,6 +148,26 @@ impl Node {
             peers: self.peer_status(now),
             orders: self.order_status(now),
             car: self.car_status(now),
+            climate: self.climate_status(now),
+        }
+    }
+
+    fn climate_status(&self, now: Timestamp) -> ClimateStatus {
+        let told = self.display_data(now);
+        let units = self.climate.readings.fresh(now);
+        ClimateStatus {
+            own: self.own_reading(),
+            temperature: told.and_then(|(data, _)| data.temperature),
+            brightness: told.map(|(data, _)| data.brightness),
+            text: self.display(now).text,
+            age: told.map(|(_, at)| now.since(at)),
+            units: units
+                .map(|(source, reading, age)| UnitStatus {
+                    source: source.clone(),
+                    reading,
+                    age,
+                })
+                .collect(),
         }
     }
 
