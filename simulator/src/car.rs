@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Climate, Direction, DoorCommand, DriveFeedback, Floor, FloorCount, HallLantern,
-    KeySwitch, MotorCommand, PanelInputs, PanelOutputs,
+    Button, Direction, DoorCommand, DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch,
+    MotorCommand, PanelInputs, PanelOutputs,
 };
 
+use crate::climate::{CabinClimate, Influence};
 use crate::config::{CarConfig, ConfigError, StartPosition};
 use crate::door::{Door, DoorOrder};
 use crate::shaft::{DriveCommand, Shaft};
@@ -44,6 +45,7 @@ pub struct SimulatedCar {
     drive_mode: DriveMode,
     door_lamp: bool,
     inputs: Switches,
+    climate: CabinClimate,
     presses: VecDeque<Button>,
     /// The buttons that are held down, and since when by the car's clock.
     stuck_buttons: BTreeMap<Button, Duration>,
@@ -61,7 +63,6 @@ struct Switches {
     obstruction: bool,
     key: KeySwitch,
     load: Option<u8>,
-    climate: Climate,
 }
 
 /// A button that the shaft does not have.
@@ -74,7 +75,7 @@ pub struct UnknownButton {
 
 impl SimulatedCar {
     /// A car at rest with its door closed. The seed decides only where it stands under
-    /// [`StartPosition::Anywhere`].
+    /// [`StartPosition::Anywhere`], and how its climate differs from that of other cars.
     ///
     /// # Errors
     ///
@@ -99,11 +100,8 @@ impl SimulatedCar {
                 obstruction: false,
                 key: KeySwitch::Normal,
                 load: Some(0),
-                climate: Climate {
-                    temperature: Some(21),
-                    illuminance: Some(180),
-                },
             },
+            climate: CabinClimate::new(config.climate, seed),
             presses: VecDeque::new(),
             stuck_buttons: BTreeMap::new(),
             standing: BTreeSet::new(),
@@ -131,6 +129,7 @@ impl SimulatedCar {
         while !left.is_zero() {
             if self.is_at_rest() {
                 self.clock += left;
+                self.climate.advance(left, self.influence());
                 return;
             }
             let step = left.min(STEP);
@@ -139,7 +138,7 @@ impl SimulatedCar {
         }
     }
 
-    /// Whether nothing changes by the passing of time alone.
+    /// Whether nothing changes by the passing of time alone, but for the climate.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.shaft.is_at_rest(self.may_start()) && self.door.is_at_rest(self.door_order())
@@ -160,7 +159,7 @@ impl SimulatedCar {
             obstruction: self.inputs.obstruction,
             load: self.inputs.load,
             key: self.inputs.key,
-            climate: self.inputs.climate,
+            climate: self.climate.reading(),
             stuck: self.known_stuck(),
         }
     }
@@ -194,8 +193,8 @@ impl SimulatedCar {
             obstruction: self.inputs.obstruction,
             key: self.inputs.key,
             load: self.inputs.load,
-            temperature: self.inputs.climate.temperature,
-            illuminance: self.inputs.climate.illuminance,
+            temperature: self.climate.reading().temperature,
+            illuminance: self.climate.reading().illuminance,
             faults: Faults {
                 motor_stuck: self.shaft.motor_stuck(),
                 door_jammed: self.door.is_jammed(),
@@ -223,6 +222,15 @@ impl SimulatedCar {
         self.clock += by;
         self.door.advance(by, self.door_order());
         self.shaft.advance(by.as_secs_f64(), self.may_start());
+        self.climate.advance(by, self.influence());
+    }
+
+    fn influence(&self) -> Influence {
+        Influence {
+            driven: self.shaft.driven().is_some(),
+            load: self.inputs.load.unwrap_or(0),
+            door: self.door.fraction(),
+        }
     }
 
     /// S1: the motor starts only behind a closed door that is not about to open.

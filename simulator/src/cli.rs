@@ -13,7 +13,9 @@ use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
-use crate::config::{CarConfig, ConstantDrive, DoorTimes, Kinematics, StartPosition};
+use crate::config::{
+    CarConfig, ClimateConfig, ConstantDrive, DoorTimes, Kinematics, StartPosition,
+};
 use crate::live::LiveView;
 use crate::simulator::{SerialConfig, Simulator, SimulatorConfig, StartError, StopHandle};
 
@@ -104,6 +106,13 @@ pub struct Args {
     /// Stop the motor when the controller is silent for this long
     #[arg(long, default_value = "300ms", value_parser = duration, value_name = "TIME")]
     pub watchdog: Duration,
+    /// Mean temperature of the building, °C
+    #[arg(long, default_value_t = ClimateConfig::default().temperature, value_name = "CELSIUS")]
+    #[arg(allow_negative_numbers = true)]
+    pub temperature: f64,
+    /// Time that a day takes, for light and temperature
+    #[arg(long, default_value = "86400s", value_parser = duration, value_name = "TIME")]
+    pub day: Duration,
     /// Share of bytes lost or damaged on the serial line, per cent
     #[arg(long, default_value = "0", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub noise: u8,
@@ -179,6 +188,10 @@ fn config(args: Args) -> SimulatorConfig {
             nudging: args.door_nudging,
         },
         start,
+        climate: ClimateConfig {
+            temperature: args.temperature,
+            day: args.day,
+        },
     };
     let serial = (args.serial || args.serial_link.is_some()).then_some(SerialConfig {
         link: args.serial_link,

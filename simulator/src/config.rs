@@ -78,6 +78,24 @@ impl Default for ConstantDrive {
     }
 }
 
+/// The climate in and around the cabin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClimateConfig {
+    /// The mean temperature of the building over a day, °C, −40 to 60.
+    pub temperature: f64,
+    /// How long a day takes.
+    pub day: Duration,
+}
+
+impl Default for ClimateConfig {
+    fn default() -> Self {
+        Self {
+            temperature: 21.0,
+            day: Duration::from_hours(24),
+        }
+    }
+}
+
 /// Where the car stands at first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StartPosition {
@@ -102,6 +120,8 @@ pub struct CarConfig {
     pub door: DoorTimes,
     /// Where the car stands at first.
     pub start: StartPosition,
+    /// What its climate sensors have to measure.
+    pub climate: ClimateConfig,
 }
 
 impl CarConfig {
@@ -114,6 +134,7 @@ impl CarConfig {
             constant_drive: ConstantDrive::default(),
             door: DoorTimes::default(),
             start: StartPosition::Floor(0),
+            climate: ClimateConfig::default(),
         }
     }
 
@@ -169,6 +190,7 @@ impl CarConfig {
             ("door nudging time", self.door.nudging),
             ("time between floors", self.constant_drive.between_floors),
             ("time passing a floor", self.constant_drive.passing_floor),
+            ("day", self.climate.day),
         ];
         for (what, time) in times {
             require(what, time.as_secs_f64(), !time.is_zero(), "above 0")?;
@@ -179,6 +201,12 @@ impl CarConfig {
             self.door.nudging.as_secs_f64(),
             slower,
             "at least the closing time",
+        )?;
+        require(
+            "temperature",
+            self.climate.temperature,
+            (-40.0..=60.0).contains(&self.climate.temperature),
+            "from -40 to 60 °C",
         )?;
         self.check_start()
     }

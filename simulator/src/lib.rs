@@ -25,6 +25,7 @@
 
 pub mod car;
 pub mod cli;
+mod climate;
 pub mod config;
 pub mod control;
 pub mod door;

@@ -76,9 +76,9 @@ impl SimulatedCar {
         self.inputs.load = load;
     }
 
-    /// Sets what the climate sensors read.
+    /// Sets what the climate sensors read from here on.
     pub fn set_climate(&mut self, climate: Climate) {
-        self.inputs.climate = climate;
+        self.climate.set(climate);
     }
 
     /// Makes the car stick in the shaft, or frees it.

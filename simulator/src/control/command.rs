@@ -12,7 +12,7 @@ obstruct on|off              something stands in the door
 stop on|off                  pull or push the stop switch
 key normal|independent|fire|out
 load PERCENT|none            load in the cab, 0 to 255 % of the rated load
-climate CELSIUS ILLUMINANCE  climate sensors; none for a sensor that is not there
+climate CELSIUS ILLUMINANCE  what the climate sensors read from here on; none: no such sensor
 fault motor stuck|ok         the motor is driven and the car does not move
 fault door jammed|ok         the door stays where it is
 fault sensor FLOOR dead|ok   a floor sensor never becomes active
