@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use building::{Building, Line};
 use elevator_driver::{Direction, DoorState};
+use elevator_simulator::CarState;
 use liftmesh::operator::view::StandingView;
 
 const THREE: [&str; 3] = ["A", "B", "C"];
@@ -320,6 +321,62 @@ fn a_hung_motor_ends_the_program_and_the_others_serve() {
     assert_eq!(building.exit("A").code(), Some(3));
     building.wait_dark(&["B"], button);
     building.wait_for_master("B");
+}
+
+/// C4, V11, K1, K2: from the sensors over every panel line and the network to every display; a
+/// reading lapses when its node is killed.
+#[test]
+fn the_average_temperature_is_on_every_display_and_a_killed_nodes_reading_lapses() {
+    let mut building = Building::with_cars(4, Line::Serial, &THREE);
+    let set = |building: &Building, name: &str, climate: &str| {
+        let set = building.panel(name).send(&format!("climate {climate}"));
+        set.expect("a climate");
+    };
+    for (name, climate) in [("A", "18 40"), ("B", "21 80"), ("C", "27 120")] {
+        set(&building, name, climate);
+    }
+    building.wait("every display shows the average", |building| {
+        THREE
+            .iter()
+            .all(|name| shows(&building.car(name), "22.0 C "))
+    });
+    let status = building.status("A").expect("it runs").climate;
+    assert_eq!(status.temperature, Some(18));
+    assert_eq!(status.average, Some(22.0));
+    let units: Vec<&str> = status.units.iter().map(|unit| unit.unit.as_str()).collect();
+    assert_eq!(units, THREE);
+
+    set(&building, "B", "none none");
+    building.wait("the dead sensor is left out", |building| {
+        THREE
+            .iter()
+            .all(|name| shows(&building.car(name), "22.5 C "))
+    });
+    building.kill("A");
+    let left = ["B", "C"];
+    building.wait("the reading of the killed node lapses", |building| {
+        left.iter()
+            .all(|name| shows(&building.car(name), "27.0 C "))
+    });
+    set(&building, "C", "none none");
+    building.wait("nothing is known", |building| {
+        left.iter().all(|name| shows(&building.car(name), "-- C "))
+    });
+}
+
+/// Whether the display begins so, ends with a time of day, and is lit.
+fn shows(car: &CarState, temperature: &str) -> bool {
+    let Some(time) = car.display_text.strip_prefix(temperature) else {
+        return false;
+    };
+    let time = time.split_once(':');
+    let is_number =
+        |text: &str, below: u8| text.len() == 2 && text.parse().is_ok_and(|n: u8| n < below);
+    let is_time = time.is_some_and(|(hour, minute)| is_number(hour, 24) && is_number(minute, 60));
+    is_time
+        && car
+            .display_brightness
+            .is_some_and(|brightness| brightness > 0)
 }
 
 fn assignee(building: &Building, at: &str) -> &'static str {

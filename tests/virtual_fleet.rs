@@ -14,6 +14,8 @@
 mod building;
 #[path = "virtual_fleet/campaign.rs"]
 mod campaign;
+#[path = "virtual_fleet/climate.rs"]
+mod climate;
 #[path = "virtual_fleet/coordination.rs"]
 mod coordination;
 #[path = "virtual_fleet/disks.rs"]

@@ -64,12 +64,14 @@ fn argument(key: &'static Key, flag: &'static str) -> Arg {
         Some("motion") => "Motion",
         Some("service") => "Service",
         Some("mesh") => "Mesh",
+        Some("climate") => "Climate",
         Some("panel_line") => "Panel line",
         Some("log") => "Log",
         Some(other) => other,
     };
     Arg::new(key.path)
         .long(flag)
+        .allow_negative_numbers(true)
         .value_name(key.kind.placeholder())
         .help(format!("{brief}{default}"))
         .long_help(format!("{} Takes {}.{default}", key.about, key.kind))

@@ -9,7 +9,7 @@ use clap::Args;
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
 use crate::operator::StatusView;
-use crate::operator::view::{GroupCarView, OwnCarView};
+use crate::operator::view::{ClimateView, GroupCarView, OwnCarView};
 
 /// Between two looks of `--watch`.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -98,6 +98,7 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         Some(car) => write_car(page, &status.node, car)?,
         None => writeln!(page, "\nNo car: {}", status.role)?,
     }
+    write_climate(page, &status.climate)?;
     write_peers(page, status)?;
     write_orders(page, status)
 }
@@ -142,6 +143,45 @@ fn write_sensors(page: &mut String, car: &OwnCarView) -> fmt::Result {
         write!(page, ", key switch: {}", car.key)?;
     }
     Ok(())
+}
+
+fn write_climate(page: &mut String, climate: &ClimateView) -> fmt::Result {
+    writeln!(page, "\nClimate: the display shows {:?}", climate.display)?;
+    match (climate.age, climate.brightness) {
+        (Some(age), Some(brightness)) => writeln!(
+            page,
+            "  average {}, backlight {brightness} of 255, told {age:.1} s ago",
+            degrees(climate.average)
+        )?,
+        _ => writeln!(page, "  no coordinator has told an average lately")?,
+    }
+    writeln!(
+        page,
+        "  own sensors {}, illuminance {}",
+        degrees(climate.temperature),
+        known(climate.illuminance)
+    )?;
+    if climate.units.is_empty() {
+        return Ok(());
+    }
+    let rows = climate.units.iter().map(|unit| {
+        [
+            unit.unit.clone(),
+            degrees(unit.temperature),
+            known(unit.illuminance),
+            format!("{:.1} s", unit.age),
+        ]
+    });
+    page.push_str(&table(["UNIT", "TEMPERATURE", "LIGHT", "AGE"], rows));
+    Ok(())
+}
+
+fn degrees(temperature: Option<impl fmt::Display>) -> String {
+    temperature.map_or_else(|| known::<u8>(None), |value| format!("{value} °C"))
+}
+
+fn known<T: fmt::Display>(value: Option<T>) -> String {
+    value.map_or_else(|| "unknown".to_owned(), |value| value.to_string())
 }
 
 fn list(items: &[impl ToString]) -> String {

@@ -112,6 +112,14 @@ fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
             "key": "normal", "lamps": [{"kind": "cab", "floor": 2}], "disconnected": null,
             "line": {"frames": 700, "damaged": 3, "lost": 4, "unknown": 0},
             "left_out": [0, 3], "stuck": [{"kind": "hall", "floor": 1, "direction": "up"}]
+        },
+        "climate": {
+            "temperature": 22, "illuminance": null, "average": 21.5, "brightness": 188,
+            "age": 0.25, "display": "21.5 C 10:05",
+            "units": [
+                {"unit": "A", "temperature": 22, "illuminance": null, "age": 0.25},
+                {"unit": "10.0.0.9", "temperature": 21, "illuminance": 128, "age": 1.0}
+            ]
         }
     });
     let status = serde_json::from_value(status).unwrap();
@@ -129,6 +137,13 @@ Car A: floor 1, door open for 31.0 s, not in service: door blocked
   left out for a while, sensor silent: 0, 3
   stuck buttons: hall 1 up
   lit lamps: cab 2
+
+Climate: the display shows \"21.5 C 10:05\"
+  average 21.5 °C, backlight 188 of 255, told 0.2 s ago
+  own sensors 22 °C, illuminance unknown
+  UNIT      TEMPERATURE  LIGHT    AGE
+  A         22 °C        unknown  0.2 s
+  10.0.0.9  21 °C        128      1.0 s
 
 Peers
   NODE  ADDRESS    STANDING  LINK    STORE    SILENT  CAR

@@ -45,12 +45,14 @@ impl Key {
     }
 
     /// The flag, without its dashes: the key's own name, behind that of its table in
-    /// `[panel_line]` and `[log]`, whose keys would say too little alone.
+    /// `[climate]`, `[panel_line]` and `[log]`, whose keys would say too little alone.
     #[must_use]
     pub fn flag(&self) -> String {
         let (table, name) = self.split();
         match table {
-            Some(table @ ("panel_line" | "log")) => format!("{table}-{name}").replace('_', "-"),
+            Some(table @ ("climate" | "panel_line" | "log")) => {
+                format!("{table}-{name}").replace('_', "-")
+            }
             _ => name.replace('_', "-"),
         }
     }
@@ -82,6 +84,10 @@ pub const TABLES: &[(&str, &str)] = &[
     (
         "mesh",
         "The times of the mesh. They suit a LAN with some loss and jitter; alike on every node.",
+    ),
+    (
+        "climate",
+        "What the climate sensors measure and the indicators show; alike on every node.",
     ),
     ("panel_line", "The line to the panel."),
     ("log", "The log, on standard error."),
@@ -381,6 +387,56 @@ pub const KEYS: &[Key] = &[
         Value("50 ms"),
         "After a failed dial the next one waits for this, doubled at each failure up to 32 times, \
          with jitter.",
+    ),
+    Key::new(
+        "climate.poll_period",
+        Kind::time(100, 600_000),
+        Value("1 s"),
+        "How often the coordinator asks every unit for what its sensors read, where its protocol \
+         does not by itself.",
+    ),
+    Key::new(
+        "climate.gather_time",
+        Kind::time(1, 10_000),
+        Value("20 ms"),
+        "How long the coordinator waits for the answers before it tells the indicators what to \
+         show. Below `poll_period`.",
+    ),
+    Key::new(
+        "climate.reading_limit",
+        Kind::time(200, 3_600_000),
+        Value("5 s"),
+        "A reading of this age is unknown. At least twice `poll_period`.",
+    ),
+    Key::new(
+        "climate.display_limit",
+        Kind::time(200, 3_600_000),
+        Value("5 s"),
+        "An average of this age is unknown to an indicator. At least twice `poll_period`.",
+    ),
+    Key::new(
+        "climate.brightness_least",
+        Kind::Whole(1, 255),
+        Value("30"),
+        "The indicators' backlight in the dark. At most `brightness_most`.",
+    ),
+    Key::new(
+        "climate.brightness_most",
+        Kind::Whole(1, 255),
+        Value("255"),
+        "The indicators' backlight in full light, and while no illuminance is known.",
+    ),
+    Key::new(
+        "climate.brightness_smoothing",
+        Kind::time(0, 600_000),
+        Value("3 s"),
+        "In about this time the backlight comes half of the way to what suits the light.",
+    ),
+    Key::new(
+        "climate.display_utc_offset",
+        Kind::Whole(-840, 840),
+        Value("0"),
+        "What the indicators' time of day is ahead of UTC, in minutes.",
     ),
     Key::new(
         "panel_line.poll_period",

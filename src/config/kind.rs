@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::str::FromStr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
@@ -42,6 +43,8 @@ pub enum Kind {
     Time(Duration, Duration),
     /// A number, from the first to the second, in a unit.
     Number(f64, f64, &'static str),
+    /// A whole number, from the first to the second.
+    Whole(i16, i16),
     /// A percentage.
     Percent,
     /// Up or down.
@@ -86,6 +89,9 @@ impl Kind {
             Self::Number(least, most, _) => {
                 number(text).is_some_and(|number| (least..=most).contains(&number))
             }
+            Self::Whole(least, most) => {
+                whole::<i16>(text).is_some_and(|number| (least..=most).contains(&number))
+            }
             Self::Percent => percent(text).is_some(),
             Self::Direction => direction(text).is_some(),
             Self::Switch => switch(text).is_some(),
@@ -102,6 +108,7 @@ impl Kind {
             | Self::Floors
             | Self::Floor
             | Self::Number(..)
+            | Self::Whole(..)
             | Self::Percent
             | Self::Switch => true,
             Self::Name
@@ -141,7 +148,7 @@ impl Kind {
             Self::Broadcast | Self::Socket => "ADDRESS:PORT",
             Self::Port => "PORT",
             Self::Panel => "URL",
-            Self::Floors | Self::Number(..) => "NUMBER",
+            Self::Floors | Self::Number(..) | Self::Whole(..) => "NUMBER",
             Self::Floor => "FLOOR",
             Self::Path => "PATH",
             Self::Election => "PROTOCOL",
@@ -193,6 +200,7 @@ impl fmt::Display for Kind {
             Self::Number(least, most, unit) => {
                 write!(f, "a number from {least} to {most}, in {unit}")
             }
+            Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
             Self::Percent => f.write_str("a whole number from 1 to 200, in per cent"),
             Self::Direction => f.write_str("up or down"),
             Self::Switch => f.write_str("true or false"),
@@ -253,6 +261,10 @@ pub(super) fn time(text: &str) -> Option<Duration> {
 }
 
 pub(super) fn number(text: &str) -> Option<f64> {
+    text.parse().ok()
+}
+
+pub(super) fn whole<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 

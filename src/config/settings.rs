@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, FloorCount, LineSettings, PanelUrl};
 use elevator_fleet::car::CarSettings;
+use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
@@ -50,6 +51,8 @@ pub struct Settings {
     pub kinematics: Kinematics,
     /// The mesh's times.
     pub mesh: MeshTimes,
+    /// How the climate is measured and shown.
+    pub climate: ClimateSettings,
     /// The panel line's times.
     pub panel_line: LineSettings,
     /// The log.
@@ -104,6 +107,7 @@ impl Settings {
             floors: self.floors,
             mesh: self.mesh,
             car: (self.role == Role::Cabin).then(|| self.car_settings.clone()),
+            climate: self.climate,
             kinematics: self.kinematics,
             restored,
             seed,
@@ -139,6 +143,7 @@ impl Settings {
             car_settings: car(values, floors, &kinematics)?,
             kinematics,
             mesh: mesh(values)?,
+            climate: climate(values)?,
             panel_line: panel_line(values)?,
             log: LogSettings {
                 filter: values.required("log.filter", kind::filter)?,
@@ -320,6 +325,39 @@ fn mesh(values: &Effective) -> Result<MeshTimes, ConfigError> {
         beacon,
     )?;
     Ok(times)
+}
+
+fn climate(values: &Effective) -> Result<ClimateSettings, ConfigError> {
+    let time = |path| values.required(path, kind::time);
+    let settings = ClimateSettings {
+        poll_period: time("climate.poll_period")?,
+        gather_time: time("climate.gather_time")?,
+        reading_limit: time("climate.reading_limit")?,
+        display_limit: time("climate.display_limit")?,
+        brightness_least: values.required("climate.brightness_least", kind::whole)?,
+        brightness_most: values.required("climate.brightness_most", kind::whole)?,
+        brightness_smoothing: time("climate.brightness_smoothing")?,
+        utc_offset: values.required("climate.display_utc_offset", kind::whole)?,
+    };
+    let poll = settings.poll_period;
+    if settings.gather_time >= poll {
+        let relation = format!("below poll_period = {}", human(poll));
+        return Err(values.relation("climate.gather_time", relation));
+    }
+    for (path, limit) in [
+        ("climate.reading_limit", settings.reading_limit),
+        ("climate.display_limit", settings.display_limit),
+    ] {
+        if limit < poll * 2 {
+            let relation = format!("at least twice poll_period = {}", human(poll));
+            return Err(values.relation(path, relation));
+        }
+    }
+    if settings.brightness_least > settings.brightness_most {
+        let relation = format!("at most brightness_most = {}", settings.brightness_most);
+        return Err(values.relation("climate.brightness_least", relation));
+    }
+    Ok(settings)
 }
 
 fn panel_line(values: &Effective) -> Result<LineSettings, ConfigError> {

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use elevator_driver::LineSettings;
 use elevator_fleet::car::CarSettings;
+use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{Mac, Role};
 use elevator_fleet::node::{MeshTimes, Restored};
@@ -44,6 +45,7 @@ fn variables(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
 fn what_is_not_given_is_as_the_brain_would_have_it() {
     let settings = check(REQUIRED).unwrap();
     assert_eq!(settings.mesh, MeshTimes::default());
+    assert_eq!(settings.climate, ClimateSettings::default());
     assert_eq!(settings.kinematics, Kinematics::default());
     let car = CarSettings::new(settings.floors);
     let flight_limit = settings.kinematics.slowest_flight() + Duration::from_secs(4);

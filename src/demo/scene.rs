@@ -95,6 +95,8 @@ pub(super) struct CarScene {
     pub(super) lantern: Option<Direction>,
     /// The lit lamps.
     pub(super) lamps: LampSet,
+    /// What the indicator's text field shows.
+    pub(super) display: String,
     /// Passengers inside.
     pub(super) riding: usize,
     /// What is wrong with the car.
@@ -237,6 +239,7 @@ impl CarScene {
             indicator: None,
             lantern: None,
             lamps: LampSet::new(),
+            display: String::new(),
             riding: 0,
             faults: Faults::default(),
             line: Cable::Whole,
@@ -258,6 +261,7 @@ impl CarScene {
         self.indicator = state.indicator;
         self.lantern = state.lantern;
         self.lamps.clone_from(&state.lamps);
+        self.display.clone_from(&state.display_text);
         self.faults = Faults {
             stuck: state.faults.motor_stuck,
             obstructed: state.obstruction,

@@ -76,6 +76,11 @@ fn title(scene: &Scene) -> Line<'_> {
         ),
         Span::raw("   "),
         Span::styled(word, style),
+        Span::raw("   "),
+        Span::styled(
+            scene.cars.get(scene.car).map_or("", |car| &car.display),
+            palette::quiet(),
+        ),
     ])
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_driver::{Button, PanelEvent, PanelOutputs};
+use elevator_driver::{Button, Climate, PanelEvent, PanelOutputs};
 use elevator_fleet::model::{Call, Dot};
 
 use super::World;
@@ -35,6 +35,12 @@ impl World {
         let inputs = self.machines[node].car.inputs();
         self.machines[node].told = inputs.clone();
         self.tell(node, PanelEvent::Inputs(inputs));
+    }
+
+    /// Sets what the climate sensors of a node's panel read from here on.
+    pub fn set_climate(&mut self, node: usize, climate: Climate) {
+        self.machines[node].car.set_climate(climate);
+        self.tell_inputs(node);
     }
 
     /// A suspended controller goes on: the panel does again what it was told last.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, FloorCount};
 use elevator_fleet::car::CarSettings;
+use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{FleetName, JournalId, Mac, NameError, NodeId, Role, Term, Timestamp};
@@ -205,7 +206,11 @@ impl World {
         if self.machines[node].disk.failed() {
             self.tell_disk_failed(node);
         }
-        self.with(node, Node::start);
+        let seconds = self.unix_seconds();
+        self.with(node, |node, now| {
+            node.handle_wall_clock(seconds, now);
+            node.start(now);
+        });
         self.the_disk_has_lit_the_lamps(node);
         self.panel_connects(node);
     }
@@ -422,6 +427,7 @@ impl World {
             floors: self.settings.floors,
             mesh: MeshTimes::default(),
             car: (role == Role::Cabin).then(|| CarSettings::new(self.settings.floors)),
+            climate: ClimateSettings::default(),
             kinematics: Kinematics::default(),
             restored: machine.disk.restored(),
             seed: self.random.u64(..),

@@ -9,11 +9,14 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch};
 use elevator_fleet::coordination::Detail;
+use elevator_fleet::climate::{Reading, Source};
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, NodeId, Role, Term,
     Unavailable,
 };
-use elevator_fleet::node::{CarStatus, OrderRefused, OrderStatus, PeerStatus, Report, Status};
+use elevator_fleet::node::{
+    CarStatus, ClimateStatus, OrderRefused, OrderStatus, PeerStatus, Report, Status, UnitStatus,
+};
 use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
 use tempfile::TempDir;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
@@ -105,6 +108,24 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             lamps: [Button::Hall(floor(3), Direction::Down)].into(),
             floors,
         }),
+        climate: ClimateStatus {
+            own: Reading {
+                temperature: Some(22),
+                illuminance: None,
+            },
+            temperature: Some(215),
+            brightness: Some(188),
+            text: "21.5 C 10:05".to_owned(),
+            age: Some(Duration::from_millis(250)),
+            units: vec![UnitStatus {
+                source: Source::Device(Ipv4Addr::new(10, 0, 0, 9)),
+                reading: Reading {
+                    temperature: Some(21),
+                    illuminance: Some(128),
+                },
+                age: Duration::from_secs(1),
+            }],
+        },
     }
 }
 
@@ -306,6 +327,12 @@ fn the_json_of_a_status_has_these_names() {
     assert_eq!(status["term"], 7);
     assert_eq!(status["digest"], "0000000000000abc");
     assert_eq!(status["uptime"], 90.0);
+    let climate = serde_json::json!({
+        "temperature": 22, "illuminance": null, "average": 21.5, "brightness": 188, "age": 0.25,
+        "display": "21.5 C 10:05",
+        "units": [{"unit": "10.0.0.9", "temperature": 21, "illuminance": 128, "age": 1.0}]
+    });
+    assert_eq!(status["climate"], climate);
     let peer = &status["peers"][0];
     assert_eq!(
         peer["standing"],

@@ -5,6 +5,7 @@
 //! floors count from 0 at the bottom.
 
 mod car;
+mod climate;
 mod event;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use elevator_fleet::wire::Standing;
 use serde::{Deserialize, Serialize};
 
 pub use self::car::{DoorView, GroupCarView, LampView, LineView, OwnCarView, PhaseView};
+pub use self::climate::{ClimateView, UnitView};
 pub use self::event::{EventKind, EventView};
 
 /// A node's whole state.
@@ -58,6 +60,9 @@ pub struct StatusView {
     pub orders: Vec<OrderView>,
     /// The node's own car; null for a node without one.
     pub car: Option<OwnCarView>,
+    /// The climate, and what the indicator shows.
+    #[serde(default)]
+    pub climate: ClimateView,
 }
 
 /// One line of an election protocol's own state.
@@ -184,6 +189,7 @@ impl From<&Status> for StatusView {
             peers: status.peers.iter().map(PeerView::from).collect(),
             orders: status.orders.iter().map(OrderView::from).collect(),
             car: status.car.as_ref().map(OwnCarView::from),
+            climate: (&status.climate).into(),
         }
     }
 }

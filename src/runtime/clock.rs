@@ -1,6 +1,6 @@
 //! The process's clock, and whether the process ran all the time.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use elevator_fleet::model::Timestamp;
 
@@ -32,6 +32,16 @@ impl Clock {
     pub(super) fn instant(&self, at: Timestamp) -> tokio::time::Instant {
         (self.origin + at.since_start()).into()
     }
+}
+
+/// How often the node is told what the wall clock shows, so that it follows when that is set.
+pub(super) const WALL_CLOCK_PERIOD: Duration = Duration::from_secs(5);
+
+/// What the wall clock shows, in seconds since 1970-01-01, for people to read; `None` outside the
+/// years that the fleet can tell of.
+pub(super) fn wall_clock() -> Option<u32> {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    u32::try_from(passed.as_secs()).ok()
 }
 
 /// When to wake: at the node's deadline, but after [`HEARTBEAT`] at the latest.

@@ -139,6 +139,7 @@ pub async fn run_until(
         }
         running.mind_suspension(planned);
         running.handle(event);
+        running.mind_wall_clock();
         running.supervisor.alive(running.clock.now());
         if let Some(evidence) = running.hung {
             break Some(evidence);
@@ -155,6 +156,8 @@ pub async fn run_until(
 #[derive(Debug)]
 struct Running {
     clock: Clock,
+    /// When the node was last told what the wall clock shows.
+    wall_clock_at: Timestamp,
     node: Node,
     mesh: Mesh,
     panel: Option<Panel>,
@@ -212,6 +215,7 @@ impl Running {
         });
         let mut running = Self {
             clock: Clock::start(),
+            wall_clock_at: Timestamp::START,
             node,
             mesh,
             panel,
@@ -230,6 +234,7 @@ impl Running {
         if running.disk.has_failed() {
             running.node.handle_disk_failed(spare, now);
         }
+        running.tell_wall_clock(now);
         running.node.start(now);
         running.drain();
         running.supervisor.show(running.node.standing());
@@ -259,6 +264,22 @@ impl Running {
             warn!(?late, "the process was suspended or held up");
             self.node.handle_interrupted(now);
             self.drain();
+        }
+    }
+
+    /// What the wall clock shows is shown to people; nothing else depends on it (E5).
+    fn mind_wall_clock(&mut self) {
+        let now = self.clock.now();
+        if now.since(self.wall_clock_at) >= clock::WALL_CLOCK_PERIOD {
+            self.tell_wall_clock(now);
+            self.drain();
+        }
+    }
+
+    fn tell_wall_clock(&mut self, now: Timestamp) {
+        self.wall_clock_at = now;
+        if let Some(seconds) = clock::wall_clock() {
+            self.node.handle_wall_clock(seconds, now);
         }
     }
 

@@ -232,3 +232,6 @@ impl Node {
         self.stale.car = true;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use elevator_driver::FloorCount;
 const PERIOD: Duration = Duration::from_millis(25);
 
 /// The node whose address ends so, in one of its lives.
-fn node(index: u8, life: u64) -> Node {
+pub(super) fn node(index: u8, life: u64) -> Node {
     let mut node = Node::new(NodeSettings {
         identity: Identity {
             fleet: FleetName::new("test").expect("a name"),
@@ -38,7 +38,7 @@ fn node(index: u8, life: u64) -> Node {
     node
 }
 
-fn name(index: u8) -> NodeId {
+pub(super) fn name(index: u8) -> NodeId {
     NodeId::new(&format!("N{index}")).expect("a name")
 }
 
@@ -46,7 +46,7 @@ fn address(index: u8) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 0, index)
 }
 
-fn drain(node: &mut Node) -> Vec<Action> {
+pub(super) fn drain(node: &mut Node) -> Vec<Action> {
     std::iter::from_fn(|| node.poll_action()).collect()
 }
 
@@ -65,7 +65,12 @@ fn broadcasts(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
 
 /// The two tell each other their beacons until `until`, each delivered at once; hands back what
 /// the first wanted done in that time.
-fn talk(one: &mut Node, other: &mut Node, from: Timestamp, until: Timestamp) -> Vec<Action> {
+pub(super) fn talk(
+    one: &mut Node,
+    other: &mut Node,
+    from: Timestamp,
+    until: Timestamp,
+) -> Vec<Action> {
     let (mut now, mut wanted) = (from, Vec::new());
     while now < until {
         for turn in 0..2 {
@@ -138,7 +143,7 @@ fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
 }
 
 /// Joins the second to the first over a link of this number.
-fn join(second: &mut Node, first: &mut Node, link: LinkId, now: Timestamp) {
+pub(super) fn join(second: &mut Node, first: &mut Node, link: LinkId, now: Timestamp) {
     first.handle_link_up(link, second.hello(), LinkSide::Accepted, now);
     second.handle_link_up(link, first.hello(), LinkSide::Dialled, now);
     for _ in 0..2 {

@@ -40,6 +40,7 @@ fn scene() -> Scene {
     second.node.life = Life::Killed;
     second.height = 1.5;
     second.indicator = Some(floor(1));
+    second.display = "21.4 C 10:05".to_owned();
     Scene {
         elapsed: Duration::from_secs(83),
         phase: Phase::Traffic,
