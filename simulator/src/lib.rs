@@ -9,7 +9,8 @@
 //!                      │  ┌─────────────────────────┐   serial            │ ◀─▶ pseudo-terminal
 //!                      │  │ car: interlocks, lamps  │ ◀─ panel protocol   │
 //!                      │  │  ├ shaft: motion        │                     │
-//!                      │  │  └ door                 │ ◀─ elevator_server  │ ◀─▶ TCP
+//!                      │  │  ├ door                 │ ◀─ elevator_server  │ ◀─▶ TCP
+//!                      │  │  └ climate              │                     │
 //!                      │  └─────────────────────────┘                     │
 //!                      └──────────────────────────────────────────────────┘
 //! ```

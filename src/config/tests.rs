@@ -195,6 +195,21 @@ fn a_value_that_is_wrong_beside_another_names_both() {
              it has to be at most dead_after / 4 = 22ms 500us",
         ),
         (
+            "[climate]\ngather_time = \"1 s\"\n",
+            "node.toml:8:15: climate.gather_time = \"1 s\" is wrong; \
+             it has to be below poll_period = 1s",
+        ),
+        (
+            "[climate]\npoll_period = \"3 s\"\nreading_limit = \"9 s\"\n",
+            "default: climate.display_limit = \"5 s\" is wrong; \
+             it has to be at least twice poll_period = 3s",
+        ),
+        (
+            "[climate]\nbrightness_most = 20\n",
+            "default: climate.brightness_least = 30 is wrong; \
+             it has to be at most brightness_most = 20",
+        ),
+        (
             "[mesh]\nprobe_after = \"20 ms\"\n",
             "node.toml:8:15: mesh.probe_after = \"20 ms\" is wrong; \
              it has to be at least beacon_period = 25ms",
