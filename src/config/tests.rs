@@ -119,8 +119,8 @@ fn a_wrong_value_names_file_line_column_key_and_what_is_right() {
              expected an address and a port, such as 127.0.0.1:8080",
         ),
         (
-            "election = \"bully\"\n",
-            "node.toml:7:12: election = \"bully\" is wrong; expected lowest-ip",
+            "election = \"raft\"\n",
+            "node.toml:7:12: election = \"raft\" is wrong; expected lowest-ip or bully",
         ),
         (
             "[motion]\njerk = 0\n",

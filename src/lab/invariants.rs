@@ -31,6 +31,7 @@ impl World {
         self.promised_orders_are_on_a_disk();
         self.no_dot_is_used_twice();
         self.stores_are_equal();
+        self.note_estimates();
         self.terms_never_decrease();
         self.one_master_in_each_group();
         self.calls_are_assigned_to_the_living();

@@ -42,6 +42,8 @@ pub(super) struct Machine {
     /// The lit lamps, and the presses that were promised by them.
     pub(super) lit: BTreeMap<Button, Vec<Dot>>,
     pub(super) term: Term,
+    /// How fit its node was to lead when last seen.
+    pub(super) estimate: u32,
 }
 
 /// A running process.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, LampSet};
-use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::coordination::{ElectionSettings, bully};
 use elevator_fleet::model::{Call, NodeId, Role};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
@@ -129,13 +129,27 @@ impl World {
 
     /// Whether this is the master that a group is to have.
     pub(super) fn is_right(&self, group: &[usize], master: Option<usize>) -> bool {
-        match self.settings.election {
+        match &self.settings.election {
             ElectionSettings::LowestIp => master == group.first().copied(),
+            ElectionSettings::Bully(settings) => {
+                master.is_some_and(|master| self.is_fit(group, master, settings))
+            }
             // The control unit; without one, whoever took the lead keeps it (M5, M9).
             ElectionSettings::Senior(_) => self
                 .control_unit_of(group)
                 .map_or(master.is_some(), |unit| master == Some(unit)),
         }
+    }
+
+    /// B1, B10: nobody outranks the master; where estimates change, nobody does by the hysteresis.
+    fn is_fit(&self, group: &[usize], master: usize, settings: &bully::Settings) -> bool {
+        let estimate = |node: usize| self.node(node).map_or(0, Node::estimate);
+        group.iter().all(|node| match settings.estimate {
+            bully::Estimate::Fixed(_) => {
+                (estimate(*node), self.name(*node)) <= (estimate(master), self.name(master))
+            }
+            bully::Estimate::Health => !settings.exceeds(estimate(*node), estimate(master)),
+        })
     }
 
     /// The control unit in a group, or the regular leader.

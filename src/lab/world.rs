@@ -111,6 +111,8 @@ pub struct World {
     addresses: BTreeMap<Ipv4Addr, usize>,
     fleet: FleetName,
     inspected: Duration,
+    /// When a node's estimate changed last.
+    pub(super) ranked_at: Duration,
     /// How many events have happened.
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
@@ -168,6 +170,7 @@ impl World {
             addresses,
             fleet: FleetName::new("lab")?,
             inspected: Duration::ZERO,
+            ranked_at: Duration::ZERO,
             events: 0,
             election_traffic: Traffic::default(),
             settings,
@@ -463,5 +466,6 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         conflicts: 0,
         lit: BTreeMap::new(),
         term: Term::default(),
+        estimate: 0,
     })
 }

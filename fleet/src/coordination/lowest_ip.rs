@@ -158,8 +158,7 @@ impl Election for LowestIp {
             }
             Input::Start
             | Input::Message { .. }
-            | Input::Estimate(_)
-            | Input::Fired(ElectionTimer::Senior(_)) => None,
+            | Input::Estimate(_) => None,
             Input::Joined { peer, side } => self.joined(peer, side),
             Input::Parted { peer } => self.parted(peer, draw),
             Input::Lost { peer } => {

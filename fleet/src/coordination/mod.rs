@@ -16,7 +16,8 @@
 //! full states have been exchanged over it: who yields to a peer has handed its orders over
 //! already (E4), and nobody follows a node that it can't reach (F14).
 
-mod lowest_ip;
+pub mod bully;
+pub mod lowest_ip;
 pub mod senior;
 
 use core::net::Ipv4Addr;
@@ -29,6 +30,7 @@ use crate::climate::{DisplayData, Reading};
 use crate::model::{Mac, NodeId, Role, Term};
 use crate::wire::{Hello, Protocol, Standing};
 
+pub use bully::Bully;
 pub use lowest_ip::LowestIp;
 pub use senior::Senior;
 
@@ -204,6 +206,8 @@ pub enum Message {
     SensorData(Reading),
     /// What every indicator shows: *display data* (M1), the information packet (V11).
     DisplayData(DisplayData),
+    /// One of `bully`.
+    Bully(bully::Message),
     /// One of `senior`.
     Senior(senior::Message),
 }
@@ -213,6 +217,8 @@ pub enum Message {
 pub enum ElectionTimer {
     /// One of `lowest-ip`.
     LowestIp(lowest_ip::Timer),
+    /// One of `bully`.
+    Bully(bully::Timer),
     /// One of `senior`.
     Senior(senior::Timer),
 }
@@ -222,6 +228,8 @@ pub enum ElectionTimer {
 pub enum ElectionSettings {
     /// `lowest-ip`.
     LowestIp,
+    /// `bully`.
+    Bully(bully::Settings),
     /// `senior`.
     Senior(senior::Settings),
 }
@@ -232,6 +240,7 @@ impl ElectionSettings {
     pub fn of(protocol: Protocol) -> Self {
         match protocol {
             Protocol::LowestIp => Self::LowestIp,
+            Protocol::Bully => Self::Bully(bully::Settings::default()),
             Protocol::Senior => Self::Senior(senior::Settings::default()),
         }
     }
@@ -241,6 +250,7 @@ impl ElectionSettings {
     pub fn protocol(&self) -> Protocol {
         match self {
             Self::LowestIp => Protocol::LowestIp,
+            Self::Bully(_) => Protocol::Bully,
             Self::Senior(_) => Protocol::Senior,
         }
     }
@@ -251,7 +261,17 @@ impl ElectionSettings {
     pub fn bound(&self) -> Duration {
         match self {
             Self::LowestIp => Duration::from_secs(2),
+            Self::Bully(settings) => settings.bound(),
             Self::Senior(settings) => settings.bound(),
+        }
+    }
+
+    /// What a node of this health tells as its estimate (B1).
+    #[must_use]
+    pub fn estimate(&self, health: u32) -> u32 {
+        match self {
+            Self::Bully(settings) => settings.estimate(health),
+            Self::LowestIp | Self::Senior(_) => 0,
         }
     }
 
@@ -261,6 +281,7 @@ impl ElectionSettings {
     pub fn elect(&self, own: Candidate, redial_after: Duration) -> Box<dyn Election> {
         match self {
             Self::LowestIp => Box::new(LowestIp::new(own.node, own.address, redial_after)),
+            Self::Bully(settings) => Box::new(Bully::new(own, settings.clone())),
             Self::Senior(settings) => Box::new(Senior::new(&own, *settings)),
         }
     }

@@ -24,6 +24,7 @@ mod action;
 mod beacon;
 mod climate;
 mod handle;
+mod health;
 mod ledger;
 mod links;
 mod membership;
@@ -51,6 +52,7 @@ use crate::wire::{Hello, Standing};
 pub use action::{Action, Change, LinkId, Lsn, Report};
 pub use climate::ClimateTimer;
 pub use handle::OrderRefused;
+pub use health::health;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{CarStatus, ClimateStatus, OrderStatus, PeerStatus, Status, UnitStatus};
 
@@ -119,7 +121,8 @@ impl Node {
         let hello = settings.hello();
         let own = &hello.node;
         let redial_after = settings.mesh.redial_after;
-        let estimate = 0;
+        // Neither panel nor car have been heard of yet.
+        let estimate = settings.election.estimate(health(true, false, false));
         let election = settings
             .election
             .elect(Candidate::new(&hello, estimate), redial_after);

@@ -52,6 +52,7 @@ impl Node {
         // Serving changes the orders, which changes the plan and the stops; each round serves at
         // least one order, so the rounds end.
         loop {
+            self.weigh(now);
             if std::mem::take(&mut self.stale.plan) {
                 self.plan(now);
             }

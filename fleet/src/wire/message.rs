@@ -20,19 +20,21 @@ pub struct Nonce(pub u64);
 pub enum Protocol {
     /// The master with the lowest IPv4 address (F3).
     LowestIp,
+    /// The node with the highest estimate (B1).
+    Bully,
     /// The unit with the highest MAC address, or the control unit (M1).
     Senior,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Self; 2] = [Self::LowestIp, Self::Senior];
+    pub const ALL: [Self; 3] = [Self::LowestIp, Self::Bully, Self::Senior];
 
     /// Whether the duty to coordinate goes from node to node while all is well.
     #[must_use]
     pub fn rotates(self) -> bool {
         match self {
-            Self::LowestIp | Self::Senior => false,
+            Self::LowestIp | Self::Bully | Self::Senior => false,
         }
     }
 }
@@ -57,6 +59,7 @@ impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::LowestIp => "lowest-ip",
+            Self::Bully => "bully",
             Self::Senior => "senior",
         })
     }

@@ -1,7 +1,7 @@
 //! One leads, all know who, and nobody is left with a car that is gone.
 
 use elevator_fleet::model::{Call, NodeId, Order};
-use elevator_fleet::node::Report;
+use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::Standing;
 
 use crate::lab::World;
@@ -9,19 +9,37 @@ use crate::lab::World;
 impl World {
     /// E6: where nobody comes or goes, nobody takes or leaves office.
     pub(in crate::lab) fn no_change_of_leader_in_quiet(&mut self, node: usize, report: &Report) {
-        let groups = self.calm_groups(self.settings.election.bound());
+        self.note_estimates();
+        let groups = self.settled_groups();
         if groups.iter().any(|group| group.contains(&node)) {
             self.wrong("E6", node, &format!("{report:?}"));
         }
     }
 
+    /// Under `bully` a node that has become fitter or less fit may change the leader (E6).
+    pub(in crate::lab) fn note_estimates(&mut self) {
+        for node in 0..self.machines.len() {
+            let estimate = self.node(node).map_or(0, Node::estimate);
+            let before = std::mem::replace(&mut self.machines[node].estimate, estimate);
+            if estimate != before {
+                self.ranked_at = self.now;
+            }
+        }
+    }
+
+    /// The groups in which the election has had its time.
+    fn settled_groups(&self) -> Vec<Vec<usize>> {
+        let bound = self.settings.election.bound();
+        if self.now.saturating_sub(self.ranked_at) < bound {
+            return Vec::new();
+        }
+        self.calm_groups(bound)
+    }
+
     /// E3
     pub(in crate::lab) fn terms_never_decrease(&mut self) {
         for node in 0..self.machines.len() {
-            let Some(term) = self.machines[node]
-                .node()
-                .map(elevator_fleet::node::Node::term)
-            else {
+            let Some(term) = self.machines[node].node().map(Node::term) else {
                 continue;
             };
             let before = std::mem::replace(&mut self.machines[node].term, term);
@@ -34,7 +52,7 @@ impl World {
     /// E1, E2, E7, F3: each group has one master, known to all; under `lowest-ip` the lowest
     /// address.
     pub(in crate::lab) fn one_master_in_each_group(&mut self) {
-        for group in self.calm_groups(self.settings.election.bound()) {
+        for group in self.settled_groups() {
             let master = self.master_of(&group);
             if !self.is_right(&group, master) {
                 let what = format!("the group {group:?} has the master {master:?}");
@@ -81,7 +99,7 @@ impl World {
 
     /// H4, F6: a call is not left with a car that is gone.
     pub(in crate::lab) fn calls_are_assigned_to_the_living(&mut self) {
-        for group in self.calm_groups(self.settings.election.bound()) {
+        for group in self.settled_groups() {
             let leads = |node: &&usize| self.standing(**node) == Some(&Standing::Master);
             let Some(master) = group.iter().copied().find(|node| leads(&node)) else {
                 continue;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{dot, floor, node, sealed};
 use crate::climate::{DisplayData, Reading};
-use crate::coordination::{Message, senior};
+use crate::coordination::{Message, bully, senior};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
     Unavailable,
@@ -224,8 +224,23 @@ fn any_letter() -> impl Strategy<Value = Letter> {
             brightness,
         })
     });
-    let message = prop_oneof![Just(Message::SensorRequest), reading, display, any_senior()];
+    let message = prop_oneof![
+        Just(Message::SensorRequest),
+        reading,
+        display,
+        any_bully(),
+        any_senior(),
+    ];
     (proptest::option::of(any_name()), message).prop_map(|(to, message)| Letter { to, message })
+}
+
+fn any_bully() -> impl Strategy<Value = Message> {
+    prop_oneof![
+        Just(bully::Message::Election),
+        Just(bully::Message::Answer),
+        any::<u64>().prop_map(|term| bully::Message::Coordinator { term: Term(term) }),
+    ]
+    .prop_map(Message::Bully)
 }
 
 fn any_senior() -> impl Strategy<Value = Message> {

@@ -1,0 +1,338 @@
+//! The fittest site leads, even if it has to throw another one out: the bully algorithm.
+//!
+//! ```text
+//!             starts (B7)                   nobody answers within T, nobody to ask (B3)
+//!   Sleep ───────────────▶ Candidate ────────────────────────────────────▶ Coordinator
+//!                          │ ▲  ▲  │                                         │  │
+//!                          │ │  └──┘ answered, and nobody has                │  │
+//!                          │ │       announced itself in time (B4)           │  │
+//!                          │ └───────────────────────────────────────────────┘  │
+//!                          │ ▲  another coordinator, or a lower site asks, and  │
+//!                          │ │  there is a higher one to ask (B6, B10)          │
+//!       coordinator (B5)   │ │                                                  │
+//!                          ▼ │  coordinator lost, own estimate clearly higher,  │
+//!                          Lost  a lower site asks (B2, B6, B10)                │
+//!                            ▲                                                  │
+//!                            └──────────────────────────────────────────────────┘
+//!                               a higher site's coordinator (B5)
+//! ```
+//!
+//! An election with nobody to ask is over at once. A site that votes again while a coordinator
+//! works goes on serving under it, and a coordinator goes on leading, until somebody else has
+//! announced itself: an election as such interrupts nobody's service.
+//!
+//! What is added to the source: *election* is repeated within T, for it may be lost; a candidate
+//! that hears of one more higher site asks it too, and waits for T again; once the mesh has lost
+//! every higher site there is nothing to wait for (C5); a follower whose coordinator says that it
+//! leads no more starts an election; a coordinator in office that a lower site asks, and that
+//! nobody outranks, announces itself to that site alone, for the others follow it; *coordinator*
+//! carries a term, so that a late one is known (E7), and of two with one term the higher counts.
+
+mod settings;
+mod transitions;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Candidate, Detail, Election, ElectionTimer, Input, Message as Letter, Output};
+use crate::model::{NodeId, Term};
+use crate::wire::Standing;
+
+pub use settings::{Estimate, Settings};
+
+/// What sites say to each other (B1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// To every site with a higher estimate: will you lead?
+    Election,
+    /// I live, and will see to it.
+    Answer,
+    /// To every site with a lower estimate: I lead.
+    Coordinator {
+        /// The highest term that the coordinator knows.
+        term: Term,
+    },
+}
+
+/// The timers of `bully`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// T is over: nobody has answered (B3).
+    Answer,
+    /// *Election* may have been lost.
+    Ask,
+    /// Nobody has announced itself (B4).
+    Coordinator,
+    /// The coordinator has been silent for too long (B2).
+    Silence,
+}
+
+impl From<Timer> for ElectionTimer {
+    fn from(timer: Timer) -> Self {
+        Self::Bully(timer)
+    }
+}
+
+impl From<Message> for Letter {
+    fn from(message: Message) -> Self {
+        Self::Bully(message)
+    }
+}
+
+/// The `bully` protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Bully {
+    settings: Settings,
+    node: NodeId,
+    estimate: u32,
+    /// The highest term known.
+    term: Term,
+    /// The other sites, and their estimates.
+    sites: BTreeMap<NodeId, u32>,
+    state: State,
+}
+
+/// B9
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum State {
+    /// It has not taken a step.
+    Sleep,
+    /// It holds an election.
+    Candidate(Stage, Office),
+    /// It has lost, and follows who won.
+    Lost { coordinator: NodeId },
+    /// It has won.
+    Coordinator,
+}
+
+/// How far an election has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Stage {
+    /// It waits for an *answer*, for at most T.
+    Asking,
+    /// It waits for *coordinator*.
+    Answered,
+}
+
+/// What a candidate does until the election is decided.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Office {
+    /// There is no coordinator: it serves alone.
+    Vacant,
+    /// It follows a coordinator that works.
+    Follows(NodeId),
+    /// It leads.
+    Leads,
+}
+
+impl Office {
+    /// The coordinator that it follows, if any, works no more.
+    fn without_coordinator(self) -> Self {
+        match self {
+            Self::Vacant | Self::Follows(_) => Self::Vacant,
+            Self::Leads => Self::Leads,
+        }
+    }
+}
+
+/// What an input comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Event {
+    Started,
+    /// A site has turned up that outranks this one.
+    HigherFound(NodeId),
+    /// No site outranks this one any more.
+    NobodyHigher,
+    /// The coordinator that this site follows works.
+    CoordinatorWorks,
+    /// The coordinator that this site follows is gone, or leads no more.
+    CoordinatorGone,
+    /// Some other site says that it leads.
+    AnotherLeads,
+    /// This site's estimate exceeds its coordinator's by the hysteresis.
+    Exceeds,
+    /// *Election* from a lower site.
+    Asked(NodeId),
+    /// *Answer* from a higher site.
+    Answered,
+    /// *Coordinator*, no older than what is known.
+    Announced(NodeId),
+    TimedOut(Timer),
+}
+
+impl Bully {
+    /// A site that has yet to start.
+    #[must_use]
+    pub fn new(own: Candidate, settings: Settings) -> Self {
+        Self {
+            settings,
+            node: own.node,
+            estimate: own.estimate,
+            term: Term::default(),
+            sites: BTreeMap::new(),
+            state: State::Sleep,
+        }
+    }
+
+    /// Takes in what an input tells of the others, and says what it comes to.
+    fn take(&mut self, input: &Input<'_>) -> Vec<Event> {
+        match input {
+            Input::Start => vec![Event::Started],
+            Input::Heard {
+                peer,
+                standing,
+                term,
+            } => {
+                self.term = self.term.max(*term);
+                self.heard(peer, standing)
+            }
+            Input::Lost { peer } => self.lost(peer),
+            Input::Message {
+                from,
+                message: Letter::Bully(message),
+            } => self.told(from, *message).into_iter().collect(),
+            Input::Estimate(estimate) => {
+                self.estimate = *estimate;
+                self.exceeded().into_iter().collect()
+            }
+            Input::Fired(ElectionTimer::Bully(timer)) => vec![Event::TimedOut(*timer)],
+            Input::Joined { .. }
+            | Input::Parted { .. }
+            | Input::Message {
+                message: Letter::SensorRequest | Letter::SensorData(_) | Letter::DisplayData(_),
+                ..
+            }
+            | Input::Fired(ElectionTimer::LowestIp(_)) => Vec::new(),
+        }
+    }
+
+    fn heard(&mut self, peer: &Candidate, standing: &Standing) -> Vec<Event> {
+        let was_higher = self.is_higher(&peer.node);
+        self.sites.insert(peer.node.clone(), peer.estimate);
+        let found = !was_higher && self.is_higher(&peer.node);
+        let mut events = Vec::new();
+        if found {
+            events.push(Event::HigherFound(peer.node.clone()));
+        }
+        let leads = *standing == Standing::Master;
+        if self.follows() == Some(&peer.node) {
+            if leads {
+                events.push(Event::CoordinatorWorks);
+                events.extend(self.exceeded());
+            } else {
+                events.push(Event::CoordinatorGone);
+            }
+        } else if leads {
+            events.push(Event::AnotherLeads);
+        }
+        events
+    }
+
+    fn lost(&mut self, peer: &NodeId) -> Vec<Event> {
+        if !self.settings.mesh_detection {
+            return Vec::new();
+        }
+        let was_higher = self.is_higher(peer);
+        self.sites.remove(peer);
+        let mut events = Vec::new();
+        if self.follows() == Some(peer) {
+            events.push(Event::CoordinatorGone);
+        }
+        if was_higher && self.higher().next().is_none() {
+            events.push(Event::NobodyHigher);
+        }
+        events
+    }
+
+    /// What a message comes to; nothing, if it is from a site that is not known, or too late.
+    fn told(&mut self, from: &NodeId, message: Message) -> Option<Event> {
+        if !self.sites.contains_key(from) {
+            return None;
+        }
+        let higher = self.is_higher(from);
+        match message {
+            Message::Election => (!higher && !self.is_barred()).then(|| Event::Asked(from.clone())),
+            Message::Answer => higher.then_some(Event::Answered),
+            Message::Coordinator { term } if term < self.term => None,
+            Message::Coordinator { term } => {
+                self.term = term;
+                Some(Event::Announced(from.clone()))
+            }
+        }
+    }
+
+    fn exceeded(&self) -> Option<Event> {
+        let coordinator = self.sites.get(self.follows()?)?;
+        let exceeds = self.settings.exceeds(self.estimate, *coordinator);
+        (exceeds && !self.is_barred()).then_some(Event::Exceeds)
+    }
+
+    fn follows(&self) -> Option<&NodeId> {
+        match &self.state {
+            State::Lost { coordinator } | State::Candidate(_, Office::Follows(coordinator)) => {
+                Some(coordinator)
+            }
+            State::Sleep
+            | State::Candidate(_, Office::Vacant | Office::Leads)
+            | State::Coordinator => None,
+        }
+    }
+
+    fn higher(&self) -> impl Iterator<Item = &NodeId> {
+        self.sites.keys().filter(|site| self.is_higher(site))
+    }
+
+    fn is_higher(&self, site: &NodeId) -> bool {
+        self.rank(site) > Some((self.estimate, &self.node))
+    }
+
+    /// What ranks a site (B1); `None` if it is not known.
+    fn rank<'a>(&self, site: &'a NodeId) -> Option<(u32, &'a NodeId)> {
+        Some((*self.sites.get(site)?, site))
+    }
+
+    /// B6
+    fn is_barred(&self) -> bool {
+        self.estimate == 0
+    }
+}
+
+impl Election for Bully {
+    fn handle(&mut self, input: Input<'_>, _draw: u64, outputs: &mut Vec<Output>) {
+        for event in self.take(&input) {
+            self.step(event, outputs);
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        match &self.state {
+            State::Sleep | State::Candidate(_, Office::Vacant) => Standing::Seeking,
+            State::Lost { coordinator } | State::Candidate(_, Office::Follows(coordinator)) => {
+                Standing::Slave {
+                    master: coordinator.clone(),
+                }
+            }
+            State::Coordinator | State::Candidate(_, Office::Leads) => Standing::Master,
+        }
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        let (state, waits_for) = match &self.state {
+            State::Sleep => ("sleep", None),
+            State::Candidate(Stage::Asking, _) => ("candidate", Some("answer")),
+            State::Candidate(Stage::Answered, _) => ("candidate", Some("coordinator")),
+            State::Lost { .. } => ("lost", None),
+            State::Coordinator => ("coordinator", None),
+        };
+        let mut details = vec![
+            Detail::new("state", state),
+            Detail::new("estimate", self.estimate),
+        ];
+        details.extend(waits_for.map(|what| Detail::new("waits for", what)));
+        details
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! What can be set about `bully`.
+
+use std::time::Duration;
+
+/// The settings of `bully`. The defaults suit a LAN with 40 ms of jitter and 5 % loss.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// How fit this node is to lead (B1). Default [`Estimate::Health`]; alike on every node of the
+    /// fleet, or fixed on every node, for the two have different scales.
+    pub estimate: Estimate,
+    /// By how much a site's estimate must exceed the coordinator's before it starts an election
+    /// (B10). 0 counts as 1. Default 25: a car that leaves service (20) changes no leader, a panel
+    /// or a disk that fails does.
+    pub hysteresis: u32,
+    /// T: for so long a candidate waits for an *answer* (B2). Default 200 ms; at least the way
+    /// there and back, and a few times `ask_again`.
+    pub answer_wait: Duration,
+    /// While nobody answers, *election* is sent again this often, for it or its answer may be lost.
+    /// Default 50 ms; at most `answer_wait`, which keeps to a single *election*.
+    pub ask_again: Duration,
+    /// For so long a candidate that was answered waits for *coordinator* (B4). Default 400 ms; at
+    /// least `answer_wait`, which the site that answered may need itself, and the way there and
+    /// back.
+    pub coordinator_wait: Duration,
+    /// Whether the coordinator counts as silent when the mesh has lost it, and whoever the mesh
+    /// has lost is no site any more (C5). Default `true`. Otherwise sites are asked whether they
+    /// live or not, as in the source, and `silence` decides.
+    pub mesh_detection: bool,
+    /// Without `mesh_detection`: a coordinator of which no beacon came for so long counts as silent
+    /// (B2). Default 400 ms; at least eight beacon periods.
+    pub silence: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            estimate: Estimate::Health,
+            hysteresis: 25,
+            answer_wait: Duration::from_millis(200),
+            ask_again: Duration::from_millis(50),
+            coordinator_wait: Duration::from_millis(400),
+            mesh_detection: true,
+            silence: Duration::from_millis(400),
+        }
+    }
+}
+
+/// Until the mesh has noticed that peers came or went, and has linked them.
+const MESH: Duration = Duration::from_secs(1);
+
+impl Settings {
+    /// C3: two elections in a row, the first of which runs out because a message was lost, after
+    /// the loss has been noticed and links stand.
+    #[must_use]
+    pub fn bound(&self) -> Duration {
+        let silence = if self.mesh_detection {
+            Duration::ZERO
+        } else {
+            self.silence
+        };
+        MESH + silence + 2 * (self.answer_wait + self.coordinator_wait)
+    }
+
+    /// What a node of this health tells as its estimate.
+    #[must_use]
+    pub fn estimate(&self, health: u32) -> u32 {
+        match self.estimate {
+            Estimate::Fixed(estimate) => estimate,
+            Estimate::Health => health,
+        }
+    }
+
+    /// Whether an estimate exceeds the coordinator's by enough to call for an election (B10).
+    #[must_use]
+    pub fn exceeds(&self, estimate: u32, coordinator: u32) -> bool {
+        estimate >= coordinator.saturating_add(self.hysteresis.max(1))
+    }
+}
+
+/// How fit a node is to lead (B1). The higher estimate leads; of two equal ones, the node with the
+/// higher name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Estimate {
+    /// This, as long as the node runs. A node with the estimate 0 is barred: it neither answers nor
+    /// leads, and follows whoever does (B6). In a fleet in which every node is barred each serves
+    /// alone.
+    Fixed(u32),
+    /// The node's health, from 1 to 100: see [`health`](crate::node::health).
+    Health,
+}

@@ -1,0 +1,648 @@
+//! The rows of the protocol, one machine at a time and several by hand.
+
+use core::net::Ipv4Addr;
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::model::{Mac, Role};
+
+fn name(index: u8) -> NodeId {
+    NodeId::new(&format!("S{index}")).expect("a name")
+}
+
+/// A site whose estimate is ten times its number.
+fn candidate(index: u8) -> Candidate {
+    let address = Ipv4Addr::new(127, 0, 0, index);
+    Candidate {
+        node: name(index),
+        address,
+        mac: Mac::of(address),
+        role: Role::Cabin,
+        estimate: 10 * u32::from(index),
+    }
+}
+
+/// The source's letter: sites are asked whether they live or not.
+fn letter() -> Settings {
+    Settings {
+        mesh_detection: false,
+        ..Settings::default()
+    }
+}
+
+fn site(index: u8) -> Bully {
+    Bully::new(candidate(index), Settings::default())
+}
+
+fn feed(site: &mut Bully, input: Input<'_>) -> Vec<Output> {
+    let mut outputs = Vec::new();
+    site.handle(input, 0, &mut outputs);
+    outputs
+}
+
+fn hears_in(site: &mut Bully, index: u8, standing: &Standing, term: u64) -> Vec<Output> {
+    let peer = &candidate(index);
+    let term = Term(term);
+    feed(
+        site,
+        Input::Heard {
+            peer,
+            standing,
+            term,
+        },
+    )
+}
+
+fn hears(site: &mut Bully, index: u8, standing: &Standing) -> Vec<Output> {
+    hears_in(site, index, standing, 0)
+}
+
+fn is_told(site: &mut Bully, from: u8, message: Message) -> Vec<Output> {
+    let message = &message.into();
+    feed(
+        site,
+        Input::Message {
+            from: &name(from),
+            message,
+        },
+    )
+}
+
+fn loses(site: &mut Bully, index: u8) -> Vec<Output> {
+    feed(site, Input::Lost { peer: &name(index) })
+}
+
+fn fires(site: &mut Bully, timer: Timer) -> Vec<Output> {
+    feed(site, Input::Fired(&timer.into()))
+}
+
+/// What is sent, without the timers, by receiver.
+fn sent(outputs: &[Output]) -> Vec<(u8, Message)> {
+    let told = |to: u8| {
+        outputs.iter().filter_map(move |output| {
+            if let Output::Send(node, Letter::Bully(message)) = output
+                && *node == name(to)
+            {
+                return Some((to, *message));
+            }
+            None
+        })
+    };
+    (0..10).flat_map(told).collect()
+}
+
+/// How long a timer is armed for.
+fn armed(outputs: &[Output], timer: Timer) -> Option<std::time::Duration> {
+    outputs.iter().find_map(|output| {
+        if let Output::Arm(ElectionTimer::Bully(which), wait) = output
+            && *which == timer
+        {
+            return Some(*wait);
+        }
+        None
+    })
+}
+
+fn state(site: &Bully) -> String {
+    site.details().remove(0).value
+}
+
+fn slave_of(index: u8) -> Standing {
+    Standing::Slave {
+        master: name(index),
+    }
+}
+
+fn coordinator(term: u64) -> Message {
+    Message::Coordinator { term: Term(term) }
+}
+
+/// A started site that has heard of others, none of which leads.
+fn amid(own: u8, others: &[u8], settings: Settings) -> Bully {
+    let mut site = Bully::new(candidate(own), settings);
+    feed(&mut site, Input::Start);
+    for other in others {
+        hears(&mut site, *other, &Standing::Seeking);
+    }
+    site
+}
+
+/// One that follows the coordinator of term 1.
+fn follower(own: u8, others: &[u8], of: u8, settings: Settings) -> Bully {
+    let mut site = amid(own, others, settings);
+    is_told(&mut site, of, coordinator(1));
+    hears_in(&mut site, of, &Standing::Master, 1);
+    assert_eq!(site.standing(), slave_of(of));
+    site
+}
+
+/// One that leads in term 1.
+fn leader(own: u8, others: &[u8]) -> Bully {
+    let mut site = amid(own, others, Settings::default());
+    fires(&mut site, Timer::Answer);
+    assert_eq!(site.standing(), Standing::Master);
+    site
+}
+
+/// B1: the estimate ranks, then the name.
+#[test]
+fn sites_are_ranked_by_estimate_and_then_by_name() {
+    let mut second = amid(2, &[1, 3], Settings::default());
+    let equal = Candidate {
+        estimate: 20,
+        ..candidate(1)
+    };
+    let standing = &Standing::Seeking;
+    let term = Term(0);
+    feed(
+        &mut second,
+        Input::Heard {
+            peer: &equal,
+            standing,
+            term,
+        },
+    );
+    assert_eq!(second.higher().collect::<Vec<_>>(), [&name(3)]);
+    let equal = Candidate {
+        estimate: 20,
+        ..candidate(3)
+    };
+    feed(
+        &mut second,
+        Input::Heard {
+            peer: &equal,
+            standing,
+            term,
+        },
+    );
+    assert_eq!(second.higher().collect::<Vec<_>>(), [&name(3)]);
+    let weaker = Candidate {
+        estimate: 19,
+        ..candidate(3)
+    };
+    feed(
+        &mut second,
+        Input::Heard {
+            peer: &weaker,
+            standing,
+            term,
+        },
+    );
+    assert_eq!(second.higher().next(), None);
+}
+
+/// B1: the estimate is a fixed number, or the health of the node.
+#[test]
+fn the_estimate_is_configured_or_the_nodes_health() {
+    let estimate = |estimate| {
+        Settings {
+            estimate,
+            ..letter()
+        }
+        .estimate(80)
+    };
+    assert_eq!(estimate(Estimate::Fixed(7)), 7);
+    assert_eq!(estimate(Estimate::Health), 80);
+}
+
+/// B2
+#[test]
+fn whoever_misses_the_coordinator_asks_every_higher_site() {
+    let mut second = follower(2, &[1, 3, 4, 5], 5, Settings::default());
+    let outputs = loses(&mut second, 5);
+    assert_eq!(
+        sent(&outputs),
+        [(3, Message::Election), (4, Message::Election)]
+    );
+    assert_eq!(
+        armed(&outputs, Timer::Answer),
+        Some(Settings::default().answer_wait)
+    );
+    assert_eq!(second.standing(), Standing::Seeking, "C5");
+}
+
+/// B2, C5: without the mesh's help its own patience decides, and the silent one is asked too.
+#[test]
+fn by_the_sources_letter_silence_is_the_only_sign_of_loss() {
+    let mut second = follower(2, &[1, 3], 3, letter());
+    assert_eq!(loses(&mut second, 3), []);
+    assert_eq!(second.standing(), slave_of(3));
+    let outputs = hears(&mut second, 3, &Standing::Master);
+    assert_eq!(
+        armed(&outputs, Timer::Silence),
+        Some(letter().silence),
+        "it works"
+    );
+    let outputs = fires(&mut second, Timer::Silence);
+    assert_eq!(sent(&outputs), [(3, Message::Election)]);
+    assert_eq!(second.standing(), Standing::Seeking);
+}
+
+/// B2: *election* may be lost.
+#[test]
+fn nobody_having_answered_the_question_is_put_again() {
+    let mut first = amid(1, &[2, 3], Settings::default());
+    let outputs = fires(&mut first, Timer::Ask);
+    assert_eq!(
+        sent(&outputs),
+        [(2, Message::Election), (3, Message::Election)]
+    );
+    assert_eq!(
+        armed(&outputs, Timer::Ask),
+        Some(Settings::default().ask_again)
+    );
+    assert_eq!(armed(&outputs, Timer::Answer), None, "T goes on");
+}
+
+/// B2, B7: who starts knows nobody yet.
+#[test]
+fn a_candidate_asks_higher_sites_as_it_hears_of_them() {
+    let mut second = site(2);
+    let outputs = feed(&mut second, Input::Start);
+    assert_eq!(sent(&outputs), []);
+    assert!(armed(&outputs, Timer::Answer).is_some());
+    assert_eq!(sent(&hears(&mut second, 1, &Standing::Master)), []);
+    let outputs = hears(&mut second, 3, &Standing::Master);
+    assert_eq!(sent(&outputs), [(3, Message::Election)]);
+    assert!(armed(&outputs, Timer::Answer).is_some(), "it too has T");
+    assert_eq!(hears(&mut second, 3, &Standing::Master), [], "once");
+}
+
+/// B3
+#[test]
+fn a_site_that_nobody_answers_leads_and_tells_the_lower_ones() {
+    let mut second = amid(2, &[0, 1, 3], Settings::default());
+    let outputs = fires(&mut second, Timer::Answer);
+    assert_eq!(sent(&outputs), [(0, coordinator(1)), (1, coordinator(1))]);
+    assert_eq!(second.standing(), Standing::Master);
+}
+
+/// B3, C5: nobody could answer.
+#[test]
+fn an_election_with_nobody_to_ask_is_over_at_once() {
+    let mut second = follower(2, &[0, 1, 3], 3, Settings::default());
+    let outputs = loses(&mut second, 3);
+    assert_eq!(sent(&outputs), [(0, coordinator(2)), (1, coordinator(2))]);
+    assert_eq!(second.standing(), Standing::Master);
+
+    let mut second = amid(2, &[1, 3], Settings::default());
+    is_told(&mut second, 3, Message::Answer);
+    assert_eq!(sent(&loses(&mut second, 3)), [(1, coordinator(1))]);
+}
+
+/// B4
+#[test]
+fn an_answered_candidate_waits_for_the_coordinator_and_then_begins_again() {
+    let mut first = amid(1, &[2, 3], Settings::default());
+    let outputs = is_told(&mut first, 3, Message::Answer);
+    let wait = Settings::default().coordinator_wait;
+    assert_eq!(armed(&outputs, Timer::Coordinator), Some(wait));
+    assert!(outputs.contains(&Output::Disarm(Timer::Answer.into())));
+    assert_eq!(is_told(&mut first, 2, Message::Answer), [], "one is enough");
+    assert_eq!(fires(&mut first, Timer::Answer), [], "a stale timer");
+    let outputs = fires(&mut first, Timer::Coordinator);
+    assert_eq!(
+        sent(&outputs),
+        [(2, Message::Election), (3, Message::Election)]
+    );
+    assert_eq!(first.standing(), Standing::Seeking);
+}
+
+/// B5
+#[test]
+fn whoever_announces_itself_is_followed() {
+    let mut first = amid(1, &[2, 3], Settings::default());
+    is_told(&mut first, 3, Message::Answer);
+    is_told(&mut first, 2, coordinator(1));
+    assert_eq!(first.standing(), slave_of(2));
+    is_told(&mut first, 3, coordinator(2));
+    assert_eq!(first.standing(), slave_of(3), "a better one");
+    is_told(&mut first, 2, coordinator(2));
+    assert_eq!(first.standing(), slave_of(3), "whose works");
+}
+
+/// B6
+#[test]
+fn a_site_that_is_asked_answers_and_holds_an_election_of_its_own() {
+    let mut second = follower(2, &[1, 3], 3, Settings::default());
+    let outputs = is_told(&mut second, 1, Message::Election);
+    assert_eq!(
+        sent(&outputs),
+        [(1, Message::Answer), (3, Message::Election)]
+    );
+    assert_eq!(state(&second), "candidate");
+    assert_eq!(second.standing(), slave_of(3), "which works");
+    let outputs = is_told(&mut second, 1, Message::Election);
+    assert_eq!(sent(&outputs), [(1, Message::Answer)], "one is running");
+    assert_eq!(
+        is_told(&mut second, 3, Message::Election),
+        [],
+        "it is lower itself"
+    );
+    assert_eq!(
+        is_told(&mut second, 9, Message::Election),
+        [],
+        "whoever that is"
+    );
+}
+
+/// B6, B10: a coordinator that nobody outranks has won its election at once.
+#[test]
+fn a_coordinator_that_is_asked_answers_and_announces_itself() {
+    let mut third = leader(3, &[1, 2]);
+    let outputs = is_told(&mut third, 1, Message::Election);
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (1, coordinator(1))]);
+    hears(&mut third, 4, &Standing::Seeking);
+    let outputs = is_told(&mut third, 1, Message::Election);
+    assert_eq!(
+        sent(&outputs),
+        [(1, Message::Answer), (4, Message::Election)]
+    );
+    assert_eq!(
+        third.standing(),
+        Standing::Master,
+        "until another one has won"
+    );
+}
+
+/// B6: it follows, and that is all.
+#[test]
+fn a_barred_site_neither_answers_nor_leads() {
+    let own = Candidate {
+        estimate: 0,
+        ..candidate(2)
+    };
+    let mut barred = Bully::new(own, Settings::default());
+    feed(&mut barred, Input::Start);
+    let none = Candidate {
+        estimate: 0,
+        ..candidate(1)
+    };
+    let (standing, term) = (&Standing::Seeking, Term(0));
+    feed(
+        &mut barred,
+        Input::Heard {
+            peer: &none,
+            standing,
+            term,
+        },
+    );
+    assert_eq!(is_told(&mut barred, 1, Message::Election), []);
+    let outputs = hears(&mut barred, 3, &Standing::Seeking);
+    assert_eq!(sent(&outputs), [(3, Message::Election)]);
+    let outputs = fires(&mut barred, Timer::Answer);
+    assert_eq!(sent(&outputs), [(3, Message::Election)], "again and again");
+    loses(&mut barred, 3);
+    fires(&mut barred, Timer::Answer);
+    assert_eq!(barred.standing(), Standing::Seeking);
+    hears(&mut barred, 4, &Standing::Master);
+    is_told(&mut barred, 4, coordinator(1));
+    assert_eq!(barred.standing(), slave_of(4));
+    assert_eq!(feed(&mut barred, Input::Estimate(0)), []);
+}
+
+/// B7
+#[test]
+fn a_restarted_site_with_the_highest_estimate_throws_the_coordinator_out() {
+    let mut second = leader(2, &[1]);
+    let mut first = follower(1, &[2], 2, Settings::default());
+    let mut third = site(3);
+    feed(&mut third, Input::Start);
+    for other in [1, 2] {
+        hears_in(&mut third, other, &Standing::Master, 1);
+    }
+    for site in [&mut first, &mut second] {
+        hears(site, 3, &Standing::Seeking);
+    }
+    let outputs = fires(&mut third, Timer::Answer);
+    assert_eq!(sent(&outputs), [(1, coordinator(2)), (2, coordinator(2))]);
+    is_told(&mut first, 3, coordinator(2));
+    is_told(&mut second, 3, coordinator(2));
+    for site in [first, second] {
+        assert_eq!(site.standing(), slave_of(3));
+    }
+}
+
+/// B7: one that is not the highest is answered, and follows.
+#[test]
+fn a_restarted_site_that_is_not_the_highest_changes_nothing() {
+    let mut third = leader(3, &[1, 2]);
+    let mut second = amid(2, &[1, 3], Settings::default());
+    let outputs = is_told(&mut third, 2, Message::Election);
+    assert_eq!(sent(&outputs), [(2, Message::Answer), (2, coordinator(1))]);
+    is_told(&mut second, 3, Message::Answer);
+    is_told(&mut second, 3, coordinator(1));
+    assert_eq!(
+        (third.standing(), second.standing()),
+        (Standing::Master, slave_of(3))
+    );
+}
+
+/// B8: figure 29, step by step; C is S4.
+#[test]
+fn the_worked_example_goes_as_in_the_source() {
+    let [mut first, mut second, mut third] = [1, 2, 3].map(|own| {
+        follower(
+            own,
+            &[1, 2, 3, 4]
+                .into_iter()
+                .filter(|other| *other != own)
+                .collect::<Vec<_>>(),
+            4,
+            letter(),
+        )
+    });
+
+    // Step 1: S1 finds C dead, and asks S2 and S3 (and C, in vain). Both answer …
+    let outputs = fires(&mut first, Timer::Silence);
+    let asked = BTreeSet::from_iter(sent(&outputs));
+    assert_eq!(asked, [2, 3, 4].map(|to| (to, Message::Election)).into());
+    let by_second = is_told(&mut second, 1, Message::Election);
+    let by_third = is_told(&mut third, 1, Message::Election);
+    for outputs in [&by_second, &by_third] {
+        assert_eq!(sent(outputs)[0], (1, Message::Answer));
+    }
+    is_told(&mut first, 2, Message::Answer);
+    is_told(&mut first, 3, Message::Answer);
+
+    // Step 2: … and start elections of their own.
+    assert_eq!(
+        sent(&by_second)[1..],
+        [(3, Message::Election), (4, Message::Election)]
+    );
+    assert_eq!(sent(&by_third)[1..], [(4, Message::Election)]);
+    assert_eq!(
+        [&first, &second, &third].map(state),
+        ["candidate"; 3].map(str::to_owned)
+    );
+
+    // Step 3: S3 answers S2, waits for C in vain, takes over, and dies before it has said so.
+    let outputs = is_told(&mut third, 2, Message::Election);
+    assert_eq!(sent(&outputs), [(2, Message::Answer)]);
+    is_told(&mut second, 3, Message::Answer);
+    let unsent = fires(&mut third, Timer::Answer);
+    assert_eq!(sent(&unsent), [(1, coordinator(2)), (2, coordinator(2))]);
+    assert_eq!(third.standing(), Standing::Master);
+    drop(third);
+
+    // Step 4: S1's wait runs out; its new election makes S2 the coordinator.
+    let outputs = fires(&mut first, Timer::Coordinator);
+    assert!(sent(&outputs).contains(&(2, Message::Election)));
+    let outputs = is_told(&mut second, 1, Message::Election);
+    assert_eq!(
+        sent(&outputs),
+        [(1, Message::Answer)],
+        "its election is running"
+    );
+    is_told(&mut first, 2, Message::Answer);
+    let outputs = fires(&mut second, Timer::Coordinator);
+    assert_eq!(
+        sent(&outputs),
+        [(3, Message::Election), (4, Message::Election)]
+    );
+    let outputs = fires(&mut second, Timer::Answer);
+    assert_eq!(sent(&outputs), [(1, coordinator(2))]);
+    is_told(&mut first, 2, coordinator(2));
+    assert_eq!(
+        (first.standing(), second.standing()),
+        (slave_of(2), Standing::Master)
+    );
+}
+
+/// B9
+#[test]
+fn the_state_is_shown_by_its_name() {
+    let mut first = site(1);
+    assert_eq!(state(&first), "sleep");
+    feed(&mut first, Input::Start);
+    assert_eq!(state(&first), "candidate");
+    assert_eq!(first.details()[2], Detail::new("waits for", "answer"));
+    hears(&mut first, 2, &Standing::Seeking);
+    is_told(&mut first, 2, Message::Answer);
+    assert_eq!(first.details()[2], Detail::new("waits for", "coordinator"));
+    is_told(&mut first, 2, coordinator(1));
+    assert_eq!(state(&first), "lost");
+    assert_eq!(state(&leader(2, &[1])), "coordinator");
+    assert_eq!(first.details()[1], Detail::new("estimate", 10));
+}
+
+/// B10
+#[test]
+fn of_two_coordinators_that_meet_the_higher_stays() {
+    let mut second = leader(2, &[1]);
+    let mut third = leader(3, &[]);
+    let outputs = hears_in(&mut third, 2, &Standing::Master, 1);
+    assert_eq!(sent(&outputs), [(2, coordinator(1))], "nobody to ask");
+    let outputs = hears_in(&mut second, 3, &Standing::Master, 1);
+    assert_eq!(sent(&outputs), [(3, Message::Election)]);
+    assert_eq!(
+        second.standing(),
+        Standing::Master,
+        "until the other has won"
+    );
+    let outputs = is_told(&mut third, 2, Message::Election);
+    assert_eq!(sent(&outputs), [(2, Message::Answer), (2, coordinator(1))]);
+    is_told(&mut second, 3, Message::Answer);
+    is_told(&mut second, 3, coordinator(1));
+    assert_eq!(
+        (second.standing(), third.standing()),
+        (slave_of(3), Standing::Master)
+    );
+}
+
+/// B10: nor does one yield to a lower one.
+#[test]
+fn a_coordinator_answers_a_lower_ones_announcement_with_its_own() {
+    let mut third = leader(3, &[1, 2]);
+    let outputs = is_told(&mut third, 2, coordinator(5));
+    assert_eq!(sent(&outputs), [(1, coordinator(5)), (2, coordinator(5))]);
+    assert_eq!(third.standing(), Standing::Master);
+}
+
+/// B10, E6
+#[test]
+fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_election() {
+    let mut second = follower(2, &[1, 3], 3, Settings::default());
+    assert_eq!(feed(&mut second, Input::Estimate(54)), []);
+    assert_eq!(hears_in(&mut second, 3, &Standing::Master, 1), []);
+    let outputs = feed(&mut second, Input::Estimate(55));
+    assert_eq!(sent(&outputs), [(1, coordinator(2)), (3, coordinator(2))]);
+    assert_eq!(second.standing(), Standing::Master);
+
+    let mut second = follower(2, &[1, 3], 3, Settings::default());
+    feed(&mut second, Input::Estimate(50));
+    let weaker = Candidate {
+        estimate: 25,
+        ..candidate(3)
+    };
+    let (standing, term) = (&Standing::Master, Term(1));
+    feed(
+        &mut second,
+        Input::Heard {
+            peer: &weaker,
+            standing,
+            term,
+        },
+    );
+    assert_eq!(
+        second.standing(),
+        Standing::Master,
+        "or if the coordinator's falls"
+    );
+}
+
+/// E7
+#[test]
+fn a_late_coordinator_of_an_older_term_changes_nothing() {
+    let mut first = follower(1, &[2, 3], 3, Settings::default());
+    loses(&mut first, 3);
+    hears(&mut first, 3, &Standing::Seeking);
+    is_told(&mut first, 2, coordinator(2));
+    let before = first.clone();
+    assert_eq!(is_told(&mut first, 3, coordinator(1)), []);
+    assert_eq!(first, before);
+    hears_in(&mut first, 2, &Standing::Master, 7);
+    is_told(&mut first, 3, coordinator(6));
+    assert_eq!(first.standing(), slave_of(2), "a beacon tells the term too");
+    let mut candidate = amid(1, &[2], Settings::default());
+    hears_in(&mut candidate, 2, &Standing::Seeking, 4);
+    is_told(&mut candidate, 2, coordinator(3));
+    assert_eq!(candidate.standing(), Standing::Seeking);
+}
+
+/// C3: *coordinator* of the one that took its place may have been lost.
+#[test]
+fn a_follower_whose_coordinator_says_that_it_leads_no_more_starts_an_election() {
+    for standing in [slave_of(4), Standing::Seeking] {
+        let mut second = follower(2, &[3, 4], 3, Settings::default());
+        let outputs = hears(&mut second, 3, &standing);
+        assert_eq!(
+            sent(&outputs),
+            [(3, Message::Election), (4, Message::Election)]
+        );
+        assert_eq!(second.standing(), Standing::Seeking);
+    }
+}
+
+/// E3
+#[test]
+fn whoever_takes_office_announces_a_term_above_all_that_it_knows() {
+    let mut second = amid(2, &[1], Settings::default());
+    hears_in(&mut second, 1, &Standing::Seeking, 8);
+    assert_eq!(
+        sent(&fires(&mut second, Timer::Answer)),
+        [(1, coordinator(9))]
+    );
+}
+
+/// C2: whatever arrives twice changes nothing more.
+#[test]
+fn messages_that_arrive_twice_do_no_harm() {
+    let mut first = amid(1, &[2, 3], Settings::default());
+    for message in [Message::Answer, coordinator(1)] {
+        is_told(&mut first, 3, message);
+        let before = first.clone();
+        is_told(&mut first, 3, message);
+        assert_eq!(first, before);
+    }
+}
