@@ -22,6 +22,8 @@ mod coordination;
 mod disks;
 #[path = "virtual_fleet/dispatch.rs"]
 mod dispatch;
+#[path = "virtual_fleet/election_bully.rs"]
+mod election_bully;
 #[path = "virtual_fleet/election_senior.rs"]
 mod election_senior;
 #[path = "virtual_fleet/network.rs"]

@@ -1,0 +1,235 @@
+//! The protocol `bully` in virtual time: who leads, and after how long (B1 to B10, C3).
+
+use std::time::Duration;
+
+use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::coordination::bully::{Estimate, Settings};
+use elevator_fleet::model::Term;
+use elevator_fleet::node::Node;
+use liftmesh::lab::{Campaign, Fault, World, WorldSettings};
+
+use crate::building::{Building, lines, millis, secs, seed};
+
+/// The machines of a building; the last one has the highest name, and leads while all are equal.
+const NODES: usize = 5;
+const BEST: usize = NODES - 1;
+
+fn settings() -> Settings {
+    Settings::default()
+}
+
+fn building(settings: Settings, seed: u64) -> Building {
+    let mut world = WorldSettings::new(NODES, seed);
+    world.election = ElectionSettings::Bully(settings);
+    Building::of(world)
+}
+
+/// One that has long come to rest.
+fn settled(settings: Settings, seed: u64) -> Building {
+    let mut building = building(settings, seed);
+    building.start_all();
+    building.run_for(secs(30));
+    assert_eq!(building.master(), Some(BEST), "{}", building.story(60));
+    building
+}
+
+/// Waits until this one leads all that run, within the bound, and sees that it stays.
+fn leads(building: &mut Building, node: usize, bound: Duration) -> Duration {
+    let took = building.until(bound, "the best leads all", |world| {
+        world.master() == Some(node)
+    });
+    building.run_for(secs(3));
+    assert_eq!(building.master(), Some(node), "and stays");
+    took
+}
+
+/// Runs a scenario over some seeds, and says how long it took at most.
+fn measure(
+    what: &str,
+    settings: &Settings,
+    scenario: impl Fn(&mut Building, Duration) -> Duration,
+) {
+    let bound = settings.bound();
+    let times = (0..6).map(|more| {
+        let mut building = settled(settings.clone(), seed() + more);
+        scenario(&mut building, bound)
+    });
+    let longest = times.max().unwrap_or_default();
+    println!("{what}: at most {longest:?}, bound {bound:?}");
+}
+
+/// B7, C3, E1, E7
+#[test]
+fn whatever_the_start_order_the_best_leads() {
+    let bound = settings().bound();
+    let mut longest = Duration::ZERO;
+    for round in 0..20 {
+        let mut building = building(settings(), seed() + round);
+        let wait = [0, 30, 400][usize::try_from(round % 3).expect("small")];
+        for step in 0..NODES {
+            let node = (step * 3 + usize::try_from(round).expect("small")) % NODES;
+            building.start(node);
+            building.run_for(millis(wait));
+        }
+        longest = longest.max(leads(&mut building, BEST, bound));
+    }
+    println!("start: at most {longest:?}, bound {bound:?}");
+}
+
+/// B2, B3, C5, C3: the process dies, or the whole machine.
+#[test]
+fn the_next_best_takes_a_dead_coordinators_place() {
+    for (what, fault) in [
+        ("leader killed", Fault::Kill(BEST)),
+        ("leader dark", Fault::PowerLoss(BEST)),
+    ] {
+        measure(what, &settings(), |building, bound| {
+            building.inflict(fault.clone());
+            leads(building, BEST - 1, bound)
+        });
+    }
+}
+
+/// B2, B4: so do they without the mesh's help, asking the dead one too.
+#[test]
+fn the_sources_letter_finds_a_coordinator_too() {
+    let letter = Settings {
+        mesh_detection: false,
+        ..settings()
+    };
+    measure("leader dark, by the letter", &letter, |building, bound| {
+        building.inflict(Fault::PowerLoss(BEST));
+        let died = leads(building, BEST - 1, bound);
+        building.inflict(Fault::Restart(BEST));
+        died.max(leads(building, BEST, bound))
+    });
+}
+
+/// B2, B10: whoever was suspended finds another coordinator, and takes over again.
+#[test]
+fn a_suspended_coordinator_is_replaced_and_comes_back() {
+    measure("leader suspended", &settings(), |building, bound| {
+        building.inflict(Fault::Pause(BEST));
+        let others: Vec<usize> = (0..BEST).collect();
+        let took = building.until(bound, "another leads", |world| {
+            world.master_of(&others) == Some(BEST - 1)
+        });
+        building.run_for(secs(2));
+        building.inflict(Fault::Resume(BEST));
+        took.max(leads(building, BEST, bound))
+    });
+}
+
+/// B10, F8: each side has its coordinator; when they meet, the higher stays.
+#[test]
+fn two_sides_of_a_partition_have_a_coordinator_each_and_merge() {
+    measure("partition and merge", &settings(), |building, bound| {
+        let groups = vec![vec![0, 2, 4], vec![1, 3]];
+        building.inflict(Fault::Partition(groups.clone()));
+        let parted = building.until(bound, "each side has a coordinator", |world| {
+            groups
+                .iter()
+                .all(|group| world.master_of(group) == group.last().copied())
+        });
+        building.run_for(secs(2));
+        building.inflict(Fault::Heal);
+        parted.max(leads(building, BEST, bound))
+    });
+}
+
+/// B7: it takes over from a coordinator that works, and orders are kept (F14).
+#[test]
+fn the_best_returns_and_takes_over() {
+    measure("return of the best", &settings(), |building, bound| {
+        building.inflict(Fault::PowerLoss(BEST));
+        leads(building, BEST - 1, bound);
+        building.inflict(Fault::Restart(BEST));
+        leads(building, BEST, bound)
+    });
+}
+
+/// B6, E6: an election that changes nothing interrupts nobody.
+#[test]
+fn a_lesser_site_returns_with_no_change_to_the_others() {
+    let mut building = settled(settings(), seed());
+    building.inflict(Fault::PowerLoss(0));
+    building.run_for(secs(3));
+    let terms = |world: &World| -> Vec<Option<Term>> {
+        (1..NODES)
+            .map(|node| world.node(node).map(Node::term))
+            .collect()
+    };
+    let before = terms(&building);
+    building.inflict(Fault::Restart(0));
+    for _ in 0..300 {
+        building.run_for(millis(10));
+        let others: Vec<usize> = (1..NODES).collect();
+        assert_eq!(building.master_of(&others), Some(BEST));
+    }
+    assert_eq!(building.master(), Some(BEST));
+    assert_eq!(terms(&building), before);
+}
+
+/// B1, B10, E6: a car out of service changes no leader, a disk that fails does.
+#[test]
+fn a_small_change_of_health_changes_no_leader_and_a_large_one_does() {
+    measure("leader's disk fails", &settings(), |building, bound| {
+        let term = building.node(0).map(Node::term);
+        building.inflict(Fault::StopSwitch(BEST, true));
+        building.run_for(secs(5));
+        assert_eq!(building.node(BEST).map(Node::estimate), Some(80));
+        assert_eq!(building.master(), Some(BEST));
+        assert_eq!(building.node(0).map(Node::term), term);
+        building.inflict(Fault::DiskFail(BEST));
+        leads(building, BEST - 1, bound)
+    });
+}
+
+/// C3: *election*, *answer* and *coordinator* may be lost.
+#[test]
+fn on_a_busy_network_that_loses_packets_it_takes_no_longer_than_the_bound() {
+    let bound = settings().bound();
+    let mut times = Vec::new();
+    for more in 0..12 {
+        let mut world = WorldSettings::new(NODES, seed() + more);
+        world.election = ElectionSettings::Bully(settings());
+        world.weather.delay = 100..=40_000;
+        world.weather.loss = 5;
+        let mut building = Building::of(world);
+        building.start_all();
+        building.run_for(secs(30));
+        building.inflict(Fault::PowerLoss(BEST));
+        times.push(leads(&mut building, BEST - 1, bound));
+        building.inflict(Fault::Restart(BEST));
+        times.push(leads(&mut building, BEST, bound));
+    }
+    times.sort_unstable();
+    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
+    println!("5 % loss, 40 ms: {median:?} at the median, at most {longest:?}, bound {bound:?}");
+}
+
+/// E1, E2, E4, E6, E7 under random faults: with estimates that are fixed, and by the letter.
+#[test]
+fn other_settings_hold_every_invariant_too() {
+    let fixed = Settings {
+        estimate: Estimate::Fixed(7),
+        ..settings()
+    };
+    let letter = Settings {
+        mesh_detection: false,
+        ..fixed.clone()
+    };
+    for (settings, seed) in [fixed, letter]
+        .into_iter()
+        .flat_map(|settings| (1..=8).map(move |seed| (settings.clone(), seed)))
+    {
+        let mut campaign = Campaign::by_seed(seed);
+        campaign.world.election = ElectionSettings::Bully(settings.clone());
+        let outcome = campaign.run().expect("a world");
+        assert!(
+            outcome.violations.is_empty(),
+            "seed {seed}, {settings:?}\n{}",
+            lines(&outcome.violations)
+        );
+    }
+}
