@@ -177,7 +177,8 @@ fn a_control_unit_takes_part(protocol: Protocol) {
     let leader = building.wait_for_one_master();
     match protocol {
         Protocol::LowestIp => assert_eq!(leader, "A"),
-        Protocol::Senior => assert_eq!(leader, "attic"),
+        Protocol::Senior | Protocol::Ballot => assert_eq!(leader, "attic"),
+        Protocol::Bully => {}
     }
     building.wait_in_service(&["A", "B"]);
     building.open_books();
@@ -226,5 +227,7 @@ macro_rules! under {
 
 under! {
     lowest_ip: LowestIp,
+    bully: Bully,
     senior: Senior,
+    ballot: Ballot,
 }

@@ -45,14 +45,16 @@ impl Key {
     }
 
     /// The flag, without its dashes: the key's own name, behind that of its table in
-    /// `[climate]`, `[panel_line]` and `[log]`, whose keys would say too little alone.
+    /// `[log]`, `[panel_line]`, `[climate]` and those of the election protocols, whose keys would
+    /// say too little alone.
     #[must_use]
     pub fn flag(&self) -> String {
         let (table, name) = self.split();
         match table {
-            Some(table @ ("climate" | "panel_line" | "log")) => {
-                format!("{table}-{name}").replace('_', "-")
-            }
+            Some(
+                table @ ("bully" | "senior" | "ballot" | "token_ring" | "climate" | "panel_line"
+                | "log"),
+            ) => format!("{table}-{name}").replace('_', "-"),
             _ => name.replace('_', "-"),
         }
     }
@@ -88,6 +90,15 @@ pub const TABLES: &[(&str, &str)] = &[
     (
         "climate",
         "What the climate sensors measure and the indicators show; alike on every node.",
+    ),
+    ("bully", "Ranks and times of the protocol `bully`."),
+    (
+        "senior",
+        "Times of the protocol `senior`, alike on every node.",
+    ),
+    (
+        "ballot",
+        "Rules and times of the protocol `ballot`, alike on every node, and its packets.",
     ),
     ("panel_line", "The line to the panel."),
     ("log", "The log, on standard error."),
@@ -437,6 +448,122 @@ pub const KEYS: &[Key] = &[
         Kind::Whole(-840, 840),
         Value("0"),
         "What the indicators' time of day is ahead of UTC, in minutes.",
+    ),
+    Key::new(
+        "bully.estimate",
+        Kind::Estimate,
+        Value("health"),
+        "How fit this node is to lead: the highest leads, of two equal ones the higher name. \
+         `health` reckons with its disk, its panel and its car, from 1 to 100. 0 bars the node. \
+         Numbers on every node, or `health` on every node.",
+    ),
+    Key::new(
+        "bully.hysteresis",
+        Kind::Whole(1, 10_000),
+        Value("25"),
+        "By how much an estimate must exceed the coordinator's before its node stands for election.",
+    ),
+    Key::new(
+        "bully.answer_wait",
+        Kind::time(20, 60_000),
+        Value("200 ms"),
+        "How long a candidate waits for an answer. At most `coordinator_wait`.",
+    ),
+    Key::new(
+        "bully.ask_again",
+        Kind::time(5, 60_000),
+        Value("50 ms"),
+        "How often a candidate asks while nobody answers. At most `answer_wait`.",
+    ),
+    Key::new(
+        "bully.coordinator_wait",
+        Kind::time(20, 120_000),
+        Value("400 ms"),
+        "How long a candidate that was answered waits for a coordinator before it begins again.",
+    ),
+    Key::new(
+        "bully.silence",
+        Kind::time(50, 600_000),
+        Value("400 ms"),
+        "Without `mesh_detection`: a coordinator of which no beacon came for so long is silent.",
+    ),
+    Key::new(
+        "senior.preset",
+        Kind::Preset,
+        Value("fleet"),
+        "What holds for the other keys of this table where they are not given: `fleet`, hundreds of \
+         milliseconds; `source`, 5 min; `emulator`, 30 s. The last two leave `mesh_detection` out.",
+    ),
+    Key::new(
+        "senior.master_loss",
+        Kind::time(50, 3_600_000),
+        Absent("the preset's: 500 ms, 5 min or 30 s", "500 ms"),
+        "An executor that has had no sign of its master for so long looks for another one. At least \
+         twice `request_period`.",
+    ),
+    Key::new(
+        "senior.answer_wait",
+        Kind::time(10, 600_000),
+        Absent("the preset's: 100 ms, 5 s or 1 s", "100 ms"),
+        "How long an attempt waits for a master's answer.",
+    ),
+    Key::new(
+        "senior.attempts",
+        Kind::Whole(1, 100),
+        Absent("the preset's: 4, 3 or 3", "4"),
+        "How many attempts have to go unanswered before a unit may lead.",
+    ),
+    Key::new(
+        "senior.request_period",
+        Kind::time(5, 600_000),
+        Absent("the preset's: 50 ms, 30 s or 3 s", "50 ms"),
+        "Between two requests of a master.",
+    ),
+    Key::new(
+        "ballot.control_period",
+        Kind::time(10, 10_000),
+        Value("100 ms"),
+        "Between two control packets of the leader.",
+    ),
+    Key::new(
+        "ballot.lost_after",
+        Kind::time(20, 60_000),
+        Value("200 ms"),
+        "A leader of which no control packet came for so long is lost. At least two times \
+         `control_period`, and longer than `round`.",
+    ),
+    Key::new(
+        "ballot.round",
+        Kind::time(10, 10_000),
+        Value("100 ms"),
+        "How long a round of votes lasts; at least twice the longest delay of the network.",
+    ),
+    Key::new(
+        "ballot.patience",
+        Kind::Whole(1, 1_000),
+        Value("5"),
+        "While a leader's beacons say that it leads, so many times `lost_after` may pass without a \
+         control packet of it. Counts with `mesh_detection` alone.",
+    ),
+    Key::new(
+        "ballot.port",
+        Kind::Port,
+        Value("46101"),
+        "The UDP port of the packets, the same on every node and device. Another one than that of \
+         `broadcast`.",
+    ),
+    Key::new(
+        "ballot.multicast",
+        Kind::Multicast,
+        Absent("broadcast's address", "239.192.46.101"),
+        "The multicast group of the packets, for a network that a broadcast does not cover.",
+    ),
+    Key::new(
+        "ballot.interface",
+        Kind::Interface,
+        Absent("that of address", "eth0"),
+        "The network interface to which the sockets of the packets are bound. It needs the right \
+         CAP_NET_RAW where the system does not allow it to everybody.",
     ),
     Key::new(
         "panel_line.poll_period",

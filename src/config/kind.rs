@@ -29,6 +29,10 @@ pub enum Kind {
     Port,
     /// The address of a panel.
     Panel,
+    /// The address of a multicast group.
+    Multicast,
+    /// The name of a network interface.
+    Interface,
     /// A number of floors.
     Floors,
     /// A floor.
@@ -45,6 +49,10 @@ pub enum Kind {
     Number(f64, f64, &'static str),
     /// A whole number, from the first to the second.
     Whole(i16, i16),
+    /// A rank: a whole number, or `health`.
+    Estimate,
+    /// A preset of `senior`.
+    Preset,
     /// A percentage.
     Percent,
     /// Up or down.
@@ -77,6 +85,8 @@ impl Kind {
             Self::Address => address(text).is_some(),
             Self::Broadcast => broadcast(text).is_some(),
             Self::Port => port(text).is_some(),
+            Self::Multicast => multicast(text).is_some(),
+            Self::Interface => interface(text).is_some(),
             Self::Panel => panel(text).is_some(),
             Self::Floors => floors(text).is_some(),
             Self::Floor => floor(text).is_some(),
@@ -92,6 +102,8 @@ impl Kind {
             Self::Whole(least, most) => {
                 whole::<i16>(text).is_some_and(|number| (least..=most).contains(&number))
             }
+            Self::Estimate => estimate(text).is_some(),
+            Self::Preset => preset(text).is_some(),
             Self::Percent => percent(text).is_some(),
             Self::Direction => direction(text).is_some(),
             Self::Switch => switch(text).is_some(),
@@ -116,9 +128,13 @@ impl Kind {
             | Self::Mac
             | Self::Address
             | Self::Broadcast
+            | Self::Multicast
+            | Self::Interface
             | Self::Panel
             | Self::Path
             | Self::Election
+            | Self::Estimate
+            | Self::Preset
             | Self::Socket
             | Self::Time(..)
             | Self::Direction
@@ -144,7 +160,8 @@ impl Kind {
             Self::Name => "NAME",
             Self::Role => "ROLE",
             Self::Mac => "MAC",
-            Self::Address => "ADDRESS",
+            Self::Address | Self::Multicast => "ADDRESS",
+            Self::Interface => "INTERFACE",
             Self::Broadcast | Self::Socket => "ADDRESS:PORT",
             Self::Port => "PORT",
             Self::Panel => "URL",
@@ -153,6 +170,8 @@ impl Kind {
             Self::Path => "PATH",
             Self::Election => "PROTOCOL",
             Self::Time(..) => "TIME",
+            Self::Estimate => "ESTIMATE",
+            Self::Preset => "PRESET",
             Self::Percent => "PERCENT",
             Self::Direction => "DIRECTION",
             Self::Switch => "BOOL",
@@ -175,6 +194,10 @@ impl fmt::Display for Kind {
                  192.168.1.255:46100",
             ),
             Self::Port => f.write_str("a port from 1 to 65535"),
+            Self::Multicast => {
+                f.write_str("the IPv4 address of a multicast group, such as 239.192.46.101")
+            }
+            Self::Interface => f.write_str("the name of a network interface, such as eth0"),
             Self::Panel => f.write_str(
                 "serial:///dev/DEVICE?baud=NUMBER (an absolute path) or tcp://HOST:PORT",
             ),
@@ -201,6 +224,8 @@ impl fmt::Display for Kind {
                 write!(f, "a number from {least} to {most}, in {unit}")
             }
             Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Self::Estimate => f.write_str("a whole number from 0 to 10000, or health, in quotes"),
+            Self::Preset => f.write_str("fleet, source or emulator"),
             Self::Percent => f.write_str("a whole number from 1 to 200, in per cent"),
             Self::Direction => f.write_str("up or down"),
             Self::Switch => f.write_str("true or false"),
@@ -240,6 +265,18 @@ pub(super) fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|&port| port > 0)
 }
 
+pub(super) fn multicast(text: &str) -> Option<Ipv4Addr> {
+    text.parse().ok().filter(Ipv4Addr::is_multicast)
+}
+
+/// As the system names interfaces: at most 15 bytes, no slash, no space.
+pub(super) fn interface(text: &str) -> Option<String> {
+    let plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'/');
+    ((1..16).contains(&text.len()) && plain).then(|| text.to_owned())
+}
+
 pub(super) fn panel(text: &str) -> Option<PanelUrl> {
     text.parse().ok()
 }
@@ -266,6 +303,33 @@ pub(super) fn number(text: &str) -> Option<f64> {
 
 pub(super) fn whole<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
+}
+
+/// `None` within is `health`.
+pub(super) fn estimate(text: &str) -> Option<Option<u32>> {
+    if text == "health" {
+        return Some(None);
+    }
+    whole::<u32>(text)
+        .filter(|estimate| *estimate <= 10_000)
+        .map(Some)
+}
+
+/// A preset of `senior`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Preset {
+    Fleet,
+    Source,
+    Emulator,
+}
+
+pub(super) fn preset(text: &str) -> Option<Preset> {
+    match text {
+        "fleet" => Some(Preset::Fleet),
+        "source" => Some(Preset::Source),
+        "emulator" => Some(Preset::Emulator),
+        _ => None,
+    }
 }
 
 pub(super) fn percent(text: &str) -> Option<u8> {

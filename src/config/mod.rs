@@ -9,6 +9,7 @@
 //! `key.rs` has every key with its meaning, range and default; `layer.rs` reads one source,
 //! `settings.rs` has the relations between keys.
 
+mod elections;
 mod error;
 mod example;
 mod key;

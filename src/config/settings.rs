@@ -14,7 +14,8 @@ use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::node::{Identity, MeshTimes, NodeSettings, Restored};
 use elevator_fleet::wire::Nonce;
 
-use super::{ConfigError, Effective, kind};
+use super::{ConfigError, Effective, elections, kind};
+use crate::mesh::PacketSettings;
 
 /// The configuration of one node: every value in its range, and right beside the others.
 #[derive(Debug, Clone)]
@@ -43,6 +44,8 @@ pub struct Settings {
     pub fleet_key_file: Option<PathBuf>,
     /// How the coordinator is elected.
     pub election: ElectionSettings,
+    /// Where packets are sent and received, under a protocol that has a port of its own.
+    pub packets: Option<PacketSettings>,
     /// Where the web panel listens.
     pub http: Option<SocketAddr>,
     /// How the car behaves, if there is one.
@@ -118,6 +121,7 @@ impl Settings {
         let address = values.required("address", kind::address)?;
         let broadcast = broadcast(values, address)?;
         let floors = values.required("floors", kind::floors)?;
+        let election = elections::election(values)?;
         let kinematics = kinematics(values)?;
         let text = |text: &str| Some(PathBuf::from(text));
         let (role, node) = unit(values)?;
@@ -138,7 +142,8 @@ impl Settings {
             floors,
             data_dir: values.required("data_dir", text)?,
             fleet_key_file: fleet_key_file(values)?,
-            election: election(values)?,
+            packets: elections::packets(values, broadcast, &election)?,
+            election,
             http: values.optional("http", |text| text.parse().ok())?,
             car_settings: car(values, floors, &kinematics)?,
             kinematics,
@@ -167,11 +172,6 @@ fn unit(values: &Effective) -> Result<(Role, NodeId), ConfigError> {
         return Err(values.relation(other, why.to_owned()));
     }
     Ok((role, values.required(key, kind::name)?))
-}
-
-fn election(values: &Effective) -> Result<ElectionSettings, ConfigError> {
-    let protocol = values.required("election", kind::election)?;
-    Ok(ElectionSettings::of(protocol))
 }
 
 fn broadcast(values: &Effective, address: Ipv4Addr) -> Result<SocketAddrV4, ConfigError> {
@@ -305,15 +305,22 @@ fn mesh(values: &Effective) -> Result<MeshTimes, ConfigError> {
         redial_after: time("mesh.redial_after")?,
     };
     let (beacon, dead) = (times.beacon_period, times.dead_after);
-    let at_most = |path, time: Duration, what: &str, most: Duration| {
-        (time <= most)
-            .then_some(())
-            .ok_or_else(|| values.relation(path, format!("at most {what} = {}", human(most))))
-    };
-    at_most("mesh.beacon_period", beacon, "dead_after / 4", dead / 4)?;
-    at_most("mesh.beacon_gap", times.beacon_gap, "beacon_period", beacon)?;
-    at_most("mesh.probe_after", times.probe_after, "dead_after", dead)?;
-    at_most("mesh.probe_period", times.probe_period, "dead_after", dead)?;
+    for (path, time, most) in [
+        ("mesh.beacon_period", beacon, ("dead_after / 4", dead / 4)),
+        (
+            "mesh.beacon_gap",
+            times.beacon_gap,
+            ("beacon_period", beacon),
+        ),
+        ("mesh.probe_after", times.probe_after, ("dead_after", dead)),
+        (
+            "mesh.probe_period",
+            times.probe_period,
+            ("dead_after", dead),
+        ),
+    ] {
+        at_most(values, (path, time), most)?;
+    }
     if times.probe_after < beacon {
         let relation = format!("at least beacon_period = {}", human(beacon));
         return Err(values.relation("mesh.probe_after", relation));
@@ -386,8 +393,20 @@ fn panel_line(values: &Effective) -> Result<LineSettings, ConfigError> {
     Ok(settings)
 }
 
+/// Checks that the time at this key is at most another one.
+pub(super) fn at_most(
+    values: &Effective,
+    (path, time): (&'static str, Duration),
+    (what, most): (&str, Duration),
+) -> Result<(), ConfigError> {
+    if time <= most {
+        return Ok(());
+    }
+    Err(values.relation(path, format!("at most {what} = {}", human(most))))
+}
+
 /// Checks that the time at this key is longer than another one.
-fn longer(
+pub(super) fn longer(
     values: &Effective,
     (path, time): (&'static str, Duration),
     what: &str,
@@ -399,6 +418,6 @@ fn longer(
     Err(values.relation(path, format!("longer than {what} = {}", human(than))))
 }
 
-fn human(time: Duration) -> humantime::FormattedDuration {
+pub(super) fn human(time: Duration) -> humantime::FormattedDuration {
     humantime::format_duration(time)
 }

@@ -4,12 +4,14 @@ use std::time::Duration;
 use elevator_driver::LineSettings;
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
+use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{Mac, Role};
 use elevator_fleet::node::{MeshTimes, Restored};
-use elevator_fleet::wire::Nonce;
+use elevator_fleet::wire::{Nonce, Protocol};
 
 use super::*;
+use crate::mesh::PacketSettings;
 
 const REQUIRED: &str = r#"
 car = "A"
@@ -59,6 +61,38 @@ fn what_is_not_given_is_as_the_brain_would_have_it() {
     assert_eq!(settings.panel_line, LineSettings::default());
     assert_eq!(settings.link_port, 46100);
     assert_eq!(settings.fleet.as_str(), "liftmesh");
+    assert_eq!(settings.packets, None);
+}
+
+/// V8, V10
+#[test]
+fn the_packets_of_ballot_have_a_port_and_may_have_a_group_and_an_interface() {
+    let text = format!("{REQUIRED}election = \"ballot\"\n");
+    let settings = check(&text).unwrap();
+    assert_eq!(settings.election, ElectionSettings::of(Protocol::Ballot));
+    assert_eq!(settings.packets, Some(PacketSettings::default()));
+    let more = "[ballot]\nport = 7\nmulticast = \"239.1.2.3\"\ninterface = \"eth0\"\n";
+    let settings = check(&format!("{text}{more}")).unwrap();
+    let packets = PacketSettings {
+        port: 7,
+        group: Some("239.1.2.3".parse().unwrap()),
+        interface: Some("eth0".to_owned()),
+    };
+    assert_eq!(settings.packets, Some(packets));
+    for more in [
+        "port = 0",
+        "multicast = \"192.168.1.255\"",
+        "interface = \"\"",
+        "interface = \"a/b\"",
+        "interface = \"sixteen-letters-\"",
+        "patience = 0",
+    ] {
+        let error = wrong(&format!("[ballot]\n{more}\n"));
+        assert!(
+            error.contains(&format!("ballot.{more} is wrong")),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -120,7 +154,7 @@ fn a_wrong_value_names_file_line_column_key_and_what_is_right() {
         ),
         (
             "election = \"raft\"\n",
-            "node.toml:7:12: election = \"raft\" is wrong; expected lowest-ip or bully",
+            "node.toml:7:12: election = \"raft\" is wrong; expected lowest-ip, bully, senior, ballot",
         ),
         (
             "[motion]\njerk = 0\n",
@@ -213,6 +247,21 @@ fn a_value_that_is_wrong_beside_another_names_both() {
             "[mesh]\nprobe_after = \"20 ms\"\n",
             "node.toml:8:15: mesh.probe_after = \"20 ms\" is wrong; \
              it has to be at least beacon_period = 25ms",
+        ),
+        (
+            "[ballot]\nlost_after = \"199 ms\"\n",
+            "node.toml:8:14: ballot.lost_after = \"199 ms\" is wrong; \
+             it has to be at least two times control_period = 200ms",
+        ),
+        (
+            "[ballot]\nround = \"200 ms\"\n",
+            "default: ballot.lost_after = \"200 ms\" is wrong; \
+             it has to be longer than round = 200ms",
+        ),
+        (
+            "election = \"ballot\"\n[ballot]\nport = 46100\n",
+            "node.toml:9:8: ballot.port = 46100 is wrong; \
+             it has to be another port than that of broadcast = 192.168.1.255:46100",
         ),
         (
             "[panel_line]\nsilence_limit = \"100 ms\"\n",

@@ -21,6 +21,12 @@ pub(super) enum Event {
         to: usize,
         beacon: Arc<Beacon>,
     },
+    /// A packet of the protocol's own port arrives.
+    Told {
+        from: usize,
+        to: usize,
+        bytes: Arc<[u8]>,
+    },
     /// A dial reaches its target.
     Dialled(ConnectionId),
     /// The target's answer reaches the dialler.

@@ -1,6 +1,6 @@
 //! What a node wants done, and what comes of it.
 
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ impl World {
                     self.post(node, to, &beacon);
                 }
             }
+            Action::Packet { to, bytes } => self.send_packet(node, to, bytes),
             Action::Dial { peer, address } => self.dial(node, peer, address),
             Action::Send { link, frame } => {
                 let frame = self.frame(node, frame);
@@ -69,18 +70,44 @@ impl World {
     }
 
     fn post(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
+        for at in self.arrivals(from, to) {
+            let beacon = Arc::clone(beacon);
+            self.agenda.enter(at, Event::Datagram { from, to, beacon });
+        }
+    }
+
+    /// One that is sent to everybody comes back to its sender.
+    fn send_packet(&mut self, from: usize, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
+        let bytes: Arc<[u8]> = bytes.into();
+        let everybody = 0..self.machines.len();
+        let receivers: Vec<usize> = match to {
+            Some(to) => self.at_address(to).into_iter().collect(),
+            None => everybody
+                .filter(|to| self.machines[*to].process.is_some())
+                .collect(),
+        };
+        for to in receivers {
+            for at in self.arrivals(from, to) {
+                let bytes = Arc::clone(&bytes);
+                self.agenda.enter(at, Event::Told { from, to, bytes });
+            }
+        }
+    }
+
+    /// When the copies of a datagram arrive that do.
+    fn arrivals(&mut self, from: usize, to: usize) -> Vec<Duration> {
         let copies = if self.network.duplicates(&mut self.random) {
             2
         } else {
             1
         };
+        let mut arrivals = Vec::new();
         for _ in 0..copies {
             if self.network.passes(from, to) && !self.network.loses(&mut self.random) {
-                let at = self.now + self.network.delay(&mut self.random);
-                let beacon = Arc::clone(beacon);
-                self.agenda.enter(at, Event::Datagram { from, to, beacon });
+                arrivals.push(self.now + self.network.delay(&mut self.random));
             }
         }
+        arrivals
     }
 
     fn datagram(&mut self, node: usize, beacon: Beacon) -> Arc<Beacon> {

@@ -134,8 +134,8 @@ impl World {
             ElectionSettings::Bully(settings) => {
                 master.is_some_and(|master| self.is_fit(group, master, settings))
             }
-            // The control unit; without one, whoever took the lead keeps it (M5, M9).
-            ElectionSettings::Senior(_) => self
+            // The control unit; without one, whoever took the lead keeps it (M5, M9, V12).
+            ElectionSettings::Senior(_) | ElectionSettings::Ballot(_) => self
                 .control_unit_of(group)
                 .map_or(master.is_some(), |unit| master == Some(unit)),
         }

@@ -324,6 +324,7 @@ impl World {
         match event {
             Event::Wake { node, life } => self.wake(node, life),
             Event::Datagram { from, to, beacon } => self.hear(from, to, &beacon),
+            Event::Told { from, to, bytes } => self.hear_packet(from, to, &bytes),
             Event::Dialled(id) => self.dialled(id),
             Event::Answered(id) => self.answered(id),
             Event::DialTimeout(id) => self.dial_timeout(id),
@@ -346,7 +347,7 @@ impl World {
             Event::Wake { node, .. }
             | Event::Committed { node, .. }
             | Event::Panel { node, .. } => Some(*node),
-            Event::Datagram { to, .. } => Some(*to),
+            Event::Datagram { to, .. } | Event::Told { to, .. } => Some(*to),
             Event::Dialled(id) => self.connections.get(*id).map(|c| c.end(Side::Target).node),
             Event::Answered(id) | Event::DialTimeout(id) => {
                 self.connections.get(*id).map(|c| c.end(Side::Dialler).node)
@@ -360,7 +361,11 @@ impl World {
             .and_then(|process| process.backlog.as_mut());
         match (backlog, &event) {
             (None, _) => Some(event),
-            (Some(backlog), Event::Datagram { .. }) if backlog.len() >= MOST_BACKLOG => None,
+            (Some(backlog), Event::Datagram { .. } | Event::Told { .. })
+                if backlog.len() >= MOST_BACKLOG =>
+            {
+                None
+            }
             (Some(backlog), _) => {
                 backlog.push_back(event);
                 None
@@ -399,6 +404,14 @@ impl World {
         self.with(to, |node, now| {
             node.handle_beacon(address, beacon, now);
         });
+    }
+
+    fn hear_packet(&mut self, from: usize, to: usize, bytes: &[u8]) {
+        if !self.network.passes(from, to) {
+            return;
+        }
+        let address = self.machines[from].address;
+        self.with(to, |node, now| node.handle_packet(address, bytes, now));
     }
 
     fn committed(&mut self, node: usize, life: u64) {

@@ -11,11 +11,11 @@ pub enum Count {
     SendFailed,
     /// Datagrams that were not sent because too many waited already.
     SendQueueFull,
-    /// Beacons that came in, not counting one's own.
+    /// Beacons and packets that came in, not counting one's own.
     Received,
-    /// Beacons that were dropped because the runtime loop was behind.
+    /// Beacons and packets that were dropped because the runtime loop was behind.
     InboxFull,
-    /// Datagrams that are no beacons at all.
+    /// Datagrams that are no beacons at all, and such that are too long for packets.
     Foreign,
     /// Datagrams of another version of the protocol.
     Version,

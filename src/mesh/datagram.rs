@@ -1,17 +1,18 @@
-//! The task that owns the UDP sockets.
+//! The task that owns two UDP sockets: for beacons, or for packets of a port of their own.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Duration;
 
+use elevator_fleet::coordination::ballot::packet::MAX_PACKET;
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, WireError};
 use tokio::sync::mpsc;
 use tracing::{info, trace, warn};
 
 use super::log_gate::LogGate;
 use super::socket::{self, DatagramSockets};
-use super::{Count, Counters, MeshSettings, Note};
+use super::{Count, Counters, MeshSettings, Note, PacketSettings};
 
 /// How many datagrams may wait to be sent; one that finds the queue full is dropped and counted.
 pub(super) const QUEUE: usize = 64;
@@ -29,8 +30,16 @@ pub(super) struct Outgoing {
     pub(super) bytes: Vec<u8>,
 }
 
+/// What the datagrams are.
+#[derive(Debug)]
+pub(super) enum Channel {
+    Beacons,
+    Packets(PacketSettings),
+}
+
 #[derive(Debug)]
 pub(super) struct DatagramTask {
+    pub(super) channel: Channel,
     pub(super) settings: Arc<MeshSettings>,
     pub(super) outgoing: mpsc::Receiver<Outgoing>,
     pub(super) notes: mpsc::Sender<Note>,
@@ -65,13 +74,21 @@ impl DatagramTask {
             if served.is_err() || self.pause().await.is_err() {
                 return;
             }
-            match socket::datagrams(self.settings.hello.address, self.settings.broadcast) {
+            match self.open() {
                 Ok(sockets) => {
                     info!(address = %self.settings.hello.address, "the network is there");
                     opened = Some(sockets);
                 }
                 Err(error) => trace!(%error, "no sockets for datagrams yet"),
             }
+        }
+    }
+
+    fn open(&self) -> io::Result<DatagramSockets> {
+        let settings = &self.settings;
+        match &self.channel {
+            Channel::Beacons => socket::datagrams(settings.hello.address, settings.broadcast),
+            Channel::Packets(packets) => packets.again(settings),
         }
     }
 
@@ -142,11 +159,15 @@ impl DatagramTask {
             }
         };
         // One peer that can't be reached says nothing of the network.
-        if to == self.settings.broadcast && outcome != *sending {
+        let everybody = match &self.channel {
+            Channel::Beacons => self.settings.broadcast,
+            Channel::Packets(packets) => packets.everybody(self.settings.broadcast),
+        };
+        if to == everybody && outcome != *sending {
             *sending = outcome;
             match sent {
-                Ok(_) => info!(%to, "beacons leave"),
-                Err(error) => warn!(%to, %error, "beacons can't leave: serving alone"),
+                Ok(_) => info!(%to, "datagrams leave"),
+                Err(error) => warn!(%to, %error, "datagrams can't leave: serving alone"),
             }
         }
     }
@@ -155,6 +176,28 @@ impl DatagramTask {
         let IpAddr::V4(from) = from.ip() else {
             return;
         };
+        match &self.channel {
+            Channel::Beacons => self.receive_beacon(bytes, from, log),
+            Channel::Packets(_) => self.receive_packet(bytes, from),
+        }
+    }
+
+    /// What is in a packet is the brain's affair; one's own comes back from the network.
+    fn receive_packet(&self, bytes: &[u8], from: Ipv4Addr) {
+        if from == self.settings.hello.address {
+            return;
+        }
+        if bytes.len() > MAX_PACKET {
+            return self.counters.add(Count::Foreign);
+        }
+        self.counters.add(Count::Received);
+        let bytes = bytes.to_vec();
+        if self.notes.try_send(Note::Packet { from, bytes }).is_err() {
+            self.counters.add(Count::InboxFull);
+        }
+    }
+
+    fn receive_beacon(&self, bytes: &[u8], from: Ipv4Addr, log: &mut LogGate<Count>) {
         let beacon = match codec::decode_beacon(bytes) {
             Ok(beacon) => beacon,
             Err(error) => {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Mesh::broadcast, unicast ─▶ queue ─▶ datagram task ─▶ UDP      UDP ─▶ datagram task ─┐
+//!   Mesh::send_packet ────────▶ queue ─▶ datagram task ─▶ UDP      UDP ─▶ datagram task ─┤
 //!   Mesh::dial ───────────────────────▶ dial task ──┐                                    │
 //!                        TCP ─▶ accept task ─▶ greeting ─▶ Hello exchanged ─▶ link task ─┤
 //!   Mesh::send, close ──▶ queue of the link ─▶ link task ─▶ TCP                          ▼
@@ -10,7 +11,7 @@
 //!
 //! | task | its job | why ending it is safe |
 //! | --- | --- | --- |
-//! | datagram | owns both UDP sockets: sends what is queued, receives, checks, hands on | a lost datagram does no harm (F10) |
+//! | datagram | owns both UDP sockets of the beacons: sends what is queued, receives, checks, hands on; under `ballot` another one those of the packets | a lost datagram does no harm (F10) |
 //! | accept | owns the listener, and the greetings with those who came in | the peer dials again |
 //! | greeting | exchanges `Hello` with one who came in, within a time limit | no link exists yet |
 //! | dial | connects, exchanges `Hello`, ends | no link exists yet |
@@ -30,6 +31,7 @@ mod greeting;
 mod interface;
 mod link;
 mod log_gate;
+mod packets;
 mod socket;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -47,12 +49,14 @@ use tokio::task::{AbortHandle, JoinSet};
 use tracing::{error, info, trace, warn};
 
 pub use self::count::{Count, Counters};
-use self::datagram::Outgoing;
+use self::datagram::{Channel, DatagramTask, Outgoing};
 use self::greeting::{Connection, GreetingError};
 pub use self::interface::mac_of;
 pub use self::link::LINK_QUEUE;
 use self::link::LinkEnd;
 use self::log_gate::LogGate;
+pub use self::packets::PacketSettings;
+use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
 
 /// How many events may wait for the runtime loop. When so many do, links wait (their peers feel it
@@ -72,6 +76,8 @@ pub struct MeshSettings {
     pub broadcast: SocketAddrV4,
     /// The TCP port on which to listen for links.
     pub link_port: u16,
+    /// Where packets are sent and received, under a protocol that has a port of its own.
+    pub packets: Option<PacketSettings>,
     /// The time limits of links.
     pub times: LinkTimes,
 }
@@ -107,6 +113,13 @@ pub enum MeshEvent {
         from: Ipv4Addr,
         /// The beacon.
         beacon: Box<Beacon>,
+    },
+    /// A packet came in at the port of packets; it is not checked at all.
+    Packet {
+        /// Where it came from.
+        from: Ipv4Addr,
+        /// The packet.
+        bytes: Vec<u8>,
     },
     /// A link stands; both sides have said who they are and go together.
     LinkUp {
@@ -153,6 +166,10 @@ enum Note {
         from: Ipv4Addr,
         beacon: Box<Beacon>,
     },
+    Packet {
+        from: Ipv4Addr,
+        bytes: Vec<u8>,
+    },
     Greeted {
         connection: Box<Connection>,
         peer: Hello,
@@ -189,6 +206,7 @@ pub struct Mesh {
     /// Tasks that are given time to send what is queued: datagrams, links.
     carriers: JoinSet<()>,
     datagrams: mpsc::Sender<Outgoing>,
+    packets: Option<mpsc::Sender<Outgoing>>,
     links: BTreeMap<LinkId, Link>,
     next_link: u64,
     inbox: mpsc::Receiver<Note>,
@@ -211,6 +229,10 @@ impl Mesh {
         let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
             socket::datagrams(settings.hello.address, settings.broadcast)
         })?;
+        let packet_sockets = match &settings.packets {
+            Some(packets) => packets.at_start(&settings)?,
+            None => None,
+        };
         let listener = socket::at_start(&settings, socket::Kind::Links, |settings| {
             socket::listener(settings.hello.address, settings.link_port)
         })?;
@@ -222,19 +244,26 @@ impl Mesh {
             );
         }
         let (notes, inbox) = mpsc::channel(INBOX);
-        let (datagrams, outgoing) = mpsc::channel(datagram::QUEUE);
         let counters = Arc::new(Counters::default());
         let mut openers = JoinSet::new();
         let mut carriers = JoinSet::new();
-        carriers.spawn(
-            datagram::DatagramTask {
+        let mut carry = |channel: Channel, sockets: Option<DatagramSockets>| {
+            let (datagrams, outgoing) = mpsc::channel(datagram::QUEUE);
+            let task = DatagramTask {
+                channel,
                 settings: Arc::clone(&settings),
                 outgoing,
                 notes: notes.clone(),
                 counters: Arc::clone(&counters),
-            }
-            .run(datagram_sockets),
-        );
+            };
+            carriers.spawn(task.run(sockets));
+            datagrams
+        };
+        let datagrams = carry(Channel::Beacons, datagram_sockets);
+        let packets = settings
+            .packets
+            .clone()
+            .map(|packets| carry(Channel::Packets(packets), packet_sockets));
         openers.spawn(accept::run(
             listener,
             Arc::clone(&settings),
@@ -246,6 +275,7 @@ impl Mesh {
             openers,
             carriers,
             datagrams,
+            packets,
             links: BTreeMap::new(),
             next_link: 1,
             inbox,
@@ -284,6 +314,19 @@ impl Mesh {
     pub fn unicast(&self, to: Ipv4Addr, beacon: &Beacon) {
         let to = SocketAddrV4::new(to, self.settings.broadcast.port());
         self.send_datagram(to, beacon);
+    }
+
+    /// Sends a packet to one node or device, or to everybody; nothing happens where there is no
+    /// port for packets.
+    pub fn send_packet(&self, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
+        let (Some(queue), Some(settings)) = (&self.packets, &self.settings.packets) else {
+            return;
+        };
+        let to = match to {
+            Some(to) => SocketAddrV4::new(to, settings.port),
+            None => settings.everybody(self.settings.broadcast),
+        };
+        self.enqueue(queue, Outgoing { to, bytes });
     }
 
     /// Opens a link. Answered by [`MeshEvent::LinkUp`] or [`MeshEvent::DialFailed`] within
@@ -357,12 +400,13 @@ impl Mesh {
             openers,
             mut carriers,
             datagrams,
+            packets,
             links,
             mut inbox,
             notes,
             ..
         } = self;
-        drop((openers, datagrams, links, notes));
+        drop((openers, datagrams, packets, links, notes));
         let ended = async {
             loop {
                 tokio::select! {
@@ -381,19 +425,18 @@ impl Mesh {
     }
 
     fn send_datagram(&self, to: SocketAddrV4, beacon: &Beacon) {
-        if self.cable == Cable::Cut {
-            return;
-        }
         match codec::encode_beacon(beacon) {
-            Ok(bytes) => {
-                if self.datagrams.try_send(Outgoing { to, bytes }).is_err() {
-                    self.counters.add(Count::SendQueueFull);
-                }
-            }
+            Ok(bytes) => self.enqueue(&self.datagrams, Outgoing { to, bytes }),
             Err(error) => {
                 self.counters.add(Count::SendFailed);
                 error!(%error, "a beacon can't be encoded");
             }
+        }
+    }
+
+    fn enqueue(&self, queue: &mpsc::Sender<Outgoing>, outgoing: Outgoing) {
+        if self.cable == Cable::Whole && queue.try_send(outgoing).is_err() {
+            self.counters.add(Count::SendQueueFull);
         }
     }
 
@@ -409,7 +452,7 @@ impl Mesh {
     /// What is left of a note where the cable is cut: that links and dials come to nothing.
     fn through_cut(note: Note) -> Option<Note> {
         match note {
-            Note::Beacon { .. } | Note::Frame { .. } => None,
+            Note::Beacon { .. } | Note::Packet { .. } | Note::Frame { .. } => None,
             Note::Greeted { peer, side, .. } => match side {
                 LinkSide::Dialled => Some(Note::DialFailed {
                     peer: peer.node,
@@ -428,6 +471,7 @@ impl Mesh {
         };
         match note {
             Note::Beacon { from, beacon } => Some(MeshEvent::Beacon { from, beacon }),
+            Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
             Note::Greeted {
                 connection,
                 peer,

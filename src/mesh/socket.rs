@@ -44,6 +44,50 @@ pub enum MeshError {
         /// The TCP port.
         port: u16,
     },
+    /// Another process uses the port of packets.
+    #[error(
+        "ballot.port = {port} at address = {address} is in use by another process: each node on a \
+         machine needs an address of its own"
+    )]
+    PacketsInUse {
+        /// The node's address.
+        address: Ipv4Addr,
+        /// The UDP port.
+        port: u16,
+    },
+    /// The interface for packets isn't there.
+    #[error("ballot.interface = {interface}: there is no such network interface")]
+    UnknownInterface {
+        /// Its name.
+        interface: String,
+    },
+    /// The process may not bind sockets to an interface.
+    #[error(
+        "ballot.interface = {interface}: sockets can't be bound to a network interface without the \
+         right CAP_NET_RAW; grant it, or leave the key out"
+    )]
+    InterfaceRight {
+        /// Its name.
+        interface: String,
+    },
+    /// The interface for packets can't be used for another reason.
+    #[error("ballot.interface = {interface}: sockets can't be bound to it")]
+    Interface {
+        /// Its name.
+        interface: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system refuses the addresses for packets for another reason.
+    #[error("no sockets for packets with address = {address} to {everybody}")]
+    PacketsRefused {
+        /// The node's address.
+        address: Ipv4Addr,
+        /// Where packets to everybody go.
+        everybody: SocketAddrV4,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The system refuses the addresses for another reason.
     #[error("no sockets with address = {address}, broadcast = {broadcast}, link_port = {port}")]
     Refused {
@@ -101,20 +145,35 @@ pub(super) fn at_start<T>(
 }
 
 /// Whether an address can't be bound because it, or its interface, isn't there.
-fn is_absent(error: &io::Error) -> bool {
-    // "No such device" has no kind of its own; joining a multicast group answers with it.
-    const ENODEV: i32 = 19;
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    // Joining a multicast group answers with "no such device".
     matches!(
         error.kind(),
         io::ErrorKind::AddrNotAvailable
             | io::ErrorKind::NetworkDown
             | io::ErrorKind::NetworkUnreachable
-    ) || error.raw_os_error() == Some(ENODEV)
+    ) || is_no_device(error)
+}
+
+/// "No such device" has no kind of its own.
+pub(super) fn is_no_device(error: &io::Error) -> bool {
+    const ENODEV: i32 = 19;
+    error.raw_os_error() == Some(ENODEV)
 }
 
 pub(super) fn datagrams(address: Ipv4Addr, broadcast: SocketAddrV4) -> io::Result<DatagramSockets> {
+    bind_datagrams(datagram_socket()?, datagram_socket()?, address, broadcast)
+}
+
+/// Binds one socket to the node's own address and the other to the one that everybody listens to,
+/// both with the latter's port.
+pub(super) fn bind_datagrams(
+    own: Socket,
+    shared: Socket,
+    address: Ipv4Addr,
+    broadcast: SocketAddrV4,
+) -> io::Result<DatagramSockets> {
     let multicast = broadcast.ip().is_multicast();
-    let own = datagram_socket()?;
     own.set_broadcast(true)?;
     if multicast {
         own.set_multicast_if_v4(&address)?;
@@ -122,7 +181,6 @@ pub(super) fn datagrams(address: Ipv4Addr, broadcast: SocketAddrV4) -> io::Resul
     }
     // Without SO_REUSEADDR: two nodes with one address on one machine are a mistake.
     own.bind(&SocketAddr::from((address, broadcast.port())).into())?;
-    let shared = datagram_socket()?;
     shared.set_reuse_address(true)?;
     shared.bind(&SocketAddr::from(broadcast).into())?;
     if multicast {
@@ -134,7 +192,7 @@ pub(super) fn datagrams(address: Ipv4Addr, broadcast: SocketAddrV4) -> io::Resul
     })
 }
 
-fn datagram_socket() -> io::Result<Socket> {
+pub(super) fn datagram_socket() -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
     socket.set_nonblocking(true)?;
     Ok(socket)

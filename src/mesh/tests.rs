@@ -51,6 +51,7 @@ impl Lan {
             },
             broadcast: self.broadcast,
             link_port: self.link_port,
+            packets: None,
             times: LinkTimes {
                 // A machine that is busy with other tests is slow.
                 connect: Duration::from_secs(5),

@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch};
-use elevator_fleet::coordination::Detail;
 use elevator_fleet::climate::{Reading, Source};
+use elevator_fleet::coordination::Detail;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, NodeId, Role, Term,
     Unavailable,

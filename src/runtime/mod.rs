@@ -195,6 +195,7 @@ impl Running {
             hello: node.hello().clone(),
             broadcast: settings.broadcast,
             link_port: settings.link_port,
+            packets: settings.packets.clone(),
             times: LinkTimes::default(),
         })?;
         let panel = settings
@@ -305,6 +306,7 @@ impl Running {
     fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {
         match event {
             MeshEvent::Beacon { from, beacon } => self.node.handle_beacon(from, &beacon, now),
+            MeshEvent::Packet { from, bytes } => self.node.handle_packet(from, &bytes, now),
             MeshEvent::LinkUp { link, peer, side } => {
                 self.node.handle_link_up(link, &peer, side, now);
             }
@@ -363,6 +365,7 @@ impl Running {
         match action {
             Action::Broadcast(beacon) => self.mesh.broadcast(&beacon),
             Action::Unicast { to, beacon } => self.mesh.unicast(to, &beacon),
+            Action::Packet { to, bytes } => self.mesh.send_packet(to, bytes),
             Action::Dial { peer, address } => self.mesh.dial(peer, address),
             Action::Send { link, frame } => self.mesh.send(link, &frame),
             Action::Close(link) => self.mesh.close(link),

@@ -199,11 +199,8 @@ impl Bully {
             Input::Fired(ElectionTimer::Bully(timer)) => vec![Event::TimedOut(*timer)],
             Input::Joined { .. }
             | Input::Parted { .. }
-            | Input::Message {
-                message: Letter::SensorRequest | Letter::SensorData(_) | Letter::DisplayData(_),
-                ..
-            }
-            | Input::Fired(ElectionTimer::LowestIp(_)) => Vec::new(),
+            | Input::Message { .. }
+            | Input::Fired(_) => Vec::new(),
         }
     }
 

@@ -156,9 +156,7 @@ impl Election for LowestIp {
                 }
                 output
             }
-            Input::Start
-            | Input::Message { .. }
-            | Input::Estimate(_) => None,
+            Input::Start | Input::Message { .. } | Input::Estimate(_) => None,
             Input::Joined { peer, side } => self.joined(peer, side),
             Input::Parted { peer } => self.parted(peer, draw),
             Input::Lost { peer } => {
@@ -177,6 +175,7 @@ impl Election for LowestIp {
                 }
                 State::Master | State::Joining { .. } | State::Slave { .. } => None,
             },
+            Input::Fired(_) => None,
         };
         outputs.extend(output);
     }

@@ -16,6 +16,7 @@
 //! full states have been exchanged over it: who yields to a peer has handed its orders over
 //! already (E4), and nobody follows a node that it can't reach (F14).
 
+pub mod ballot;
 pub mod bully;
 pub mod lowest_ip;
 pub mod senior;
@@ -30,6 +31,7 @@ use crate::climate::{DisplayData, Reading};
 use crate::model::{Mac, NodeId, Role, Term};
 use crate::wire::{Hello, Protocol, Standing};
 
+pub use ballot::Ballot;
 pub use bully::Bully;
 pub use lowest_ip::LowestIp;
 pub use senior::Senior;
@@ -210,6 +212,8 @@ pub enum Message {
     Bully(bully::Message),
     /// One of `senior`.
     Senior(senior::Message),
+    /// One of `ballot`.
+    Ballot(ballot::Message),
 }
 
 /// The timers of elections.
@@ -221,6 +225,8 @@ pub enum ElectionTimer {
     Bully(bully::Timer),
     /// One of `senior`.
     Senior(senior::Timer),
+    /// One of `ballot`.
+    Ballot(ballot::Timer),
 }
 
 /// Which protocol elects, and its settings.
@@ -232,6 +238,8 @@ pub enum ElectionSettings {
     Bully(bully::Settings),
     /// `senior`.
     Senior(senior::Settings),
+    /// `ballot`.
+    Ballot(ballot::Settings),
 }
 
 impl ElectionSettings {
@@ -242,6 +250,7 @@ impl ElectionSettings {
             Protocol::LowestIp => Self::LowestIp,
             Protocol::Bully => Self::Bully(bully::Settings::default()),
             Protocol::Senior => Self::Senior(senior::Settings::default()),
+            Protocol::Ballot => Self::Ballot(ballot::Settings::default()),
         }
     }
 
@@ -252,6 +261,7 @@ impl ElectionSettings {
             Self::LowestIp => Protocol::LowestIp,
             Self::Bully(_) => Protocol::Bully,
             Self::Senior(_) => Protocol::Senior,
+            Self::Ballot(_) => Protocol::Ballot,
         }
     }
 
@@ -263,6 +273,7 @@ impl ElectionSettings {
             Self::LowestIp => Duration::from_secs(2),
             Self::Bully(settings) => settings.bound(),
             Self::Senior(settings) => settings.bound(),
+            Self::Ballot(settings) => settings.bound(),
         }
     }
 
@@ -271,7 +282,7 @@ impl ElectionSettings {
     pub fn estimate(&self, health: u32) -> u32 {
         match self {
             Self::Bully(settings) => settings.estimate(health),
-            Self::LowestIp | Self::Senior(_) => 0,
+            Self::LowestIp | Self::Senior(_) | Self::Ballot(_) => 0,
         }
     }
 
@@ -283,6 +294,7 @@ impl ElectionSettings {
             Self::LowestIp => Box::new(LowestIp::new(own.node, own.address, redial_after)),
             Self::Bully(settings) => Box::new(Bully::new(own, settings.clone())),
             Self::Senior(settings) => Box::new(Senior::new(&own, *settings)),
+            Self::Ballot(settings) => Box::new(Ballot::new(own, *settings)),
         }
     }
 }

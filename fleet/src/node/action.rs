@@ -34,6 +34,13 @@ pub enum Action {
         /// The beacon.
         beacon: Beacon,
     },
+    /// Send a packet of the protocol's own port (V8).
+    Packet {
+        /// To whom, if not to everybody.
+        to: Option<Ipv4Addr>,
+        /// The packet.
+        bytes: Vec<u8>,
+    },
     /// Open a link. Answered by `handle_link_up` or `handle_dial_failed`, within the time limit of
     /// a dial.
     Dial {

@@ -158,6 +158,7 @@ impl Node {
                     self.show(*data, now);
                 }
             }
+            Message::Bully(_) | Message::Senior(_) | Message::Ballot(_) => {}
         }
     }
 

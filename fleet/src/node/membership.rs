@@ -131,6 +131,13 @@ impl Membership {
         self.lives.get(self.found.get(name)?)
     }
 
+    /// The peer at this address; of two the first by name.
+    pub(super) fn at(&self, address: Ipv4Addr) -> Option<&NodeId> {
+        let mut peers = self.peers();
+        let (name, _) = peers.find(|(_, peer)| peer.hello.address == address)?;
+        Some(name)
+    }
+
     pub(super) fn get_mut(&mut self, name: &NodeId) -> Option<&mut Peer> {
         self.lives.get_mut(self.found.get(name)?)
     }

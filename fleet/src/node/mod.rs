@@ -30,6 +30,7 @@ mod links;
 mod membership;
 mod neighbours;
 mod office;
+mod packets;
 mod pairing;
 mod plan;
 mod records;
@@ -53,6 +54,7 @@ pub use action::{Action, Change, LinkId, Lsn, Report};
 pub use climate::ClimateTimer;
 pub use handle::OrderRefused;
 pub use health::health;
+pub use packets::PacketCounts;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{CarStatus, ClimateStatus, OrderStatus, PeerStatus, Status, UnitStatus};
 
@@ -93,6 +95,7 @@ pub struct Node {
     stale: settle::Stale,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
+    packets: PacketCounts,
 }
 
 /// Why a node wants to be woken.
@@ -171,6 +174,7 @@ impl Node {
             stale: settle::Stale::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             actions: VecDeque::new(),
+            packets: PacketCounts::default(),
             hello,
             settings,
         }

@@ -3,7 +3,7 @@
 use core::net::SocketAddrV4;
 
 use super::{Action, LinkId, Node, Report};
-use crate::coordination::{Input, LinkRule, Message, Output};
+use crate::coordination::{Carrier, Input, LinkRule, Message, Output};
 use crate::model::{NodeId, Term, Timestamp};
 use crate::wire::{Letter, Standing};
 
@@ -53,6 +53,22 @@ impl Node {
         now: Timestamp,
     ) {
         let asks_all = to.is_none() && message == Message::SensorRequest;
+        match self.election.carrier() {
+            Carrier::Beacon => self.tell_by_beacon(to, message, enclosed, now),
+            Carrier::Packet => self.tell_by_packet(to.as_ref(), &message),
+        }
+        if asks_all {
+            self.has_requested(now);
+        }
+    }
+
+    fn tell_by_beacon(
+        &mut self,
+        to: Option<NodeId>,
+        message: Message,
+        enclosed: Enclosed,
+        now: Timestamp,
+    ) {
         let mut beacon = self.plain_beacon(false, now);
         beacon.letter = Some(Letter { to, message });
         let to = beacon.letter.as_ref().and_then(|letter| letter.to.as_ref());
@@ -66,19 +82,19 @@ impl Node {
             Some(Some(to)) => self.actions.push_back(Action::Unicast { to, beacon }),
             Some(None) => {}
         }
-        if asks_all {
-            self.has_requested(now);
+    }
+
+    /// Takes in the message that a beacon of a peer that counts carries.
+    pub(super) fn take_letter(&mut self, from: &NodeId, letter: &Letter, now: Timestamp) {
+        let meant = letter.to.as_ref().is_none_or(|to| *to == self.hello.node);
+        if meant {
+            self.take_message(from, &letter.message, now);
         }
     }
 
-    /// Takes in the message that a beacon of a peer that counts carries. The election's concern
-    /// nodes that could follow each other only.
-    pub(super) fn take_letter(&mut self, from: &NodeId, letter: &Letter, now: Timestamp) {
-        let meant = letter.to.as_ref().is_none_or(|to| *to == self.hello.node);
-        if !meant {
-            return;
-        }
-        let message = &letter.message;
+    /// Takes in a message of a peer that counts, whatever carried it. The election's concern nodes
+    /// that could follow each other only.
+    pub(super) fn take_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
         if self.may_follow(from) {
             self.elect(Input::Message { from, message }, now);
         }

@@ -141,7 +141,7 @@ impl Node {
             uptime: now.since_start(),
             standing: self.standing.clone(),
             term: self.term,
-            election: self.election.details(),
+            election: self.election_details(),
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
             disk_failed: self.ledger.failed(),

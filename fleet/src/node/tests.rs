@@ -1,5 +1,7 @@
 //! Whole nodes, told what happens one thing at a time.
 
+mod packets;
+
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -15,6 +17,11 @@ const PERIOD: Duration = Duration::from_millis(25);
 
 /// The node whose address ends so, in one of its lives.
 pub(super) fn node(index: u8, life: u64) -> Node {
+    electing(index, life, ElectionSettings::LowestIp)
+}
+
+/// The same under another protocol.
+fn electing(index: u8, life: u64, election: ElectionSettings) -> Node {
     let mut node = Node::new(NodeSettings {
         identity: Identity {
             fleet: FleetName::new("test").expect("a name"),
@@ -25,7 +32,7 @@ pub(super) fn node(index: u8, life: u64) -> Node {
             link_port: 46_000,
             nonce: Nonce(u64::from(index) * 100 + life),
         },
-        election: ElectionSettings::LowestIp,
+        election,
         floors: FloorCount::new(4).expect("floors"),
         mesh: MeshTimes::default(),
         car: None,
@@ -54,6 +61,7 @@ fn broadcasts(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
     actions.iter().filter_map(|action| match action {
         Action::Broadcast(beacon) => Some(beacon),
         Action::Unicast { .. }
+        | Action::Packet { .. }
         | Action::Dial { .. }
         | Action::Send { .. }
         | Action::Close(_)

@@ -24,17 +24,19 @@ pub enum Protocol {
     Bully,
     /// The unit with the highest MAC address, or the control unit (M1).
     Senior,
+    /// A regular leader, and votes while it is away (V1).
+    Ballot,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Self; 3] = [Self::LowestIp, Self::Bully, Self::Senior];
+    pub const ALL: [Self; 4] = [Self::LowestIp, Self::Bully, Self::Senior, Self::Ballot];
 
     /// Whether the duty to coordinate goes from node to node while all is well.
     #[must_use]
     pub fn rotates(self) -> bool {
         match self {
-            Self::LowestIp | Self::Bully | Self::Senior => false,
+            Self::LowestIp | Self::Bully | Self::Senior | Self::Ballot => false,
         }
     }
 }
@@ -61,6 +63,7 @@ impl fmt::Display for Protocol {
             Self::LowestIp => "lowest-ip",
             Self::Bully => "bully",
             Self::Senior => "senior",
+            Self::Ballot => "ballot",
         })
     }
 }

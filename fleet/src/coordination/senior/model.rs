@@ -175,10 +175,13 @@ impl Fleet {
 
     fn perform(&self, moment: &mut Moment, from: usize, output: Output) {
         let machine = &mut moment.units[from];
-        let said = |message: Any| match message {
-            Any::Senior(message) => Said::Senior(message),
-            Any::SensorRequest => Said::SensorRequest,
-            other @ (Any::SensorData(_) | Any::DisplayData(_)) => panic!("{other:?}"),
+        let said = |message: Any| {
+            if let Any::Senior(message) = message {
+                Said::Senior(message)
+            } else {
+                assert_eq!(message, Any::SensorRequest);
+                Said::SensorRequest
+            }
         };
         match output {
             Output::Arm(ElectionTimer::Senior(timer), _) => {

@@ -62,6 +62,7 @@ fn messages(actions: impl IntoIterator<Item = Action>) -> Vec<Message> {
         Action::Broadcast(beacon) | Action::Unicast { beacon, .. } => beacon.letter,
         Action::Dial { .. }
         | Action::Send { .. }
+        | Action::Packet { .. }
         | Action::Close(_)
         | Action::Panel(_)
         | Action::Persist { .. }
@@ -102,6 +103,7 @@ fn a_steady_climate_is_told_to_the_panel_once_and_the_time_once_a_minute() {
         | Action::Unicast { .. }
         | Action::Dial { .. }
         | Action::Send { .. }
+        | Action::Packet { .. }
         | Action::Close(_)
         | Action::Persist { .. }
         | Action::Report(_) => None,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{dot, floor, node, sealed};
 use crate::climate::{DisplayData, Reading};
-use crate::coordination::{Message, bully, senior};
+use crate::coordination::{Message, ballot, bully, senior};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
     Unavailable,
@@ -224,12 +224,15 @@ fn any_letter() -> impl Strategy<Value = Letter> {
             brightness,
         })
     });
+    let vote = any::<u32>().prop_map(|vote| Message::Ballot(ballot::Message::Vote(vote)));
     let message = prop_oneof![
         Just(Message::SensorRequest),
         reading,
         display,
         any_bully(),
         any_senior(),
+        vote,
+        Just(Message::Ballot(ballot::Message::Reset)),
     ];
     (proptest::option::of(any_name()), message).prop_map(|(to, message)| Letter { to, message })
 }

@@ -1,0 +1,394 @@
+//! The packets of `ballot`, byte for byte (V9).
+//!
+//! ```text
+//!   byte        0   1          2           6           7 … 10      11
+//!   control     1
+//!   answer      2   °C (i8)    light (u8)
+//!   information 3   °C, text, 5 bytes ──┘  °C (i8)     time (u32)  backlight (u8)
+//!   vote        4   vote (u32) ────┘
+//!   reset       5
+//! ```
+//!
+//! Numbers have their most significant byte first. Text is ASCII, decimal degrees in at most four
+//! characters, and NUL to the end of its five bytes. What is unknown is the text `--` and the
+//! number −128. An answer of a unit that can't measure light ends after the temperature: there is
+//! no number for it.
+
+use super::Message as Ballot;
+use crate::climate::{DisplayData, Reading};
+use crate::coordination::Message;
+
+/// The UDP port of the packets, unless it is set otherwise.
+pub const PORT: u16 = 46101;
+
+/// The length of the longest packet, in bytes.
+pub const MAX_PACKET: usize = 12;
+
+const CONTROL: u8 = 1;
+const ANSWER: u8 = 2;
+const INFORMATION: u8 = 3;
+const VOTE: u8 = 4;
+const RESET: u8 = 5;
+
+const UNKNOWN: i8 = i8::MIN;
+const UNKNOWN_TEXT: &str = "--";
+const TEXT: usize = 5;
+/// What rounds to a number of whole degrees.
+const MOST_TENTHS: i16 = 1274;
+
+/// Bytes that are no packet. The packet is dropped; the node's state is not touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PacketError {
+    /// There is no such type, or not even a first byte.
+    #[error("no packet of a known type")]
+    Type,
+    /// The type is known, and has another length.
+    #[error("a packet of type {0} does not have {1} bytes")]
+    Length(u8, usize),
+    /// The text of an information packet is no temperature, or another one than its number.
+    #[error("an information packet whose temperature is no number of degrees")]
+    Temperature,
+}
+
+/// The bytes of a message, or `None` if there is no packet for it.
+#[must_use]
+pub fn encode(message: &Message) -> Option<Vec<u8>> {
+    match message {
+        Message::SensorRequest => Some(vec![CONTROL]),
+        Message::SensorData(reading) => Some(answer(reading)),
+        Message::DisplayData(data) => Some(information(data)),
+        Message::Ballot(Ballot::Vote(vote)) => {
+            let mut bytes = vec![VOTE];
+            bytes.extend(vote.to_be_bytes());
+            Some(bytes)
+        }
+        Message::Ballot(Ballot::Reset) => Some(vec![RESET]),
+        Message::Bully(_) | Message::Senior(_) => None,
+    }
+}
+
+/// The message in a packet.
+///
+/// # Errors
+/// Anything that is not the whole of one packet.
+pub fn decode(bytes: &[u8]) -> Result<Message, PacketError> {
+    let length = bytes.len();
+    match *bytes {
+        [CONTROL] => Ok(Message::SensorRequest),
+        [ANSWER, temperature] => Ok(Message::SensorData(Reading {
+            temperature: known([temperature]),
+            illuminance: None,
+        })),
+        [ANSWER, temperature, illuminance] => Ok(Message::SensorData(Reading {
+            temperature: known([temperature]),
+            illuminance: Some(illuminance),
+        })),
+        [
+            INFORMATION,
+            a,
+            b,
+            c,
+            d,
+            e,
+            number,
+            t0,
+            t1,
+            t2,
+            t3,
+            brightness,
+        ] => Ok(Message::DisplayData(DisplayData {
+            temperature: temperature([a, b, c, d, e], known([number]))?,
+            time: u32::from_be_bytes([t0, t1, t2, t3]),
+            brightness,
+        })),
+        [VOTE, a, b, c, d] => Ok(Ballot::Vote(u32::from_be_bytes([a, b, c, d])).into()),
+        [RESET] => Ok(Ballot::Reset.into()),
+        [kind @ (CONTROL | ANSWER | INFORMATION | VOTE | RESET), ..] => {
+            Err(PacketError::Length(kind, length))
+        }
+        [] | [_, ..] => Err(PacketError::Type),
+    }
+}
+
+fn answer(reading: &Reading) -> Vec<u8> {
+    let [temperature] = reading.temperature.unwrap_or(UNKNOWN).to_be_bytes();
+    let mut bytes = vec![ANSWER, temperature];
+    bytes.extend(reading.illuminance);
+    bytes
+}
+
+fn information(data: &DisplayData) -> Vec<u8> {
+    let text = data
+        .temperature
+        .map_or_else(|| UNKNOWN_TEXT.to_owned(), text);
+    let mut bytes = vec![INFORMATION];
+    bytes.extend(text.bytes());
+    bytes.resize(1 + TEXT, 0);
+    bytes.extend(data.temperature.map_or(UNKNOWN, degrees).to_be_bytes());
+    bytes.extend(data.time.to_be_bytes());
+    bytes.push(data.brightness);
+    bytes
+}
+
+/// With a decimal where four characters have room for it.
+fn text(tenths: i16) -> String {
+    let sign = if tenths < 0 { "-" } else { "" };
+    let size = tenths.unsigned_abs();
+    let exact = format!("{sign}{}.{}", size / 10, size % 10);
+    if exact.len() < TEXT {
+        exact
+    } else {
+        degrees(tenths).to_string()
+    }
+}
+
+/// Whole degrees, a half away from zero; −127 to 127.
+fn degrees(tenths: i16) -> i8 {
+    let half = 5 * tenths.signum();
+    let whole = tenths.saturating_add(half) / 10;
+    let limit = i16::from(i8::MAX);
+    i8::try_from(whole.clamp(-limit, limit)).unwrap_or(UNKNOWN)
+}
+
+fn known(byte: [u8; 1]) -> Option<i8> {
+    Some(i8::from_be_bytes(byte)).filter(|number| *number != UNKNOWN)
+}
+
+/// Tenths of a degree of a text, which goes with this number.
+fn temperature(bytes: [u8; TEXT], number: Option<i8>) -> Result<Option<i16>, PacketError> {
+    let length = bytes.iter().position(|byte| *byte == 0);
+    let (text, rest) = bytes.split_at(length.ok_or(PacketError::Temperature)?);
+    let text = std::str::from_utf8(text).or(Err(PacketError::Temperature))?;
+    let tenths = if text == UNKNOWN_TEXT {
+        None
+    } else {
+        Some(tenths(text).ok_or(PacketError::Temperature)?)
+    };
+    let padded = rest.iter().all(|byte| *byte == 0);
+    if padded && tenths.map(degrees) == number {
+        Ok(tenths)
+    } else {
+        Err(PacketError::Temperature)
+    }
+}
+
+fn tenths(text: &str) -> Option<i16> {
+    let (sign, size) = text.strip_prefix('-').map_or((1, text), |size| (-1, size));
+    let (whole, tenth) = size.split_once('.').unwrap_or((size, "0"));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(tenth) || tenth.len() != 1 {
+        return None;
+    }
+    let (whole, tenth): (i16, i16) = (whole.parse().ok()?, tenth.parse().ok()?);
+    let size = whole.checked_mul(10)?.checked_add(tenth)?;
+    (size <= MOST_TENTHS).then_some(sign * size)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const DOCUMENT: &str = include_str!("../../../../docs/PROTOCOL.md");
+
+    /// The bytes of the listing of this name in the document: hex digits, then a bar and a remark.
+    fn documented(name: &str) -> Vec<u8> {
+        let opening = format!("```hex {name}\n");
+        let (_, listing) = DOCUMENT.split_once(&opening).expect("a listing");
+        let (listing, _) = listing.split_once("```").expect("its end");
+        let digits = |line: &str| line.split('|').next().unwrap_or_default().replace(' ', "");
+        let digits: String = listing.lines().map(digits).collect();
+        let pair = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).expect("ASCII");
+            u8::from_str_radix(pair, 16).expect("two hex digits")
+        };
+        digits.as_bytes().chunks(2).map(pair).collect()
+    }
+
+    fn reading(temperature: Option<i8>, illuminance: Option<u8>) -> Message {
+        Message::SensorData(Reading {
+            temperature,
+            illuminance,
+        })
+    }
+
+    fn shows(temperature: Option<i16>) -> DisplayData {
+        DisplayData {
+            temperature,
+            time: 1_735_787_045,
+            brightness: 200,
+        }
+    }
+
+    fn shown(temperature: i16) -> (String, i8) {
+        let bytes = information(&shows(Some(temperature)));
+        let text = std::str::from_utf8(&bytes[1..6]).expect("ASCII");
+        let number = i8::from_be_bytes([bytes[6]]);
+        (text.trim_end_matches('\0').to_owned(), number)
+    }
+
+    /// V9
+    #[test]
+    fn every_packet_has_the_bytes_that_the_document_shows() {
+        for (name, message) in [
+            ("control", Message::SensorRequest),
+            ("answer", reading(Some(-5), Some(180))),
+            ("answer-unknown", reading(None, Some(180))),
+            ("answer-without-light", reading(Some(21), None)),
+            ("information", Message::DisplayData(shows(Some(215)))),
+            ("information-unknown", Message::DisplayData(shows(None))),
+            ("vote", Ballot::Vote(0xdead_beef).into()),
+            ("reset", Ballot::Reset.into()),
+        ] {
+            let bytes = documented(name);
+            assert_eq!(encode(&message).as_ref(), Some(&bytes), "{name}");
+            assert_eq!(decode(&bytes), Ok(message), "{name}");
+        }
+    }
+
+    /// V9: at most four characters, so that a NUL ends them.
+    #[test]
+    fn the_temperature_is_text_and_a_number_that_go_together() {
+        for (tenths, text, number) in [
+            (0, "0.0", 0),
+            (4, "0.4", 0),
+            (5, "0.5", 1),
+            (-4, "-0.4", 0),
+            (-5, "-0.5", -1),
+            (215, "21.5", 22),
+            (999, "99.9", 100),
+            (1000, "100", 100),
+            (-99, "-9.9", -10),
+            (-100, "-10", -10),
+            (-125, "-13", -13),
+            (-1270, "-127", -127),
+            (i16::MAX, "127", 127),
+            (i16::MIN, "-127", -127),
+        ] {
+            assert_eq!(shown(tenths), (text.to_owned(), number), "{tenths}");
+        }
+    }
+
+    /// V9
+    #[test]
+    fn what_is_no_packet_is_refused_and_says_why() {
+        let mut information = documented("information");
+        for (wrong, error) in [
+            (&[][..], PacketError::Type),
+            (&[0], PacketError::Type),
+            (&[6], PacketError::Type),
+            (&[1, 0], PacketError::Length(1, 2)),
+            (&[2], PacketError::Length(2, 1)),
+            (&[2, 0, 0, 0], PacketError::Length(2, 4)),
+            (&[3; 11], PacketError::Length(3, 11)),
+            (&[3; 13], PacketError::Length(3, 13)),
+            (&[4, 0, 0, 0], PacketError::Length(4, 4)),
+            (&[5, 5], PacketError::Length(5, 2)),
+        ] {
+            assert_eq!(decode(wrong), Err(error), "{wrong:?}");
+        }
+        for text in [
+            b"21.55",
+            b"21.5\x01",
+            b"2 .5\0",
+            b".\0\0\0\0",
+            b"\0\0\0\0\0",
+            b"+1.5\0",
+            b"21.\0\0",
+            b"-\0\0\0\0",
+            b"1\x001\0\0",
+            b"22.5\0",
+            b"--\0\0\0",
+            b"\xff\xff\0\0\0",
+        ] {
+            information[1..6].copy_from_slice(text);
+            let refused = Err(PacketError::Temperature);
+            assert_eq!(decode(&information), refused, "{text:?}");
+        }
+    }
+
+    fn any_message() -> impl Strategy<Value = Message> {
+        let temperature = proptest::option::of(-127..=127_i8);
+        let answer = (temperature, any::<Option<u8>>())
+            .prop_map(|(temperature, illuminance)| reading(temperature, illuminance));
+        let temperature = proptest::option::of(any::<i16>());
+        let information = (temperature, any::<(u32, u8)>()).prop_map(|(temperature, rest)| {
+            Message::DisplayData(DisplayData {
+                temperature,
+                time: rest.0,
+                brightness: rest.1,
+            })
+        });
+        let vote = any::<u32>().prop_map(|vote| Ballot::Vote(vote).into());
+        prop_oneof![
+            Just(Message::SensorRequest),
+            answer,
+            information,
+            vote,
+            Just(Ballot::Reset.into()),
+        ]
+    }
+
+    /// What four characters tell of a message.
+    fn told(message: Message) -> Message {
+        let Message::DisplayData(mut data) = message else {
+            return message;
+        };
+        data.temperature = data.temperature.map(|exact| {
+            let (text, _) = shown(exact);
+            tenths(&text).expect("a temperature")
+        });
+        Message::DisplayData(data)
+    }
+
+    proptest! {
+        /// V9
+        #[test]
+        fn every_packet_survives_its_bytes(message in any_message()) {
+            let bytes = encode(&message).expect("a packet");
+            prop_assert!(bytes.len() <= MAX_PACKET);
+            prop_assert_eq!(decode(&bytes), Ok(told(message)));
+        }
+
+        /// V9: what is shown is right to a tenth where there is room for it, else to half a degree.
+        #[test]
+        fn a_temperature_loses_no_more_than_its_text_has_no_room_for(exact in -1274..=1274_i16) {
+            let (text, number) = shown(exact);
+            prop_assert!(text.len() <= 4);
+            let tenths = tenths(&text).expect("a temperature");
+            let lost = (exact - tenths).abs();
+            let most = if (-99..=999).contains(&exact) { 0 } else { 5 };
+            prop_assert!(lost <= most);
+            prop_assert!((exact - i16::from(number) * 10).abs() <= 5);
+        }
+
+        /// V9, V12
+        #[test]
+        fn noise_upsets_nobody(
+            kind in 0..8_u8,
+            noise in proptest::collection::vec(any::<u8>(), 0..16),
+        ) {
+            let bytes = [&[kind], noise.as_slice()].concat();
+            if let Ok(message) = decode(&bytes) {
+                let again = encode(&message).expect("a packet");
+                prop_assert_eq!(decode(&again), Ok(message));
+            }
+        }
+
+        /// V9: of texts alone, which noise rarely is.
+        #[test]
+        fn a_text_of_a_packet_means_the_same_when_it_is_written_again(
+            text in "[-0-9.]{0,5}",
+            number in any::<i8>(),
+        ) {
+            let mut bytes = information(&shows(None));
+            bytes[1..6].fill(0);
+            bytes[1..=text.len()].copy_from_slice(text.as_bytes());
+            bytes[6..7].copy_from_slice(&number.to_be_bytes());
+            if let Ok(message) = decode(&bytes) {
+                prop_assert_eq!(told(message.clone()), message);
+            }
+        }
+    }
+}

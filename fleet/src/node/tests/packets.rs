@@ -1,0 +1,152 @@
+//! What comes and goes by packet.
+
+use super::*;
+use crate::climate::Reading;
+use crate::coordination::{Message, ballot};
+use crate::node::PacketCounts;
+use crate::wire::Protocol;
+
+fn ballot(index: u8) -> Node {
+    electing(index, 1, ElectionSettings::of(Protocol::Ballot))
+}
+
+fn packets(actions: &[Action]) -> Vec<(Option<Ipv4Addr>, Message)> {
+    let packet = |action: &Action| match action {
+        Action::Packet { to, bytes } => {
+            let message = ballot::packet::decode(bytes).expect("a packet");
+            Some((*to, message))
+        }
+        Action::Broadcast(_)
+        | Action::Unicast { .. }
+        | Action::Dial { .. }
+        | Action::Send { .. }
+        | Action::Close(_)
+        | Action::Panel(_)
+        | Action::Persist { .. }
+        | Action::Report(_) => None,
+    };
+    actions.iter().filter_map(packet).collect()
+}
+
+fn bytes(message: &Message) -> Vec<u8> {
+    ballot::packet::encode(message).expect("a packet")
+}
+
+fn vote(number: u32) -> Message {
+    ballot::Message::Vote(number).into()
+}
+
+/// Two nodes that hear each other and have joined, of which none leads yet.
+fn pair() -> (Node, Node, Timestamp) {
+    let (mut one, mut two) = (ballot(1), ballot(2));
+    let now = Timestamp::START + PERIOD * 3;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    join(&mut two, &mut one, LinkId(1), now);
+    drain(&mut one);
+    drain(&mut two);
+    (one, two, now)
+}
+
+/// V8, V3: no letter of a beacon has the vote.
+#[test]
+fn votes_and_control_packets_are_broadcast_by_packet() {
+    let mut node = ballot(1);
+    let mut sent = Vec::new();
+    for millis in 0..500 {
+        node.handle_timeout(Timestamp::START + Duration::from_millis(millis));
+        let actions = drain(&mut node);
+        assert!(broadcasts(&actions).all(|beacon| beacon.letter.is_none()));
+        sent.extend(packets(&actions));
+    }
+    assert!(
+        matches!(sent[0], (None, Message::Ballot(ballot::Message::Vote(_)))),
+        "{sent:?}"
+    );
+    assert_eq!(sent[1], (None, Message::SensorRequest));
+}
+
+/// V12
+#[test]
+fn a_vote_counts_from_the_address_of_a_node_that_has_joined() {
+    let (mut one, two, now) = pair();
+    let two = two.hello().address;
+    one.handle_packet(two, &bytes(&vote(0)), now);
+    let answers = packets(&drain(&mut one));
+    assert!(
+        matches!(
+            answers[..],
+            [(None, Message::Ballot(ballot::Message::Vote(_)))]
+        ),
+        "{answers:?}"
+    );
+    one.handle_packet(two, &bytes(&Message::SensorRequest), now);
+    assert_eq!(*one.standing(), Standing::Slave { master: name(2) });
+}
+
+/// V12: known, but states have not been exchanged; and not known at all.
+#[test]
+fn what_a_node_may_send_that_has_joined_is_dropped_from_others_and_counted() {
+    let (mut one, mut two) = (ballot(1), ballot(2));
+    let now = Timestamp::START + PERIOD * 3;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    drain(&mut one);
+    for (count, from) in [(4, address(2)), (8, address(77))] {
+        for message in [
+            vote(0),
+            ballot::Message::Reset.into(),
+            Message::SensorRequest,
+            Message::DisplayData(crate::climate::DisplayData {
+                temperature: None,
+                time: 0,
+                brightness: 0,
+            }),
+        ] {
+            one.handle_packet(from, &bytes(&message), now);
+        }
+        assert_eq!(one.packet_counts().strange, count);
+    }
+    assert_eq!(packets(&drain(&mut one)), []);
+    assert_eq!(*one.standing(), Standing::Seeking);
+}
+
+/// V12, C4
+#[test]
+fn the_answer_of_a_bare_device_is_taken_as_that_of_a_node_is() {
+    let (mut one, _, now) = pair();
+    let answer = Message::SensorData(Reading {
+        temperature: Some(21),
+        illuminance: Some(180),
+    });
+    one.handle_packet(address(77), &bytes(&answer), now);
+    one.handle_packet(address(2), &bytes(&answer), now);
+    let counts = PacketCounts {
+        node_answers: 1,
+        device_answers: 1,
+        ..PacketCounts::default()
+    };
+    assert_eq!(one.packet_counts(), counts);
+}
+
+/// V12: the network hands them back.
+#[test]
+fn a_node_ignores_its_own_packets_and_noise() {
+    let (mut one, _, now) = pair();
+    let own = one.hello().address;
+    one.handle_packet(own, &bytes(&vote(0)), now);
+    one.handle_packet(own, b"", now);
+    assert_eq!(one.packet_counts(), PacketCounts::default());
+    one.handle_packet(address(2), b"nonsense", now);
+    one.handle_packet(address(77), &[9; 2000], now);
+    assert_eq!(one.packet_counts().malformed, 2);
+    assert_eq!(packets(&drain(&mut one)), []);
+}
+
+/// Under other protocols there is no such port.
+#[test]
+fn a_protocol_that_has_no_packets_takes_none() {
+    let mut node = node(1, 1);
+    node.handle_packet(address(77), b"nonsense", Timestamp::START);
+    assert_eq!(node.packet_counts(), PacketCounts::default());
+    let details = node.status(Timestamp::START).election;
+    assert_eq!(details, []);
+}

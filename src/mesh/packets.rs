@@ -1,0 +1,131 @@
+//! The sockets of a protocol that has a port of its own (V8, V10).
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use elevator_fleet::coordination::ballot::packet;
+
+use super::MeshSettings;
+use super::socket::{self, DatagramSockets, MeshError};
+
+/// Where packets are sent and received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PacketSettings {
+    /// The UDP port, the same on every node and device. Default 46101; never 0, nor that of the
+    /// beacons.
+    pub port: u16,
+    /// The multicast group to which everybody listens, where a broadcast does not reach all;
+    /// otherwise packets go where beacons go.
+    pub group: Option<Ipv4Addr>,
+    /// The network interface to which the sockets are bound, if to one by name.
+    pub interface: Option<String>,
+}
+
+impl Default for PacketSettings {
+    fn default() -> Self {
+        Self {
+            port: packet::PORT,
+            group: None,
+            interface: None,
+        }
+    }
+}
+
+/// A socket that can't be opened.
+#[derive(Debug)]
+enum OpenError {
+    /// It can't be bound to its interface.
+    Interface(String, io::Error),
+    Address(io::Error),
+}
+
+impl PacketSettings {
+    /// Where packets to everybody go.
+    #[must_use]
+    pub fn everybody(&self, broadcast: SocketAddrV4) -> SocketAddrV4 {
+        SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), self.port)
+    }
+
+    /// Opens the sockets at the start; `None` if the node's address isn't there yet.
+    pub(super) fn at_start(
+        &self,
+        settings: &MeshSettings,
+    ) -> Result<Option<DatagramSockets>, MeshError> {
+        let address = settings.hello.address;
+        match self.open(settings) {
+            Ok(sockets) => Ok(Some(sockets)),
+            Err(OpenError::Interface(interface, source)) => Err(interface_error(interface, source)),
+            Err(OpenError::Address(error)) if socket::is_absent(&error) => Ok(None),
+            Err(OpenError::Address(error)) if error.kind() == io::ErrorKind::AddrInUse => {
+                let port = self.port;
+                Err(MeshError::PacketsInUse { address, port })
+            }
+            Err(OpenError::Address(source)) => Err(MeshError::PacketsRefused {
+                address,
+                everybody: self.everybody(settings.broadcast),
+                source,
+            }),
+        }
+    }
+
+    /// Opens the sockets again.
+    pub(super) fn again(&self, settings: &MeshSettings) -> io::Result<DatagramSockets> {
+        self.open(settings).map_err(|error| match error {
+            OpenError::Interface(_, error) | OpenError::Address(error) => error,
+        })
+    }
+
+    fn open(&self, settings: &MeshSettings) -> Result<DatagramSockets, OpenError> {
+        let socket = || {
+            let socket = socket::datagram_socket().map_err(OpenError::Address)?;
+            if let Some(interface) = &self.interface {
+                socket
+                    .bind_device(Some(interface.as_bytes()))
+                    .map_err(|error| OpenError::Interface(interface.clone(), error))?;
+            }
+            Ok(socket)
+        };
+        let (own, shared) = (socket()?, socket()?);
+        let everybody = self.everybody(settings.broadcast);
+        socket::bind_datagrams(own, shared, settings.hello.address, everybody)
+            .map_err(OpenError::Address)
+    }
+}
+
+/// Why a socket can't be bound to this interface.
+fn interface_error(interface: String, source: io::Error) -> MeshError {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => MeshError::InterfaceRight { interface },
+        _ if socket::is_no_device(&source) => MeshError::UnknownInterface { interface },
+        _ => MeshError::Interface { interface, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// V10
+    #[test]
+    fn the_error_of_an_interface_names_it_and_the_right_that_is_missing() {
+        const EPERM: i32 = 1;
+        const ENODEV: i32 = 19;
+        let error = |number| {
+            let source = io::Error::from_raw_os_error(number);
+            interface_error("eth7".to_owned(), source).to_string()
+        };
+        assert_eq!(
+            error(EPERM),
+            "ballot.interface = eth7: sockets can't be bound to a network interface without the \
+             right CAP_NET_RAW; grant it, or leave the key out"
+        );
+        assert_eq!(
+            error(ENODEV),
+            "ballot.interface = eth7: there is no such network interface"
+        );
+        assert_eq!(
+            error(22),
+            "ballot.interface = eth7: sockets can't be bound to it"
+        );
+    }
+}
