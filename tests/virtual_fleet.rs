@@ -22,6 +22,8 @@ mod coordination;
 mod disks;
 #[path = "virtual_fleet/dispatch.rs"]
 mod dispatch;
+#[path = "virtual_fleet/election_ballot.rs"]
+mod election_ballot;
 #[path = "virtual_fleet/election_bully.rs"]
 mod election_bully;
 #[path = "virtual_fleet/election_senior.rs"]

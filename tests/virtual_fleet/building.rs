@@ -67,10 +67,13 @@ impl Building {
 
     /// Puts everything right and expects the fleet to come to rest under its lowest address.
     pub(crate) fn recovers(&mut self) {
+        self.recovers_under(|world| world.master() == Some(0));
+    }
+
+    /// Puts everything right and expects the fleet to come to rest under the right master.
+    pub(crate) fn recovers_under(&mut self, right: impl FnMut(&World) -> bool) {
         self.repair_everything();
-        self.until(secs(5), "the lowest address leads", |world| {
-            world.master() == Some(0)
-        });
+        self.until(secs(5), "the right master leads", right);
         self.until_at_rest();
         let broken = self.broken_promises();
         assert!(broken.is_empty(), "{broken:?}\n{}", self.story(STORY));

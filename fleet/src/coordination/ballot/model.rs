@@ -119,10 +119,10 @@ impl Fleet {
         };
         hall.nodes[node] = Some(Ballot::new(self.candidate(node), settings));
         hall.armed[node].clear();
-        self.feed(hall, node, Input::Start, 0);
+        self.feed(hall, node, &Input::Start, 0);
     }
 
-    fn feed(&self, hall: &mut Hall, node: usize, input: Input<'_>, draw: u64) {
+    fn feed(&self, hall: &mut Hall, node: usize, input: &Input<'_>, draw: u64) {
         let Some(mut ballot) = hall.nodes[node].take() else {
             return;
         };
@@ -131,7 +131,7 @@ impl Fleet {
         ballot.handle(input.clone(), draw, &mut outputs);
         hall.broken = hall
             .broken
-            .or_else(|| broken_rule(&before, &input, &ballot, &outputs));
+            .or_else(|| broken_rule(&before, input, &ballot, &outputs));
         hall.nodes[node] = Some(ballot);
         for output in outputs {
             match output {
@@ -153,7 +153,13 @@ impl Fleet {
                         hall.packets.insert(Packet { from, to, says });
                     }
                 }
-                other => unreachable!("{other:?}"),
+                other @ (Output::Arm(..)
+                | Output::Disarm(_)
+                | Output::Send(..)
+                | Output::HandOver(..)
+                | Output::Dial(_)
+                | Output::HangUp(_)
+                | Output::HangUpAllBut(_)) => unreachable!("{other:?}"),
             }
         }
     }
@@ -167,13 +173,13 @@ impl Fleet {
                 standing,
                 term,
             };
-            self.feed(hall, node, heard, 0);
+            self.feed(hall, node, &heard, 0);
         }
     }
 
     fn loses(&self, hall: &mut Hall, node: usize, peer: usize, draw: u64) {
         let peer = &Self::name(peer);
-        self.feed(hall, node, Input::Lost { peer }, draw);
+        self.feed(hall, node, &Input::Lost { peer }, draw);
     }
 
     /// Beacons and losses, where they are instant, until nothing changes any more.
@@ -218,18 +224,19 @@ fn broken_rule(
     let mut votes = Vec::new();
     let mut resets = 0;
     for output in outputs {
-        match output {
-            Output::Broadcast(Any::Ballot(Message::Vote(vote))) => votes.push(*vote),
-            Output::Broadcast(Any::Ballot(Message::Reset)) => resets += 1,
-            _ => {}
+        if let Output::Broadcast(Any::Ballot(message)) = output {
+            match message {
+                Message::Vote(vote) => votes.push(*vote),
+                Message::Reset => resets += 1,
+            }
         }
     }
     let over = matches!(input, Input::Fired(ElectionTimer::Ballot(Timer::Round)));
-    let voted = match &before.state {
+    let round = match &before.state {
         State::Voting { own, best, .. } => Some((*own, *best)),
         State::Waiting { .. } | State::Following { .. } | State::Leading => None,
     };
-    if voted.is_some() && !over && !votes.is_empty() || votes.len() > 1 {
+    if round.is_some() && !over && !votes.is_empty() || votes.len() > 1 {
         return Some("E7: a second vote in one round");
     }
     if after.regular && !votes.is_empty() {
@@ -238,7 +245,7 @@ fn broken_rule(
     if !after.regular && resets > 0 {
         return Some("V7: a cabin resets");
     }
-    if let (Some((own, best)), true) = (voted, over) {
+    if let (Some((own, best)), true) = (round, over) {
         let right = match &after.state {
             State::Leading => best < Some(own),
             State::Voting { .. } => best == Some(own) && votes.len() == 1,
@@ -332,7 +339,7 @@ impl Model for Fleet {
                 };
                 let (from, message) = (&Self::name(packet.from), &message);
                 let input = Input::Message { from, message };
-                self.feed(&mut next, packet.to, input, draw);
+                self.feed(&mut next, packet.to, &input, draw);
             }
             Step::Dropped(packet) => {
                 next.packets.remove(&packet);
@@ -340,7 +347,7 @@ impl Model for Fleet {
             Step::Fires { node, timer, draw } => {
                 lot = draw;
                 next.armed[node].remove(&timer);
-                self.feed(&mut next, node, Input::Fired(&timer.into()), draw);
+                self.feed(&mut next, node, &Input::Fired(&timer.into()), draw);
             }
             Step::Hears { node, peer } => self.hears(&mut next, node, peer),
             Step::Loses { node, peer, draw } => self.loses(&mut next, node, peer, draw),

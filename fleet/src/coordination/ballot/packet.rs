@@ -55,7 +55,7 @@ pub enum PacketError {
 pub fn encode(message: &Message) -> Option<Vec<u8>> {
     match message {
         Message::SensorRequest => Some(vec![CONTROL]),
-        Message::SensorData(reading) => Some(answer(reading)),
+        Message::SensorData(reading) => Some(answer(*reading)),
         Message::DisplayData(data) => Some(information(data)),
         Message::Ballot(Ballot::Vote(vote)) => {
             let mut bytes = vec![VOTE];
@@ -72,45 +72,45 @@ pub fn encode(message: &Message) -> Option<Vec<u8>> {
 /// # Errors
 /// Anything that is not the whole of one packet.
 pub fn decode(bytes: &[u8]) -> Result<Message, PacketError> {
-    let length = bytes.len();
-    match *bytes {
-        [CONTROL] => Ok(Message::SensorRequest),
-        [ANSWER, temperature] => Ok(Message::SensorData(Reading {
-            temperature: known([temperature]),
-            illuminance: None,
-        })),
-        [ANSWER, temperature, illuminance] => Ok(Message::SensorData(Reading {
-            temperature: known([temperature]),
-            illuminance: Some(illuminance),
-        })),
-        [
-            INFORMATION,
-            a,
-            b,
-            c,
-            d,
-            e,
-            number,
-            t0,
-            t1,
-            t2,
-            t3,
-            brightness,
-        ] => Ok(Message::DisplayData(DisplayData {
-            temperature: temperature([a, b, c, d, e], known([number]))?,
-            time: u32::from_be_bytes([t0, t1, t2, t3]),
-            brightness,
-        })),
-        [VOTE, a, b, c, d] => Ok(Ballot::Vote(u32::from_be_bytes([a, b, c, d])).into()),
-        [RESET] => Ok(Ballot::Reset.into()),
-        [kind @ (CONTROL | ANSWER | INFORMATION | VOTE | RESET), ..] => {
-            Err(PacketError::Length(kind, length))
-        }
-        [] | [_, ..] => Err(PacketError::Type),
-    }
+    let [kind, body @ ..] = bytes else {
+        return Err(PacketError::Type);
+    };
+    let message = match (*kind, body) {
+        (CONTROL, []) => Some(Message::SensorRequest),
+        (ANSWER, [temperature]) => Some(measured(*temperature, None)),
+        (ANSWER, [temperature, illuminance]) => Some(measured(*temperature, Some(*illuminance))),
+        (INFORMATION, body) => match <[u8; 11]>::try_from(body) {
+            Ok(body) => Some(Message::DisplayData(shown(body)?)),
+            Err(_) => None,
+        },
+        (VOTE, body) => <[u8; 4]>::try_from(body)
+            .ok()
+            .map(|vote| Ballot::Vote(u32::from_be_bytes(vote)).into()),
+        (RESET, []) => Some(Ballot::Reset.into()),
+        (CONTROL | ANSWER | RESET, _) => None,
+        (_, _) => return Err(PacketError::Type),
+    };
+    message.ok_or(PacketError::Length(*kind, bytes.len()))
 }
 
-fn answer(reading: &Reading) -> Vec<u8> {
+fn measured(temperature: u8, illuminance: Option<u8>) -> Message {
+    Message::SensorData(Reading {
+        temperature: known(temperature),
+        illuminance,
+    })
+}
+
+fn shown(body: [u8; 11]) -> Result<DisplayData, PacketError> {
+    let [text @ .., _, _, _, _, _, _] = body;
+    let [_, _, _, _, _, number, time @ .., brightness] = body;
+    Ok(DisplayData {
+        temperature: temperature(text, known(number))?,
+        time: u32::from_be_bytes(time),
+        brightness,
+    })
+}
+
+fn answer(reading: Reading) -> Vec<u8> {
     let [temperature] = reading.temperature.unwrap_or(UNKNOWN).to_be_bytes();
     let mut bytes = vec![ANSWER, temperature];
     bytes.extend(reading.illuminance);
@@ -150,8 +150,8 @@ fn degrees(tenths: i16) -> i8 {
     i8::try_from(whole.clamp(-limit, limit)).unwrap_or(UNKNOWN)
 }
 
-fn known(byte: [u8; 1]) -> Option<i8> {
-    Some(i8::from_be_bytes(byte)).filter(|number| *number != UNKNOWN)
+fn known(byte: u8) -> Option<i8> {
+    Some(i8::from_be_bytes([byte])).filter(|number| *number != UNKNOWN)
 }
 
 /// Tenths of a degree of a text, which goes with this number.
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    fn shown(temperature: i16) -> (String, i8) {
+    fn written(temperature: i16) -> (String, i8) {
         let bytes = information(&shows(Some(temperature)));
         let text = std::str::from_utf8(&bytes[1..6]).expect("ASCII");
         let number = i8::from_be_bytes([bytes[6]]);
@@ -266,7 +266,7 @@ mod tests {
             (i16::MAX, "127", 127),
             (i16::MIN, "-127", -127),
         ] {
-            assert_eq!(shown(tenths), (text.to_owned(), number), "{tenths}");
+            assert_eq!(written(tenths), (text.to_owned(), number), "{tenths}");
         }
     }
 
@@ -336,7 +336,7 @@ mod tests {
             return message;
         };
         data.temperature = data.temperature.map(|exact| {
-            let (text, _) = shown(exact);
+            let (text, _) = written(exact);
             tenths(&text).expect("a temperature")
         });
         Message::DisplayData(data)
@@ -354,7 +354,7 @@ mod tests {
         /// V9: what is shown is right to a tenth where there is room for it, else to half a degree.
         #[test]
         fn a_temperature_loses_no_more_than_its_text_has_no_room_for(exact in -1274..=1274_i16) {
-            let (text, number) = shown(exact);
+            let (text, number) = written(exact);
             prop_assert!(text.len() <= 4);
             let tenths = tenths(&text).expect("a temperature");
             let lost = (exact - tenths).abs();

@@ -1,0 +1,195 @@
+//! Nodes that elect by `ballot`, and a device by another hand that knows nothing but the packets.
+
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test ends where what it needs is missing, and says what it skips"
+)]
+
+mod building;
+
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Instant;
+
+use building::{Building, Line, PATIENCE};
+use elevator_driver::Direction;
+use liftmesh::operator::view::StandingView;
+
+const THREE: [&str; 3] = ["A", "B", "C"];
+
+/// How many lines of the device may wait; then it waits.
+const QUEUE: usize = 1024;
+
+/// Where the device is: no node of a building is there.
+fn device() -> Ipv4Addr {
+    let block = u8::try_from(std::process::id() % 200).expect("below 200");
+    Ipv4Addr::new(127, 251, block, 9)
+}
+
+/// A port for packets that nobody uses.
+fn free_port() -> String {
+    let socket = UdpSocket::bind((device(), 0)).expect("a free port");
+    let address = socket.local_addr().expect("bound");
+    address.port().to_string()
+}
+
+/// Three nodes that elect by ballot, with packets at this port.
+fn fleet(port: &str) -> Building {
+    let mut building = Building::new(4, Line::Serial);
+    for (name, number) in THREE.iter().zip(1..) {
+        building.install(name, number);
+        building.start_with(name, |command| {
+            command.args(["--election", "ballot", "--ballot-port", port]);
+        });
+    }
+    building.wait_in_service(&THREE);
+    building
+}
+
+/// Waits until one of the running nodes leads, and is the only one.
+fn leader(building: &Building) -> &'static str {
+    let mut leader = None;
+    building.wait("one leads and the others follow it", |building| {
+        let standings: Vec<_> = building
+            .running()
+            .map(|name| (name, building.status(name).map(|status| status.standing)))
+            .collect();
+        leader = standings
+            .iter()
+            .find(|(_, standing)| *standing == Some(StandingView::Master))
+            .map(|(name, _)| *name);
+        let Some(master) = leader else {
+            return false;
+        };
+        standings.iter().all(|(name, standing)| {
+            let follows = StandingView::Slave {
+                master: master.to_owned(),
+            };
+            *name == master || *standing == Some(follows)
+        })
+    });
+    leader.expect("a leader")
+}
+
+/// How many answers of bare devices a node has taken.
+fn answers(building: &Building, name: &str) -> u64 {
+    let status = building.status(name).expect("a status");
+    let mut details = status.details.iter();
+    let answers = details.find(|detail| detail.name == "answers of devices");
+    answers
+        .and_then(|detail| detail.value.parse().ok())
+        .expect("a number")
+}
+
+/// The device, and what it has printed.
+struct Indicator {
+    process: Child,
+    lines: Receiver<String>,
+}
+
+impl Indicator {
+    /// One that listens; `None`, having said why, where there is no Python.
+    fn start(port: &str) -> Option<Self> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/indicator.py");
+        let spawned = Command::new("python3")
+            .arg(script)
+            .args(["--address", &device().to_string()])
+            .args(["--broadcast", "127.255.255.255", "--port", port])
+            .args(["--temperature", "21", "--illuminance", "180"])
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut process = match spawned {
+            Ok(process) => process,
+            Err(lack) => {
+                assert!(
+                    std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(),
+                    "python3 is needed: {lack}"
+                );
+                let test = std::thread::current();
+                println!(
+                    "skipped: {}: no python3: {lack}",
+                    test.name().unwrap_or("a test")
+                );
+                return None;
+            }
+        };
+        let output = BufReader::new(process.stdout.take().expect("piped"));
+        let (sender, lines) = sync_channel(QUEUE);
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let indicator = Self { process, lines };
+        indicator.until("it listens", |words| words == ["listening"]);
+        Some(indicator)
+    }
+
+    /// Waits until it prints a line with such words.
+    fn until(&self, what: &str, wanted: impl Fn(&[&str]) -> bool) {
+        let start = Instant::now();
+        loop {
+            let left = PATIENCE.saturating_sub(start.elapsed());
+            let line = self.lines.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| panic!("waited in vain until {what}"));
+            let words: Vec<&str> = line.split(' ').collect();
+            if wanted(&words) {
+                return;
+            }
+        }
+    }
+
+    fn hears_control_of(&self, leader: Ipv4Addr) {
+        let leader = leader.to_string();
+        self.until("the leader's control packet", |words| {
+            words == ["control", leader.as_str()]
+        });
+    }
+}
+
+impl Drop for Indicator {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// C1, V1 to V3: orders are served, and a dead leader is replaced.
+#[test]
+fn three_nodes_choose_a_leader_serve_and_choose_another() {
+    let mut building = fleet(&free_port());
+    let first = leader(&building);
+    let button = building.hall(2, Direction::Up);
+    building.press("B", button);
+    building.wait_lit(&THREE, button);
+    building.wait_dark(&THREE, button);
+    building.kill(first);
+    let second = leader(&building);
+    assert_ne!(first, second);
+    building.assert_safe();
+}
+
+/// V2, V8, V9, V12: whoever leads hears it, and it hears whoever leads.
+#[test]
+fn a_device_by_another_hand_answers_whoever_leads() {
+    let port = free_port();
+    let Some(indicator) = Indicator::start(&port) else {
+        return;
+    };
+    let mut building = fleet(&port);
+    for _ in 0..2 {
+        let leader = leader(&building);
+        let address = building.status(leader).expect("a status").address;
+        indicator.hears_control_of(address);
+        building.wait("its answers are taken", |building| {
+            answers(building, leader) > 0
+        });
+        building.kill(leader);
+    }
+}
