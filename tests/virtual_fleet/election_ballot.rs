@@ -190,7 +190,7 @@ fn lost_packets_unseat_nobody() {
     for weather in weathers() {
         let (mut building, leader) = led(0, weather, 7);
         let term = building.node(leader).map(elevator_fleet::node::Node::term);
-        building.run_for(Duration::from_mins(10));
+        building.run_for(Duration::from_mins(4));
         assert_eq!(building.master(), Some(leader));
         let after = building.node(leader).map(elevator_fleet::node::Node::term);
         assert_eq!(after, term);
