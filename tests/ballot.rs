@@ -78,7 +78,7 @@ fn leader(building: &Building) -> &'static str {
 /// How many answers of bare devices a node has taken.
 fn answers(building: &Building, name: &str) -> u64 {
     let status = building.status(name).expect("a status");
-    let mut details = status.details.iter();
+    let mut details = status.election_state.iter();
     let answers = details.find(|detail| detail.name == "answers of devices");
     answers
         .and_then(|detail| detail.value.parse().ok())
