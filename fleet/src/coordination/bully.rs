@@ -332,4 +332,6 @@ impl Election for Bully {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;
