@@ -45,8 +45,9 @@ impl Default for Settings {
     }
 }
 
-/// Until the mesh has noticed that peers came or went, and has linked them.
-const MESH: Duration = Duration::from_secs(1);
+/// Until the mesh has noticed that peers came or went, and has linked them: a link that does not
+/// carry is given up after 1.6 s, and two in a row may fail.
+const MESH: Duration = Duration::from_secs(4);
 
 impl Settings {
     /// C3: two elections in a row, the first of which runs out because a message was lost, after
