@@ -37,13 +37,13 @@ use unit::{Kind, Unit};
 /// What the units say to each other (M1), beside the three of the sensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// *NM*, to all: is there a master?
+    /// NM, to all: is there a master?
     NeedMaster,
-    /// *NI*, to all: here is a master without executors.
+    /// NI, to all: here is a master without executors.
     NeedExecutors,
-    /// *YaM*, the answer to whoever needs a master, or wrongly acts as one.
+    /// `YaM`, the answer to whoever needs a master, or wrongly acts as one.
     IAmMaster,
-    /// *YaI*, the answer to the master that needs executors.
+    /// `YaI`, the answer to the master that needs executors.
     IAmExecutor,
 }
 
@@ -150,18 +150,18 @@ impl Senior {
     }
 
     /// What an input means; keeps the books of who is heard.
-    fn event(&mut self, input: Input<'_>) -> Option<Event> {
+    fn event(&mut self, input: &Input<'_>) -> Option<Event> {
         match input {
             Input::Start => Some(Event::Start),
             Input::Heard { peer, standing, .. } => {
                 self.units.insert(peer.node.clone(), Unit::of(peer));
-                (*standing != Standing::Master).then(|| Event::LeadsNoMore(peer.node.clone()))
+                (**standing != Standing::Master).then(|| Event::LeadsNoMore(peer.node.clone()))
             }
             Input::Lost { peer } => {
-                self.units.remove(peer);
+                self.units.remove(*peer);
                 self.settings
                     .mesh_detection
-                    .then(|| Event::LeadsNoMore(peer.clone()))
+                    .then(|| Event::LeadsNoMore((*peer).clone()))
             }
             Input::Message { from, message } => self.told(from, message),
             Input::Fired(timer) => {
@@ -360,7 +360,7 @@ impl Senior {
 
 impl Election for Senior {
     fn handle(&mut self, input: Input<'_>, _draw: u64, outputs: &mut Vec<Output>) {
-        if let Some(event) = self.event(input) {
+        if let Some(event) = self.event(&input) {
             self.step(event, outputs);
         }
     }

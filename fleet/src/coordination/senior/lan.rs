@@ -145,7 +145,7 @@ impl Lan {
                 return None;
             }
         }
-        Some(self.now - from)
+        Some(self.now.saturating_sub(from))
     }
 
     fn step(&mut self, until: Duration) -> bool {

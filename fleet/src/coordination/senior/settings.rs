@@ -79,12 +79,16 @@ impl Settings {
 
     /// C3: after so long in a whole and quiet network there is one master, and all know it.
     ///
-    /// The links are made, a master that is gone is missed, all attempts go unanswered, and one
-    /// more wait and two periods leave room for what is lost on the way.
+    /// The links have to be made first.
     #[must_use]
     pub fn bound(&self) -> Duration {
-        LINKED_WITHIN
-            + self.master_loss
+        LINKED_WITHIN + self.decided_within()
+    }
+
+    /// The protocol's own part of the bound: a master that is gone is missed, all attempts go
+    /// unanswered, and one more wait and two periods leave room for what is lost on the way.
+    pub(super) fn decided_within(&self) -> Duration {
+        self.master_loss
             + self.answer_wait * self.attempts.saturating_add(1)
             + self.request_period * 2
     }

@@ -17,7 +17,7 @@ fn millis(count: u64) -> Duration {
 
 /// After this the units alone, without links to be made, have one master.
 fn limit() -> Duration {
-    Settings::fleet().bound() - Duration::from_secs(2)
+    Settings::fleet().decided_within()
 }
 
 fn indicators(count: u8) -> impl Iterator<Item = Candidate> {
