@@ -63,8 +63,8 @@ impl World {
         }
     }
 
-    /// E4: whoever yields has handed over the orders that it had; what came in while it did goes
-    /// over the link afterwards.
+    /// E4: of two that hear each other, whoever yields has handed over the orders that it had; what
+    /// came in while it did goes over the link afterwards.
     pub(in crate::lab) fn the_loser_has_handed_over(&mut self, node: usize, master: &NodeId) {
         let winner = self.machines.iter().find(|machine| machine.name == *master);
         let (Some(loser), Some(winner)) = (
@@ -74,6 +74,18 @@ impl World {
             return;
         };
         let there = winner.clock(self.now);
+        // A process that was held up may yield to one that has ended meanwhile: it sees its error
+        // with the next packet.
+        let name = &self.machines[node].name;
+        if !winner
+            .node
+            .status(there)
+            .peers
+            .iter()
+            .any(|peer| peer.node == *name)
+        {
+            return;
+        }
         let known = &self.machines[node].known;
         let had = |order: &Order| {
             let since = known.get(&order.dot);

@@ -70,6 +70,10 @@ impl World {
     /// P4: hall lamps are the same on every panel of a group.
     pub(in crate::lab) fn hall_lamps_are_equal(&mut self) {
         for group in self.calm_groups(EQUAL_WITHIN) {
+            // Where no disk works nothing is lit anew (P5), as on the panel of a node that starts.
+            if group.iter().all(|node| self.machines[*node].disk.failed()) {
+                continue;
+            }
             let hall = |node: &usize| -> BTreeSet<Button> {
                 let lit = self.machines[*node].lit.keys();
                 lit.copied()

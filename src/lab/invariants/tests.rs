@@ -164,6 +164,14 @@ fn a_group_without_one_master_is_noticed() {
 #[test]
 fn whoever_yields_with_orders_of_its_own_is_noticed() {
     let mut world = strangers();
+    let loser = world.machines[1].name.clone();
+    let hears = |world: &World| {
+        let process = world.machines[0].process.as_ref().expect("it runs");
+        let peers = process.node.status(process.clock(world.now)).peers;
+        peers.iter().any(|peer| peer.node == loser)
+    };
+    let heard = world.run_until(Duration::from_secs(1), hears);
+    assert!(heard.is_some(), "and has been told nothing yet");
     let master = world.machines[0].name.clone();
     world.the_loser_has_handed_over(1, &master);
     complains(&world, "E4");
