@@ -352,15 +352,27 @@ fn the_average_temperature_is_on_every_display_and_a_killed_nodes_reading_lapses
             .iter()
             .all(|name| shows(&building.car(name), "22.5 C "))
     });
-    building.kill("A");
-    let left = ["B", "C"];
-    building.wait("the reading of the killed node lapses", |building| {
+    building.kill("C");
+    let took = building.wait("the reading of the killed node lapses", |building| {
+        let left = ["A", "B"];
         left.iter()
-            .all(|name| shows(&building.car(name), "27.0 C "))
+            .all(|name| shows(&building.car(name), "18.0 C "))
     });
-    set(&building, "C", "none none");
-    building.wait("nothing is known", |building| {
-        left.iter().all(|name| shows(&building.car(name), "-- C "))
+    assert!(took > Duration::from_secs(3), "it counts while it is fresh");
+    building.kill("A");
+    building.wait("the next coordinator knows of no temperature", |building| {
+        shows(&building.car("B"), "-- C ")
+    });
+    set(&building, "B", "-7 10");
+    building.wait("it shows its own", |building| {
+        shows(&building.car("B"), "-7.0 C ")
+    });
+    building.start("A");
+    building.wait("the coordinator that is back counts both", |building| {
+        let there = ["A", "B"];
+        there
+            .iter()
+            .all(|name| shows(&building.car(name), "5.5 C "))
     });
 }
 
