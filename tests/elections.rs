@@ -178,7 +178,7 @@ fn a_control_unit_takes_part(protocol: Protocol) {
     match protocol {
         Protocol::LowestIp => assert_eq!(leader, "A"),
         Protocol::Senior | Protocol::Ballot => assert_eq!(leader, "attic"),
-        Protocol::Bully => {}
+        Protocol::Bully | Protocol::TokenRing => {}
     }
     building.wait_in_service(&["A", "B"]);
     building.open_books();
@@ -230,4 +230,5 @@ under! {
     bully: Bully,
     senior: Senior,
     ballot: Ballot,
+    token_ring: TokenRing,
 }

@@ -5,7 +5,7 @@
 
 use std::net::SocketAddrV4;
 
-use elevator_fleet::coordination::{ElectionSettings, ballot, bully, senior};
+use elevator_fleet::coordination::{ElectionSettings, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::Protocol;
 
 use super::settings::{at_most, human, longer};
@@ -14,12 +14,14 @@ use crate::mesh::PacketSettings;
 
 /// The protocol that was chosen, and its settings.
 pub(super) fn election(values: &Effective) -> Result<ElectionSettings, ConfigError> {
-    let (bully, senior, ballot) = (bully(values)?, senior(values)?, ballot(values)?);
+    let (bully, senior) = (bully(values)?, senior(values)?);
+    let (ballot, token_ring) = (ballot(values)?, token_ring(values)?);
     Ok(match values.required("election", kind::election)? {
         Protocol::LowestIp => ElectionSettings::LowestIp,
         Protocol::Bully => ElectionSettings::Bully(bully),
         Protocol::Senior => ElectionSettings::Senior(senior),
         Protocol::Ballot => ElectionSettings::Ballot(ballot),
+        Protocol::TokenRing => ElectionSettings::TokenRing(token_ring),
     })
 }
 
@@ -107,6 +109,35 @@ fn ballot(values: &Effective) -> Result<ballot::Settings, ConfigError> {
     Ok(settings)
 }
 
+fn token_ring(values: &Effective) -> Result<token_ring::Settings, ConfigError> {
+    let time = |path| values.required(path, kind::time);
+    let settings = token_ring::Settings {
+        t: time("token_ring.t")?,
+        grace: time("token_ring.grace")?,
+        hold: time("token_ring.hold")?,
+        k: values.required("token_ring.k", kind::whole)?,
+        search_wait: time("token_ring.search_wait")?,
+        search_tries: values.required("token_ring.search_tries", kind::whole)?,
+        acknowledgement_wait: time("token_ring.acknowledgement_wait")?,
+        claim_wait: time("token_ring.claim_wait")?,
+        claim_wait_per_rank: time("token_ring.claim_wait_per_rank")?,
+        mesh_detection: mesh_detection(values)?,
+    };
+    longer(
+        values,
+        ("token_ring.t", settings.t),
+        "acknowledgement_wait",
+        settings.acknowledgement_wait,
+    )?;
+    longer(
+        values,
+        ("token_ring.hold", settings.hold),
+        "search_wait",
+        settings.search_wait,
+    )?;
+    Ok(settings)
+}
+
 /// Where packets go, under a protocol that has a port of its own.
 pub(super) fn packets(
     values: &Effective,
@@ -124,6 +155,6 @@ pub(super) fn packets(
             Err(values.relation("ballot.port", relation))
         }
         Protocol::Ballot => Ok(Some(settings)),
-        Protocol::LowestIp | Protocol::Bully | Protocol::Senior => Ok(None),
+        Protocol::LowestIp | Protocol::Bully | Protocol::Senior | Protocol::TokenRing => Ok(None),
     }
 }

@@ -100,6 +100,10 @@ pub const TABLES: &[(&str, &str)] = &[
         "ballot",
         "Rules and times of the protocol `ballot`, alike on every node, and its packets.",
     ),
+    (
+        "token_ring",
+        "Times of the protocol `token-ring`, alike on every node.",
+    ),
     ("panel_line", "The line to the panel."),
     ("log", "The log, on standard error."),
 ];
@@ -564,6 +568,62 @@ pub const KEYS: &[Key] = &[
         Absent("that of address", "eth0"),
         "The network interface to which the sockets of the packets are bound. It needs the right \
          CAP_NET_RAW where the system does not allow it to everybody.",
+    ),
+    Key::new(
+        "token_ring.t",
+        Kind::time(50, 600_000),
+        Value("300 ms"),
+        "T: a holder shows at least this often that it lives. Longer than `acknowledgement_wait`.",
+    ),
+    Key::new(
+        "token_ring.grace",
+        Kind::time(10, 600_000),
+        Value("100 ms"),
+        "How much longer than `t` no holder has to be heard before the token is recovered.",
+    ),
+    Key::new(
+        "token_ring.hold",
+        Kind::time(50, 3_600_000),
+        Value("1 s"),
+        "How long a holder keeps the token before it looks for the next node. Longer than \
+         `search_wait`.",
+    ),
+    Key::new(
+        "token_ring.k",
+        Kind::Whole(0, 100),
+        Value("50"),
+        "The part of `t`, in per cent, that an exchange between two holders may take at least; the \
+         rest is drawn by lot.",
+    ),
+    Key::new(
+        "token_ring.search_wait",
+        Kind::time(5, 60_000),
+        Value("100 ms"),
+        "How long a holder waits for answers to its search for the next node.",
+    ),
+    Key::new(
+        "token_ring.search_tries",
+        Kind::Whole(1, 100),
+        Value("3"),
+        "After so many searches without an answer a holder serves alone, and searches on each `t`.",
+    ),
+    Key::new(
+        "token_ring.acknowledgement_wait",
+        Kind::time(5, 60_000),
+        Value("150 ms"),
+        "How long a hand-over may take until it is acknowledged.",
+    ),
+    Key::new(
+        "token_ring.claim_wait",
+        Kind::time(5, 60_000),
+        Value("100 ms"),
+        "How long a claim to a lost token is open to objections.",
+    ),
+    Key::new(
+        "token_ring.claim_wait_per_rank",
+        Kind::time(5, 60_000),
+        Value("50 ms"),
+        "How much later than the node before it in the ring a node claims a lost token.",
     ),
     Key::new(
         "panel_line.poll_period",

@@ -154,7 +154,7 @@ fn a_wrong_value_names_file_line_column_key_and_what_is_right() {
         ),
         (
             "election = \"raft\"\n",
-            "node.toml:7:12: election = \"raft\" is wrong; expected lowest-ip, bully, senior, ballot",
+            "node.toml:7:12: election = \"raft\" is wrong; expected lowest-ip, bully, senior, ballot, token-ring",
         ),
         (
             "[motion]\njerk = 0\n",

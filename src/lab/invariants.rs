@@ -50,8 +50,11 @@ impl World {
                 here: true,
             } => self.served_here(node, call, *waited),
             Report::Promised { call } => self.remember_promise(node, call.button()),
-            Report::Standing { to, .. } => {
-                self.no_change_of_leader_in_quiet(node, report);
+            Report::Standing { to, .. } | Report::Rotated { to, .. } => {
+                // A duty that goes round is no change of leader.
+                if matches!(report, Report::Standing { .. }) {
+                    self.no_change_of_leader_in_quiet(node, report);
+                }
                 if let Standing::Slave { master } = to {
                     self.the_loser_has_handed_over(node, master);
                 }

@@ -120,7 +120,7 @@ impl World {
         self.master_of(&self.running().collect::<Vec<_>>())
     }
 
-    /// All that run have one master, and it is the one that the protocol ranks highest (E7).
+    /// All that run have one master, and it is one that the protocol would have (E7).
     #[must_use]
     pub fn has_the_right_master(&self) -> bool {
         let running: Vec<usize> = self.running().collect();
@@ -138,6 +138,7 @@ impl World {
             ElectionSettings::Senior(_) | ElectionSettings::Ballot(_) => self
                 .control_unit_of(group)
                 .map_or(master.is_some(), |unit| master == Some(unit)),
+            ElectionSettings::TokenRing(_) => master.is_some(),
         }
     }
 

@@ -383,8 +383,9 @@ impl Running {
     fn report(&mut self, report: &Report) {
         report::log(report);
         self.supervisor.note(report);
-        // Nobody has to listen.
+        // Nobody has to listen; and where the duty goes round, that it does is no event.
         if self.reports.receiver_count() > 0
+            && !matches!(report, Report::Rotated { .. })
             && self
                 .reports
                 .send(EventView::new(report, SystemTime::now()))

@@ -1,13 +1,14 @@
 //! The log lines of the node's reports: one for each transition.
 
 use elevator_fleet::node::Report;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 pub(super) fn log(report: &Report) {
     match report {
         Report::Standing { from, to, term } => {
             info!(?from, ?to, %term, "role changed");
         }
+        Report::Rotated { from, to, term } => debug!(?from, ?to, %term, "the duty has gone on"),
         Report::PeerFound { node, address } => info!(%node, %address, "peer found"),
         Report::PeerLost { node } => info!(%node, "peer lost"),
         Report::Joined { node } => info!(%node, "peer joined"),

@@ -90,7 +90,7 @@ impl Supervisor {
 
     /// Shows what a report changes of that.
     pub(super) fn note(&mut self, report: &Report) {
-        if let Report::Standing { to, .. } = report {
+        if let Report::Standing { to, .. } | Report::Rotated { to, .. } = report {
             self.show(to);
         }
         if let Report::Availability(availability) = report {

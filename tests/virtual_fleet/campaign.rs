@@ -1,8 +1,9 @@
 //! Random faults over many seeds.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
 use liftmesh::lab::{Campaign, WorldSettings};
 
@@ -34,7 +35,7 @@ fn whatever_happens_every_invariant_holds() {
     for (protocol, seed) in protocols.flat_map(|each| seeds.clone().map(move |seed| (each, seed))) {
         let mut campaign = Campaign::by_seed(seed);
         campaign.world.election = ElectionSettings::of(protocol);
-        campaign.world.control_units = control_units(protocol, &campaign.world);
+        campaign.world.roles = control_units(protocol, &campaign.world);
         let outcome = campaign.run().expect("a world");
         if outcome.violations.is_empty() {
             continue;
@@ -59,10 +60,13 @@ fn whatever_happens_every_invariant_holds() {
 }
 
 /// Where control units lead by right, some fleets have one, and some two.
-fn control_units(protocol: Protocol, world: &WorldSettings) -> BTreeSet<usize> {
+fn control_units(protocol: Protocol, world: &WorldSettings) -> BTreeMap<usize, Role> {
     let most = match protocol {
-        Protocol::LowestIp => 0,
-        Protocol::Ballot => usize::from(world.seed % 3 == 2) + usize::from(world.seed % 9 == 2),
+        Protocol::LowestIp | Protocol::Bully | Protocol::TokenRing => 0,
+        Protocol::Senior | Protocol::Ballot => {
+            usize::from(world.seed % 3 == 2) + usize::from(world.seed % 9 == 2)
+        }
     };
-    (world.nodes - most..world.nodes).collect()
+    let units = world.nodes - most..world.nodes;
+    units.map(|node| (node, Role::ControlUnit)).collect()
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::model::Role;
 use elevator_fleet::wire::{Protocol, Standing};
 use liftmesh::lab::{Fault, Weather, World, WorldSettings};
 
@@ -25,7 +26,8 @@ fn weathers() -> [Weather; 2] {
 fn five(regular: usize, weather: Weather, round: u64) -> Building {
     let mut settings = WorldSettings::new(5, seed() * 1000 + round);
     settings.election = ElectionSettings::of(Protocol::Ballot);
-    settings.control_units = (5 - regular..5).collect();
+    let units = 5 - regular..5;
+    settings.roles = units.map(|node| (node, Role::ControlUnit)).collect();
     settings.weather = weather;
     let mut building = Building::of(settings);
     building.start_all();

@@ -156,7 +156,10 @@ impl Election for LowestIp {
                 }
                 output
             }
-            Input::Start | Input::Message { .. } | Input::Estimate(_) => None,
+            Input::Start
+            | Input::Message { .. }
+            | Input::Estimate(_)
+            | Input::Fired(ElectionTimer::TokenRing(_)) => None,
             Input::Joined { peer, side } => self.joined(peer, side),
             Input::Parted { peer } => self.parted(peer, draw),
             Input::Lost { peer } => {

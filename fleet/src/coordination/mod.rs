@@ -20,6 +20,7 @@ pub mod ballot;
 pub mod bully;
 pub mod lowest_ip;
 pub mod senior;
+pub mod token_ring;
 
 use core::net::Ipv4Addr;
 use std::fmt;
@@ -29,12 +30,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::climate::{DisplayData, Reading};
 use crate::model::{Mac, NodeId, Role, Term};
-use crate::wire::{Hello, Protocol, Standing};
+use crate::wire::{Hello, Nonce, Protocol, Standing};
 
 pub use ballot::Ballot;
 pub use bully::Bully;
 pub use lowest_ip::LowestIp;
 pub use senior::Senior;
+pub use token_ring::TokenRing;
 
 /// A protocol that chooses the coordinator.
 pub trait Election: fmt::Debug + Send {
@@ -62,12 +64,6 @@ pub trait Election: fmt::Debug + Send {
     /// Whether the coordinator's sensor requests are part of the protocol, which sends them by
     /// itself; otherwise the node does (C4).
     fn requests_sensor_data(&self) -> bool {
-        false
-    }
-
-    /// Whether the duty to coordinate goes from node to node while all is well: a plan then
-    /// outlives the office of the node that made it (C3).
-    fn rotates(&self) -> bool {
         false
     }
 }
@@ -185,7 +181,8 @@ pub enum Output {
     Broadcast(Message),
     /// Send a message to one node; it may be lost on the way.
     Send(NodeId, Message),
-    /// Send a message to one node together with the open orders, as far as they fit (T5).
+    /// Send a message to one node together with the open orders and the plan, as far as they fit
+    /// (T5).
     HandOver(NodeId, Message),
     /// Open a link to a peer. Answered by [`Input::Joined`] or [`Input::Parted`].
     Dial(NodeId),
@@ -214,6 +211,8 @@ pub enum Message {
     Senior(senior::Message),
     /// One of `ballot`.
     Ballot(ballot::Message),
+    /// Of `token-ring`.
+    TokenRing(token_ring::Message),
 }
 
 /// The timers of elections.
@@ -227,6 +226,8 @@ pub enum ElectionTimer {
     Senior(senior::Timer),
     /// One of `ballot`.
     Ballot(ballot::Timer),
+    /// One of `token-ring`.
+    TokenRing(token_ring::Timer),
 }
 
 /// Which protocol elects, and its settings.
@@ -240,6 +241,8 @@ pub enum ElectionSettings {
     Senior(senior::Settings),
     /// `ballot`.
     Ballot(ballot::Settings),
+    /// `token-ring`.
+    TokenRing(token_ring::Settings),
 }
 
 impl ElectionSettings {
@@ -251,6 +254,7 @@ impl ElectionSettings {
             Protocol::Bully => Self::Bully(bully::Settings::default()),
             Protocol::Senior => Self::Senior(senior::Settings::default()),
             Protocol::Ballot => Self::Ballot(ballot::Settings::default()),
+            Protocol::TokenRing => Self::TokenRing(token_ring::Settings::default()),
         }
     }
 
@@ -262,6 +266,7 @@ impl ElectionSettings {
             Self::Bully(_) => Protocol::Bully,
             Self::Senior(_) => Protocol::Senior,
             Self::Ballot(_) => Protocol::Ballot,
+            Self::TokenRing(_) => Protocol::TokenRing,
         }
     }
 
@@ -274,6 +279,7 @@ impl ElectionSettings {
             Self::Bully(settings) => settings.bound(),
             Self::Senior(settings) => settings.bound(),
             Self::Ballot(settings) => settings.bound(),
+            Self::TokenRing(settings) => settings.bound(),
         }
     }
 
@@ -282,19 +288,30 @@ impl ElectionSettings {
     pub fn estimate(&self, health: u32) -> u32 {
         match self {
             Self::Bully(settings) => settings.estimate(health),
-            Self::LowestIp | Self::Senior(_) | Self::Ballot(_) => 0,
+            Self::LowestIp | Self::Senior(_) | Self::Ballot(_) | Self::TokenRing(_) => 0,
         }
     }
 
-    /// The election of this node. After a failed dial a protocol that dials waits for
-    /// `redial_after`.
+    /// C3: within so long after another has taken the lead all that hear it follow. Where the duty
+    /// rotates that is no rare thing, and T; elsewhere there is no such change while all is well.
     #[must_use]
-    pub fn elect(&self, own: Candidate, redial_after: Duration) -> Box<dyn Election> {
+    pub fn settles_within(&self) -> Duration {
+        match self {
+            Self::LowestIp | Self::Bully(_) | Self::Senior(_) | Self::Ballot(_) => Duration::ZERO,
+            Self::TokenRing(settings) => settings.t,
+        }
+    }
+
+    /// The election of this node, in this life of its process. After a failed dial a protocol that
+    /// dials waits for `redial_after`.
+    #[must_use]
+    pub fn elect(&self, own: Candidate, life: Nonce, redial_after: Duration) -> Box<dyn Election> {
         match self {
             Self::LowestIp => Box::new(LowestIp::new(own.node, own.address, redial_after)),
             Self::Bully(settings) => Box::new(Bully::new(own, settings.clone())),
             Self::Senior(settings) => Box::new(Senior::new(&own, *settings)),
             Self::Ballot(settings) => Box::new(Ballot::new(own, *settings)),
+            Self::TokenRing(settings) => Box::new(TokenRing::new(&own, life, settings.clone())),
         }
     }
 }

@@ -92,6 +92,16 @@ pub enum Report {
         /// The term that goes with it.
         term: Term,
     },
+    /// The duty to coordinate has gone on, as it does all the time under a protocol that rotates:
+    /// the node stands elsewhere, and nothing has happened.
+    Rotated {
+        /// Before.
+        from: Standing,
+        /// From here on.
+        to: Standing,
+        /// The term that goes with it.
+        term: Term,
+    },
     /// Another node hears this one and is heard.
     PeerFound {
         /// Who.

@@ -82,7 +82,7 @@ impl Node {
         }
     }
 
-    /// Adds the open orders, the oldest first, as far as they fit.
+    /// Adds the open orders, the oldest first, and the plan, as far as they fit.
     pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
         let mut room = DATAGRAM_BODY.saturating_sub(size(beacon) + LENGTHS);
         let mut orders: Vec<_> = self.orders.orders().collect();
@@ -97,6 +97,14 @@ impl Node {
             }
             room -= bytes;
             beacon.news.records.push(record);
+        }
+        for entry in self.plan.bequeath() {
+            let bytes = size(&entry);
+            if bytes > room {
+                break;
+            }
+            room -= bytes;
+            beacon.news.plan.push(entry);
         }
     }
 

@@ -158,7 +158,8 @@ impl Node {
                     self.show(*data, now);
                 }
             }
-            Message::Bully(_) | Message::Senior(_) | Message::Ballot(_) => {}
+            Message::Bully(_) | Message::Senior(_) | Message::Ballot(_) | Message::TokenRing(_) => {
+            }
         }
     }
 
@@ -222,8 +223,8 @@ impl Node {
     /// says: between two groups that hear each other in part it would change with every word.
     fn shows_for(&self, peer: &NodeId) -> bool {
         match &self.standing {
-            Standing::Slave { master } => master == peer || self.election.rotates(),
-            Standing::Master => self.election.rotates(),
+            Standing::Slave { master } => master == peer || self.hello.protocol.rotates(),
+            Standing::Master => self.hello.protocol.rotates(),
             Standing::Seeking => true,
         }
     }

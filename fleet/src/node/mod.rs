@@ -126,9 +126,10 @@ impl Node {
         let redial_after = settings.mesh.redial_after;
         // Neither panel nor car have been heard of yet.
         let estimate = settings.election.estimate(health(true, false, false));
+        let candidate = Candidate::new(&hello, estimate);
         let election = settings
             .election
-            .elect(Candidate::new(&hello, estimate), redial_after);
+            .elect(candidate, hello.nonce, redial_after);
         let pairing = match election.link_rule() {
             LinkRule::FollowStanding => None,
             LinkRule::EveryPair => Some(pairing::Pairing::new(

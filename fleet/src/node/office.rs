@@ -136,7 +136,7 @@ impl Node {
             self.term = Term::next(self.term);
         }
         let from = std::mem::replace(&mut self.standing, to.clone());
-        if self.election.rotates() {
+        if self.hello.protocol.rotates() {
             self.plan.inherit(&self.standing);
         } else {
             self.plan.clear();
@@ -144,10 +144,12 @@ impl Node {
         self.clock.hurry();
         self.stale.plan = true;
         self.stale.stops = true;
-        self.report(Report::Standing {
-            from,
-            to,
-            term: self.term,
+        let term = self.term;
+        let settled = from != Standing::Seeking && to != Standing::Seeking;
+        self.report(if settled && self.hello.protocol.rotates() {
+            Report::Rotated { from, to, term }
+        } else {
+            Report::Standing { from, to, term }
         });
     }
 }
@@ -156,6 +158,6 @@ impl Node {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Enclosed {
     Nothing,
-    /// The open orders, as far as they fit.
+    /// The open orders and the plan, as far as they fit.
     Orders,
 }

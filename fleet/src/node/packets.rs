@@ -63,7 +63,8 @@ impl Node {
                 | Message::DisplayData(_)
                 | Message::Bully(_)
                 | Message::Senior(_)
-                | Message::Ballot(_),
+                | Message::Ballot(_)
+                | Message::TokenRing(_),
             ) => self.packets.strange += 1,
         }
     }

@@ -62,14 +62,16 @@ impl Plan {
             .collect()
     }
 
-    /// As slave: takes a line of the master's plan in; `true` if it is new.
+    /// As slave: takes a line of the master's plan in; `true` if it says something new.
     pub(super) fn learn(&mut self, entry: PlanEntry) -> bool {
         let known = self.entries.get(&entry.call);
         if known.is_some_and(|(version, _)| *version >= entry.version) {
             return false;
         }
+        // The next master says again what the last has said.
+        let news = known.is_none_or(|(_, car)| *car != entry.car);
         self.entries.insert(entry.call, (entry.version, entry.car));
-        true
+        news
     }
 
     /// A call has been served: the next press of it is assigned afresh.
@@ -91,6 +93,13 @@ impl Plan {
 
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// The whole plan of a master that hands its office over: later than all that it told before.
+    pub(super) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
+        let version = self.version.saturating_add(1);
+        self.entries()
+            .map(move |entry| PlanEntry { version, ..entry })
     }
 
     /// The whole plan.

@@ -26,17 +26,26 @@ pub enum Protocol {
     Senior,
     /// A regular leader, and votes while it is away (V1).
     Ballot,
+    /// Whoever holds the token, which goes round (T1 to T9).
+    TokenRing,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Self; 4] = [Self::LowestIp, Self::Bully, Self::Senior, Self::Ballot];
+    pub const ALL: [Self; 5] = [
+        Self::LowestIp,
+        Self::Bully,
+        Self::Senior,
+        Self::Ballot,
+        Self::TokenRing,
+    ];
 
     /// Whether the duty to coordinate goes from node to node while all is well.
     #[must_use]
     pub fn rotates(self) -> bool {
         match self {
             Self::LowestIp | Self::Bully | Self::Senior | Self::Ballot => false,
+            Self::TokenRing => true,
         }
     }
 }
@@ -64,6 +73,7 @@ impl fmt::Display for Protocol {
             Self::Bully => "bully",
             Self::Senior => "senior",
             Self::Ballot => "ballot",
+            Self::TokenRing => "token-ring",
         })
     }
 }

@@ -50,13 +50,17 @@ impl World {
     }
 
     /// E1, E2, E7, F3: each group has one master, known to all; under `lowest-ip` the lowest
-    /// address.
+    /// address. Where the duty rotates, all know within a bounded time where it has gone (C3).
     pub(in crate::lab) fn one_master_in_each_group(&mut self) {
         for group in self.settled_groups() {
             let master = self.master_of(&group);
             if !self.is_right(&group, master) {
                 let what = format!("the group {group:?} has the master {master:?}");
-                if let Some(first) = group.first() {
+                let since = self.history.stands(&what, self.now);
+                let stood = self.now.saturating_sub(since);
+                if let Some(first) = group.first()
+                    && stood >= self.settings.election.settles_within()
+                {
                     self.once("E1", *first, &what);
                 }
             }

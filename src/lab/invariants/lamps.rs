@@ -14,7 +14,7 @@ impl World {
     /// P3: at the start, before anything is heard, the lamps are lit that the disk promises.
     pub(in crate::lab) fn the_disk_has_lit_the_lamps(&mut self, node: usize) {
         let machine = &self.machines[node];
-        if machine.disk.failed() || self.settings.control_units.contains(&node) {
+        if machine.disk.failed() || self.settings.roles.contains_key(&node) {
             return;
         }
         let dark: Vec<Call> = machine

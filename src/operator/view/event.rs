@@ -151,11 +151,13 @@ impl EventView {
 impl From<&Report> for EventKind {
     fn from(report: &Report) -> Self {
         match report {
-            Report::Standing { from, to, term } => Self::Standing {
-                from: from.into(),
-                to: to.into(),
-                term: term.0,
-            },
+            Report::Standing { from, to, term } | Report::Rotated { from, to, term } => {
+                Self::Standing {
+                    from: from.into(),
+                    to: to.into(),
+                    term: term.0,
+                }
+            }
             Report::PeerFound { node, address } => Self::PeerFound {
                 node: node.to_string(),
                 address: *address,

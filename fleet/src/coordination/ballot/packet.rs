@@ -63,7 +63,7 @@ pub fn encode(message: &Message) -> Option<Vec<u8>> {
             Some(bytes)
         }
         Message::Ballot(Ballot::Reset) => Some(vec![RESET]),
-        Message::Bully(_) | Message::Senior(_) => None,
+        Message::Bully(_) | Message::Senior(_) | Message::TokenRing(_) => None,
     }
 }
 

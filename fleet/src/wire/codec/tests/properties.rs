@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{dot, floor, node, sealed};
 use crate::climate::{DisplayData, Reading};
-use crate::coordination::{Message, ballot, bully, senior};
+use crate::coordination::{Message, ballot, bully, senior, token_ring};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
     Unavailable,
@@ -233,6 +233,7 @@ fn any_letter() -> impl Strategy<Value = Letter> {
         any_senior(),
         vote,
         Just(Message::Ballot(ballot::Message::Reset)),
+        any_ring_message().prop_map(Message::TokenRing),
     ];
     (proptest::option::of(any_name()), message).prop_map(|(to, message)| Letter { to, message })
 }
@@ -254,6 +255,47 @@ fn any_senior() -> impl Strategy<Value = Message> {
         senior::Message::IAmExecutor,
     ])
     .prop_map(Message::Senior)
+}
+
+fn any_ring_message() -> impl Strategy<Value = token_ring::Message> {
+    use token_ring::{Exchange, Generation, Life, Message, Stamp, Survivor, Token};
+    let generation = (any::<u64>(), any_name(), any::<u64>())
+        .prop_map(|(number, creator, nonce)| Generation {
+            number,
+            creator,
+            nonce: Nonce(nonce),
+        })
+        .boxed();
+    let stamp = (generation.clone(), any::<u64>())
+        .prop_map(|(generation, hop)| Stamp { generation, hop })
+        .boxed();
+    let exchange = any::<u64>().prop_map(Exchange).boxed();
+    let mac = any::<[u8; 6]>().prop_map(Mac).boxed();
+    let survivor = prop_oneof![Just(Survivor::Asker), Just(Survivor::Asked)];
+    prop_oneof![
+        Just(Message::Search),
+        mac.clone().prop_map(Message::Here),
+        (stamp.clone(), any::<u64>(), any::<bool>())
+            .prop_map(|(stamp, count, solo)| Message::Life(Life { stamp, count, solo })),
+        (stamp.clone(), any::<u64>())
+            .prop_map(|(stamp, count)| Message::Pass(Token { stamp, count })),
+        stamp.clone().prop_map(Message::Accepted),
+        (stamp.clone(), stamp).prop_map(|(stamp, seen)| Message::Refused { stamp, seen }),
+        exchange.clone().prop_map(Message::Wait),
+        (exchange.clone(), mac.clone(), any::<u64>()).prop_map(|(exchange, mac, count)| {
+            Message::Agreed {
+                exchange,
+                mac,
+                count,
+            }
+        }),
+        exchange.clone().prop_map(Message::NoLongerHolder),
+        exchange.clone().prop_map(Message::Busy),
+        (exchange, survivor)
+            .prop_map(|(exchange, survivor)| Message::Result { exchange, survivor }),
+        (mac, generation).prop_map(|(mac, generation)| Message::Claim { mac, generation }),
+        Just(Message::Objection),
+    ]
 }
 
 fn any_beacon() -> impl Strategy<Value = Beacon> {

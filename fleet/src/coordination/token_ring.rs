@@ -1,0 +1,424 @@
+//! The duty to coordinate goes round: whoever holds the token leads (T1 to T9).
+//!
+//! ```text
+//!                 T without a holder        grace, then its rank's turn
+//!   start ─▶ Waiting ───────────────▶ Missing ─────────────────────────▶ Claiming
+//!             ▲ ▲ ▲                      │                                │   │
+//!             │ │ └──────────────────────┘◀───────────────────────────────┘   │
+//!             │ │     a holder is heard, an objection, a better claim         │ nobody objects:
+//!             │ │                                                             │ makes a token
+//!    accepted │ │ the other's pair is greater                                 ▼
+//!             │ └──────────────────────────────────────────────────────── Holding ◀─┐
+//!             │                                                             │       │
+//!             └──────────────────────────── Passing ◀───────────────────────┘       │
+//!                                              │   the next node has answered       │
+//!                                              └────────────────────────────────────┘
+//!                                               not acknowledged in time, refused, or broken
+//!   Holding:
+//!                 hold time          an answer            ─▶ Passing
+//!       Resting ────────────▶ Searching ────────▶ …
+//!          ▲ ▲                   │ nobody answers, several times
+//!          │ │                   ▼
+//!          │ │                 Alone ── an answer ──▶ Searching
+//!          │ └─ limit, result ──────── Frozen ◀── hears another holder, or is told to wait (T8)
+//!          └─ no longer holder ───────┘           (from Resting, Searching and Alone)
+//! ```
+//!
+//! A waiting node that is passed a token holds it, whatever it was doing. A holder stands as
+//! master; a sender between pass and acknowledgement as slave of the next node; a waiting node as
+//! slave of the holder that it knows, and as seeking if it knows none.
+//!
+//! No two nodes ever hold a token under one stamp (E7): each hand-over goes to one node under the
+//! next hop, and a sender whose hand-over has failed can't know whether it arrived: it goes on under
+//! a generation of its own.
+//!
+//! Read `message.rs` for what is said, then `hand_over.rs` (T2 to T5), `exchange.rs` (T8, T9) and
+//! `recovery.rs` (T6, T7).
+
+mod exchange;
+mod hand_over;
+mod message;
+mod recovery;
+mod settings;
+mod state;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Candidate, Detail, Election, ElectionTimer, Input, Output};
+use crate::model::{Mac, NodeId};
+use crate::wire::{Nonce, Standing};
+use state::{Member, Phase, State};
+
+pub use message::{Exchange, Generation, Life, Message, Stamp, Survivor, Token};
+pub use settings::Settings;
+pub use state::Timer;
+
+impl From<Timer> for ElectionTimer {
+    fn from(timer: Timer) -> Self {
+        Self::TokenRing(timer)
+    }
+}
+
+impl From<Message> for super::Message {
+    fn from(message: Message) -> Self {
+        Self::TokenRing(message)
+    }
+}
+
+/// The `token-ring` protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TokenRing {
+    settings: Settings,
+    own: Member,
+    /// The life of this process: what it creates is not taken for what its former life did.
+    nonce: Nonce,
+    peers: BTreeMap<NodeId, Peer>,
+    /// The latest token that was heard of.
+    seen: Stamp,
+    /// The highest count that was heard of.
+    count: u64,
+    /// The exchange that this node began last.
+    exchange: Exchange,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Peer {
+    mac: Mac,
+    /// It has said last that it is a holder.
+    leads: bool,
+}
+
+impl TokenRing {
+    /// A node at its start: it waits, and knows no holder.
+    #[must_use]
+    pub fn new(own: &Candidate, nonce: Nonce, settings: Settings) -> Self {
+        let own = Member {
+            mac: own.mac,
+            node: own.node.clone(),
+        };
+        let never = Stamp {
+            generation: Generation {
+                number: 0,
+                creator: own.node.clone(),
+                nonce,
+            },
+            hop: 0,
+        };
+        Self {
+            settings,
+            own,
+            nonce,
+            peers: BTreeMap::new(),
+            seen: never,
+            count: 0,
+            exchange: Exchange::default(),
+            state: State::Waiting { holder: None },
+        }
+    }
+
+    /// The token that this node holds, if it does.
+    #[must_use]
+    pub fn token(&self) -> Option<&Token> {
+        match &self.state {
+            State::Holding { token, .. } => Some(token),
+            State::Waiting { .. }
+            | State::Missing { .. }
+            | State::Claiming { .. }
+            | State::Passing { .. } => None,
+        }
+    }
+
+    /// A peer's beacon. Where it stands is a sign of life of a holder whose own was lost, and
+    /// tells a sender that its hand-over has arrived, or has not (completion).
+    fn heard(
+        &mut self,
+        peer: &Candidate,
+        standing: &Standing,
+        draw: u64,
+        outputs: &mut Vec<Output>,
+    ) {
+        let peer_leads = *standing == Standing::Master;
+        let trusted = self.settings.mesh_detection;
+        let known = self.peers.entry(peer.node.clone()).or_insert(Peer {
+            mac: peer.mac,
+            leads: false,
+        });
+        known.mac = peer.mac;
+        if !trusted {
+            return;
+        }
+        let begins = peer_leads && !known.leads;
+        known.leads = peer_leads;
+        let peer = Member {
+            mac: peer.mac,
+            node: peer.node.clone(),
+        };
+        match &self.state {
+            State::Waiting { holder } => {
+                if peer_leads && self.may_replace(holder.as_ref(), &peer) {
+                    self.follow(Some(peer), outputs);
+                }
+            }
+            State::Missing { .. } | State::Claiming { .. } => {
+                if peer_leads {
+                    self.follow(Some(peer), outputs);
+                }
+            }
+            State::Passing { token, to } if *to == peer => {
+                if begins {
+                    self.follow(Some(peer), outputs);
+                } else if !peer_leads {
+                    let pass = Message::Pass(token.clone()).into();
+                    outputs.push(Output::HandOver(peer.node, pass));
+                }
+            }
+            State::Passing { .. } => {}
+            State::Holding { .. } => {
+                if begins {
+                    self.ask(peer, draw, outputs);
+                }
+            }
+        }
+    }
+
+    /// Whether a waiting node that hears a holder follows it instead of the one that it follows.
+    fn may_replace(&self, holder: Option<&Member>, by: &Member) -> bool {
+        holder.is_none_or(|holder| holder == by || !self.leads(&holder.node))
+    }
+
+    /// Whether a peer is a holder, by what it said last.
+    fn leads(&self, peer: &NodeId) -> bool {
+        self.peers.get(peer).is_some_and(|peer| peer.leads)
+    }
+
+    fn lost(&mut self, peer: &NodeId, outputs: &mut Vec<Output>) {
+        let trusted = self.settings.mesh_detection;
+        match &mut self.state {
+            State::Waiting {
+                holder: Some(holder),
+            }
+            | State::Missing {
+                holder: Some(holder),
+            } if holder.node == *peer && trusted => {
+                let holder = holder.clone();
+                self.peers.remove(peer);
+                let wait = self.turn_after(Some(&holder));
+                self.miss(None, wait, outputs);
+            }
+            State::Passing { to, .. } if to.node == *peer => self.pass_failed(outputs),
+            State::Holding {
+                phase: Phase::Frozen { with, .. },
+                ..
+            } if with.node == *peer && trusted => self.thaw(outputs),
+            State::Holding {
+                phase: Phase::Searching { answers, .. },
+                ..
+            } => answers.retain(|answer| answer.node != *peer),
+            State::Waiting { .. }
+            | State::Missing { .. }
+            | State::Claiming { .. }
+            | State::Holding { .. }
+            | State::Passing { .. } => {}
+        }
+        self.peers.remove(peer);
+    }
+
+    fn message(&mut self, from: &NodeId, message: &Message, draw: u64, outputs: &mut Vec<Output>) {
+        let Some(peer) = self.peers.get(from) else {
+            return;
+        };
+        let from = Member {
+            mac: peer.mac,
+            node: from.clone(),
+        };
+        match message {
+            Message::Search => self.say(&from, Message::Here(self.own.mac), outputs),
+            Message::Here(mac) => {
+                let from = Member { mac: *mac, ..from };
+                self.answered(from, outputs);
+            }
+            Message::Life(life) => self.life_of(from, life, draw, outputs),
+            Message::Pass(token) => self.passed(from, token, outputs),
+            Message::Accepted(stamp) => self.accepted(&from, stamp, outputs),
+            Message::Refused { stamp, seen } => self.refused(&from, stamp, seen, outputs),
+            Message::Wait(exchange) => self.asked(from, *exchange, draw, outputs),
+            Message::Agreed {
+                exchange,
+                mac,
+                count,
+            } => {
+                let from = Member { mac: *mac, ..from };
+                self.agreed(from, *exchange, *count, outputs);
+            }
+            Message::NoLongerHolder(exchange) => self.left_alone(&from, *exchange, outputs),
+            // T9: whoever is refused waits until its time is over, then says that it lives.
+            Message::Busy(_) => {}
+            Message::Result { exchange, survivor } => {
+                self.decided(from, *exchange, *survivor, outputs);
+            }
+            Message::Claim { mac, generation } => {
+                let from = Member { mac: *mac, ..from };
+                self.claimed(&from, generation, outputs);
+            }
+            Message::Objection => self.objected(outputs),
+        }
+    }
+
+    fn fired(&mut self, timer: Timer, draw: u64, outputs: &mut Vec<Output>) {
+        match (&self.state, timer) {
+            (State::Waiting { holder }, Timer::Watch) => {
+                let holder = holder.clone();
+                let wait = self.settings.grace + self.turn_after(holder.as_ref());
+                self.miss(holder, wait, outputs);
+            }
+            (State::Missing { .. }, Timer::Claim) => self.claim(outputs),
+            (State::Claiming { .. }, Timer::Listen) => self.make_token(outputs),
+            (State::Passing { .. }, Timer::Acknowledgement) => self.pass_failed(outputs),
+            (State::Holding { .. }, Timer::Life) => self.tell_life(outputs),
+            (State::Holding { phase, .. }, timer) => match (phase, timer) {
+                (Phase::Resting, Timer::Hold) => self.search(1, outputs),
+                (Phase::Searching { .. } | Phase::Alone, Timer::Search) => {
+                    self.search_over(draw, outputs);
+                }
+                (Phase::Frozen { .. }, Timer::Exchange) => self.thaw(outputs),
+                (
+                    Phase::Resting | Phase::Searching { .. } | Phase::Alone | Phase::Frozen { .. },
+                    Timer::Life
+                    | Timer::Hold
+                    | Timer::Search
+                    | Timer::Acknowledgement
+                    | Timer::Exchange
+                    | Timer::Watch
+                    | Timer::Claim
+                    | Timer::Listen,
+                ) => {}
+            },
+            (
+                State::Waiting { .. }
+                | State::Missing { .. }
+                | State::Claiming { .. }
+                | State::Passing { .. },
+                Timer::Life
+                | Timer::Hold
+                | Timer::Search
+                | Timer::Acknowledgement
+                | Timer::Exchange
+                | Timer::Watch
+                | Timer::Claim
+                | Timer::Listen,
+            ) => {}
+        }
+    }
+
+    fn say(&self, to: &Member, message: Message, outputs: &mut Vec<Output>) {
+        outputs.push(Output::Send(to.node.clone(), message.into()));
+    }
+
+    fn arm(timer: Timer, wait: Duration, outputs: &mut Vec<Output>) {
+        outputs.push(Output::Arm(timer.into(), wait));
+    }
+
+    fn saw(&mut self, stamp: &Stamp, count: u64) {
+        if *stamp > self.seen {
+            self.seen = stamp.clone();
+        }
+        self.count = self.count.max(count);
+    }
+
+    /// The generation of a token of this node's own making.
+    fn fresh_generation(&self) -> Generation {
+        Generation {
+            number: self.seen.generation.number.saturating_add(1),
+            creator: self.own.node.clone(),
+            nonce: self.nonce,
+        }
+    }
+}
+
+impl Election for TokenRing {
+    fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
+        let before = self.state.timers();
+        match input {
+            Input::Start => self.follow(None, outputs),
+            Input::Heard { peer, standing, .. } => self.heard(peer, standing, draw, outputs),
+            Input::Lost { peer } => self.lost(peer, outputs),
+            Input::Message {
+                from,
+                message: super::Message::TokenRing(message),
+            } => self.message(from, message, draw, outputs),
+            Input::Fired(ElectionTimer::TokenRing(timer)) => self.fired(*timer, draw, outputs),
+            // What belongs to other protocols, or to the care for the indicators.
+            Input::Message { .. }
+            | Input::Fired(_)
+            | Input::Joined { .. }
+            | Input::Parted { .. }
+            | Input::Estimate(_) => {}
+        }
+        let after = self.state.timers();
+        let over = before.iter().filter(|timer| !after.contains(timer));
+        outputs.extend(over.map(|timer| Output::Disarm((*timer).into())));
+    }
+
+    fn standing(&self) -> Standing {
+        let slave = |of: &Member| Standing::Slave {
+            master: of.node.clone(),
+        };
+        match &self.state {
+            State::Waiting { holder } | State::Missing { holder } => {
+                holder.as_ref().map_or(Standing::Seeking, slave)
+            }
+            State::Claiming { .. } => Standing::Seeking,
+            State::Holding { .. } => Standing::Master,
+            State::Passing { to, .. } => slave(to),
+        }
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        let token = |token: &Token| {
+            let Generation {
+                number, creator, ..
+            } = &token.stamp.generation;
+            vec![
+                Detail::new("generation", format_args!("{number} of {creator}")),
+                Detail::new("hop", token.stamp.hop),
+                Detail::new("computations", token.count),
+            ]
+        };
+        let mut details = match &self.state {
+            State::Waiting { .. } => vec![Detail::new("token", "elsewhere")],
+            State::Missing { .. } => vec![Detail::new("token", "missing")],
+            State::Claiming { generation } => vec![
+                Detail::new("token", "claimed"),
+                Detail::new("generation", generation.number),
+            ],
+            State::Holding { token: held, phase } => {
+                let mut details = token(held);
+                details.push(match phase {
+                    Phase::Resting => Detail::new("token", "held"),
+                    Phase::Searching { .. } => Detail::new("token", "held, next node searched"),
+                    Phase::Alone => Detail::new("token", "held alone"),
+                    Phase::Frozen { with, .. } => Detail::new(
+                        "token",
+                        format_args!("held, frozen: {} holds one too", with.node),
+                    ),
+                });
+                details
+            }
+            State::Passing { token: sent, to } => {
+                let mut details = token(sent);
+                details.push(Detail::new(
+                    "token",
+                    format_args!("on its way to {}", to.node),
+                ));
+                details
+            }
+        };
+        details.push(Detail::new("peers in the ring", self.peers.len()));
+        details
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! What the nodes of a ring say to each other, and the token that they pass on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Mac, NodeId};
+use crate::wire::Nonce;
+
+/// A message of `token-ring`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// A holder looks for the next node (T3).
+    Search,
+    /// The answer: *here*, under this address (T3).
+    Here(Mac),
+    /// A holder lives (T6).
+    Life(Life),
+    /// The token, handed over (T5).
+    Pass(Token),
+    /// The token has arrived; its sender is released (T5).
+    Accepted(Stamp),
+    /// The hand-over with this stamp does not count: its receiver knows of a later token, or is
+    /// frozen. The sender keeps the token (T5).
+    Refused {
+        /// The hand-over's.
+        stamp: Stamp,
+        /// The latest that the receiver knows.
+        seen: Stamp,
+    },
+    /// *Wait*: a holder has heard another and begins an exchange with it (T8).
+    Wait(Exchange),
+    /// *Ok*: the other holder is frozen too (T8).
+    Agreed {
+        /// The asker's exchange.
+        exchange: Exchange,
+        /// The address of the one that was asked.
+        mac: Mac,
+        /// How many computations its token has seen.
+        count: u64,
+    },
+    /// *No longer holder* (T8).
+    NoLongerHolder(Exchange),
+    /// In an exchange with another, or handing over (T8).
+    Busy(Exchange),
+    /// The asker has compared (T8).
+    Result {
+        /// The asker's exchange.
+        exchange: Exchange,
+        /// Which of the two stays holder.
+        survivor: Survivor,
+    },
+    /// A waiting node is about to make a token, there being none (T7).
+    Claim {
+        /// Its address; of two claims to one number the lower counts.
+        mac: Mac,
+        /// The token's generation.
+        generation: Generation,
+    },
+    /// A holder was heard lately: the claim does not count (T7).
+    Objection,
+}
+
+/// What a holder says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Life {
+    /// The token's.
+    pub stamp: Stamp,
+    /// How many computations the token has seen.
+    pub count: u64,
+    /// Nobody answers its searches: it serves alone (T4).
+    pub solo: bool,
+}
+
+/// The token: whoever holds it coordinates.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Token {
+    /// Which token, and how far it has come.
+    pub stamp: Stamp,
+    /// How many computations it has seen: how often a node has become its holder (T8).
+    pub count: u64,
+}
+
+/// A token's generation, and how often it has been handed over. No two nodes ever hold a token
+/// under one stamp (E7).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The generation; the later one counts.
+    pub generation: Generation,
+    /// Counts the hand-overs, and attempts at them, from 0.
+    pub hop: u64,
+}
+
+/// Which of all tokens that ever were.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Generation {
+    /// One more than the highest that its creator knew; tokens count from 1.
+    pub number: u64,
+    /// Who made it.
+    pub creator: NodeId,
+    /// In which life.
+    pub nonce: Nonce,
+}
+
+/// Counts the exchanges that a node has begun, so that a late answer is known for what it is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Exchange(pub u64);
+
+/// Which of two holders stays one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Survivor {
+    /// The one that began the exchange.
+    Asker,
+    /// The one that was asked.
+    Asked,
+}

@@ -1,0 +1,87 @@
+//! The times of `token-ring`.
+
+use std::time::Duration;
+
+/// Every interval, count and rule of `token-ring`. The defaults suit a fleet on a LAN with 40 ms of
+/// jitter and 5 % of loss.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// T: between two signs of life of a holder; a waiting node that has heard no holder for so
+    /// long doubts that there is one. Default 300 ms; longer than `acknowledgement_wait`, so that
+    /// a hand-over that fails is no loss of the token.
+    pub t: Duration,
+    /// So much longer than T a waiting node waits before it recovers the token: a sign of life may
+    /// be late. Default 100 ms; longer than the LAN's jitter.
+    pub grace: Duration,
+    /// For how long a holder keeps the token before it looks for the next node. Default 1 s; at
+    /// least several times `search_wait` and `acknowledgement_wait`, so that little time goes by
+    /// between offices.
+    pub hold: Duration,
+    /// k: the part of T, in per cent (0 to 100), that an exchange between two holders may take at
+    /// least; the rest is drawn by lot. Default 50. 100 leaves nothing to chance, and three holders
+    /// that wait for each other in a cycle may never get out of it.
+    pub k: u8,
+    /// How long answers to a search are waited for; less if every node that is heard has answered.
+    /// Default 100 ms; longer than a message and its answer take.
+    pub search_wait: Duration,
+    /// After so many searches without an answer a holder serves alone. Default 3; at least 1.
+    pub search_tries: u8,
+    /// How long a hand-over may take until it is acknowledged. Default 150 ms; some beacon periods
+    /// longer than a message and its answer take, as a lost hand-over is repeated at each beacon
+    /// of its receiver.
+    pub acknowledgement_wait: Duration,
+    /// How long a claim is open to objections. Default 100 ms; longer than a message and its
+    /// answer take.
+    pub claim_wait: Duration,
+    /// So much later than the node before it in the ring, counted from the last holder, a waiting
+    /// node claims. Default 50 ms; longer than a message takes.
+    pub claim_wait_per_rank: Duration,
+    /// Whether the mesh's news of peers counts (C5): the loss of the holder as the silence of a
+    /// holder, and a standing in a beacon as a sign of life. Default true; false is the source's
+    /// letter, where the protocol's own messages alone count.
+    pub mesh_detection: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            t: Duration::from_millis(300),
+            grace: Duration::from_millis(100),
+            hold: Duration::from_secs(1),
+            k: 50,
+            search_wait: Duration::from_millis(100),
+            search_tries: 3,
+            acknowledgement_wait: Duration::from_millis(150),
+            claim_wait: Duration::from_millis(100),
+            claim_wait_per_rank: Duration::from_millis(50),
+            mesh_detection: true,
+        }
+    }
+}
+
+/// Until every pair of nodes that hear each other has a link.
+const LINKED: Duration = Duration::from_millis(1_600);
+
+impl Settings {
+    /// C3: the links stand, a recovery has run, and three exchanges have taken their longest.
+    #[must_use]
+    pub fn bound(&self) -> Duration {
+        LINKED + self.t * 4 + self.grace + self.claim_wait + self.claim_wait_per_rank * 4
+    }
+
+    /// T9: how long an exchange may take.
+    pub(super) fn exchange_limit(&self, draw: u64) -> Duration {
+        let k = u32::from(self.k.min(100));
+        self.t * k / 100 + part(self.t * (100 - k) / 100, draw)
+    }
+
+    /// T4: until a holder that serves alone searches again.
+    pub(super) fn next_search(&self, draw: u64) -> Duration {
+        self.t + part(self.t / 2, draw)
+    }
+}
+
+/// A part of it, by lot.
+fn part(whole: Duration, draw: u64) -> Duration {
+    whole * u32::try_from(draw % 1024).unwrap_or(0) / 1024
+}

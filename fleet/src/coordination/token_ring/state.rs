@@ -1,0 +1,86 @@
+//! Where a node of a ring stands; each state owns its data.
+
+use std::collections::BTreeSet;
+
+use super::message::{Exchange, Generation, Token};
+use crate::model::{Mac, NodeId};
+
+/// A node and its place in the ring: by address, then by name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Member {
+    pub(super) mac: Mac,
+    pub(super) node: NodeId,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum State {
+    /// Another holds the token, if any node does.
+    Waiting { holder: Option<Member> },
+    /// No holder was heard for too long: a claim is due after a while.
+    Missing { holder: Option<Member> },
+    /// It has claimed to make a token, and listens for objections.
+    Claiming { generation: Generation },
+    /// It holds the token.
+    Holding { token: Token, phase: Phase },
+    /// It has sent the token off and awaits the acknowledgement. It does not act.
+    Passing { token: Token, to: Member },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Phase {
+    /// It keeps the token for its hold time.
+    Resting,
+    /// It looks for the next node.
+    Searching {
+        attempt: u8,
+        answers: BTreeSet<Member>,
+    },
+    /// Nobody answers: it serves alone.
+    Alone,
+    /// It has an exchange with another holder and does not pass the token on.
+    Frozen {
+        with: Member,
+        /// The exchange that this node began.
+        asked: Option<Exchange>,
+        /// The exchange of the other that this node agreed to.
+        agreed: Option<Exchange>,
+    },
+}
+
+/// The timers of `token-ring`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// T: a holder says that it lives.
+    Life,
+    /// The holder has kept the token for its time.
+    Hold,
+    /// No more answers are waited for, or it is time to search again.
+    Search,
+    /// The acknowledgement is overdue.
+    Acknowledgement,
+    /// The exchange takes too long.
+    Exchange,
+    /// T: no holder was heard.
+    Watch,
+    /// It is this node's turn to claim.
+    Claim,
+    /// Nobody has objected.
+    Listen,
+}
+
+impl State {
+    /// The timers that run in this state.
+    pub(super) fn timers(&self) -> &'static [Timer] {
+        match self {
+            Self::Waiting { .. } => &[Timer::Watch],
+            Self::Missing { .. } => &[Timer::Claim],
+            Self::Claiming { .. } => &[Timer::Listen],
+            Self::Holding { phase, .. } => match phase {
+                Phase::Resting => &[Timer::Life, Timer::Hold],
+                Phase::Searching { .. } | Phase::Alone => &[Timer::Life, Timer::Search],
+                Phase::Frozen { .. } => &[Timer::Life, Timer::Exchange],
+            },
+            Self::Passing { .. } => &[Timer::Acknowledgement],
+        }
+    }
+}

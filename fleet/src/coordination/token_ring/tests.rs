@@ -1,0 +1,156 @@
+//! Machines driven by hand, and a small ring in virtual time.
+
+mod ring;
+mod rows;
+
+use core::net::Ipv4Addr;
+
+use super::state::State;
+use super::*;
+use crate::coordination::{ElectionTimer, Message as Any};
+use crate::model::{Role, Term};
+
+const DRAW: u64 = 0;
+
+fn name(index: u8) -> NodeId {
+    NodeId::new(&format!("N{index}")).expect("a name")
+}
+
+fn mac(index: u8) -> Mac {
+    Mac([2, 0, 127, 0, 0, index])
+}
+
+fn candidate(index: u8) -> Candidate {
+    Candidate {
+        node: name(index),
+        address: Ipv4Addr::new(127, 0, 0, index),
+        mac: mac(index),
+        role: Role::Cabin,
+        estimate: 0,
+    }
+}
+
+fn node(index: u8) -> TokenRing {
+    let mut node = with(index, Settings::default());
+    feed(&mut node, Input::Start);
+    node
+}
+
+fn with(index: u8, settings: Settings) -> TokenRing {
+    TokenRing::new(&candidate(index), Nonce(u64::from(index)), settings)
+}
+
+fn slave_of(index: u8) -> Standing {
+    Standing::Slave {
+        master: name(index),
+    }
+}
+
+fn feed(node: &mut TokenRing, input: Input<'_>) -> Vec<Output> {
+    let mut outputs = Vec::new();
+    node.handle(input, DRAW, &mut outputs);
+    outputs
+}
+
+fn hears(node: &mut TokenRing, index: u8, standing: &Standing) -> Vec<Output> {
+    feed(
+        node,
+        Input::Heard {
+            peer: &candidate(index),
+            standing,
+            term: Term::default(),
+        },
+    )
+}
+
+fn told(node: &mut TokenRing, from: u8, message: Message) -> Vec<Output> {
+    feed(
+        node,
+        Input::Message {
+            from: &name(from),
+            message: &Any::TokenRing(message),
+        },
+    )
+}
+
+fn fires(node: &mut TokenRing, timer: Timer) -> Vec<Output> {
+    feed(node, Input::Fired(&ElectionTimer::TokenRing(timer)))
+}
+
+fn loses(node: &mut TokenRing, index: u8) -> Vec<Output> {
+    feed(node, Input::Lost { peer: &name(index) })
+}
+
+/// What is said, to whom; `None` is everybody.
+fn said(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
+    let ours = |to: Option<&NodeId>, message: &Any| match message {
+        Any::TokenRing(message) => Some((to.cloned(), message.clone())),
+        _ => None,
+    };
+    outputs
+        .iter()
+        .filter_map(|output| match output {
+            Output::Broadcast(message) => ours(None, message),
+            Output::Send(to, message) | Output::HandOver(to, message) => ours(Some(to), message),
+            _ => None,
+        })
+        .collect()
+}
+
+fn armed(outputs: &[Output], timer: Timer) -> Option<Duration> {
+    outputs.iter().find_map(|output| match output {
+        Output::Arm(ElectionTimer::TokenRing(armed), wait) if *armed == timer => Some(*wait),
+        _ => None,
+    })
+}
+
+fn life(stamp: Stamp, count: u64) -> Message {
+    Message::Life(Life {
+        stamp,
+        count,
+        solo: false,
+    })
+}
+
+fn stamp(number: u64, creator: u8, hop: u64) -> Stamp {
+    Stamp {
+        generation: Generation {
+            number,
+            creator: name(creator),
+            nonce: Nonce(u64::from(creator)),
+        },
+        hop,
+    }
+}
+
+/// A node that hears so many peers, which are numbered as the nodes are, and holds the token.
+fn holder(index: u8, peers: &[u8]) -> TokenRing {
+    let mut node = node(index);
+    for peer in peers {
+        hears(&mut node, *peer, &Standing::Seeking);
+    }
+    fires(&mut node, Timer::Watch);
+    fires(&mut node, Timer::Claim);
+    fires(&mut node, Timer::Listen);
+    assert_eq!(node.standing(), Standing::Master);
+    node
+}
+
+/// One that has sent its token off to `to`, and the token.
+fn passing(index: u8, to: u8) -> (TokenRing, Token) {
+    let mut node = holder(index, &[to]);
+    fires(&mut node, Timer::Hold);
+    let outputs = told(&mut node, to, Message::Here(mac(to)));
+    let sent = said(&outputs)
+        .into_iter()
+        .find_map(|(_, message)| match message {
+            Message::Pass(token) => Some(token),
+            _ => None,
+        });
+    assert_eq!(node.standing(), slave_of(to));
+    (node, sent.expect("a token is sent"))
+}
+
+fn stamp_of(node: &TokenRing) -> Stamp {
+    node.token().expect("it holds one").stamp.clone()
+}

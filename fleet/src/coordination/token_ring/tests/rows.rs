@@ -1,0 +1,559 @@
+//! Row by row.
+
+use super::*;
+
+/// T1: a waiting node says nothing of its own accord, and answers.
+#[test]
+fn a_waiting_node_only_answers() {
+    let mut waiting = node(1);
+    for index in [2, 3] {
+        assert_eq!(said(&hears(&mut waiting, index, &Standing::Seeking)), []);
+    }
+    hears(&mut waiting, 2, &Standing::Master);
+    assert_eq!(waiting.standing(), slave_of(2));
+    let answer = told(&mut waiting, 2, Message::Search);
+    assert_eq!(said(&answer), [(Some(name(2)), Message::Here(mac(1)))]);
+    let silent = [
+        told(&mut waiting, 2, life(stamp(1, 2, 0), 1)),
+        told(&mut waiting, 3, Message::Here(mac(3))),
+        told(&mut waiting, 3, Message::Accepted(stamp(1, 2, 1))),
+        told(&mut waiting, 3, Message::Busy(Exchange(1))),
+        loses(&mut waiting, 3),
+    ];
+    for outputs in silent {
+        assert_eq!(said(&outputs), []);
+    }
+}
+
+/// T1: a holder answers as a waiting node does.
+#[test]
+fn a_holder_answers_too() {
+    let mut holder = holder(1, &[2]);
+    let answer = told(&mut holder, 2, Message::Search);
+    assert_eq!(said(&answer), [(Some(name(2)), Message::Here(mac(1)))]);
+}
+
+/// T2, T6: whoever is passed the token acknowledges it, says that it lives, computes (as master),
+/// and looks for the next node once it has kept it for its time.
+#[test]
+fn a_new_holder_computes_and_then_searches() {
+    let (mut first, token) = passing(1, 2);
+    let mut second = node(2);
+    hears(&mut second, 1, &slave_of(2));
+    let outputs = told(&mut second, 1, Message::Pass(token.clone()));
+    assert_eq!(second.standing(), Standing::Master);
+    let counted = token.count + 1;
+    assert_eq!(
+        said(&outputs),
+        [
+            (Some(name(1)), Message::Accepted(token.stamp.clone())),
+            (None, life(token.stamp.clone(), counted)),
+        ]
+    );
+    assert_eq!(armed(&outputs, Timer::Hold), Some(Settings::default().hold));
+    let outputs = fires(&mut second, Timer::Hold);
+    assert_eq!(said(&outputs), [(None, Message::Search)]);
+    told(&mut first, 2, Message::Accepted(token.stamp));
+    assert_eq!(first.standing(), slave_of(2));
+}
+
+/// T3
+#[test]
+fn the_next_is_the_first_above_or_the_lowest_of_all() {
+    for (own, answers, next) in [
+        (2, [5, 3, 1], 3),
+        (5, [3, 1, 2], 1),
+        (1, [4, 3, 2], 2),
+        (4, [1, 2, 5], 5),
+    ] {
+        let mut holder = holder(own, &answers);
+        fires(&mut holder, Timer::Hold);
+        let mut outputs = Vec::new();
+        for answer in answers {
+            assert_eq!(said(&outputs), [], "not before all have answered");
+            outputs = told(&mut holder, answer, Message::Here(mac(answer)));
+        }
+        assert_eq!(said(&outputs)[0].0, Some(name(next)));
+        assert!(matches!(outputs[0], Output::HandOver(..)), "with the data");
+    }
+}
+
+/// T3: who has not answered in time is left out.
+#[test]
+fn a_node_that_does_not_answer_is_left_out() {
+    let mut holder = holder(1, &[2, 3]);
+    fires(&mut holder, Timer::Hold);
+    assert_eq!(said(&told(&mut holder, 3, Message::Here(mac(3)))), []);
+    let outputs = fires(&mut holder, Timer::Search);
+    assert_eq!(said(&outputs)[0].0, Some(name(3)));
+}
+
+/// T3, C7: of two nodes with one MAC address the name decides.
+#[test]
+fn equal_addresses_are_ordered_by_name() {
+    let mut holder = holder(2, &[1, 3]);
+    fires(&mut holder, Timer::Hold);
+    told(&mut holder, 1, Message::Here(mac(2)));
+    let outputs = told(&mut holder, 3, Message::Here(mac(2)));
+    assert_eq!(said(&outputs)[0].0, Some(name(3)), "N3 comes after N2");
+}
+
+/// T4: three searches, then it serves alone and says so, and goes on searching each T and a bit.
+#[test]
+fn a_holder_that_nobody_answers_serves_alone() {
+    let mut holder = holder(1, &[]);
+    let settings = Settings::default();
+    let search = [(None, Message::Search)];
+    assert_eq!(said(&fires(&mut holder, Timer::Hold)), search);
+    assert_eq!(said(&fires(&mut holder, Timer::Search)), search);
+    assert_eq!(said(&fires(&mut holder, Timer::Search)), search);
+    let outputs = fires(&mut holder, Timer::Search);
+    let [(None, Message::Life(alone))] = &said(&outputs)[..] else {
+        panic!("{outputs:?}");
+    };
+    assert!(alone.solo);
+    assert_eq!(holder.standing(), Standing::Master);
+    for draw in [0, 512, 1023] {
+        let mut outputs = Vec::new();
+        let timer = Timer::Search.into();
+        holder.handle(Input::Fired(&timer), draw, &mut outputs);
+        assert_eq!(said(&outputs), search);
+        let wait = armed(&outputs, Timer::Search).expect("it searches again");
+        assert!(wait >= settings.t && wait <= settings.t * 3 / 2, "{wait:?}");
+        assert_eq!(said(&fires(&mut holder, Timer::Life)).len(), 1);
+    }
+    hears(&mut holder, 2, &Standing::Seeking);
+    told(&mut holder, 2, Message::Here(mac(2)));
+    let outputs = fires(&mut holder, Timer::Search);
+    assert!(matches!(outputs[0], Output::HandOver(..)));
+}
+
+/// T5: until the acknowledgement the sender keeps the token and does not act; if it stays away
+/// the sender searches again.
+#[test]
+fn a_hand_over_that_is_not_acknowledged_starts_again_from_the_search() {
+    let (sender, token) = passing(1, 2);
+    let ends: [fn(&mut TokenRing) -> Vec<Output>; 2] = [
+        |node| fires(node, Timer::Acknowledgement),
+        |node| loses(node, 2),
+    ];
+    for end in ends {
+        let mut sender = sender.clone();
+        let outputs = end(&mut sender);
+        assert_eq!(sender.standing(), Standing::Master);
+        assert!(said(&outputs).contains(&(None, Message::Search)));
+        assert_ne!(stamp_of(&sender).generation, token.stamp.generation);
+        assert!(stamp_of(&sender) > token.stamp, "E7: a fresh one");
+    }
+}
+
+/// T5: a hand-over that was lost is repeated while its time lasts, under the same hop.
+#[test]
+fn a_hand_over_is_repeated_while_its_receiver_is_heard_waiting() {
+    let (mut sender, token) = passing(1, 2);
+    let outputs = hears(&mut sender, 2, &slave_of(1));
+    assert_eq!(said(&outputs), [(Some(name(2)), Message::Pass(token))]);
+    hears(&mut sender, 2, &Standing::Master);
+    assert_eq!(
+        sender.standing(),
+        slave_of(2),
+        "its beacon says that it holds"
+    );
+    assert_eq!(said(&hears(&mut sender, 2, &slave_of(3))), []);
+}
+
+/// T5, E7: a late or repeated hand-over never makes a holder.
+#[test]
+fn a_stale_hand_over_is_discarded() {
+    let (_, token) = passing(1, 2);
+    let mut second = node(2);
+    hears(&mut second, 1, &slave_of(2));
+    told(&mut second, 1, Message::Pass(token.clone()));
+    let repeated = told(&mut second, 1, Message::Pass(token.clone()));
+    let accepted = (Some(name(1)), Message::Accepted(token.stamp.clone()));
+    assert_eq!(said(&repeated), [accepted]);
+    assert_eq!(second.token().map(|held| held.count), Some(token.count + 1));
+
+    let mut third = node(3);
+    hears(&mut third, 1, &slave_of(3));
+    let later = stamp(9, 1, 4);
+    told(&mut third, 1, life(later.clone(), 9));
+    let outputs = told(&mut third, 1, Message::Pass(token.clone()));
+    let refused = Message::Refused {
+        stamp: token.stamp,
+        seen: later,
+    };
+    assert_eq!(said(&outputs), [(Some(name(1)), refused)]);
+    assert_eq!(third.token(), None);
+}
+
+/// T5: a sender whose token is out of date goes on under a generation that counts.
+#[test]
+fn a_refused_token_is_renewed() {
+    let (mut sender, token) = passing(1, 2);
+    let seen = stamp(9, 3, 4);
+    let refused = Message::Refused {
+        stamp: token.stamp,
+        seen: seen.clone(),
+    };
+    told(&mut sender, 2, refused);
+    assert_eq!(sender.standing(), Standing::Master);
+    assert!(stamp_of(&sender) > seen);
+}
+
+/// T6: it broadcasts that it lives each T.
+#[test]
+fn a_holder_says_each_t_that_it_lives() {
+    let mut holder = holder(1, &[2]);
+    let outputs = fires(&mut holder, Timer::Life);
+    let said = said(&outputs);
+    assert!(matches!(said[..], [(None, Message::Life(_))]));
+    assert_eq!(armed(&outputs, Timer::Life), Some(Settings::default().t));
+}
+
+/// T6: under the source's letter a holder's own messages alone keep a waiting node waiting.
+#[test]
+fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
+    let letter = Settings {
+        mesh_detection: false,
+        ..Settings::default()
+    };
+    let mut waiting = with(2, letter.clone());
+    feed(&mut waiting, Input::Start);
+    hears(&mut waiting, 1, &Standing::Master);
+    assert_eq!(
+        waiting.standing(),
+        Standing::Seeking,
+        "a beacon says nothing"
+    );
+    let outputs = told(&mut waiting, 1, life(stamp(1, 1, 0), 1));
+    assert_eq!(waiting.standing(), slave_of(1));
+    assert_eq!(armed(&outputs, Timer::Watch), Some(letter.t));
+    loses(&mut waiting, 1);
+    assert_eq!(waiting.standing(), slave_of(1));
+    let outputs = fires(&mut waiting, Timer::Watch);
+    assert_eq!(armed(&outputs, Timer::Claim), Some(letter.grace));
+    let outputs = fires(&mut waiting, Timer::Claim);
+    assert!(matches!(
+        said(&outputs)[..],
+        [(None, Message::Claim { .. })]
+    ));
+    assert_eq!(waiting.standing(), Standing::Seeking);
+}
+
+/// T6, C5: the mesh's loss of the holder is the sign of loss; a standing in a beacon one of life.
+#[test]
+fn the_loss_of_the_holder_starts_the_recovery_at_once() {
+    let mut waiting = node(2);
+    hears(&mut waiting, 1, &Standing::Master);
+    let outputs = hears(&mut waiting, 1, &Standing::Master);
+    assert_eq!(armed(&outputs, Timer::Watch), Some(Settings::default().t));
+    let outputs = loses(&mut waiting, 1);
+    assert_eq!(armed(&outputs, Timer::Claim), Some(Duration::ZERO));
+    assert_eq!(waiting.standing(), Standing::Seeking);
+}
+
+/// T7: the later behind the last holder, the later a node claims.
+#[test]
+fn the_turn_to_claim_goes_by_rank_behind_the_last_holder() {
+    let step = Settings::default().claim_wait_per_rank;
+    let turn = |own: u8| {
+        let mut waiting = node(own);
+        for peer in (1..=5).filter(|peer| *peer != own) {
+            hears(&mut waiting, peer, &Standing::Seeking);
+        }
+        hears(&mut waiting, 3, &Standing::Master);
+        armed(&loses(&mut waiting, 3), Timer::Claim)
+    };
+    for (rank, own) in [4, 5, 1, 2].into_iter().enumerate() {
+        let rank = u32::try_from(rank).expect("a few");
+        assert_eq!(turn(own), Some(step * rank), "{own}");
+    }
+}
+
+/// T7: with no objection it makes the token, one generation on and from the highest count.
+#[test]
+fn a_claim_without_objection_makes_a_token() {
+    let mut waiting = node(2);
+    hears(&mut waiting, 1, &Standing::Master);
+    told(&mut waiting, 1, life(stamp(7, 1, 5), 40));
+    loses(&mut waiting, 1);
+    let outputs = fires(&mut waiting, Timer::Claim);
+    let generation = stamp(8, 2, 0).generation;
+    let mac = mac(2);
+    assert_eq!(said(&outputs), [(None, Message::Claim { mac, generation })]);
+    assert_eq!(waiting.token(), None, "it listens first");
+    let outputs = fires(&mut waiting, Timer::Listen);
+    assert_eq!(said(&outputs), [(None, life(stamp(8, 2, 0), 41))]);
+    assert_eq!(waiting.standing(), Standing::Master);
+}
+
+fn claims(index: u8, number: u64) -> Message {
+    Message::Claim {
+        mac: mac(index),
+        generation: stamp(number, index, 0).generation,
+    }
+}
+
+/// T7: any holder ends a claim, and so does who has heard one.
+#[test]
+fn a_holder_and_who_has_heard_one_object_to_a_claim() {
+    let mut first = holder(1, &[2, 3]);
+    let answer = said(&told(&mut first, 2, claims(2, 5)));
+    assert!(matches!(&answer[..], [(Some(to), Message::Life(_))] if *to == name(2)));
+    let mut third = node(3);
+    hears(&mut third, 2, &Standing::Seeking);
+    assert_eq!(
+        said(&told(&mut third, 2, claims(2, 5))),
+        [],
+        "it knows none"
+    );
+    hears(&mut third, 1, &Standing::Master);
+    let objection = [(Some(name(2)), Message::Objection)];
+    assert_eq!(said(&told(&mut third, 2, claims(2, 5))), objection);
+    let (mut sender, _) = passing(1, 2);
+    assert_eq!(said(&told(&mut sender, 2, claims(2, 5))), objection);
+
+    for ends in [Message::Objection, answer[0].1.clone()] {
+        let mut claimant = node(2);
+        hears(&mut claimant, 1, &Standing::Seeking);
+        fires(&mut claimant, Timer::Watch);
+        fires(&mut claimant, Timer::Claim);
+        told(&mut claimant, 1, ends);
+        fires(&mut claimant, Timer::Listen);
+        assert_eq!(claimant.token(), None);
+    }
+}
+
+/// T7: of two claims the higher number counts, then the lower address.
+#[test]
+fn a_better_claim_ends_a_claim_and_a_worse_one_is_told_so() {
+    for (other, number, better) in [(1, 1, true), (3, 1, false), (3, 2, true)] {
+        let mut claimant = node(2);
+        hears(&mut claimant, other, &Standing::Seeking);
+        fires(&mut claimant, Timer::Watch);
+        fires(&mut claimant, Timer::Claim);
+        let outputs = told(&mut claimant, other, claims(other, number));
+        fires(&mut claimant, Timer::Listen);
+        assert_eq!(claimant.token().is_none(), better, "{other} {number}");
+        let answered = !said(&outputs).is_empty();
+        assert_eq!(answered, !better, "the claim is repeated to the worse");
+    }
+}
+
+/// A holder that hears another, frozen; and the number of its exchange.
+fn frozen(own: u8, other: u8) -> (TokenRing, Exchange) {
+    let mut holder = holder(own, &[other, 9]);
+    let outputs = told(&mut holder, other, life(stamp(1, other, 0), 1));
+    let [(Some(to), Message::Wait(exchange))] = &said(&outputs)[..] else {
+        panic!("{outputs:?}");
+    };
+    assert_eq!(*to, name(other));
+    (holder, *exchange)
+}
+
+/// T8: it freezes, keeps the token, and does not pass it on.
+#[test]
+fn a_holder_that_hears_another_freezes() {
+    let (mut first, exchange) = frozen(1, 2);
+    assert_eq!(first.standing(), Standing::Master);
+    assert_eq!(said(&fires(&mut first, Timer::Hold)), []);
+    assert_eq!(said(&told(&mut first, 9, life(stamp(1, 9, 0), 1))), []);
+    let again = first.clone();
+    let outputs = told(&mut first, 2, Message::NoLongerHolder(exchange));
+    assert_eq!(said(&outputs), [], "nothing more is done");
+    assert_eq!(
+        said(&fires(&mut first, Timer::Hold)),
+        [(None, Message::Search)]
+    );
+    let mut other = again;
+    told(&mut other, 9, Message::NoLongerHolder(exchange));
+    told(&mut other, 2, Message::NoLongerHolder(Exchange(99)));
+    assert_eq!(
+        said(&fires(&mut other, Timer::Hold)),
+        [],
+        "it was not asked"
+    );
+}
+
+/// T8: by standing alone, too, where the sign of life was lost.
+#[test]
+fn a_peer_that_becomes_master_is_another_holder() {
+    let mut first = holder(1, &[2]);
+    let outputs = hears(&mut first, 2, &Standing::Master);
+    assert!(matches!(said(&outputs)[..], [(Some(_), Message::Wait(_))]));
+    told(&mut first, 2, Message::NoLongerHolder(Exchange(1)));
+    assert_eq!(said(&hears(&mut first, 2, &Standing::Master)), [], "once");
+}
+
+/// T8: who is asked answers by what it is.
+#[test]
+fn no_longer_holder_ok_and_busy() {
+    let answer = |mut node: TokenRing, from: u8| {
+        let outputs = told(&mut node, from, Message::Wait(Exchange(5)));
+        said(&outputs).remove(0).1
+    };
+    let mut waiting = node(1);
+    hears(&mut waiting, 2, &Standing::Seeking);
+    assert_eq!(answer(waiting, 2), Message::NoLongerHolder(Exchange(5)));
+    let agreed = Message::Agreed {
+        exchange: Exchange(5),
+        mac: mac(1),
+        count: 1,
+    };
+    assert_eq!(answer(holder(1, &[2]), 2), agreed);
+    let (first, _) = frozen(1, 2);
+    assert_eq!(answer(first.clone(), 2), agreed, "each has asked the other");
+    assert_eq!(answer(first, 9), Message::Busy(Exchange(5)));
+    assert_eq!(answer(passing(1, 2).0, 2), Message::Busy(Exchange(5)));
+}
+
+/// T8: the greater pair of count and address stays; the smaller goes, with its data.
+#[test]
+fn the_smaller_pair_gives_its_token_up() {
+    for (theirs, survivor) in [
+        (0, Survivor::Asker),
+        (1, Survivor::Asked),
+        (2, Survivor::Asked),
+    ] {
+        let (mut asker, exchange) = frozen(1, 2);
+        let outputs = told(
+            &mut asker,
+            2,
+            Message::Agreed {
+                exchange,
+                mac: mac(2),
+                count: theirs,
+            },
+        );
+        let result = (Some(name(2)), Message::Result { exchange, survivor });
+        assert_eq!(said(&outputs)[0], result);
+        let stays = survivor == Survivor::Asker;
+        assert_eq!(asker.token().is_some(), stays, "{theirs}");
+        assert_eq!(matches!(outputs[0], Output::HandOver(..)), !stays);
+        if stays {
+            assert!(
+                stamp_of(&asker) > stamp(1, 2, 0),
+                "all take it over the other's"
+            );
+            assert!(matches!(said(&outputs)[1], (None, Message::Life(_))));
+        } else {
+            assert_eq!(asker.standing(), slave_of(2));
+        }
+    }
+}
+
+/// T8: the one that was asked does as it is told, if it is in that exchange.
+#[test]
+fn the_asked_holder_takes_the_result() {
+    let exchange = Exchange(4);
+    let result = |exchange, survivor| Message::Result { exchange, survivor };
+    let mut asked = holder(2, &[1]);
+    told(&mut asked, 1, Message::Wait(exchange));
+    let mut stays = asked.clone();
+    let outputs = told(&mut stays, 1, result(exchange, Survivor::Asked));
+    assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
+    told(&mut asked, 1, result(Exchange(3), Survivor::Asker));
+    assert!(asked.token().is_some(), "of an earlier exchange");
+    let outputs = told(&mut asked, 1, result(exchange, Survivor::Asker));
+    assert!(matches!(&outputs[0], Output::HandOver(to, _) if *to == name(1)));
+    assert_eq!(asked.standing(), slave_of(1));
+}
+
+/// T8: nothing that is not part of the present exchange ends a token.
+#[test]
+fn a_late_answer_of_an_earlier_exchange_is_ignored() {
+    let (mut first, exchange) = frozen(1, 2);
+    fires(&mut first, Timer::Exchange);
+    let late = Message::Agreed {
+        exchange,
+        mac: mac(2),
+        count: 99,
+    };
+    told(&mut first, 2, late.clone());
+    assert!(first.token().is_some());
+    told(&mut first, 2, life(stamp(1, 2, 0), 1));
+    told(&mut first, 2, late);
+    assert!(first.token().is_some());
+}
+
+/// T9: the limit is (k + (1 − k) · random) · T; after it the holder says that it lives.
+#[test]
+fn an_exchange_has_a_limit_drawn_by_lot() {
+    let settings = Settings::default();
+    for (draw, limit) in [(0, settings.t / 2), (512, settings.t * 3 / 4)] {
+        let mut holder = holder(1, &[2]);
+        let (from, mut outputs) = (name(2), Vec::new());
+        let message = Any::TokenRing(Message::Wait(Exchange(1)));
+        let message = &message;
+        let from = &from;
+        holder.handle(Input::Message { from, message }, draw, &mut outputs);
+        assert_eq!(armed(&outputs, Timer::Exchange), Some(limit));
+        let outputs = fires(&mut holder, Timer::Exchange);
+        assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
+    }
+    let whole = Settings { k: 100, ..settings };
+    assert_eq!(whole.exchange_limit(700), whole.t);
+}
+
+/// T9: a refused holder waits for its time to be over.
+#[test]
+fn a_holder_that_is_refused_stays_frozen() {
+    let (mut first, exchange) = frozen(1, 2);
+    told(&mut first, 2, Message::Busy(exchange));
+    assert_eq!(said(&fires(&mut first, Timer::Hold)), []);
+    let outputs = fires(&mut first, Timer::Exchange);
+    assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
+}
+
+/// C5: the peer of an exchange that is lost can't answer any more.
+#[test]
+fn an_exchange_with_a_node_that_is_lost_is_over() {
+    let (mut first, _) = frozen(1, 2);
+    loses(&mut first, 2);
+    assert_eq!(
+        said(&fires(&mut first, Timer::Hold)),
+        [(None, Message::Search)]
+    );
+}
+
+/// C3: a sign of life that was overtaken by the hand-over is history.
+#[test]
+fn a_late_sign_of_life_changes_nothing() {
+    let (_, token) = passing(1, 2);
+    let mut second = node(2);
+    hears(&mut second, 1, &slave_of(2));
+    told(&mut second, 1, Message::Pass(token.clone()));
+    let earlier = Stamp {
+        hop: token.stamp.hop - 1,
+        ..token.stamp.clone()
+    };
+    assert_eq!(said(&told(&mut second, 1, life(earlier.clone(), 1))), []);
+    let mut third = node(3);
+    hears(&mut third, 1, &Standing::Seeking);
+    hears(&mut third, 2, &Standing::Seeking);
+    told(&mut third, 2, life(token.stamp, 2));
+    told(&mut third, 1, life(earlier, 1));
+    assert_eq!(third.standing(), slave_of(2));
+}
+
+#[test]
+fn operators_see_the_token() {
+    let shown = |node: &TokenRing| {
+        let details = node.details();
+        let pairs = details
+            .iter()
+            .map(|detail| (detail.name, &detail.value[..]));
+        pairs
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    assert_eq!(shown(&node(1)), "token: elsewhere, peers in the ring: 0");
+    assert_eq!(
+        shown(&holder(1, &[2])),
+        "generation: 1 of N1, hop: 0, computations: 1, token: held, peers in the ring: 1"
+    );
+    assert!(shown(&passing(1, 2).0).contains("token: on its way to N2"));
+    assert!(shown(&frozen(1, 2).0).contains("frozen: N2 holds one too"));
+}
