@@ -28,6 +28,8 @@ mod election_ballot;
 mod election_bully;
 #[path = "virtual_fleet/election_senior.rs"]
 mod election_senior;
+#[path = "virtual_fleet/election_token_ring.rs"]
+mod election_token_ring;
 #[path = "virtual_fleet/network.rs"]
 mod network;
 #[path = "virtual_fleet/promise.rs"]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::World;
 
 /// Up to this much loss the network counts as quiet, in per cent.
-const QUIET_LOSS: u8 = 5;
+pub(super) const QUIET_LOSS: u8 = 5;
 
 impl World {
     /// The groups of nodes that run, all hear each other and can all have links, once nothing has
@@ -15,6 +15,17 @@ impl World {
         if !calm || self.network.weather.loss > QUIET_LOSS || self.settings.twins.is_some() {
             return Vec::new();
         }
+        let mut groups = self.components();
+        groups.retain(|group| {
+            group
+                .iter()
+                .all(|one| group.iter().all(|other| self.network.links(*one, *other)))
+        });
+        groups
+    }
+
+    /// The groups of nodes that run, and are connected with each other, if only through others.
+    pub(super) fn components(&self) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = (0..self.machines.len())
             .filter(|node| self.machines[*node].awake().is_some())
             .collect();
@@ -30,13 +41,8 @@ impl World {
                 left = far;
                 next += 1;
             }
-            let all_hear = group
-                .iter()
-                .all(|one| group.iter().all(|other| self.network.links(*one, *other)));
-            if all_hear {
-                group.sort_unstable();
-                groups.push(group);
-            }
+            group.sort_unstable();
+            groups.push(group);
         }
         groups
     }

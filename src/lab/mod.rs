@@ -22,6 +22,7 @@ mod calm;
 mod campaign;
 mod connection;
 mod disk;
+mod duty;
 pub mod elections;
 mod fault;
 mod history;
@@ -34,6 +35,7 @@ mod view;
 mod world;
 
 pub use campaign::{Campaign, Outcome};
+pub use duty::Duty;
 pub use fault::Fault;
 pub use history::{Service, Violation};
 pub use network::Weather;

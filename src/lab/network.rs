@@ -75,6 +75,11 @@ impl Network {
         self.cuts.is_empty() || !self.cuts.contains(&(from, to))
     }
 
+    /// Nothing is cut.
+    pub(super) fn is_whole(&self) -> bool {
+        self.cuts.is_empty()
+    }
+
     /// Both directions are open.
     pub(super) fn connects(&self, one: usize, other: usize) -> bool {
         self.passes(one, other) && self.passes(other, one)

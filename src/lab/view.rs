@@ -9,7 +9,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
 use elevator_simulator::SimulatedCar;
 
-use super::{Service, Traffic, Violation, World};
+use super::{Duty, Service, Traffic, Violation, World};
 
 impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.
@@ -18,6 +18,12 @@ impl World {
         let mut violations = self.history.violations().to_vec();
         violations.extend(self.unsafe_cars());
         violations
+    }
+
+    /// How well the duty to coordinate has been held.
+    #[must_use]
+    pub fn duty(&self) -> Duty {
+        self.duty.duty
     }
 
     /// The latest things that happened, one a line.

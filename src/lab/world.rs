@@ -20,6 +20,7 @@ use fastrand::Rng;
 use super::agenda::{Agenda, Event};
 use super::connection::{Connections, Side};
 use super::disk::Disk;
+use super::duty::DutyWatch;
 use super::history::{History, Note};
 use super::machine::{Machine, Process};
 use super::network::{Network, Weather};
@@ -113,6 +114,7 @@ pub struct World {
     inspected: Duration,
     /// When a node's estimate changed last.
     pub(super) ranked_at: Duration,
+    pub(super) duty: DutyWatch,
     /// How many events have happened.
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
@@ -171,6 +173,7 @@ impl World {
             fleet: FleetName::new("lab")?,
             inspected: Duration::ZERO,
             ranked_at: Duration::ZERO,
+            duty: DutyWatch::default(),
             events: 0,
             election_traffic: Traffic::default(),
             settings,
@@ -314,6 +317,9 @@ impl World {
         self.now = at.max(self.now);
         self.events += 1;
         self.happen(event);
+        if self.settings.inspect {
+            self.watch_duty();
+        }
         true
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
-use liftmesh::lab::{Campaign, WorldSettings};
+use liftmesh::lab::{Campaign, Duty, WorldSettings};
 
 use crate::building::lines;
 
@@ -26,17 +26,24 @@ fn whatever_happens_every_invariant_holds() {
         None => 1..1 + number("LIFTMESH_CAMPAIGN").unwrap_or(SEEDS),
     };
     let chosen = std::env::var("LIFTMESH_ELECTION").ok();
-    let protocols = Protocol::ALL.into_iter().filter(|protocol| {
-        chosen
-            .as_ref()
-            .is_none_or(|name| *name == protocol.to_string())
-    });
+    let protocols: Vec<Protocol> = Protocol::ALL
+        .into_iter()
+        .filter(|protocol| {
+            chosen
+                .as_ref()
+                .is_none_or(|name| *name == protocol.to_string())
+        })
+        .collect();
     let mut failed = 0;
-    for (protocol, seed) in protocols.flat_map(|each| seeds.clone().map(move |seed| (each, seed))) {
+    let mut duties = BTreeMap::<Protocol, Duty>::new();
+    let runs = protocols.into_iter();
+    for (protocol, seed) in runs.flat_map(|each| seeds.clone().map(move |seed| (each, seed))) {
         let mut campaign = Campaign::by_seed(seed);
         campaign.world.election = ElectionSettings::of(protocol);
         campaign.world.roles = control_units(protocol, &campaign.world);
         let outcome = campaign.run().expect("a world");
+        let duty = duties.entry(protocol).or_default();
+        *duty = duty.and(outcome.world.duty());
         if outcome.violations.is_empty() {
             continue;
         }
@@ -54,6 +61,14 @@ fn whatever_happens_every_invariant_holds() {
         println!(
             "replay with LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test --test virtual_fleet whatever_happens\n{}",
             lines(&outcome.violations)
+        );
+    }
+    for (protocol, duty) in duties {
+        let share = 100.0 * duty.doubled.as_secs_f64() / duty.observed.as_secs_f64();
+        println!(
+            "{protocol}: linked masters {share:.3} % of the time, for at most {:?}; \
+             no master for at most {:?} (where more than 5 % is lost: {:?})",
+            duty.longest_doubled, duty.longest_vacant, duty.longest_vacant_in_loss
         );
     }
     assert_eq!(failed, 0, "seeds have failed");

@@ -46,7 +46,7 @@ use elevator_driver::PanelOutputs;
 use crate::car::{Car, CarTimer};
 use crate::coordination::{Candidate, Election, ElectionTimer, LinkRule};
 use crate::dispatch::{CollectiveCost, Dispatcher};
-use crate::model::{Call, CarView, Dot, Term, Timestamp};
+use crate::model::{Call, CarView, Dot, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
 
@@ -191,6 +191,12 @@ impl Node {
     #[must_use]
     pub fn standing(&self) -> &Standing {
         &self.standing
+    }
+
+    /// Whether full states have been exchanged over the present link to this peer (F14).
+    #[must_use]
+    pub fn has_joined(&self, peer: &NodeId) -> bool {
+        self.links.is_joined(peer)
     }
 
     /// The highest term that the node knows.

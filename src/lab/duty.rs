@@ -1,0 +1,133 @@
+//! How well the duty to coordinate is held: for how long by several, for how long by nobody.
+
+use std::time::Duration;
+
+use elevator_fleet::node::Node;
+use elevator_fleet::wire::Standing;
+
+use super::World;
+use super::calm::QUIET_LOSS;
+
+/// What was seen of the duty to coordinate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Duty {
+    /// How long was looked.
+    pub observed: Duration,
+    /// How much of it two masters had a link to each other and could use it.
+    pub doubled: Duration,
+    /// The longest time at a stretch for which that was so.
+    pub longest_doubled: Duration,
+    /// The longest time for which a running node, and all that it was connected with, had no
+    /// master. Only on networks that lose at most 5 % of the packets.
+    pub longest_vacant: Duration,
+    /// The same on networks that lose more.
+    pub longest_vacant_in_loss: Duration,
+}
+
+impl Duty {
+    /// This and another: times add up, of the longest the longer counts.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            observed: self.observed + other.observed,
+            doubled: self.doubled + other.doubled,
+            longest_doubled: self.longest_doubled.max(other.longest_doubled),
+            longest_vacant: self.longest_vacant.max(other.longest_vacant),
+            longest_vacant_in_loss: self
+                .longest_vacant_in_loss
+                .max(other.longest_vacant_in_loss),
+        }
+    }
+}
+
+/// Looks on.
+#[derive(Debug, Default)]
+pub(super) struct DutyWatch {
+    pub(super) duty: Duty,
+    looked_at: Duration,
+    doubled_since: Option<Duration>,
+    /// By machine.
+    vacant_since: Vec<Option<Duration>>,
+    /// The network has lost more than little since.
+    lossy_until: Duration,
+}
+
+/// So long after a lossy time its vacancies may last.
+const AFTERMATH: Duration = Duration::from_secs(4);
+
+impl World {
+    /// Looks at who is master, after each event.
+    pub(super) fn watch_duty(&mut self) {
+        let now = self.now;
+        let masters: Vec<usize> = (0..self.machines.len())
+            .filter(|node| self.is_awake_master(*node))
+            .collect();
+        let doubled = masters.iter().enumerate().any(|(at, one)| {
+            masters[at + 1..]
+                .iter()
+                .any(|other| self.are_linked(*one, *other))
+        });
+        let vacant: Vec<bool> = if masters.len() == 1 && self.network.is_whole() {
+            vec![false; self.machines.len()]
+        } else {
+            self.vacant()
+        };
+        let lossy = self.network.weather.loss > QUIET_LOSS;
+        let watch = &mut self.duty;
+        let duty = &mut watch.duty;
+        let since_last = now.saturating_sub(watch.looked_at);
+        watch.looked_at = now;
+        duty.observed += since_last;
+        if lossy {
+            watch.lossy_until = now + AFTERMATH;
+        }
+        if let Some(since) = watch.doubled_since {
+            duty.doubled += since_last;
+            duty.longest_doubled = duty.longest_doubled.max(now.saturating_sub(since));
+        }
+        watch.doubled_since = doubled.then(|| watch.doubled_since.unwrap_or(now));
+        watch.vacant_since.resize(vacant.len(), None);
+        for (since, vacant) in watch.vacant_since.iter_mut().zip(vacant) {
+            if let Some(since) = *since {
+                let stood = now.saturating_sub(since);
+                let longest = if now < watch.lossy_until {
+                    &mut duty.longest_vacant_in_loss
+                } else {
+                    &mut duty.longest_vacant
+                };
+                *longest = stood.max(*longest);
+            }
+            *since = vacant.then(|| since.unwrap_or(now));
+        }
+    }
+
+    fn is_awake_master(&self, node: usize) -> bool {
+        self.machines[node]
+            .awake()
+            .is_some_and(|node| *node.standing() == Standing::Master)
+    }
+
+    /// Whether two nodes have a link to each other, of which both know, and the network lets them
+    /// use it.
+    fn are_linked(&self, one: usize, other: usize) -> bool {
+        let knows = |from: usize, to: usize| {
+            let machine = &self.machines[from];
+            let knows = |node: &Node| node.has_joined(&self.machines[to].name);
+            machine.node().is_some_and(knows)
+        };
+        self.network.connects(one, other) && knows(one, other) && knows(other, one)
+    }
+
+    /// By machine: whether it runs, and nobody that it is connected with is master.
+    fn vacant(&self) -> Vec<bool> {
+        let mut vacant = vec![false; self.machines.len()];
+        for group in self.components() {
+            if !group.iter().any(|node| self.is_awake_master(*node)) {
+                for node in group {
+                    vacant[node] = true;
+                }
+            }
+        }
+        vacant
+    }
+}

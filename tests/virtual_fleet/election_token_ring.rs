@@ -1,0 +1,259 @@
+//! `token-ring`: the duty goes round, and comes back whatever happens.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::node::Node;
+use elevator_fleet::wire::{Protocol, Standing};
+use liftmesh::lab::{Fault, World, WorldSettings};
+
+use crate::building::{Building, cab, down, millis, secs, seed, up};
+
+const SEEDS: u64 = 10;
+
+fn settings(nodes: usize, seed: u64) -> WorldSettings {
+    let mut settings = WorldSettings::new(nodes, seed);
+    settings.election = ElectionSettings::of(Protocol::TokenRing);
+    settings
+}
+
+fn bound() -> Duration {
+    ElectionSettings::of(Protocol::TokenRing).bound()
+}
+
+fn dark(nodes: usize, seed: u64) -> Building {
+    Building::of(settings(nodes, seed))
+}
+
+/// So many machines that have found each other, some time after the token began to go round.
+fn turning(nodes: usize, seed: u64) -> Building {
+    let mut building = dark(nodes, seed);
+    building.start_all();
+    one_holder(&mut building);
+    building.run_for(millis(2_000 + 137 * (seed % 10)));
+    one_holder(&mut building);
+    building
+}
+
+fn one_holder(building: &mut Building) -> Duration {
+    building.until(bound(), "one holder, known to all", |w| {
+        w.master().is_some()
+    })
+}
+
+fn running(world: &World) -> BTreeSet<usize> {
+    world.running().collect()
+}
+
+/// Says how long something took at most, of so many worlds.
+fn longest(what: &str, of: impl Fn(u64) -> Duration) {
+    let longest = (seed()..seed() + SEEDS).map(of).max();
+    println!(
+        "{what} took at most {longest:?}; the bound is {:?}",
+        bound()
+    );
+    assert!(longest < Some(bound()));
+}
+
+/// Puts everything right and expects the fleet to come to rest.
+fn recovers(building: &mut Building) {
+    building.repair_everything();
+    building.until_at_rest();
+    one_holder(building);
+    let broken = building.broken_promises();
+    assert!(broken.is_empty(), "{broken:?}\n{}", building.story(120));
+}
+
+/// C3, T2, T3: each has its turn, in the order of the addresses, and none is left out.
+#[test]
+fn each_in_turn_holds_the_token() {
+    let mut building = turning(5, seed());
+    let first = building.master().expect("a holder");
+    for turn in 1..=10 {
+        let next = (first + turn) % 5;
+        building.until(secs(2), "the next holds", |w| w.master() == Some(next));
+    }
+    let terms = |w: &World| {
+        w.running()
+            .filter_map(|node| w.node(node))
+            .map(Node::term)
+            .max()
+    };
+    let before = terms(&building).expect("a term").0;
+    building.run_for(secs(60));
+    let later = terms(&building).expect("a term").0;
+    assert!(
+        (40..=60).contains(&(later - before)),
+        "one term a hop, one hop a second"
+    );
+}
+
+/// C3
+#[test]
+fn a_start_ends_with_one_holder() {
+    longest("a start", |seed| {
+        let mut building = dark(5, seed);
+        building.start_all();
+        one_holder(&mut building)
+    });
+}
+
+/// C3, C5, T7
+#[test]
+fn the_token_of_a_holder_that_dies_is_recovered() {
+    for fault in [Fault::Kill, Fault::PowerLoss] {
+        longest("the recovery", |seed| {
+            let mut building = turning(4, seed);
+            let holder = building.master().expect("a holder");
+            building.inflict(fault(holder));
+            let took = one_holder(&mut building);
+            building.inflict(Fault::Restart(holder));
+            building.until(secs(10), "it gets its turn again", |w| {
+                w.master() == Some(holder)
+            });
+            recovers(&mut building);
+            took
+        });
+    }
+}
+
+/// T8: a holder that was suspended comes back to a ring that has another.
+#[test]
+fn a_holder_that_was_suspended_gives_up_or_goes_on() {
+    for pause in [100, 250, 1_000, 8_000] {
+        longest("a holder's return", |seed| {
+            let mut building = turning(4, seed);
+            let holder = building.master().expect("a holder");
+            building.press(1, up(1));
+            building.inflict(Fault::Pause(holder));
+            building.run_for(millis(pause));
+            building.inflict(Fault::Resume(holder));
+            let took = one_holder(&mut building);
+            recovers(&mut building);
+            took
+        });
+    }
+}
+
+/// T4, T8: each side has a token; where they meet one is left, and both sides' orders are known.
+#[test]
+fn two_rings_that_meet_become_one() {
+    longest("a merge", |seed| {
+        let mut building = turning(5, seed);
+        building.inflict(Fault::Partition(vec![vec![0, 3], vec![1, 2, 4]]));
+        building.run_for(secs(6));
+        assert!(building.master_of(&[0, 3]).is_some());
+        assert!(building.master_of(&[1, 2, 4]).is_some());
+        building.press(0, up(1));
+        building.press(2, down(3));
+        building.run_for(millis(200));
+        building.inflict(Fault::Heal);
+        let took = one_holder(&mut building);
+        recovers(&mut building);
+        took
+    });
+}
+
+/// C3: the one with the lowest address has no right to the token, and waits for its turn.
+#[test]
+fn a_node_that_returns_takes_nothing_away() {
+    longest("a return", |seed| {
+        let mut building = turning(4, seed);
+        building.inflict(Fault::PowerLoss(0));
+        building.run_for(secs(5));
+        let holder = building.until(secs(2), "a holder", |w| w.master().is_some());
+        assert!(holder < secs(1));
+        building.inflict(Fault::Replace(0));
+        let took = one_holder(&mut building);
+        building.until(secs(10), "it has its turn", |w| w.master() == Some(0));
+        took
+    });
+}
+
+/// E6, T5: loss and jitter make nobody seek, and no second token.
+#[test]
+fn in_rain_the_token_goes_round_undisturbed() {
+    for seed in seed()..seed() + 4 {
+        let mut settings = settings(5, seed);
+        settings.weather.delay = 100..=40_000;
+        settings.weather.loss = 5;
+        settings.weather.duplication = 20;
+        let mut building = Building::of(settings);
+        building.start_all();
+        building.run_for(bound());
+        let before = building.duty();
+        for _ in 0..600 {
+            building.run_for(millis(100));
+            let seeks = |node: usize| building.standing(node) == Some(&Standing::Seeking);
+            assert!(
+                !running(&building).into_iter().any(seeks),
+                "{}",
+                building.story(60)
+            );
+        }
+        let duty = building.duty();
+        println!("{:?} of {:?} with two", duty.doubled, duty.observed);
+        assert!(duty.doubled - before.doubled < secs(2));
+    }
+}
+
+/// C3, F1: a car keeps its call while the token goes round, unless there is a reason.
+#[test]
+fn a_call_stays_with_its_car_over_many_hops() {
+    for seed in seed()..seed() + SEEDS {
+        let mut building = turning(4, seed);
+        // Cars that can't move can't get nearer, so that nothing speaks for a change.
+        for node in 0..4 {
+            building.inflict(Fault::Obstruct(node, true));
+        }
+        building.press(0, up(1));
+        building.press(1, down(2));
+        building.press(2, down(3));
+        building.run_for(millis(300));
+        let assigned = |world: &World, node: usize| -> Vec<_> {
+            let node = world.node(node).expect("it runs");
+            let now = elevator_fleet::model::Timestamp::after_start(world.now());
+            let orders = node.status(now).orders;
+            orders
+                .into_iter()
+                .map(|order| (order.call, order.car))
+                .collect()
+        };
+        let before = assigned(&building, 0);
+        for _ in 0..60 {
+            building.run_for(millis(100));
+            for node in 0..4 {
+                let after = assigned(&building, node);
+                assert!(
+                    after.iter().all(|line| before.contains(line)),
+                    "{before:?} became {after:?}\n{}",
+                    building.story(80)
+                );
+            }
+        }
+        recovers(&mut building);
+    }
+}
+
+/// F13, T7: orders outlive their holder.
+#[test]
+fn a_holder_that_dies_in_service_loses_nothing() {
+    for wait in [5, 60, 500, 1_100] {
+        let mut building = turning(3, seed());
+        for (node, button) in [up(0), up(1), down(1), down(2), down(3)]
+            .into_iter()
+            .enumerate()
+        {
+            building.press(node % 3, button);
+        }
+        building.press(1, cab(3));
+        building.run_for(millis(wait));
+        let holder = building
+            .running()
+            .find(|node| building.standing(*node) == Some(&Standing::Master));
+        building.inflict(Fault::PowerLoss(holder.unwrap_or(0)));
+        building.run_for(secs(2));
+        recovers(&mut building);
+    }
+}
