@@ -177,7 +177,7 @@ impl TokenRing {
             State::Passing { .. } => {}
             State::Holding { .. } => {
                 if begins {
-                    self.ask(peer, draw, outputs);
+                    self.ask(&peer, draw, outputs);
                 }
             }
         }
@@ -234,16 +234,16 @@ impl TokenRing {
             node: from.clone(),
         };
         match message {
-            Message::Search => self.say(&from, Message::Here(self.own.mac), outputs),
+            Message::Search => Self::say(&from, Message::Here(self.own.mac), outputs),
             Message::Here(mac) => {
                 let from = Member { mac: *mac, ..from };
                 self.answered(from, outputs);
             }
             Message::Life(life) => self.life_of(from, life, draw, outputs),
-            Message::Pass(token) => self.passed(from, token, outputs),
+            Message::Pass(token) => self.passed(&from, token, outputs),
             Message::Accepted(stamp) => self.accepted(&from, stamp, outputs),
             Message::Refused { stamp, seen } => self.refused(&from, stamp, seen, outputs),
-            Message::Wait(exchange) => self.asked(from, *exchange, draw, outputs),
+            Message::Wait(exchange) => self.asked(&from, *exchange, draw, outputs),
             Message::Agreed {
                 exchange,
                 mac,
@@ -312,7 +312,7 @@ impl TokenRing {
         }
     }
 
-    fn say(&self, to: &Member, message: Message, outputs: &mut Vec<Output>) {
+    fn say(to: &Member, message: Message, outputs: &mut Vec<Output>) {
         outputs.push(Output::Send(to.node.clone(), message.into()));
     }
 
@@ -420,5 +420,7 @@ impl Election for TokenRing {
     }
 }
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

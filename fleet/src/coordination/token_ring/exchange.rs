@@ -7,7 +7,7 @@ use super::{Output, TokenRing};
 impl TokenRing {
     /// Another holder is heard: freezes, and tells it to wait. A frozen holder talks to the first
     /// that it heard only (T9).
-    pub(super) fn ask(&mut self, with: Member, draw: u64, outputs: &mut Vec<Output>) {
+    pub(super) fn ask(&mut self, with: &Member, draw: u64, outputs: &mut Vec<Output>) {
         let asked = Exchange(self.exchange.0.saturating_add(1));
         if let State::Holding { phase, .. } = &mut self.state
             && !matches!(phase, Phase::Frozen { .. })
@@ -18,7 +18,7 @@ impl TokenRing {
                 agreed: None,
             };
             self.exchange = asked;
-            self.say(&with, Message::Wait(asked), outputs);
+            Self::say(with, Message::Wait(asked), outputs);
             let limit = self.settings.exchange_limit(draw);
             Self::arm(Timer::Exchange, limit, outputs);
         }
@@ -27,7 +27,7 @@ impl TokenRing {
     /// Another holder says *wait*.
     pub(super) fn asked(
         &mut self,
-        from: Member,
+        from: &Member,
         exchange: Exchange,
         draw: u64,
         outputs: &mut Vec<Output>,
@@ -42,7 +42,7 @@ impl TokenRing {
                     count: token.count,
                 };
                 match phase {
-                    Phase::Frozen { with, agreed, .. } if *with == from => {
+                    Phase::Frozen { with, agreed, .. } if with == from => {
                         *agreed = Some(exchange);
                         agrees
                     }
@@ -63,7 +63,7 @@ impl TokenRing {
                 Message::NoLongerHolder(exchange)
             }
         };
-        self.say(&from, answer, outputs);
+        Self::say(from, answer, outputs);
     }
 
     /// The other is frozen too: compares the pairs, and the smaller gives its token up. The name
@@ -98,7 +98,7 @@ impl TokenRing {
         let result = Message::Result { exchange, survivor };
         match survivor {
             Survivor::Asker => {
-                self.say(&from, result, outputs);
+                Self::say(&from, result, outputs);
                 self.survive(outputs);
             }
             Survivor::Asked => self.give_up(from, result, outputs),
@@ -169,7 +169,7 @@ impl TokenRing {
         if let State::Holding { token, .. } = &self.state {
             let token = token.clone();
             let token = if self.seen > token.stamp {
-                self.renewed(token)
+                self.renewed(&token)
             } else {
                 token
             };

@@ -110,7 +110,7 @@ impl TokenRing {
     }
 
     /// A token arrives. What came with it has been merged whatever becomes of it.
-    pub(super) fn passed(&mut self, from: Member, token: &Token, outputs: &mut Vec<Output>) {
+    pub(super) fn passed(&mut self, from: &Member, token: &Token, outputs: &mut Vec<Output>) {
         let stamp = token.stamp.clone();
         let own = self.token().cloned();
         let frozen = matches!(
@@ -129,10 +129,10 @@ impl TokenRing {
                 let seen = self.seen.clone();
                 Message::Refused { stamp, seen }
             };
-            self.say(&from, answer, outputs);
+            Self::say(from, answer, outputs);
         } else if frozen {
             let seen = self.seen.clone();
-            self.say(&from, Message::Refused { stamp, seen }, outputs);
+            Self::say(from, Message::Refused { stamp, seen }, outputs);
         } else {
             // Two tokens that meet in one node become one.
             let count = own.map_or(0, |own| own.count).max(token.count);
@@ -140,8 +140,8 @@ impl TokenRing {
                 stamp: stamp.clone(),
                 count: count.saturating_add(1),
             };
-            self.unmark(&from);
-            self.say(&from, Message::Accepted(stamp), outputs);
+            self.unmark(from);
+            Self::say(from, Message::Accepted(stamp), outputs);
             self.rest(token, outputs);
         }
     }
@@ -185,7 +185,8 @@ impl TokenRing {
             && token.stamp == *stamp
             && to.node == from.node
         {
-            let token = self.renewed(token.clone());
+            let token = token.clone();
+            let token = self.renewed(&token);
             self.rest(token, outputs);
         }
     }
@@ -193,7 +194,8 @@ impl TokenRing {
     /// The hand-over has failed: it starts again from the search (T5).
     pub(super) fn pass_failed(&mut self, outputs: &mut Vec<Output>) {
         if let State::Passing { token, .. } = &self.state {
-            let token = self.renewed(token.clone());
+            let token = token.clone();
+            let token = self.renewed(&token);
             self.rest(token, outputs);
             self.search(1, outputs);
             outputs.push(Output::Disarm(Timer::Hold.into()));
@@ -202,7 +204,7 @@ impl TokenRing {
 
     /// The token under a generation of this node's own, later than all that it knows. The one
     /// under the former generation may have arrived elsewhere.
-    pub(super) fn renewed(&mut self, token: Token) -> Token {
+    pub(super) fn renewed(&mut self, token: &Token) -> Token {
         self.saw(&token.stamp, token.count);
         let generation: Generation = self.fresh_generation();
         let stamp = Stamp {

@@ -65,7 +65,7 @@ impl TokenRing {
                     self.follow(Some(from), outputs);
                 }
             }
-            State::Holding { .. } => self.ask(from, draw, outputs),
+            State::Holding { .. } => self.ask(&from, draw, outputs),
         }
     }
 
@@ -128,7 +128,7 @@ impl TokenRing {
             State::Waiting {
                 holder: Some(holder),
             } if holder.node != from.node && self.leads(&holder.node) => {
-                self.say(from, Message::Objection, outputs);
+                Self::say(from, Message::Objection, outputs);
             }
             // A recovery is under way.
             State::Waiting { .. } | State::Missing { .. } => self.follow(None, outputs),
@@ -143,15 +143,15 @@ impl TokenRing {
                         mac: self.own.mac,
                         generation: own.clone(),
                     };
-                    self.say(from, claim, outputs);
+                    Self::say(from, claim, outputs);
                 }
             }
             State::Holding { .. } => {
                 if let Some(life) = self.life() {
-                    self.say(from, Message::Life(life), outputs);
+                    Self::say(from, Message::Life(life), outputs);
                 }
             }
-            State::Passing { .. } => self.say(from, Message::Objection, outputs),
+            State::Passing { .. } => Self::say(from, Message::Objection, outputs),
         }
     }
 

@@ -85,22 +85,30 @@ fn loses(node: &mut TokenRing, index: u8) -> Vec<Output> {
 fn said(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
     let ours = |to: Option<&NodeId>, message: &Any| match message {
         Any::TokenRing(message) => Some((to.cloned(), message.clone())),
-        _ => None,
+        Any::SensorRequest | Any::SensorData(_) | Any::DisplayData(_) => None,
     };
     outputs
         .iter()
         .filter_map(|output| match output {
             Output::Broadcast(message) => ours(None, message),
             Output::Send(to, message) | Output::HandOver(to, message) => ours(Some(to), message),
-            _ => None,
+            Output::Arm(..)
+            | Output::Disarm(_)
+            | Output::Dial(_)
+            | Output::HangUp(_)
+            | Output::HangUpAllBut(_) => None,
         })
         .collect()
 }
 
 fn armed(outputs: &[Output], timer: Timer) -> Option<Duration> {
-    outputs.iter().find_map(|output| match output {
-        Output::Arm(ElectionTimer::TokenRing(armed), wait) if *armed == timer => Some(*wait),
-        _ => None,
+    let timer = ElectionTimer::from(timer);
+    outputs.iter().find_map(|output| {
+        if let Output::Arm(armed, wait) = output {
+            (*armed == timer).then_some(*wait)
+        } else {
+            None
+        }
     })
 }
 
@@ -141,12 +149,13 @@ fn passing(index: u8, to: u8) -> (TokenRing, Token) {
     let mut node = holder(index, &[to]);
     fires(&mut node, Timer::Hold);
     let outputs = told(&mut node, to, Message::Here(mac(to)));
-    let sent = said(&outputs)
-        .into_iter()
-        .find_map(|(_, message)| match message {
-            Message::Pass(token) => Some(token),
-            _ => None,
-        });
+    let sent = said(&outputs).into_iter().find_map(|(_, message)| {
+        if let Message::Pass(token) = message {
+            Some(token)
+        } else {
+            None
+        }
+    });
     assert_eq!(node.standing(), slave_of(to));
     (node, sent.expect("a token is sent"))
 }

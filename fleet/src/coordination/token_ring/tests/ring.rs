@@ -64,15 +64,12 @@ impl Ring {
             assert_eq!(*holder, index, "E7: {:?}", token.stamp);
         }
         for output in &outputs {
-            match output {
-                Output::Arm(ElectionTimer::TokenRing(timer), wait) => {
-                    let wait = u64::try_from(wait.as_millis()).expect("a while");
-                    self.timers.insert((index, *timer), self.now + wait);
-                }
-                Output::Disarm(ElectionTimer::TokenRing(timer)) => {
-                    self.timers.remove(&(index, *timer));
-                }
-                _ => {}
+            if let Output::Arm(ElectionTimer::TokenRing(timer), wait) = output {
+                let wait = u64::try_from(wait.as_millis()).expect("a while");
+                self.timers.insert((index, *timer), self.now + wait);
+            }
+            if let Output::Disarm(ElectionTimer::TokenRing(timer)) = output {
+                self.timers.remove(&(index, *timer));
             }
         }
         for (to, message) in said(&outputs) {
