@@ -4,6 +4,7 @@
 //! import.
 
 mod cars;
+mod climate;
 mod coordination;
 mod lamps;
 mod orders;
@@ -38,6 +39,7 @@ impl World {
         self.motors_stop_without_a_controller();
         self.hall_lamps_are_equal();
         self.served_lamps_are_dark();
+        self.displays_show_the_climate_of_their_group();
         self.history.end_inspection();
     }
 

@@ -39,6 +39,7 @@ impl World {
 
     /// Sets what the climate sensors of a node's panel read from here on.
     pub fn set_climate(&mut self, node: usize, climate: Climate) {
+        self.disturbed();
         self.machines[node].car.set_climate(climate);
         self.tell_inputs(node);
     }

@@ -1,9 +1,11 @@
 //! Readings reach the coordinator, averages reach every panel.
 
 use elevator_driver::Climate;
-use liftmesh::lab::{Fault, World};
+use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::wire::{Protocol, Standing};
+use liftmesh::lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, secs};
+use crate::building::{Building, secs, seed};
 
 /// Longer than a request, its answers, and the line to a panel take, whenever it is asked.
 const SOON: std::time::Duration = std::time::Duration::from_millis(1_500);
@@ -47,6 +49,33 @@ fn the_average_of_all_cabins_is_on_every_panel() {
     building.until(SOON, "the new average is shown", |w| all_show(w, "1.0"));
     building.run_for(secs(60));
     assert_eq!(display(&building, 1), "1.0 C 12:01");
+}
+
+/// C1, C4: whoever elects, and whoever asks.
+#[test]
+fn under_every_protocol_the_average_is_on_every_panel() {
+    for protocol in Protocol::ALL {
+        let mut settings = WorldSettings::new(4, seed());
+        settings.election = ElectionSettings::of(protocol);
+        let bound = settings.election.bound();
+        let mut building = Building::of(settings);
+        building.start_all();
+        for (node, temperature) in [10, 20, 30, 40].into_iter().enumerate() {
+            building.set_climate(node, reads(Some(temperature), Some(100)));
+        }
+        let what = format!("the average under {protocol}");
+        building.until(bound + secs(8), &what, |w| all_show(w, "25.0"));
+        building.run_for(bound);
+        let leader = building
+            .running()
+            .find(|node| building.standing(*node) == Some(&Standing::Master));
+        let victim = leader.expect("a coordinator");
+        building.inflict(Fault::PowerLoss(victim));
+        let left = ["30.0", "26.7", "23.3", "20.0"][victim];
+        building.until(bound + secs(8), &what, |w| all_show(w, left));
+        building.repair_everything();
+        building.until(bound + secs(8), &what, |w| all_show(w, "25.0"));
+    }
 }
 
 /// C4: the backlight follows the light, slowly, and alike everywhere.

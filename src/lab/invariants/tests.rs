@@ -203,6 +203,27 @@ fn a_call_that_is_left_with_a_car_that_is_gone_is_noticed() {
 }
 
 #[test]
+fn a_display_that_does_not_show_the_climate_is_noticed() {
+    for (told, read) in [(Some(10), None), (Some(10), Some(40)), (None, Some(21))] {
+        let mut world = calm();
+        let climate = |temperature| elevator_driver::Climate {
+            temperature,
+            illuminance: None,
+        };
+        for node in 0..3 {
+            world.set_climate(node, climate(told));
+        }
+        world.run_for(Duration::from_secs(30));
+        assert_eq!(world.violations(), []);
+        for machine in &mut world.machines {
+            machine.car.set_climate(climate(read));
+        }
+        look(&mut world);
+        complains(&world, "K2");
+    }
+}
+
+#[test]
 fn a_sound_car_that_hangs_is_noticed() {
     let mut world = calm();
     world.only_a_stuck_car_hangs(0);
