@@ -32,10 +32,7 @@ fn mesh_detection(values: &Effective) -> Result<bool, ConfigError> {
 fn bully(values: &Effective) -> Result<bully::Settings, ConfigError> {
     let time = |path| values.required(path, kind::time);
     let settings = bully::Settings {
-        estimate: match values.required("bully.estimate", kind::estimate)? {
-            Some(estimate) => bully::Estimate::Fixed(estimate),
-            None => bully::Estimate::Health,
-        },
+        estimate: values.required("bully.estimate", kind::estimate)?,
         hysteresis: values.required("bully.hysteresis", kind::whole)?,
         answer_wait: time("bully.answer_wait")?,
         ask_again: time("bully.ask_again")?,

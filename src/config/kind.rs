@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
+use elevator_fleet::coordination::bully::Estimate;
 use elevator_fleet::model::{Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 use tracing_subscriber::EnvFilter;
@@ -305,14 +306,12 @@ pub(super) fn whole<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// `None` within is `health`.
-pub(super) fn estimate(text: &str) -> Option<Option<u32>> {
+pub(super) fn estimate(text: &str) -> Option<Estimate> {
     if text == "health" {
-        return Some(None);
+        return Some(Estimate::Health);
     }
-    whole::<u32>(text)
-        .filter(|estimate| *estimate <= 10_000)
-        .map(Some)
+    let fixed = whole::<u32>(text).filter(|estimate| *estimate <= 10_000);
+    fixed.map(Estimate::Fixed)
 }
 
 /// A preset of `senior`.

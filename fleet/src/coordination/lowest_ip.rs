@@ -156,10 +156,6 @@ impl Election for LowestIp {
                 }
                 output
             }
-            Input::Start
-            | Input::Message { .. }
-            | Input::Estimate(_)
-            | Input::Fired(ElectionTimer::TokenRing(_)) => None,
             Input::Joined { peer, side } => self.joined(peer, side),
             Input::Parted { peer } => self.parted(peer, draw),
             Input::Lost { peer } => {
@@ -178,7 +174,7 @@ impl Election for LowestIp {
                 }
                 State::Master | State::Joining { .. } | State::Slave { .. } => None,
             },
-            Input::Fired(_) => None,
+            Input::Start | Input::Message { .. } | Input::Estimate(_) | Input::Fired(_) => None,
         };
         outputs.extend(output);
     }

@@ -170,8 +170,8 @@ fn whoever_yields_with_orders_of_its_own_is_noticed() {
         let peers = process.node.status(process.clock(world.now)).peers;
         peers.iter().any(|peer| peer.node == loser)
     };
-    let heard = world.run_until(Duration::from_secs(1), hears);
-    assert!(heard.is_some(), "and has been told nothing yet");
+    let met = world.run_until(Duration::from_secs(1), hears);
+    assert!(met.is_some(), "and has been told nothing yet");
     let master = world.machines[0].name.clone();
     world.the_loser_has_handed_over(1, &master);
     complains(&world, "E4");

@@ -83,9 +83,12 @@ fn loses(node: &mut TokenRing, index: u8) -> Vec<Output> {
 
 /// What is said, to whom; `None` is everybody.
 fn said(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
-    let ours = |to: Option<&NodeId>, message: &Any| match message {
-        Any::TokenRing(message) => Some((to.cloned(), message.clone())),
-        Any::SensorRequest | Any::SensorData(_) | Any::DisplayData(_) => None,
+    let ours = |to: Option<&NodeId>, message: &Any| {
+        if let Any::TokenRing(message) = message {
+            Some((to.cloned(), message.clone()))
+        } else {
+            None
+        }
     };
     outputs
         .iter()
