@@ -22,8 +22,8 @@ use elevator_fleet::wire::Protocol;
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 
-fn three(protocol: Protocol) -> Building {
-    let mut building = Building::new(8, Line::Serial);
+fn three(protocol: Protocol, floors: u8) -> Building {
+    let mut building = Building::new(floors, Line::Serial);
     building.elect_by(protocol);
     building.fill(&THREE);
     building.open_books();
@@ -54,7 +54,7 @@ fn press_all_over(building: &Building) -> [Button; 3] {
 /// F6, F7, F8, F13, C1, C3, C5: the leader is killed and comes back, is suspended and comes back, and
 /// at last everything is restarted; no order is lost.
 fn nothing_is_lost_when_leaders_fail(protocol: Protocol) {
-    let mut building = three(protocol);
+    let mut building = three(protocol, 8);
     let first = building.wait_for_one_master();
     press_all_over(&building);
     building.kill(first);
@@ -93,9 +93,10 @@ fn nothing_is_lost_when_leaders_fail(protocol: Protocol) {
 
 /// F9, H1, H3, H4, C1: a car that hangs stays out until an operator has cleared it; the others serve.
 fn a_car_that_hangs_is_left_out_until_it_is_cleared(protocol: Protocol) {
-    let mut building = three(protocol);
+    // So high that the car is still on its way when its motor sticks.
+    let mut building = three(protocol, 20);
     let victim = building.wait_for_one_master();
-    building.press(victim, building.cab(7));
+    building.press(victim, building.cab(19));
     building.wait("the car moves", |building| {
         building.car(victim).speed.abs() > 1.0
     });
@@ -123,7 +124,7 @@ fn a_car_that_hangs_is_left_out_until_it_is_cleared(protocol: Protocol) {
         .expect("taken");
     building.start(victim);
     building.wait_for_one_master();
-    building.wait_dark(&[victim], building.cab(7));
+    building.wait_dark(&[victim], building.cab(19));
     building.close_books();
     building.assert_safe();
 }
