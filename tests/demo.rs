@@ -8,6 +8,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::thread;
+
+use elevator_fleet::wire::Protocol;
 
 fn demo(arguments: &[&str], dir: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_liftmesh"))
@@ -52,6 +55,46 @@ fn a_fleet_of_real_processes_serves_every_order_and_leaves_nothing_behind() {
     assert!(figure(summary, "placed") >= 1, "{summary}");
     assert_eq!(figure(summary, "placed"), figure(summary, "served"));
     assert_eq!(figure(summary, "lost"), 0);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
+}
+
+// C1, F12, F15
+#[test]
+fn a_fleet_serves_every_order_under_each_election_side_by_side() {
+    thread::scope(|scope| {
+        for election in Protocol::ALL {
+            scope.spawn(move || serve_all_under(election));
+        }
+    });
+}
+
+fn serve_all_under(election: Protocol) {
+    let dir = tempfile::tempdir().unwrap();
+    let name = election.to_string();
+    let arguments = [
+        "--election",
+        &name,
+        "--floors",
+        "4",
+        "--seed",
+        "7",
+        "--duration",
+        "6s",
+    ];
+    let output = demo(&arguments, dir.path());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{election}:\n{lines}\n{errors}");
+    let first = lines.lines().next().unwrap();
+    assert!(first.contains(&format!("election {election},")), "{first}");
+    let summary = lines.lines().last().unwrap();
+    assert!(figure(summary, "placed") >= 1, "{election}: {summary}");
+    assert_eq!(figure(summary, "placed"), figure(summary, "served"));
+    assert_eq!(figure(summary, "lost"), 0, "{election}: {summary}");
+    // A duty that goes round is no change of master.
+    let told = lines.contains("is the master");
+    let counted = summary.contains("changes of master");
+    assert_eq!([told, counted], [!election.rotates(); 2], "{lines}");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
 }
 
@@ -100,9 +143,25 @@ fn a_demo_that_cannot_start_says_why_and_fails() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("nowhere"), "{errors}");
     let protocol = demo(&["--election", "by-lot"], dir.path());
-    assert_eq!(protocol.status.code(), Some(1));
+    assert_eq!(protocol.status.code(), Some(2));
     let errors = String::from_utf8(protocol.stderr).unwrap();
-    assert!(errors.contains("ended unexpectedly"), "{errors}");
-    assert!(errors.contains("by-lot"), "the end of its log: {errors}");
+    assert!(errors.contains("by-lot"), "{errors}");
+    for known in Protocol::ALL {
+        assert!(errors.contains(&known.to_string()), "no {known}: {errors}");
+    }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
+}
+
+#[test]
+fn a_process_that_ends_is_named_with_the_end_of_its_log() {
+    let dir = tempfile::tempdir().unwrap();
+    // No socket can have so long a path.
+    let deep = dir.path().join("deep".repeat(30));
+    fs::create_dir(&deep).unwrap();
+    let output = demo(&["--cars", "2"], &deep);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("ended unexpectedly"), "{errors}");
+    assert!(errors.contains("deepdeep"), "the end of its log: {errors}");
+    assert_eq!(fs::read_dir(&deep).unwrap().count(), 0, "a directory");
 }

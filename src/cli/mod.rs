@@ -305,7 +305,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
             output::print(&effective.to_string())?;
         }
         #[cfg(feature = "simulator")]
-        Command::Demo(args) => crate::demo::run(args)?,
+        Command::Demo(args) => crate::demo::run(&args)?,
         #[cfg(feature = "simulator")]
         Command::Lab(args) => args.execute()?,
         #[cfg(feature = "simulator")]

@@ -1,81 +1,213 @@
 //! Who leads, as seen from outside.
 
 use elevator_fleet::model::NodeId;
+use elevator_fleet::wire::Protocol;
 
 use super::scene::Standing;
 
 /// The master that the fleet follows, and how often it has come to follow another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Leadership {
+    election: Protocol,
+    /// Whom all know at this moment.
     leader: Option<NodeId>,
+    /// Whom all knew last.
+    last: Option<NodeId>,
     changes: u32,
 }
 
+/// Why nodes are not of one mind about who leads.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Discord {
+    /// None leads, or several do.
+    #[error("there is not exactly one master")]
+    NotOneMaster,
+    /// Somebody follows nobody, or another.
+    #[error("node {node} does not follow {master}")]
+    Astray {
+        /// Who.
+        node: NodeId,
+        /// Whom the fleet follows.
+        master: NodeId,
+    },
+    /// Somebody follows nobody, where the duty goes round.
+    #[error("node {0} knows nobody who leads")]
+    Seeking(NodeId),
+    /// Somebody follows a node that is not among them, where the duty goes round.
+    #[error("node {node} follows {master}, which does not answer")]
+    Stranger {
+        /// Who.
+        node: NodeId,
+        /// Whom it follows.
+        master: NodeId,
+    },
+}
+
 impl Leadership {
-    /// The master that all agreed on last.
+    /// Nobody leads yet.
+    pub(super) fn new(election: Protocol) -> Self {
+        Self {
+            election,
+            leader: None,
+            last: None,
+            changes: 0,
+        }
+    }
+
+    /// Whom all know as the master at this moment.
     pub(super) fn leader(&self) -> Option<&NodeId> {
         self.leader.as_ref()
     }
 
-    /// How often.
-    pub(super) fn changes(&self) -> u32 {
-        self.changes
+    /// Whether all have ever been of one mind.
+    pub(super) fn has_begun(&self) -> bool {
+        self.last.is_some()
+    }
+
+    /// How often; nothing where the duty goes round while all is well.
+    pub(super) fn changes(&self) -> Option<u32> {
+        (!self.election.rotates()).then_some(self.changes)
     }
 
     /// Takes in where the nodes stand that run and can hear each other; answers with the master
-    /// where it is another than before. While they don't agree nothing has changed yet.
-    pub(super) fn observe<'a>(
-        &mut self,
-        nodes: impl Iterator<Item = (&'a NodeId, &'a Standing)> + Clone,
-    ) -> Option<NodeId> {
-        let (leader, _) = nodes
-            .clone()
-            .find(|(_, standing)| **standing == Standing::Master)?;
-        let agreed = nodes.into_iter().all(|(node, standing)| match standing {
-            Standing::Master => node == leader,
-            Standing::Slave(master) => master == leader,
-            Standing::Seeking => false,
-        });
-        if !agreed || self.leader.as_ref() == Some(leader) {
+    /// where it is another than before. While they don't agree nothing has changed yet, and that
+    /// the duty goes round is no change.
+    pub(super) fn observe(&mut self, nodes: &[(&NodeId, &Standing)]) -> Option<NodeId> {
+        self.leader = agree(self.election, nodes).ok().cloned();
+        let leader = self.leader.clone()?;
+        let before = self.last.replace(leader.clone());
+        if self.election.rotates() || before.as_ref() == Some(&leader) {
             return None;
         }
-        if self.leader.replace(leader.clone()).is_some() {
+        if before.is_some() {
             self.changes += 1;
         }
-        self.leader.clone()
+        Some(leader)
     }
+}
+
+/// Whom these nodes know as the master, all of them, or why not. Where the duty goes round, what
+/// they said one after the other need not fit together: it is enough that each knows a holder
+/// among them.
+pub(super) fn agree<'a>(
+    election: Protocol,
+    nodes: &[(&'a NodeId, &'a Standing)],
+) -> Result<&'a NodeId, Discord> {
+    if election.rotates() {
+        know_a_holder(nodes)
+    } else {
+        follow_one(nodes)
+    }
+}
+
+fn follow_one<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> Result<&'a NodeId, Discord> {
+    let mut masters = masters(nodes);
+    let (Some(master), None) = (masters.next(), masters.next()) else {
+        return Err(Discord::NotOneMaster);
+    };
+    for (node, standing) in nodes {
+        let follows = match standing {
+            Standing::Master => true,
+            Standing::Slave(of) => of == master,
+            Standing::Seeking => false,
+        };
+        if !follows {
+            return Err(Discord::Astray {
+                node: (*node).clone(),
+                master: master.clone(),
+            });
+        }
+    }
+    Ok(master)
+}
+
+fn know_a_holder<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> Result<&'a NodeId, Discord> {
+    let mut named = None;
+    for (node, standing) in nodes {
+        match standing {
+            Standing::Master => {}
+            Standing::Slave(master) if nodes.iter().any(|(other, _)| *other == master) => {
+                named = Some(master);
+            }
+            Standing::Slave(master) => {
+                return Err(Discord::Stranger {
+                    node: (*node).clone(),
+                    master: master.clone(),
+                });
+            }
+            Standing::Seeking => return Err(Discord::Seeking((*node).clone())),
+        }
+    }
+    // Who says that it leads knows better than those who heard of it.
+    masters(nodes).next().or(named).ok_or(Discord::NotOneMaster)
+}
+
+fn masters<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> impl Iterator<Item = &'a NodeId> {
+    nodes
+        .iter()
+        .filter(|(_, standing)| **standing == Standing::Master)
+        .map(|(node, _)| *node)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn name(text: &str) -> NodeId {
+        NodeId::new(text).unwrap()
+    }
+
     fn observe(leadership: &mut Leadership, nodes: &[(&str, Standing)]) -> Option<String> {
-        let named: Vec<_> = nodes
-            .iter()
-            .map(|(name, standing)| (NodeId::new(name).unwrap(), standing))
-            .collect();
-        let nodes = named.iter().map(|(name, standing)| (name, *standing));
-        leadership.observe(nodes).map(String::from)
+        let names: Vec<_> = nodes.iter().map(|(node, _)| name(node)).collect();
+        let standings = nodes.iter().map(|(_, standing)| standing);
+        let nodes: Vec<_> = names.iter().zip(standings).collect();
+        leadership.observe(&nodes).map(String::from)
     }
 
     fn slave(master: &str) -> Standing {
-        Standing::Slave(NodeId::new(master).unwrap())
+        Standing::Slave(name(master))
     }
 
     #[test]
     fn a_change_counts_once_the_others_follow() {
-        let mut leadership = Leadership::default();
-        let all_masters = [("A", Standing::Master), ("B", Standing::Master)];
-        assert_eq!(observe(&mut leadership, &all_masters), None);
-        let first = [("A", Standing::Master), ("B", slave("A"))];
-        assert_eq!(observe(&mut leadership, &first), Some("A".to_owned()));
-        assert_eq!(leadership.changes(), 0, "the first is no change");
-        assert_eq!(observe(&mut leadership, &first), None);
-        let widowed = [("B", slave("A")), ("C", Standing::Master)];
-        assert_eq!(observe(&mut leadership, &widowed), None);
-        let second = [("B", Standing::Master), ("C", slave("B"))];
-        assert_eq!(observe(&mut leadership, &second), Some("B".to_owned()));
-        assert_eq!(leadership.changes(), 1);
+        for election in Protocol::ALL.into_iter().filter(|one| !one.rotates()) {
+            let mut leadership = Leadership::new(election);
+            let all_masters = [("A", Standing::Master), ("B", Standing::Master)];
+            assert_eq!(observe(&mut leadership, &all_masters), None);
+            assert!(!leadership.has_begun());
+            let first = [("A", Standing::Master), ("B", slave("A"))];
+            assert_eq!(observe(&mut leadership, &first), Some("A".to_owned()));
+            assert_eq!(leadership.changes(), Some(0), "the first is no change");
+            assert_eq!(observe(&mut leadership, &first), None);
+            let widowed = [("B", slave("A")), ("C", Standing::Master)];
+            assert_eq!(observe(&mut leadership, &widowed), None);
+            assert_eq!(leadership.leader(), None);
+            let second = [("B", Standing::Master), ("C", slave("B"))];
+            assert_eq!(observe(&mut leadership, &second), Some("B".to_owned()));
+            assert_eq!(leadership.leader(), Some(&name("B")));
+            assert_eq!(leadership.changes(), Some(1));
+        }
+    }
+
+    // T1
+    #[test]
+    fn a_duty_that_goes_round_is_no_change_and_its_holders_need_not_fit_together() {
+        let mut leadership = Leadership::new(Protocol::TokenRing);
+        let seeking = [("A", Standing::Master), ("B", Standing::Seeking)];
+        assert_eq!(observe(&mut leadership, &seeking), None);
+        assert_eq!(leadership.leader(), None);
+        let gone = [("A", slave("C")), ("B", slave("A"))];
+        assert_eq!(observe(&mut leadership, &gone), None);
+        assert!(!leadership.has_begun());
+        for (nodes, leader) in [
+            ([("A", Standing::Master), ("B", slave("A"))], "A"),
+            ([("A", slave("B")), ("B", slave("A"))], "A"),
+            ([("A", slave("B")), ("B", Standing::Master)], "B"),
+            ([("A", Standing::Master), ("B", Standing::Master)], "A"),
+        ] {
+            assert_eq!(observe(&mut leadership, &nodes), None);
+            assert_eq!(leadership.leader(), Some(&name(leader)), "{nodes:?}");
+        }
+        assert_eq!(leadership.changes(), None);
     }
 }

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use elevator_driver::FloorCount;
+use elevator_fleet::wire::Protocol;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 mod chaos;
@@ -72,6 +73,9 @@ Examples:
   One fault after the other for a minute, the same each time; fails if an order is lost:
     liftmesh demo --headless --chaos --seed 7
 
+  A token that goes round decides who leads:
+    liftmesh demo --election token-ring
+
 The keys act on the chosen car and floor:
   ←→ ↑↓  choose car and floor     k  kill -9 the node         h  stick the motor, or free it
   u d    press the hall button    r  start it again           x  clear the hang; then r
@@ -95,9 +99,9 @@ pub struct Args {
     /// The number of floors, 2 to 40
     #[arg(long, default_value = "6", value_name = "N", value_parser = floors)]
     pub floors: FloorCount,
-    /// How the coordinator is elected
-    #[arg(long, default_value = "lowest-ip", value_name = "PROTOCOL")]
-    pub election: String,
+    /// How the coordinator is elected: lowest-ip, bully, senior, ballot or token-ring
+    #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL")]
+    pub election: Protocol,
     /// Lines of text instead of a screen, which is also what comes where there is no terminal
     #[arg(long)]
     pub headless: bool,
@@ -119,7 +123,7 @@ pub struct Args {
 #[derive(Debug, Clone)]
 struct Plan {
     floors: FloorCount,
-    election: String,
+    election: Protocol,
     duration: Option<Duration>,
     seed: u64,
     chaos: bool,
@@ -133,9 +137,9 @@ struct Plan {
 ///
 /// # Errors
 /// [`DemoError`]; lost orders are one.
-pub fn run(args: Args) -> Result<(), DemoError> {
+pub fn run(args: &Args) -> Result<(), DemoError> {
     let ending = Ending::catch().map_err(DemoError::Signals)?;
-    let site = Site::new(args.cars, args.floors, &args.election)?;
+    let site = Site::new(args.cars, args.floors, args.election)?;
     let mut view = View::open(args.headless).map_err(DemoError::Output)?;
     let unattended = !view.is_screen();
     let unwatched = if args.chaos {

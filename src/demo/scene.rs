@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, Floor, FloorCount, LampSet};
 use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::wire::Protocol;
 use elevator_simulator::CarState;
 
 use crate::account::Tally;
 use crate::mesh::Cable;
+use crate::operator::view::DetailView;
 
 /// Events that are kept for the screen; older ones scroll out of sight.
 const EVENTS: usize = 200;
@@ -24,8 +26,10 @@ pub(super) struct Scene {
     pub(super) phase: Phase,
     /// The building's power.
     pub(super) power: Power,
-    /// The protocol's name.
-    pub(super) election: String,
+    /// How the coordinator is elected.
+    pub(super) election: Protocol,
+    /// Whom all that hear each other know as the coordinator at this moment.
+    pub(super) leader: Option<NodeId>,
     /// The seed of the passengers.
     pub(super) seed: u64,
     /// The height of the shafts.
@@ -38,8 +42,8 @@ pub(super) struct Scene {
     pub(super) events: VecDeque<Event>,
     /// The account.
     pub(super) tally: Tally,
-    /// How often the fleet has come to follow another master.
-    pub(super) master_changes: u32,
+    /// How often the fleet has come to follow another master; nothing where the duty goes round.
+    pub(super) master_changes: Option<u32>,
     /// Passengers that got off where they wanted to.
     pub(super) arrived: u32,
     /// How many passengers wait at each floor, from the lowest.
@@ -153,6 +157,8 @@ pub(super) enum Life {
 pub(super) struct NodeView {
     /// Where it stands.
     pub(super) standing: Standing,
+    /// The election protocol's own state.
+    pub(super) election: Vec<DetailView>,
     /// The highest term it knows.
     pub(super) term: u64,
     /// The other nodes it hears; those first with which full states have been exchanged.

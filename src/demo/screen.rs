@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   title
+//!   election (one or two lines)
 //!   shafts (side by side)    │ nodes
 //!                            │ open orders
 //!                            │ events, newest first
@@ -12,11 +13,12 @@
 use std::time::Duration;
 
 use elevator_driver::Direction;
+use elevator_fleet::wire::Protocol;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Paragraph};
+use ratatui::widgets::{Block, BorderType, Paragraph, Wrap};
 
 use super::scene::{Phase, Power, Scene};
 
@@ -29,14 +31,17 @@ const LISTS: u16 = 48;
 
 /// Draws the whole screen.
 pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
-    let [title, body, counters, keys] = Layout::vertical([
+    let [title, election, body, counters, keys] = Layout::vertical([
         Constraint::Length(1),
+        Constraint::Length(election_height(scene.election)),
         Constraint::Min(8),
         Constraint::Length(3),
         Constraint::Length(2),
     ])
     .areas(frame.area());
     frame.render_widget(self::title(scene), title);
+    let told = Paragraph::new(self::election(scene)).wrap(Wrap { trim: true });
+    frame.render_widget(told, election.inner(Margin::new(1, 0)));
     let shafts = shafts::width(scene).min(body.width.saturating_sub(LISTS));
     let [left, right] =
         Layout::horizontal([Constraint::Length(shafts), Constraint::Min(0)]).areas(body);
@@ -84,6 +89,41 @@ fn title(scene: &Scene) -> Line<'_> {
     ])
 }
 
+/// The lines that all which a node has to say of the election has room in, at 80 columns.
+fn election_height(election: Protocol) -> u16 {
+    match election {
+        Protocol::LowestIp => 1,
+        Protocol::Bully | Protocol::Senior | Protocol::Ballot | Protocol::TokenRing => 2,
+    }
+}
+
+/// Who leads, and how the chosen node stands in the election.
+fn election(scene: &Scene) -> Line<'_> {
+    let mut spans = match &scene.leader {
+        Some(leader) => vec![
+            Span::styled(format!("★ {leader}"), palette::notable()),
+            Span::raw(" leads"),
+        ],
+        None => vec![Span::styled("no leader that all know", palette::bad())],
+    };
+    if let Some(car) = scene.cars.get(scene.car) {
+        let (standing, style) = lists::standing(car);
+        spans.push(Span::raw("   node "));
+        spans.push(Span::styled(car.name.as_str(), palette::heading()));
+        spans.push(Span::raw(" "));
+        spans.push(Span::styled(standing, style));
+        let details = car.node.view().map_or(&[][..], |view| &view.election);
+        for detail in details {
+            spans.push(Span::styled(
+                format!(", {} ", detail.name),
+                palette::quiet(),
+            ));
+            spans.push(Span::raw(detail.value.as_str()));
+        }
+    }
+    spans.into()
+}
+
 fn counters(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     let tally = scene.tally;
     let lost = if tally.lost == 0 {
@@ -95,6 +135,8 @@ fn counters(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
         || "–".to_owned(),
         |mean| format!("mean {}  max {}", seconds(mean), seconds(tally.longest)),
     );
+    let changes = scene.master_changes;
+    let changes = changes.map_or_else(|| "–".to_owned(), |changes| changes.to_string());
     let figure = |label: &'static str, value: String, style: Style| {
         [
             Span::styled(label, palette::quiet()),
@@ -108,7 +150,7 @@ fn counters(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
         figure("served", tally.served.to_string(), palette::good()),
         figure("lost", tally.lost.to_string(), lost),
         figure("waiting", waits, plain),
-        figure("changes of master", scene.master_changes.to_string(), plain),
+        figure("changes of master", changes, plain),
         figure("passengers arrived", scene.arrived.to_string(), plain),
     ]
     .into_iter()

@@ -1,4 +1,4 @@
-//! Where a demo takes place: a directory of its own, addresses and a port that nobody uses, and the
+//! Where a demo takes place: a directory of its own, addresses and ports that nobody uses, and the
 //! command line of each process.
 
 use std::io::{self, ErrorKind};
@@ -9,6 +9,7 @@ use std::{env, fs};
 
 use elevator_driver::FloorCount;
 use elevator_fleet::model::NodeId;
+use elevator_fleet::wire::Protocol;
 use tempfile::TempDir;
 
 use super::error::DemoError;
@@ -29,8 +30,10 @@ pub(super) struct Site {
     dir: TempDir,
     program: PathBuf,
     floors: FloorCount,
-    election: String,
+    election: Protocol,
     port: u16,
+    /// Where the election has packets with a port of their own.
+    ballot_port: Option<u16>,
     cars: Vec<NodeId>,
 }
 
@@ -39,7 +42,11 @@ impl Site {
     ///
     /// # Errors
     /// Nothing is left behind.
-    pub(super) fn new(cars: usize, floors: FloorCount, election: &str) -> Result<Self, DemoError> {
+    pub(super) fn new(
+        cars: usize,
+        floors: FloorCount,
+        election: Protocol,
+    ) -> Result<Self, DemoError> {
         let names: Vec<NodeId> = NAMES
             .iter()
             .take(cars)
@@ -55,12 +62,14 @@ impl Site {
                 dir: env::temp_dir(),
                 source,
             })?;
+        let (port, ballot_port) = free_ports(cars, election).map_err(DemoError::Port)?;
         let site = Self {
             dir,
             program: env::current_exe().map_err(DemoError::Program)?,
             floors,
-            election: election.to_owned(),
-            port: free_port(cars).map_err(DemoError::Port)?,
+            election,
+            port,
+            ballot_port,
             cars: names,
         };
         for car in 0..cars {
@@ -137,9 +146,12 @@ impl Site {
                 &format!("serial://{}", self.panel(car).display()),
             ])
             .args(["--floors", &self.floors.get().to_string()])
-            .args(["--election", &self.election])
+            .args(["--election", &self.election.to_string()])
             .arg("--data-dir")
             .arg(self.data_dir(car));
+        if let Some(port) = self.ballot_port {
+            command.args(["--ballot-port", &port.to_string()]);
+        }
         command
     }
 
@@ -169,8 +181,20 @@ pub(super) fn address(car: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 0, last)
 }
 
-/// A port on which nobody hears the broadcasts and every address can listen.
-fn free_port(cars: usize) -> io::Result<u16> {
+/// A port for the beacons, and another one where the election has packets of its own.
+fn free_ports(cars: usize, election: Protocol) -> io::Result<(u16, Option<u16>)> {
+    // Held until both are known, so that the second is another one.
+    let (port, _held) = free_port(cars)?;
+    let ballot_port = match election {
+        Protocol::Ballot => Some(free_port(cars)?.0),
+        Protocol::LowestIp | Protocol::Bully | Protocol::Senior | Protocol::TokenRing => None,
+    };
+    Ok((port, ballot_port))
+}
+
+/// A port on which nobody hears the broadcasts and every address can listen. It is taken for as
+/// long as the socket is.
+fn free_port(cars: usize) -> io::Result<(u16, UdpSocket)> {
     let mut last = io::Error::from(ErrorKind::AddrInUse);
     for _ in 0..PORT_ATTEMPTS {
         let broadcast = UdpSocket::bind((BROADCAST, 0))?;
@@ -181,7 +205,7 @@ fn free_port(cars: usize) -> io::Result<u16> {
             Ok(())
         });
         match all_free {
-            Ok(()) => return Ok(port),
+            Ok(()) => return Ok((port, broadcast)),
             Err(error) => last = error,
         }
     }
@@ -198,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_directory_is_gone_afterwards() {
-        let site = Site::new(3, floors(), "lowest-ip").unwrap();
+        let site = Site::new(3, floors(), Protocol::LowestIp).unwrap();
         let dir = site.dir().to_owned();
         assert!(dir.join("C").is_dir());
         drop(site);
@@ -207,25 +231,43 @@ mod tests {
 
     #[test]
     fn two_demos_at_once_do_not_hear_each_other() {
-        let site = Site::new(3, floors(), "lowest-ip").unwrap();
+        let site = Site::new(3, floors(), Protocol::LowestIp).unwrap();
         let _taken = UdpSocket::bind((BROADCAST, site.port)).unwrap();
-        let other = Site::new(3, floors(), "lowest-ip").unwrap();
+        let other = Site::new(3, floors(), Protocol::LowestIp).unwrap();
         assert_ne!(site.port, other.port);
     }
 
     #[test]
+    fn ballot_alone_has_a_second_port_and_it_is_another() {
+        for election in Protocol::ALL {
+            let site = Site::new(2, floors(), election).unwrap();
+            let has_second = site.ballot_port.is_some_and(|port| port != site.port);
+            assert_eq!(has_second, election == Protocol::Ballot, "{election}");
+            let command = site.node(0);
+            let arguments: Vec<_> = command.get_args().collect();
+            let after = |flag: &str| {
+                let at = arguments.iter().position(|argument| *argument == flag)?;
+                arguments[at + 1].to_str().map(str::to_owned)
+            };
+            assert_eq!(after("--election"), Some(election.to_string()));
+            let port = site.ballot_port.map(|port| port.to_string());
+            assert_eq!(after("--ballot-port"), port);
+        }
+    }
+
+    #[test]
     fn the_cars_are_spread_over_the_shaft() {
-        let site = Site::new(3, floors(), "lowest-ip").unwrap();
+        let site = Site::new(3, floors(), Protocol::LowestIp).unwrap();
         let starts: Vec<_> = (0..3).map(|car| site.start_floor(car)).collect();
         assert_eq!(starts, [0, 2, 5]);
-        let alone = Site::new(1, floors(), "lowest-ip").unwrap();
+        let alone = Site::new(1, floors(), Protocol::LowestIp).unwrap();
         assert_eq!(alone.start_floor(0), 0);
     }
 
     #[test]
     fn too_many_cars_are_refused() {
         for cars in [0, 13] {
-            let refused = Site::new(cars, floors(), "lowest-ip").unwrap_err();
+            let refused = Site::new(cars, floors(), Protocol::LowestIp).unwrap_err();
             assert!(matches!(refused, DemoError::Cars(_)));
         }
     }

@@ -132,14 +132,15 @@ impl Stage {
                 elapsed: Duration::ZERO,
                 phase: Phase::Starting,
                 power: Power::On,
-                election: plan.election.clone(),
+                election: plan.election,
+                leader: None,
                 seed: plan.seed,
                 floors: plan.floors,
                 cars: scenes.collect(),
                 orders: Vec::new(),
                 events: std::collections::VecDeque::new(),
                 tally: Tally::default(),
-                master_changes: 0,
+                master_changes: None,
                 arrived: 0,
                 waiting: vec![0; usize::from(plan.floors.get())],
                 car: 0,
@@ -155,7 +156,7 @@ impl Stage {
             account: Account::default(),
             lost: Vec::new(),
             chaos: plan.chaos.then(|| Chaos::new(plan.seed, cars)),
-            leadership: Leadership::default(),
+            leadership: Leadership::new(plan.election),
             crowd: Crowd::new(),
             traffic: Duration::ZERO,
             ticked_at: Duration::ZERO,
@@ -164,7 +165,8 @@ impl Stage {
             dark_since: None,
             plan,
         };
-        let text = format!("simulators and nodes started, seed {}", stage.plan.seed);
+        let Plan { election, seed, .. } = stage.plan;
+        let text = format!("simulators and nodes started, election {election}, seed {seed}");
         stage.tell(None, Weight::Notable, text);
         Ok(stage)
     }

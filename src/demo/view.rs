@@ -83,7 +83,11 @@ impl Drop for View {
 ///
 /// # Errors
 /// Nobody reads.
-pub(super) fn conclude(toll: Option<&Toll>, tally: Tally, master_changes: u32) -> io::Result<()> {
+pub(super) fn conclude(
+    toll: Option<&Toll>,
+    tally: Tally,
+    master_changes: Option<u32>,
+) -> io::Result<()> {
     let mut output = io::stdout().lock();
     if let Some(toll) = toll {
         writeln!(output, "faults: {toll}")?;
@@ -97,7 +101,7 @@ fn line(event: &Event) -> String {
     format!("{at:7.1} s  {car:1}  {}", event.text)
 }
 
-fn summary(tally: Tally, master_changes: u32) -> String {
+fn summary(tally: Tally, master_changes: Option<u32>) -> String {
     let Tally {
         placed,
         served,
@@ -116,10 +120,11 @@ fn summary(tally: Tally, master_changes: u32) -> String {
             )
         },
     );
-    format!(
-        "summary: {placed} orders placed, {served} served, {lost} lost; {waits}; \
-         changes of master {master_changes}"
-    )
+    let changes = master_changes.map_or_else(
+        || "the master's duty goes round".to_owned(),
+        |changes| format!("changes of master {changes}"),
+    );
+    format!("summary: {placed} orders placed, {served} served, {lost} lost; {waits}; {changes}")
 }
 
 #[cfg(test)]
@@ -137,10 +142,12 @@ mod tests {
             longest: Duration::from_millis(20_500),
         };
         assert_eq!(
-            summary(tally, 2),
+            summary(tally, Some(2)),
             "summary: 9 orders placed, 8 served, 1 lost; waiting mean 8.0 s, max 20.5 s; \
              changes of master 2"
         );
-        assert!(summary(Tally::default(), 0).contains("nobody waited"));
+        let idle = summary(Tally::default(), None);
+        assert!(idle.contains("nobody waited"), "{idle}");
+        assert!(idle.ends_with("; the master's duty goes round"), "{idle}");
     }
 }

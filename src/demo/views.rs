@@ -17,6 +17,7 @@ pub(super) fn node(status: &StatusView) -> NodeView {
     let car = status.car.as_ref();
     NodeView {
         standing: standing(&status.standing),
+        election: status.election_state.clone(),
         term: status.term,
         peers: peers.collect(),
         digest: status.digest.clone(),

@@ -131,7 +131,8 @@ fn bar(order: &OrderScene) -> Vec<Span<'static>> {
     ]
 }
 
-fn standing(car: &CarScene) -> (String, Style) {
+/// Where its node stands, or what became of it.
+pub(super) fn standing(car: &CarScene) -> (String, Style) {
     match (&car.node.life, car.node.view()) {
         (Life::Starting, _) => ("starting".to_owned(), palette::quiet()),
         (Life::Frozen, _) => ("frozen".to_owned(), palette::bad()),

@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 
 use elevator_driver::{Button, DoorState, FloorCount};
 use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::wire::Protocol;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -10,6 +11,7 @@ use super::super::scene::{
 };
 use super::*;
 use crate::account::Tally;
+use crate::operator::view::DetailView;
 
 fn name(text: &str) -> NodeId {
     NodeId::new(text).unwrap()
@@ -21,6 +23,7 @@ fn scene() -> Scene {
     let call = Call::of_button(Button::Hall(floor(1), Direction::Up), &name("A"));
     let says = |standing| NodeView {
         standing,
+        election: vec![],
         term: 2,
         peers: vec![],
         unavailable: None,
@@ -45,7 +48,8 @@ fn scene() -> Scene {
         elapsed: Duration::from_secs(83),
         phase: Phase::Traffic,
         power: Power::On,
-        election: "lowest-ip".to_owned(),
+        election: Protocol::LowestIp,
+        leader: Some(name("A")),
         seed: 7,
         floors,
         cars: vec![first, second],
@@ -70,7 +74,7 @@ fn scene() -> Scene {
             waited: Duration::from_secs(64),
             longest: Duration::from_secs(21),
         },
-        master_changes: 1,
+        master_changes: Some(1),
         arrived: 5,
         waiting: vec![0, 3, 9],
         car: 1,
@@ -97,8 +101,76 @@ fn picture(scene: &Scene, width: u16, height: u16) -> String {
 #[test]
 fn the_screen_shows_shafts_lamps_nodes_orders_events_and_the_account() {
     let expected = include_str!("golden.txt");
-    let drawn = picture(&scene(), 100, 23);
+    let drawn = picture(&scene(), 100, 24);
     assert_eq!(drawn, expected, "drawn:\n{drawn}");
+}
+
+fn details(pairs: &[(&str, &str)]) -> Vec<DetailView> {
+    let details = pairs.iter().map(|(name, value)| DetailView {
+        name: (*name).to_owned(),
+        value: (*value).to_owned(),
+    });
+    details.collect()
+}
+
+/// The scene with another election, in which the node of the chosen car says this.
+fn electing(election: Protocol, standing: Standing, pairs: &[(&str, &str)]) -> Scene {
+    let mut scene = scene();
+    scene.election = election;
+    scene.car = 0;
+    let said = scene.cars[0].node.said.as_mut().unwrap();
+    (said.standing, said.election) = (standing, details(pairs));
+    scene
+}
+
+/// C1: what there is to say, however much, has room in the narrowest usual terminal.
+#[test]
+fn two_lines_of_eighty_columns_tell_who_leads_and_what_the_election_is_at() {
+    let mut ring = electing(
+        Protocol::TokenRing,
+        Standing::Master,
+        &[
+            ("generation", "12 of B"),
+            ("hop", "4711"),
+            ("computations", "42"),
+            ("token", "held, next node searched"),
+            ("peers in the ring", "11"),
+        ],
+    );
+    ring.master_changes = None;
+    let drawn = picture(&ring, 80, 26);
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert!(lines[0].contains("token-ring, seed 7"), "{drawn}");
+    assert_eq!(
+        lines[1..3],
+        [
+            " ★ A leads   node A ★ master, generation 12 of B, hop 4711, computations 42,",
+            " token held, next node searched, peers in the ring 11",
+        ],
+    );
+    assert!(picture(&ring, 100, 26).contains("changes of master –"));
+
+    let mut senior = electing(
+        Protocol::Senior,
+        Standing::Seeking,
+        &[
+            ("state", "waiting for master"),
+            ("attempt", "1 of 3"),
+            ("senior flag", "yes"),
+            ("units seen", "2"),
+            ("MAC address", "02:00:7f:00:00:0b"),
+        ],
+    );
+    senior.leader = None;
+    let drawn = picture(&senior, 80, 26);
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert_eq!(
+        lines[1..3],
+        [
+            " no leader that all know   node A seeking, state waiting for master, attempt 1",
+            " of 3, senior flag yes, units seen 2, MAC address 02:00:7f:00:00:0b",
+        ],
+    );
 }
 
 #[test]
@@ -107,7 +179,7 @@ fn a_car_moves_by_eighths_of_a_line() {
     let pictures: std::collections::BTreeSet<String> = (0u8..24)
         .map(|step| {
             scene.cars[1].height = f64::from(step) / 24.0;
-            picture(&scene, 100, 22)
+            picture(&scene, 100, 23)
         })
         .collect();
     assert!(pictures.len() >= 20, "{} pictures a floor", pictures.len());

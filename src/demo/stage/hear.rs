@@ -132,7 +132,8 @@ impl Stage {
             let view = car.node.view()?;
             (car.node.cable == Cable::Whole).then_some((&car.name, &view.standing))
         });
-        if let Some(master) = self.leadership.observe(nodes) {
+        let nodes: Vec<_> = nodes.collect();
+        if let Some(master) = self.leadership.observe(&nodes) {
             let leads = self.site.cars().iter().position(|name| *name == master);
             self.tell(leads, Weight::Notable, "is the master");
         }

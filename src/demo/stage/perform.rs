@@ -8,8 +8,9 @@ use elevator_fleet::model::Call;
 
 use super::{Course, DRAIN_LIMIT, FLEET_LIMIT, HEAL_LIMIT, Stage};
 use crate::demo::error::DemoError;
+use crate::demo::leadership::agree;
 use crate::demo::process::Process;
-use crate::demo::scene::{Life, NodeView, Phase, Standing, Weight};
+use crate::demo::scene::{Life, Phase, Weight};
 use crate::demo::traffic::Deed;
 
 /// The drain ends once no lamp has been lit for this long: an order may be on its way to a lamp.
@@ -90,8 +91,8 @@ impl Stage {
                 return Some((car, missing));
             }
         }
-        let no_master = self.leadership.leader().is_none();
-        no_master.then_some((0, "and the others have not agreed on a master"))
+        let unled = !self.leadership.has_begun();
+        unled.then_some((0, "and the others have not agreed on a master"))
     }
 
     fn let_passengers_act(&mut self, now: Duration, passed: Duration) {
@@ -171,34 +172,23 @@ impl Stage {
         missing.or_else(|| self.disagreement())
     }
 
-    /// Whether all nodes follow one master, and have equal stores (E1, O7).
+    /// Whether all nodes are of one mind about who leads, and have equal stores (E1, O7).
     fn disagreement(&self) -> Option<String> {
         let nodes = self.scene.cars.iter();
-        let views: Vec<_> = nodes
+        let (nodes, stores): (Vec<_>, BTreeSet<_>) = nodes
             .filter_map(|car| car.node.view().map(|view| (&car.name, view)))
-            .collect();
-        let mut masters = views.iter().filter_map(|(name, view)| match view.standing {
-            Standing::Master => Some(*name),
-            Standing::Slave(_) | Standing::Seeking => None,
-        });
-        let (Some(master), None) = (masters.next(), masters.next()) else {
-            return Some("there is not exactly one master".to_owned());
-        };
-        let is_alone = |(name, view): &&(_, &NodeView)| match &view.standing {
-            Standing::Master => *name != master,
-            Standing::Slave(of) => of != master,
-            Standing::Seeking => true,
-        };
-        if let Some((name, _)) = views.iter().find(is_alone) {
-            return Some(format!("node {name} does not follow {master}"));
+            .map(|(name, view)| ((name, &view.standing), &view.digest))
+            .unzip();
+        if let Err(discord) = agree(self.plan.election, &nodes) {
+            return Some(discord.to_string());
         }
-        let stores: BTreeSet<_> = views.iter().map(|(_, view)| &view.digest).collect();
         (stores.len() > 1).then(|| "the stores of the nodes are not equal".to_owned())
     }
 
     fn bring_scene_in_line(&mut self, now: Duration) {
         self.scene.elapsed = now;
         self.scene.tally = self.account.tally();
+        self.scene.leader = self.leadership.leader().cloned();
         self.scene.master_changes = self.leadership.changes();
         for floor in self.scene.floors.floors() {
             let waiting = self.crowd.waiting_at(floor);
