@@ -89,7 +89,8 @@ fn title(scene: &Scene) -> Line<'_> {
     ])
 }
 
-/// The lines that all which a node has to say of the election has room in, at 80 columns.
+/// The lines in which the state of an election has room at 80 columns. What does not fit, such as
+/// the last counters while a vote goes on, is left out.
 fn election_height(election: Protocol) -> u16 {
     match election {
         Protocol::LowestIp => 1,

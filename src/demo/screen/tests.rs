@@ -123,7 +123,7 @@ fn electing(election: Protocol, standing: Standing, pairs: &[(&str, &str)]) -> S
     scene
 }
 
-/// C1: what there is to say, however much, has room in the narrowest usual terminal.
+/// C1: the state of the election has room in the narrowest usual terminal.
 #[test]
 fn two_lines_of_eighty_columns_tell_who_leads_and_what_the_election_is_at() {
     let mut ring = electing(
@@ -169,6 +169,27 @@ fn two_lines_of_eighty_columns_tell_who_leads_and_what_the_election_is_at() {
         [
             " no leader that all know   node A seeking, state waiting for master, attempt 1",
             " of 3, senior flag yes, units seen 2, MAC address 02:00:7f:00:00:0b",
+        ],
+    );
+
+    let mut ballot = electing(
+        Protocol::Ballot,
+        Standing::Seeking,
+        &[
+            ("ballot", "voting"),
+            ("own vote", "4294967294"),
+            ("highest vote heard", "4294967295"),
+            ("answers of devices", "1000"),
+        ],
+    );
+    ballot.leader = None;
+    let drawn = picture(&ballot, 80, 26);
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert_eq!(
+        lines[1..3],
+        [
+            " no leader that all know   node A seeking, ballot voting, own vote 4294967294,",
+            " highest vote heard 4294967295, answers of devices 1000",
         ],
     );
 }
