@@ -8,7 +8,7 @@ use elevator_fleet::dispatch::{CarSituation, CollectiveCost, Dispatcher, HallDem
 use elevator_fleet::model::{Availability, CarPhase, CarView, FloorSet, HallCall, NodeId};
 
 /// That of a noisy machine without optimisation; a tenth of it is usual.
-const LIMIT: Duration = Duration::from_millis(500);
+const LIMIT: Duration = Duration::from_millis(1_500);
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")

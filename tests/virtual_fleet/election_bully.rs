@@ -14,8 +14,12 @@ use crate::building::{Building, lines, millis, secs, seed};
 const NODES: usize = 5;
 const BEST: usize = NODES - 1;
 
+/// All alike, so that the name alone ranks the machines.
 fn settings() -> Settings {
-    Settings::default()
+    Settings {
+        estimate: Estimate::Fixed(10),
+        ..Settings::default()
+    }
 }
 
 fn building(settings: Settings, seed: u64) -> Building {
@@ -173,7 +177,7 @@ fn a_lesser_site_returns_with_no_change_to_the_others() {
 /// B1, B10, E6: a car out of service changes no leader, a disk that fails does.
 #[test]
 fn a_small_change_of_health_changes_no_leader_and_a_large_one_does() {
-    measure("leader's disk fails", &settings(), |building, bound| {
+    measure("leader's disk fails", &Settings::default(), |building, bound| {
         let term = building.node(0).map(Node::term);
         building.inflict(Fault::StopSwitch(BEST, true));
         building.run_for(secs(5));
@@ -211,15 +215,11 @@ fn on_a_busy_network_that_loses_packets_it_takes_no_longer_than_the_bound() {
 /// E1, E2, E4, E6, E7 under random faults: with estimates that are fixed, and by the letter.
 #[test]
 fn other_settings_hold_every_invariant_too() {
-    let fixed = Settings {
-        estimate: Estimate::Fixed(7),
-        ..settings()
-    };
     let letter = Settings {
         mesh_detection: false,
-        ..fixed.clone()
+        ..settings()
     };
-    for (settings, seed) in [fixed, letter]
+    for (settings, seed) in [settings(), letter]
         .into_iter()
         .flat_map(|settings| (1..=8).map(move |seed| (settings.clone(), seed)))
     {

@@ -275,7 +275,8 @@ impl ElectionSettings {
     #[must_use]
     pub fn bound(&self) -> Duration {
         match self {
-            Self::LowestIp => Duration::from_secs(2),
+            // A dial may have to wait for 2.4 s: the longest wait after failures, and its jitter.
+            Self::LowestIp => Duration::from_secs(3),
             Self::Bully(settings) => settings.bound(),
             Self::Senior(settings) => settings.bound(),
             Self::Ballot(settings) => settings.bound(),
