@@ -9,6 +9,7 @@ use elevator_fleet::node::Node;
 use super::World;
 use super::disk::Disk;
 use super::history::Note;
+use super::machine::LostDisk;
 
 /// A process notices that it was suspended if it was for so long.
 const NOTICED: Duration = Duration::from_millis(150);
@@ -148,7 +149,13 @@ impl World {
 
     fn replace(&mut self, node: usize) {
         if self.machines[node].process.is_none() {
-            self.machines[node].disk = Disk::new(JournalId(self.random.u64(1..)));
+            let fresh = Disk::new(JournalId(self.random.u64(1..)));
+            let disk = std::mem::replace(&mut self.machines[node].disk, fresh);
+            let name = &self.machines[node].name;
+            let unaware = (0..self.machines.len())
+                .filter(|other| self.machines[*other].hears(name, self.now))
+                .collect();
+            self.machines[node].lost = Some(LostDisk { disk, unaware });
             self.start(node);
         }
     }

@@ -61,6 +61,7 @@ impl World {
                     self.the_loser_has_handed_over(node, master);
                 }
             }
+            Report::PeerLost { node: lost } => self.notices_a_lost_disk(node, lost),
             Report::Hung(_) => self.only_a_stuck_car_hangs(node),
             Report::Conflict(what) => {
                 self.machines[node].conflicts += 1;
@@ -70,7 +71,6 @@ impl World {
             }
             Report::Served { here: false, .. }
             | Report::PeerFound { .. }
-            | Report::PeerLost { .. }
             | Report::Joined { .. }
             | Report::Repair { .. }
             | Report::Placed { .. }

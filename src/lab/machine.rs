@@ -1,6 +1,6 @@
 //! One cabin computer, its disk, its panel and its car.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub(super) struct Machine {
     pub(super) life: u64,
     pub(super) process: Option<Process>,
     pub(super) disk: Disk,
+    /// The disk that was last taken out of it.
+    pub(super) lost: Option<LostDisk>,
     pub(super) car: SimulatedCar,
     /// What the panel last told.
     pub(super) told: PanelInputs,
@@ -44,6 +46,14 @@ pub(super) struct Machine {
     pub(super) term: Term,
     /// How fit its node was to lead when last seen.
     pub(super) estimate: u32,
+}
+
+/// A disk that is gone for good.
+#[derive(Debug)]
+pub(super) struct LostDisk {
+    pub(super) disk: Disk,
+    /// The nodes that heard its machine when it was lost, and have yet to notice that they don't.
+    pub(super) unaware: BTreeSet<usize>,
 }
 
 /// A running process.
@@ -73,6 +83,14 @@ impl Process {
 impl Machine {
     pub(super) fn node(&self) -> Option<&Node> {
         self.process.as_ref().map(|process| &process.node)
+    }
+
+    /// Whether its node hears the node of this name.
+    pub(super) fn hears(&self, name: &NodeId, now: Duration) -> bool {
+        self.process.as_ref().is_some_and(|process| {
+            let peers = process.node.status(process.clock(now)).peers;
+            peers.iter().any(|peer| peer.node == *name)
+        })
     }
 
     /// The node of a process that runs and is not suspended.

@@ -474,6 +474,7 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         life: 0,
         process: None,
         disk: Disk::new(JournalId(random.u64(1..))),
+        lost: None,
         told: car.inputs(),
         car,
         car_moves: false,

@@ -129,3 +129,28 @@ proptest! {
         building.recovers();
     }
 }
+
+/// O1, P1, F12: the loss of a disk overtakes the news that the order is on it.
+#[test]
+fn a_lit_order_outlives_its_first_disk_wherever_its_news_has_got_to() {
+    for wait in (4_000..20_000).step_by(500) {
+        let state = State {
+            seed: wait,
+            nodes: 3,
+            loss: 0,
+            divided: false,
+            presses: vec![(wait, 1, up(1))],
+        };
+        let mut building = fleet_in(&state);
+        let call = building.call(up(1), 1);
+        let promised = lit(&building).contains(&call);
+        building.inflict(Fault::PowerLoss(1));
+        building.inflict(Fault::Replace(1));
+        building.run_for(millis(50));
+        assert!(
+            !promised || is_open(&building, &call),
+            "lost after {wait} µs"
+        );
+        building.recovers();
+    }
+}

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use elevator_driver::Button;
-use elevator_fleet::model::{Call, Dot};
+use elevator_fleet::model::{Call, Dot, NodeId};
 use elevator_fleet::orders::State;
 
 use super::EQUAL_WITHIN;
 use crate::lab::World;
-use crate::lab::machine::Machine;
+use crate::lab::disk::Disk;
+use crate::lab::machine::{LostDisk, Machine};
 
 impl World {
     /// P3: at the start, before anything is heard, the lamps are lit that the disk promises.
@@ -37,13 +38,30 @@ impl World {
 
     /// P1, P5: a lamp goes on when some disk that works knows of the press. That it has been served
     /// since, the node may be the last to hear.
+    ///
+    /// So it may of the loss of a disk: no node can tell the word of a machine that runs from what
+    /// was under way when the machine was lost, disk and all. The lamp promises no less for it, for
+    /// the node holds the press, and so it outlives the one loss. What a lost disk knew counts with
+    /// those that heard its machine, until they notice; never a press that it did not know.
     pub(in crate::lab) fn some_disk_knows(&mut self, node: usize, dot: Dot, call: &Call) {
-        let knows = |machine: &Machine| !machine.disk.failed() && machine.disk.knows(dot, call);
+        let works = |disk: &Disk| !disk.failed() && disk.knows(dot, call);
+        let knows = |machine: &Machine| {
+            let believed = |lost: &LostDisk| lost.unaware.contains(&node) && works(&lost.disk);
+            works(&machine.disk) || machine.lost.as_ref().is_some_and(believed)
+        };
         if !self.machines.iter().any(knows) {
             let own_failed = self.machines[node].disk.failed();
             let id = if own_failed { "P5" } else { "P1" };
             let what = format!("{call} is lit, and no disk that works knows of it");
             self.wrong(id, node, &what);
+        }
+    }
+
+    /// This node does not count on the machine of this name for what it held.
+    pub(in crate::lab) fn notices_a_lost_disk(&mut self, node: usize, name: &NodeId) {
+        let of_name = self.machines.iter_mut().filter(|m| m.name == *name);
+        for lost in of_name.filter_map(|machine| machine.lost.as_mut()) {
+            lost.unaware.remove(&node);
         }
     }
 

@@ -12,6 +12,9 @@ use crate::lab::history::{Service, Violation};
 
 impl World {
     /// O1: what a lamp has promised is on some disk, at every moment, until it is served.
+    ///
+    /// A disk that is lost may have been the only one so far: then another is being written, for
+    /// every holder writes what it holds. Only a press that the lost disk knew has this time.
     pub(in crate::lab) fn promised_orders_are_on_a_disk(&mut self) {
         let owed: Vec<(Dot, Call)> = self
             .history
@@ -19,14 +22,17 @@ impl World {
             .map(|(dot, call)| (*dot, call.clone()))
             .collect();
         for (dot, call) in owed {
-            if !self
-                .machines
-                .iter()
-                .any(|machine| machine.disk.holds(&call))
-            {
+            let held = self.machines.iter().any(|m| m.disk.holds(&call));
+            if !held && !self.another_disk_is_being_written(dot, &call) {
                 self.once("O1", 0, &format!("{call}, {dot}, is lit and on no disk"));
             }
         }
+    }
+
+    fn another_disk_is_being_written(&self, dot: Dot, call: &Call) -> bool {
+        let lost = self.machines.iter().filter_map(|m| m.lost.as_ref());
+        let mut knew = lost.filter(|lost| !lost.disk.failed() && lost.disk.knows(dot, call));
+        knew.next().is_some() && self.machines.iter().any(|m| m.disk.is_writing(dot, call))
     }
 
     /// O4: one dot is one press, wherever it is told of.

@@ -119,6 +119,67 @@ fn a_lamp_of_which_no_disk_knows_is_noticed() {
     complains(&world, "P5");
 }
 
+/// Three machines in calm, the third of which is lost with the only disk that knew of a press.
+fn bereaved() -> World {
+    let mut world = calm();
+    world.machines[2].disk.write(Lsn(999), vec![open(DOT)]);
+    world.machines[2].disk.committed();
+    world.inflict(Fault::PowerLoss(2));
+    world.inflict(Fault::Replace(2));
+    world
+}
+
+fn open(dot: Dot) -> Change {
+    Change::Record(Record {
+        dot,
+        origin: NodeId::new("A").expect("a name"),
+        call: call(1),
+        state: State::Open {
+            waited: Duration::ZERO,
+        },
+    })
+}
+
+const LATER: Dot = Dot { sequence: 8, ..DOT };
+
+#[test]
+fn the_word_of_a_lost_machine_counts_until_its_loss_is_noticed() {
+    let mut world = bereaved();
+    world.some_disk_knows(0, DOT, &call(1));
+    assert_eq!(world.violations(), [], "it can't know yet");
+    world.some_disk_knows(0, LATER, &call(1));
+    complains(&world, "P1");
+
+    let mut world = bereaved();
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(world.violations(), []);
+    world.some_disk_knows(0, DOT, &call(1));
+    complains(&world, "P1");
+}
+
+#[test]
+fn the_order_of_a_lost_disk_is_being_written_to_another() {
+    let mut world = bereaved();
+    world.history.promised(DOT, &call(1), None, world.now);
+    world.machines[0].disk.write(Lsn(999), vec![open(DOT)]);
+    world.inspect();
+    assert_eq!(world.violations(), [], "it is under way");
+    world.history.promised(LATER, &call(1), None, world.now);
+    world.inspect();
+    complains(&world, "O1");
+
+    let mut world = bereaved();
+    world.history.promised(DOT, &call(1), None, world.now);
+    world.inspect();
+    complains(&world, "O1");
+
+    let mut world = calm();
+    world.history.promised(DOT, &call(1), None, world.now);
+    world.machines[0].disk.write(Lsn(999), vec![open(DOT)]);
+    world.inspect();
+    complains(&world, "O1");
+}
+
 #[test]
 fn lamps_that_are_lit_on_one_panel_only_or_after_the_service_are_noticed() {
     let mut world = calm();
@@ -131,16 +192,8 @@ fn lamps_that_are_lit_on_one_panel_only_or_after_the_service_are_noticed() {
 #[test]
 fn a_lamp_that_the_disk_does_not_light_is_noticed() {
     let mut world = calm();
-    let record = Record {
-        dot: DOT,
-        origin: world.machines[0].name.clone(),
-        call: call(1),
-        state: State::Open {
-            waited: Duration::ZERO,
-        },
-    };
     let disk = &mut world.machines[0].disk;
-    disk.write(Lsn(999), vec![Change::Record(record)]);
+    disk.write(Lsn(999), vec![open(DOT)]);
     disk.committed();
     world.the_disk_has_lit_the_lamps(0);
     complains(&world, "P3");
