@@ -13,11 +13,11 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use building::{Building, Line, PATIENCE};
 use elevator_driver::Direction;
-use liftmesh::operator::view::StandingView;
+use elevator_fleet::wire::Protocol;
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 
@@ -40,39 +40,15 @@ fn free_port() -> String {
 /// Three nodes that elect by ballot, with packets at this port.
 fn fleet(port: &str) -> Building {
     let mut building = Building::new(4, Line::Serial);
+    building.elect_by(Protocol::Ballot);
     for (name, number) in THREE.iter().zip(1..) {
         building.install(name, number);
         building.start_with(name, |command| {
-            command.args(["--election", "ballot", "--ballot-port", port]);
+            command.args(["--ballot-port", port]);
         });
     }
     building.wait_in_service(&THREE);
     building
-}
-
-/// Waits until one of the running nodes leads, and is the only one.
-fn leader(building: &Building) -> &'static str {
-    let mut leader = None;
-    building.wait("one leads and the others follow it", |building| {
-        let standings: Vec<_> = building
-            .running()
-            .map(|name| (name, building.status(name).map(|status| status.standing)))
-            .collect();
-        leader = standings
-            .iter()
-            .find(|(_, standing)| *standing == Some(StandingView::Master))
-            .map(|(name, _)| *name);
-        let Some(master) = leader else {
-            return false;
-        };
-        standings.iter().all(|(name, standing)| {
-            let follows = StandingView::Slave {
-                master: master.to_owned(),
-            };
-            *name == master || *standing == Some(follows)
-        })
-    });
-    leader.expect("a leader")
 }
 
 /// How many answers of bare devices a node has taken.
@@ -164,31 +140,48 @@ impl Drop for Indicator {
 #[test]
 fn three_nodes_choose_a_leader_serve_and_choose_another() {
     let mut building = fleet(&free_port());
-    let first = leader(&building);
+    let first = building.wait_for_one_master();
     let button = building.hall(2, Direction::Up);
     building.press("B", button);
     building.wait_lit(&THREE, button);
     building.wait_dark(&THREE, button);
     building.kill(first);
-    let second = leader(&building);
+    let second = building.wait_for_one_master();
     assert_ne!(first, second);
     building.assert_safe();
 }
 
-/// V2, V8, V9, V12: whoever leads hears it, and it hears whoever leads.
+/// V2, V8, V9, V11, V12, C4: whoever leads hears it, and it shows what whoever leads tells.
 #[test]
-fn a_device_by_another_hand_answers_whoever_leads() {
+fn a_device_by_another_hand_answers_whoever_leads_and_shows_temperature_and_time() {
     let port = free_port();
     let Some(indicator) = Indicator::start(&port) else {
         return;
     };
     let mut building = fleet(&port);
+    for name in THREE {
+        building.panel(name).send("climate 25 180").expect("taken");
+    }
     for _ in 0..2 {
-        let leader = leader(&building);
+        let leader = building.wait_for_one_master();
         let address = building.status(leader).expect("a status").address;
         indicator.hears_control_of(address);
         building.wait("its answers are taken", |building| {
             answers(building, leader) > 0
+        });
+        // The average of the living cabins, which read 25, and of the device, which reads 21.
+        let average = match building.running().count() {
+            3 => ["24.0", "24"],
+            _ => ["23.7", "24"],
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.expect("after 1970").as_secs();
+        indicator.until("temperature and time", |words| {
+            let [_, text, number, seconds, _brightness] = words else {
+                return false;
+            };
+            let shown: u64 = seconds.parse().expect("seconds");
+            [*text, *number] == average && shown.abs_diff(now) < 3600
         });
         building.kill(leader);
     }

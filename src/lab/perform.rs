@@ -78,6 +78,7 @@ impl World {
 
     /// One that is sent to everybody comes back to its sender.
     fn send_packet(&mut self, from: usize, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
+        self.election_traffic.count(bytes.len());
         let bytes: Arc<[u8]> = bytes.into();
         let everybody = 0..self.machines.len();
         let receivers: Vec<usize> = match to {

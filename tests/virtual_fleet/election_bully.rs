@@ -177,16 +177,20 @@ fn a_lesser_site_returns_with_no_change_to_the_others() {
 /// B1, B10, E6: a car out of service changes no leader, a disk that fails does.
 #[test]
 fn a_small_change_of_health_changes_no_leader_and_a_large_one_does() {
-    measure("leader's disk fails", &Settings::default(), |building, bound| {
-        let term = building.node(0).map(Node::term);
-        building.inflict(Fault::StopSwitch(BEST, true));
-        building.run_for(secs(5));
-        assert_eq!(building.node(BEST).map(Node::estimate), Some(80));
-        assert_eq!(building.master(), Some(BEST));
-        assert_eq!(building.node(0).map(Node::term), term);
-        building.inflict(Fault::DiskFail(BEST));
-        leads(building, BEST - 1, bound)
-    });
+    measure(
+        "leader's disk fails",
+        &Settings::default(),
+        |building, bound| {
+            let term = building.node(0).map(Node::term);
+            building.inflict(Fault::StopSwitch(BEST, true));
+            building.run_for(secs(5));
+            assert_eq!(building.node(BEST).map(Node::estimate), Some(80));
+            assert_eq!(building.master(), Some(BEST));
+            assert_eq!(building.node(0).map(Node::term), term);
+            building.inflict(Fault::DiskFail(BEST));
+            leads(building, BEST - 1, bound)
+        },
+    );
 }
 
 /// C3: *election*, *answer* and *coordinator* may be lost.
