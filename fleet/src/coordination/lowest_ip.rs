@@ -41,7 +41,7 @@ impl From<Timer> for ElectionTimer {
 }
 
 /// The `lowest-ip` protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LowestIp {
     /// Ranks the nodes; the name decides between two nodes with one address.
     rank: (Ipv4Addr, NodeId),
@@ -53,7 +53,7 @@ pub struct LowestIp {
     waiting: BTreeSet<NodeId>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum State {
     Master,
     Joining { master: NodeId },
@@ -204,6 +204,9 @@ impl Election for LowestIp {
 fn jittered(wait: Duration, draw: u64) -> Duration {
     wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
 }
+
+#[cfg(test)]
+mod model;
 
 #[cfg(test)]
 mod tests {
