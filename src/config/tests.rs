@@ -305,6 +305,74 @@ fn a_missing_key_says_three_ways_to_give_it() {
     );
 }
 
+/// C1: a line chooses the protocol, and its defaults are the brain's.
+#[test]
+fn every_protocol_is_chosen_by_a_line_and_has_the_brains_defaults() {
+    for protocol in Protocol::ALL {
+        let settings = check(&format!("{REQUIRED}election = \"{protocol}\"\n")).unwrap();
+        assert_eq!(settings.election, ElectionSettings::of(protocol));
+        let has_port = settings.packets.is_some();
+        assert_eq!(has_port, protocol == Protocol::Ballot);
+    }
+}
+
+/// C5, M3, B1
+#[test]
+fn a_protocol_has_settings_of_its_own() {
+    let election = |more: &str| check(&format!("{REQUIRED}{more}")).unwrap().election;
+    let ElectionSettings::Senior(senior) =
+        election("election = \"senior\"\n[senior]\npreset = \"source\"\nattempts = 7\n")
+    else {
+        panic!("another protocol");
+    };
+    assert_eq!(senior.master_loss, Duration::from_mins(5));
+    assert_eq!((senior.attempts, senior.mesh_detection), (7, false));
+    let ElectionSettings::Bully(bully) =
+        election("election = \"bully\"\nmesh_detection = false\n[bully]\nestimate = \"7\"\n")
+    else {
+        panic!("another protocol");
+    };
+    assert_eq!((bully.estimate(100), bully.mesh_detection), (7, false));
+}
+
+/// A mistake is found before the protocol is chosen.
+#[test]
+fn times_of_a_protocol_that_do_not_go_together_are_refused() {
+    for (table, part) in [
+        (
+            "[bully]\nask_again = \"300 ms\"\n",
+            "at most answer_wait = 200ms",
+        ),
+        (
+            "[bully]\nanswer_wait = \"1 s\"\n",
+            "at most coordinator_wait = 400ms",
+        ),
+        (
+            "[senior]\nrequest_period = \"400 ms\"\n",
+            "below half of master_loss = 500ms",
+        ),
+        (
+            "[ballot]\nround = \"300 ms\"\n",
+            "longer than round = 300ms",
+        ),
+        (
+            "[token_ring]\nt = \"100 ms\"\n",
+            "longer than acknowledgement_wait = 150ms",
+        ),
+        (
+            "[token_ring]\nhold = \"80 ms\"\n",
+            "longer than search_wait = 100ms",
+        ),
+        (
+            "[bully]\nestimate = \"best\"\n",
+            "a whole number from 0 to 10000, or health",
+        ),
+    ] {
+        let error = wrong(table);
+        assert!(error.contains(part), "{error}");
+    }
+}
+
 /// C7
 #[test]
 fn a_node_without_a_car_has_a_unit_name_and_may_do_without_a_panel() {
