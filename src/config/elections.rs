@@ -8,7 +8,7 @@ use std::net::SocketAddrV4;
 use elevator_fleet::coordination::{ElectionSettings, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::Protocol;
 
-use super::settings::{at_most, human, longer};
+use super::relation::{at_most, human, longer};
 use super::{ConfigError, Effective, kind};
 use crate::mesh::PacketSettings;
 

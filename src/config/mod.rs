@@ -15,6 +15,7 @@ mod example;
 mod key;
 mod kind;
 mod layer;
+mod relation;
 mod settings;
 
 use std::collections::BTreeMap;

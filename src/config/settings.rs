@@ -14,6 +14,7 @@ use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::node::{Identity, MeshTimes, NodeSettings, Restored};
 use elevator_fleet::wire::Nonce;
 
+use super::relation::{at_most, human, longer};
 use super::{ConfigError, Effective, elections, kind};
 use crate::mesh::PacketSettings;
 
@@ -391,33 +392,4 @@ fn panel_line(values: &Effective) -> Result<LineSettings, ConfigError> {
         return Err(values.relation("panel_line.silence_limit", relation));
     }
     Ok(settings)
-}
-
-/// Checks that the time at this key is at most another one.
-pub(super) fn at_most(
-    values: &Effective,
-    (path, time): (&'static str, Duration),
-    (what, most): (&str, Duration),
-) -> Result<(), ConfigError> {
-    if time <= most {
-        return Ok(());
-    }
-    Err(values.relation(path, format!("at most {what} = {}", human(most))))
-}
-
-/// Checks that the time at this key is longer than another one.
-pub(super) fn longer(
-    values: &Effective,
-    (path, time): (&'static str, Duration),
-    what: &str,
-    than: Duration,
-) -> Result<(), ConfigError> {
-    if time > than {
-        return Ok(());
-    }
-    Err(values.relation(path, format!("longer than {what} = {}", human(than))))
-}
-
-pub(super) fn human(time: Duration) -> humantime::FormattedDuration {
-    humantime::format_duration(time)
 }
