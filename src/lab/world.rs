@@ -50,7 +50,7 @@ pub struct WorldSettings {
     pub commit: std::ops::RangeInclusive<u64>,
     /// Packets go through their real bytes, which costs time.
     pub codec: bool,
-    /// The invariants are looked at, which costs time.
+    /// The invariants are looked at, and how well the duty to coordinate is held, which costs time.
     pub inspect: bool,
     /// A mistake in the installation. Nobody is expected to form a group then.
     pub twins: Option<Twins>,
@@ -318,7 +318,9 @@ impl World {
         self.events += 1;
         self.happen(event);
         if self.settings.inspect {
-            self.watch_duty();
+            if self.settings.inspect {
+                self.watch_duty();
+            }
         }
         true
     }
