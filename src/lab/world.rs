@@ -318,9 +318,7 @@ impl World {
         self.events += 1;
         self.happen(event);
         if self.settings.inspect {
-            if self.settings.inspect {
-                self.watch_duty();
-            }
+            self.watch_duty();
         }
         true
     }
