@@ -49,6 +49,15 @@ impl Disk {
             .any(|record| record.call == *call && record.state != State::Served)
     }
 
+    /// The open press of this call that stands on it and that this one repeats.
+    pub(super) fn earlier_press(&self, dot: Dot, call: &Call) -> Option<Dot> {
+        self.records
+            .get(&(dot.journal, call.clone()))
+            .filter(|record| !self.failed && record.state != State::Served)
+            .map(|record| record.dot)
+            .filter(|earlier| earlier.sequence < dot.sequence)
+    }
+
     /// Whether this press, or a later one of its register, stands on it, open or served.
     pub(super) fn knows(&self, dot: Dot, call: &Call) -> bool {
         self.records

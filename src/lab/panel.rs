@@ -154,7 +154,9 @@ impl World {
         }
     }
 
-    /// A lit lamp promises every press of its call that is promised.
+    /// A lit lamp promises every press of its call that is promised. A press that is repeated
+    /// inherits the promise of the earlier one: of one that this lamp has shown, or, where the
+    /// panel has not answered since the start, of one that the node's disk promises.
     pub(super) fn remember_promise(&mut self, node: usize, button: Button) {
         let machine = &mut self.machines[node];
         let Some(dots) = machine.lit.get_mut(&button) else {
@@ -169,7 +171,8 @@ impl World {
             let dot = order.dot;
             if process.node.has_promised(dot) && !dots.contains(&dot) {
                 let repeats = |earlier: &&Dot| earlier.journal == dot.journal;
-                let repeated = dots.iter().rev().find(repeats).copied();
+                let shown = dots.iter().rev().find(repeats).copied();
+                let repeated = shown.or_else(|| machine.disk.earlier_press(dot, &call));
                 self.history.promised(dot, &call, repeated, self.now);
                 dots.push(dot);
                 if repeated.is_none() {

@@ -130,14 +130,49 @@ fn bereaved() -> World {
 }
 
 fn open(dot: Dot) -> Change {
+    let waited = Duration::ZERO;
+    record(dot, State::Open { waited })
+}
+
+fn served(dot: Dot) -> Change {
+    record(dot, State::Served)
+}
+
+fn record(dot: Dot, state: State) -> Change {
     Change::Record(Record {
         dot,
         origin: NodeId::new("A").expect("a name"),
         call: call(1),
-        state: State::Open {
-            waited: Duration::ZERO,
-        },
+        state,
     })
+}
+
+#[test]
+fn a_press_repeats_only_what_is_open_on_a_disk_that_works() {
+    let mut world = calm();
+    let disk = &mut world.machines[0].disk;
+    assert_eq!(disk.earlier_press(LATER, &call(1)), None, "nothing yet");
+    disk.write(Lsn(999), vec![open(DOT)]);
+    assert_eq!(disk.earlier_press(LATER, &call(1)), None, "on its way");
+    disk.committed();
+    assert_eq!(disk.earlier_press(LATER, &call(1)), Some(DOT));
+    assert_eq!(
+        disk.earlier_press(DOT, &call(1)),
+        None,
+        "it is no repetition"
+    );
+    assert_eq!(disk.earlier_press(LATER, &call(2)), None, "of another call");
+    disk.write(Lsn(1000), vec![served(DOT)]);
+    disk.committed();
+    assert_eq!(disk.earlier_press(LATER, &call(1)), None, "served");
+    disk.write(Lsn(1001), vec![open(DOT)]);
+    disk.committed();
+    disk.fail();
+    assert_eq!(
+        disk.earlier_press(LATER, &call(1)),
+        None,
+        "on a disk that failed"
+    );
 }
 
 const LATER: Dot = Dot { sequence: 8, ..DOT };
