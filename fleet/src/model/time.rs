@@ -5,13 +5,13 @@ use std::ops::{Add, Sub};
 use std::time::Duration;
 
 /// How far back before its own start a node can date something: an order that it restores or
-/// hears of may have waited for long (F18).
-const PAST: Duration = Duration::from_hours(24 * 366);
+/// hears of may have waited for long (F18). In nanoseconds.
+const PAST: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
 /// A moment, told by the time since the node started. It is handed in; the brain reads no clock
-/// (E5).
+/// (E5). One number of nanoseconds, for several are compared at every beacon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(Duration);
+pub struct Timestamp(u64);
 
 impl Default for Timestamp {
     fn default() -> Self {
@@ -26,27 +26,32 @@ impl Timestamp {
     /// The moment this long after the start.
     #[must_use]
     pub fn after_start(elapsed: Duration) -> Self {
-        Self(PAST.saturating_add(elapsed))
+        Self(PAST.saturating_add(nanoseconds(elapsed)))
     }
 
     /// How long after the start this moment is; zero if it was before.
     #[must_use]
     pub fn since_start(self) -> Duration {
-        self.0.saturating_sub(PAST)
+        Duration::from_nanos(self.0.saturating_sub(PAST))
     }
 
     /// How long this moment is after `earlier`; zero if it is not.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
-        self.0.saturating_sub(earlier.0)
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
+}
+
+/// The length in nanoseconds, or the greatest number of them, which is 584 years.
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Add<Duration> for Timestamp {
     type Output = Self;
 
     fn add(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(duration))
+        Self(self.0.saturating_add(nanoseconds(duration)))
     }
 }
 
@@ -55,12 +60,20 @@ impl Sub<Duration> for Timestamp {
     type Output = Self;
 
     fn sub(self, duration: Duration) -> Self {
-        Self(self.0.saturating_sub(duration))
+        Self(self.0.saturating_sub(nanoseconds(duration)))
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3} s", self.0.as_secs_f64() - PAST.as_secs_f64())
+        let (sign, length) = match self.0.checked_sub(PAST) {
+            Some(length) => ("", length),
+            None => ("-", PAST - self.0),
+        };
+        write!(
+            f,
+            "{sign}{:.3} s",
+            Duration::from_nanos(length).as_secs_f64()
+        )
     }
 }
