@@ -70,7 +70,7 @@ impl World {
     }
 
     fn post(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
-        for at in self.arrivals(from, to) {
+        for at in self.arrivals(from, to).into_iter().flatten() {
             let beacon = Arc::clone(beacon);
             self.agenda.enter(at, Event::Datagram { from, to, beacon });
         }
@@ -88,27 +88,21 @@ impl World {
                 .collect(),
         };
         for to in receivers {
-            for at in self.arrivals(from, to) {
+            for at in self.arrivals(from, to).into_iter().flatten() {
                 let bytes = Arc::clone(&bytes);
                 self.agenda.enter(at, Event::Told { from, to, bytes });
             }
         }
     }
 
-    /// When the copies of a datagram arrive that do.
-    fn arrivals(&mut self, from: usize, to: usize) -> Vec<Duration> {
-        let copies = if self.network.duplicates(&mut self.random) {
-            2
-        } else {
-            1
-        };
-        let mut arrivals = Vec::new();
-        for _ in 0..copies {
-            if self.network.passes(from, to) && !self.network.loses(&mut self.random) {
-                arrivals.push(self.now + self.network.delay(&mut self.random));
-            }
-        }
-        arrivals
+    /// When a datagram arrives, if it does, and when its copy does, if there is one.
+    fn arrivals(&mut self, from: usize, to: usize) -> [Option<Duration>; 2] {
+        let twice = self.network.duplicates(&mut self.random);
+        [true, twice].map(|sent| {
+            let arrives =
+                sent && self.network.passes(from, to) && !self.network.loses(&mut self.random);
+            arrives.then(|| self.now + self.network.delay(&mut self.random))
+        })
     }
 
     fn datagram(&mut self, node: usize, beacon: Beacon) -> Arc<Beacon> {

@@ -82,7 +82,7 @@ impl Car {
         self.inputs.drive == DriveFeedback::Stopped && self.inputs.floor.is_some()
     }
 
-    pub(super) fn availability(&self) -> Availability {
+    pub(crate) fn availability(&self) -> Availability {
         match self.hindrance() {
             None => Availability::InService,
             Some(reason) => Availability::Unavailable(reason),

@@ -1,6 +1,7 @@
 //! How fit a node is to lead (B1).
 
 use super::Node;
+use crate::car::Car;
 use crate::coordination::Input;
 use crate::model::{Availability, Timestamp};
 
@@ -25,8 +26,7 @@ impl Node {
 
     /// Tells the election if the node has become more or less fit to lead.
     pub(super) fn weigh(&mut self, now: Timestamp) {
-        let in_service =
-            |car: &crate::car::Car| matches!(car.view(now).availability, Availability::InService);
+        let in_service = |car: &Car| car.availability() == Availability::InService;
         let health = health(
             !self.ledger.failed(),
             matches!(self.panel, Some(Ok(()))),

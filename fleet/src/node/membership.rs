@@ -165,13 +165,10 @@ impl Membership {
         let count = self.lives.len();
         let start = if count == 0 { 0 } else { self.rotation % count };
         self.rotation = start + most;
-        self.lives
-            .iter()
-            .cycle()
-            .skip(start)
-            .take(count.min(most))
-            .filter_map(echo)
-            .collect()
+        let in_turn = self.lives.iter().cycle().skip(start).take(count.min(most));
+        let mut echoes = Vec::with_capacity(count.min(most));
+        echoes.extend(in_turn.filter_map(echo));
+        echoes
     }
 
     /// Takes note of a beacon.
@@ -228,14 +225,24 @@ impl Membership {
         if self.check_at.is_some_and(|at| now < at) {
             return (Vec::new(), Vec::new());
         }
-        let (lost, probed) = (self.expire(now), self.probe(now));
-        let times = self.times;
-        let deadline = |(_, peer): (&NodeId, &Peer)| {
-            peer.next_probe(&times)
-                .min(peer.alive_at() + times.dead_after)
-        };
-        self.check_at = self.peers().map(deadline).min();
-        (lost, probed)
+        // Mostly what was heard meanwhile has put it off.
+        self.check_at = self.next_deadline();
+        if self.check_at.is_some_and(|at| now < at) {
+            return (Vec::new(), Vec::new());
+        }
+        let found = (self.expire(now), self.probe(now));
+        self.check_at = self.next_deadline();
+        found
+    }
+
+    /// When the first peer is to be probed or is lost, or the first life is to be dropped.
+    fn next_deadline(&self) -> Option<Timestamp> {
+        let silent = |since: Timestamp| since + self.times.dead_after;
+        let peers = self
+            .peers()
+            .map(|(_, peer)| peer.next_probe(&self.times).min(silent(peer.alive_at())));
+        let lives = self.lives.values().map(|peer| silent(peer.heard_at));
+        peers.chain(lives).min()
     }
 
     /// Drops whoever has been silent for too long; hands back the names that counted.
