@@ -1,14 +1,21 @@
 //! How long the dispatcher takes: it plans on the task that drives a car.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::{CarSituation, CollectiveCost, Dispatcher, HallDemand, Kinematics};
 use elevator_fleet::model::{Availability, CarPhase, CarView, FloorSet, HallCall, NodeId};
+use rustix::time::{ClockId, clock_gettime};
 
-/// That of a noisy machine without optimisation; a tenth of it is usual.
-const LIMIT: Duration = Duration::from_millis(1_500);
+/// In the thread's own time on the processor: what else the machine does hardly counts.
+const LIMIT: Duration = Duration::from_millis(500);
+
+/// How long this thread has run.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).expect("a length of time")
+}
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
@@ -56,11 +63,12 @@ fn a_large_bank_is_planned_long_before_a_person_would_notice() {
     let mut dispatcher = CollectiveCost::new(Kinematics::default(), floors);
     for demand in [fresh, crowded] {
         let times = (0..3).map(|_| {
-            let start = Instant::now();
+            let start = processor_time();
             assert_eq!(dispatcher.assign(&cars, &demand).len(), 98);
-            start.elapsed()
+            processor_time().saturating_sub(start)
         });
         let best = times.min().expect("three");
+        println!("98 calls and 20 cars were planned in {best:?}");
         assert!(best < LIMIT, "{best:?}");
     }
 }

@@ -77,3 +77,25 @@ impl fmt::Display for Timestamp {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_before_the_start_and_without_end_is_told() {
+        let start = Timestamp::START;
+        assert_eq!(start.to_string(), "0.000 s");
+        assert_eq!(
+            (start + Duration::from_micros(1_500)).to_string(),
+            "0.002 s"
+        );
+        let before = start - Duration::from_secs(2);
+        assert_eq!(before.to_string(), "-2.000 s");
+        assert_eq!(before.since_start(), Duration::ZERO);
+        assert_eq!(start.since(before), Duration::from_secs(2));
+        assert_eq!(before.since(start), Duration::ZERO);
+        assert!(start < start + Duration::MAX);
+        assert_eq!(start + Duration::MAX, start + Duration::MAX + Duration::MAX);
+    }
+}
