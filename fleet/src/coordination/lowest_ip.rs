@@ -18,12 +18,9 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Detail, Election, ElectionTimer, Input, LinkRule, LinkSide, Output};
+use super::{Detail, Election, ElectionTimer, Input, LinkRule, LinkSide, Output, redial};
 use crate::model::NodeId;
 use crate::wire::Standing;
-
-/// The wait after a failed dial is doubled at most this often.
-const MOST_DOUBLINGS: u32 = 5;
 
 /// The timers of `lowest-ip`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,13 +122,10 @@ impl LowestIp {
             State::Joining { master } if master == peer => {
                 self.state = State::Master;
                 let failures = self.failures.entry(peer.clone()).or_default();
-                let wait = self.redial_after * (1 << (*failures).min(MOST_DOUBLINGS));
+                let wait = redial::wait(self.redial_after, *failures, draw);
                 *failures += 1;
                 self.waiting.insert(peer.clone());
-                Some(Output::Arm(
-                    Timer::Redial(peer.clone()).into(),
-                    jittered(wait, draw),
-                ))
+                Some(Output::Arm(Timer::Redial(peer.clone()).into(), wait))
             }
             State::Slave { master } if master == peer => {
                 self.state = State::Master;
@@ -149,9 +143,7 @@ impl Election for LowestIp {
                 let leads = *standing == Standing::Master;
                 let output = self.heard(&peer.node, peer.address, leads);
                 if let Some(Output::Dial(peer)) = &output {
-                    // As long as between two dials at most: over a line that loses packets a
-                    // fresh link is soon better than one that waits to send again.
-                    let limit = self.redial_after * (1 << MOST_DOUBLINGS);
+                    let limit = redial::limit(self.redial_after);
                     outputs.push(Output::Arm(Timer::Join(peer.clone()).into(), limit));
                 }
                 output
@@ -198,11 +190,6 @@ impl Election for LowestIp {
     fn link_rule(&self) -> LinkRule {
         LinkRule::FollowStanding
     }
-}
-
-/// Between one and one and a half times the wait, so that two nodes fall out of step.
-fn jittered(wait: Duration, draw: u64) -> Duration {
-    wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
 }
 
 #[cfg(test)]
@@ -442,14 +429,6 @@ mod tests {
             hears(&mut third, 2, &Standing::Master),
             [Output::Dial(name(2))]
         );
-    }
-
-    #[test]
-    fn the_jitter_is_at_most_half_the_wait() {
-        for draw in [0, 1, 511, 512, u64::MAX] {
-            let wait = jittered(REDIAL, draw);
-            assert!((REDIAL..REDIAL * 3 / 2).contains(&wait), "{wait:?}");
-        }
     }
 
     /// Two nodes with one address: the name decides, so that one of them yields.

@@ -19,6 +19,7 @@
 pub mod ballot;
 pub mod bully;
 pub mod lowest_ip;
+pub(crate) mod redial;
 pub mod senior;
 pub mod token_ring;
 

@@ -1,16 +1,13 @@
 //! One link between each pair of nodes, whoever leads (C6).
 //!
-//! The higher address dials the lower. A dial that fails is repeated after waits that grow, so that
-//! a peer that is heard and can't be reached costs little.
+//! The higher address dials the lower. A dial that fails is repeated after waits that grow.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::coordination::redial;
 use crate::model::{NodeId, Timestamp};
-
-/// The wait after a failed dial is doubled at most this often.
-const MOST_DOUBLINGS: u32 = 5;
 
 /// The peers that this node dials.
 #[derive(Debug, Clone)]
@@ -72,7 +69,7 @@ impl Pairing {
 
     /// A link stands; it has its time to carry.
     pub(super) fn opened(&mut self, peer: &NodeId, now: Timestamp) {
-        let until = now + self.limit();
+        let until = now + redial::limit(self.redial_after);
         if let Some(dial) = self.dials.get_mut(peer) {
             dial.state = State::Going { until };
         }
@@ -96,19 +93,16 @@ impl Pairing {
         dial.state = match dial.state {
             State::Joined => State::Due,
             State::Due | State::Going { .. } | State::Waiting { .. } => {
-                let wait = self.redial_after * (1 << dial.failures.min(MOST_DOUBLINGS));
+                let wait = redial::wait(self.redial_after, dial.failures, draw);
                 dial.failures += 1;
-                let jitter = wait * u32::try_from(draw % 512).unwrap_or(0) / 1024;
-                State::Waiting {
-                    until: now + wait + jitter,
-                }
+                State::Waiting { until: now + wait }
             }
         };
     }
 
     /// What is to be done at this moment. A dial is as good as begun.
     pub(super) fn due(&mut self, now: Timestamp) -> Vec<Due> {
-        let limit = self.limit();
+        let limit = redial::limit(self.redial_after);
         let mut due = Vec::new();
         for (peer, dial) in &mut self.dials {
             match dial.state {
@@ -122,12 +116,6 @@ impl Pairing {
             }
         }
         due
-    }
-
-    /// How long a dial and its link may take to join: as long as between two dials at most. Over a
-    /// line that loses packets a fresh link is soon better than one that waits to send again.
-    fn limit(&self) -> Duration {
-        self.redial_after * (1 << MOST_DOUBLINGS)
     }
 
     /// When [`due`](Self::due) may have work.

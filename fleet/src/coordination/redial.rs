@@ -1,0 +1,38 @@
+//! How long to wait before a peer is dialled again.
+//!
+//! The waits grow, so that a peer that is heard and can't be reached costs little.
+
+use std::time::Duration;
+
+/// The wait after a failed dial is doubled at most this often.
+const MOST_DOUBLINGS: u32 = 5;
+
+/// The wait after a dial that failed when so many before it had failed in a row: `redial_after`,
+/// doubled for each of them, and up to one and a half times that, so that two nodes fall out of
+/// step.
+pub(crate) fn wait(redial_after: Duration, failures: u32, draw: u64) -> Duration {
+    let wait = redial_after * (1 << failures.min(MOST_DOUBLINGS));
+    wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
+}
+
+/// How long a dial and its link may take to join: as long as between two dials at most, but for
+/// the jitter. Over a line that loses packets a fresh link is soon better than one that waits to
+/// send again.
+pub(crate) fn limit(redial_after: Duration) -> Duration {
+    redial_after * (1 << MOST_DOUBLINGS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REDIAL: Duration = Duration::from_millis(50);
+
+    #[test]
+    fn the_jitter_is_at_most_half_the_wait() {
+        for draw in [0, 1, 511, 512, u64::MAX] {
+            let wait = wait(REDIAL, 0, draw);
+            assert!((REDIAL..REDIAL * 3 / 2).contains(&wait), "{wait:?}");
+        }
+    }
+}
