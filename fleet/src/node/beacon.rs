@@ -2,6 +2,8 @@
 
 use core::net::Ipv4Addr;
 
+use serde::Serialize;
+
 use super::{Action, Node};
 use crate::model::{Dot, Timestamp};
 use crate::wire::codec::{DATAGRAM_BODY, size};
@@ -25,6 +27,27 @@ pub(super) struct BeaconClock {
 impl BeaconClock {
     pub(super) fn hurry(&mut self) {
         self.urgent = true;
+    }
+}
+
+/// The bytes that a beacon still has for what is added to it.
+#[derive(Debug)]
+struct Room(usize);
+
+impl Room {
+    fn left_by(beacon: &Beacon) -> Self {
+        Self(DATAGRAM_BODY.saturating_sub(size(beacon) + LENGTHS))
+    }
+
+    /// Adds this to one of the beacon's lists, if it fits; tells whether it did.
+    fn add<T: Serialize>(&mut self, list: &mut Vec<T>, part: T) -> bool {
+        let bytes = size(&part);
+        let fits = bytes <= self.0;
+        if fits {
+            self.0 -= bytes;
+            list.push(part);
+        }
+        fits
     }
 }
 
@@ -84,27 +107,21 @@ impl Node {
 
     /// Adds the open orders, the oldest first, and the plan, as far as they fit.
     pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
-        let mut room = DATAGRAM_BODY.saturating_sub(size(beacon) + LENGTHS);
+        let mut room = Room::left_by(beacon);
         let mut orders: Vec<_> = self.orders.orders().collect();
         orders.sort_by_key(|order| order.placed);
         for order in orders {
             let Some(record) = self.orders.record(order.dot, now) else {
                 continue;
             };
-            let bytes = size(&record);
-            if bytes > room {
+            if !room.add(&mut beacon.news.records, record) {
                 break;
             }
-            room -= bytes;
-            beacon.news.records.push(record);
         }
         for entry in self.plan.bequeath() {
-            let bytes = size(&entry);
-            if bytes > room {
+            if !room.add(&mut beacon.news.plan, entry) {
                 break;
             }
-            room -= bytes;
-            beacon.news.plan.push(entry);
         }
     }
 
@@ -115,12 +132,7 @@ impl Node {
         if !self.replication.is_waiting() && !plans {
             return;
         }
-        let mut room = DATAGRAM_BODY.saturating_sub(size(beacon) + LENGTHS);
-        let mut fits = |bytes: usize| {
-            let fits = bytes <= room;
-            room -= if fits { bytes } else { 0 };
-            fits
-        };
+        let mut room = Room::left_by(beacon);
         let (orders, ledger, news) = (&self.orders, &self.ledger, &mut beacon.news);
         self.replication.take_acks(|dot| {
             let ack = Ack {
@@ -128,26 +140,15 @@ impl Node {
                 served: orders.get(dot).is_none(),
                 durable: ledger.is_durable(dot),
             };
-            fits(size(&ack)) && {
-                news.acks.push(ack);
-                true
-            }
+            room.add(&mut news.acks, ack)
         });
         self.replication.tell_records(|dot| {
-            orders.record(dot, now).is_none_or(|record| {
-                fits(size(&record)) && {
-                    news.records.push(record);
-                    true
-                }
-            })
+            let record = orders.record(dot, now);
+            record.is_none_or(|record| room.add(&mut news.records, record))
         });
         if plans {
-            self.plan.tell(|entry| {
-                fits(size(entry)) && {
-                    news.plan.push(entry.clone());
-                    true
-                }
-            });
+            self.plan
+                .tell(|entry| room.add(&mut news.plan, entry.clone()));
         }
     }
 
