@@ -9,6 +9,8 @@
 //! very bytes that a real one does.
 
 pub mod codec;
+#[cfg(test)]
+pub(crate) mod listing;
 mod message;
 
 pub use message::{

@@ -1,6 +1,3 @@
-//! The golden vectors stand in `docs/PROTOCOL.md`, where whoever writes another node needs them:
-//! the tests read them from there.
-
 mod properties;
 
 use core::net::Ipv4Addr;
@@ -15,28 +12,10 @@ use crate::model::{
     NodeId, Role, Term, Timestamp,
 };
 use crate::orders::{OrderStore, Record, State};
+use crate::wire::listing::documented;
 use crate::wire::{
     Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
 };
-
-const DOCUMENT: &str = include_str!("../../../../docs/PROTOCOL.md");
-
-/// The bytes of the listing of this name in the document: hex digits, then a bar and a remark.
-fn documented(name: &str) -> Vec<u8> {
-    let opening = format!("```hex {name}\n");
-    let (_, listing) = DOCUMENT.split_once(&opening).expect("a listing");
-    let (listing, _) = listing.split_once("```").expect("its end");
-    let digits = |line: &str| line.split('|').next().unwrap_or_default().replace(' ', "");
-    let digits: String = listing.lines().map(digits).collect();
-    digits
-        .as_bytes()
-        .chunks(2)
-        .map(|pair| {
-            let pair = std::str::from_utf8(pair).expect("ASCII");
-            u8::from_str_radix(pair, 16).expect("two hex digits")
-        })
-        .collect()
-}
 
 fn node(name: &str) -> NodeId {
     NodeId::new(name).expect("a name")
