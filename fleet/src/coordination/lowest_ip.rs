@@ -198,31 +198,14 @@ mod model;
 #[cfg(test)]
 mod tests {
     use super::super::Candidate;
+    use super::super::nodes::{address, candidate, name, slave_of};
     use super::*;
-    use crate::model::{Mac, Role, Term};
+    use crate::model::Term;
 
     const REDIAL: Duration = Duration::from_millis(50);
 
-    fn name(index: u8) -> NodeId {
-        NodeId::new(&format!("N{index}")).expect("a name")
-    }
-
-    fn address(index: u8) -> Ipv4Addr {
-        Ipv4Addr::new(127, 0, 0, index)
-    }
-
     fn node(index: u8) -> LowestIp {
         LowestIp::new(name(index), address(index), REDIAL)
-    }
-
-    fn candidate(index: u8) -> Candidate {
-        Candidate {
-            node: name(index),
-            address: address(index),
-            mac: Mac([2, 0, 127, 0, 0, index]),
-            role: Role::Cabin,
-            estimate: 0,
-        }
     }
 
     fn heard<'a>(peer: &'a Candidate, standing: &'a Standing) -> Input<'a> {
@@ -248,12 +231,6 @@ mod tests {
         let mut outputs = Vec::new();
         node.handle(input, 0, &mut outputs);
         outputs
-    }
-
-    fn slave_of(index: u8) -> Standing {
-        Standing::Slave {
-            master: name(index),
-        }
     }
 
     fn joined(node: &mut LowestIp, index: u8) -> Vec<Output> {

@@ -19,6 +19,8 @@
 pub mod ballot;
 pub mod bully;
 pub mod lowest_ip;
+#[cfg(test)]
+pub(crate) mod nodes;
 pub(crate) mod redial;
 pub mod senior;
 pub mod token_ring;

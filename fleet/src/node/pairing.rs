@@ -134,16 +134,9 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coordination::nodes::{address, name};
 
     const REDIAL: Duration = Duration::from_millis(50);
-
-    fn name(index: u8) -> NodeId {
-        NodeId::new(&format!("N{index}")).expect("a name")
-    }
-
-    fn address(index: u8) -> Ipv4Addr {
-        Ipv4Addr::new(127, 0, 0, index)
-    }
 
     fn second() -> Pairing {
         Pairing::new(address(2), name(2), REDIAL)

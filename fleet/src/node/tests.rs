@@ -2,14 +2,14 @@
 
 mod packets;
 
-use core::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;
 use crate::climate::ClimateSettings;
 use crate::coordination::ElectionSettings;
+use crate::coordination::nodes::{address, name};
 use crate::dispatch::Kinematics;
-use crate::model::{FleetName, Mac, NodeId, Role};
+use crate::model::{FleetName, Mac, Role};
 use crate::wire::{Beacon, Frame, Nonce};
 use elevator_driver::FloorCount;
 
@@ -43,14 +43,6 @@ fn electing(index: u8, life: u64, election: ElectionSettings) -> Node {
     });
     node.start(Timestamp::START);
     node
-}
-
-pub(super) fn name(index: u8) -> NodeId {
-    NodeId::new(&format!("N{index}")).expect("a name")
-}
-
-fn address(index: u8) -> Ipv4Addr {
-    Ipv4Addr::new(127, 0, 0, index)
 }
 
 pub(super) fn drain(node: &mut Node) -> Vec<Action> {

@@ -8,15 +8,14 @@
 //!
 //! The largest models that a debug build exhausts in about 20 s are those of the tests.
 
-use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use stateright::{Checker, Model, Property};
 
 use super::*;
-use crate::coordination::Message as Any;
-use crate::model::{Mac, Term};
+use crate::coordination::{Message as Any, nodes};
+use crate::model::Term;
 
 /// More states than any of the models generates. A run that comes so far has not seen all, and
 /// fails: the checker stops there, and calls itself done.
@@ -94,22 +93,23 @@ enum Step {
     Starts(usize),
 }
 
+fn number(node: usize) -> u8 {
+    u8::try_from(node).expect("few nodes")
+}
+
 impl Fleet {
     fn name(node: usize) -> NodeId {
-        NodeId::new(&format!("N{node}")).expect("a name")
+        nodes::name(number(node))
     }
 
     fn candidate(&self, node: usize) -> Candidate {
         Candidate {
-            node: Self::name(node),
-            address: Ipv4Addr::LOCALHOST,
-            mac: Mac::of(Ipv4Addr::LOCALHOST),
             role: if node + self.regular < self.nodes {
                 Role::Cabin
             } else {
                 Role::ControlUnit
             },
-            estimate: 0,
+            ..nodes::candidate(number(node))
         }
     }
 

@@ -1,33 +1,18 @@
-use core::net::Ipv4Addr;
-
 use super::*;
 use crate::climate::Reading;
 use crate::coordination::Message as Any;
-use crate::model::{Mac, Term};
-
-fn name(index: u8) -> NodeId {
-    NodeId::new(&format!("N{index}")).expect("a name")
-}
+use crate::coordination::nodes::{self, name, slave_of};
+use crate::model::Term;
 
 /// Nodes from 8 on are regular leaders.
 fn candidate(index: u8) -> Candidate {
-    let address = Ipv4Addr::new(127, 0, 0, index);
     Candidate {
-        node: name(index),
-        address,
-        mac: Mac::of(address),
         role: if index < 8 {
             Role::Cabin
         } else {
             Role::ControlUnit
         },
-        estimate: 0,
-    }
-}
-
-fn slave_of(index: u8) -> Standing {
-    Standing::Slave {
-        master: name(index),
+        ..nodes::candidate(index)
     }
 }
 

@@ -15,13 +15,12 @@
 //!
 //! The space is finite because terms and messages under way have bounds; each test says which.
 
-use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 
 use stateright::{Checker, Model, Property};
 
 use super::*;
-use crate::model::{Mac, Role};
+use crate::coordination::nodes;
 
 /// More states than any of the models generates. A run that comes so far has failed: the checker
 /// stops there, and calls itself done.
@@ -92,18 +91,18 @@ enum Step {
 }
 
 fn candidate(index: usize, estimate: u32) -> Candidate {
-    let address = Ipv4Addr::new(127, 0, 0, u8::try_from(index).expect("few sites"));
     Candidate {
-        node: name(index),
-        address,
-        mac: Mac::of(address),
-        role: Role::Cabin,
         estimate,
+        ..nodes::candidate(number(index))
     }
 }
 
 fn name(index: usize) -> NodeId {
-    NodeId::new(&format!("S{index}")).expect("a name")
+    nodes::name(number(index))
+}
+
+fn number(index: usize) -> u8 {
+    u8::try_from(index).expect("few sites")
 }
 
 fn index(node: &NodeId) -> usize {

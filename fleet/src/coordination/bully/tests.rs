@@ -1,24 +1,19 @@
 //! The rows of the protocol, one machine at a time and several by hand.
 
-use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::model::{Mac, Role};
-
-fn name(index: u8) -> NodeId {
-    NodeId::new(&format!("S{index}")).expect("a name")
-}
+use crate::coordination::nodes::{self, name, slave_of};
 
 /// A site whose estimate is ten times its number.
 fn candidate(index: u8) -> Candidate {
-    let address = Ipv4Addr::new(127, 0, 0, index);
+    estimating(index, 10 * u32::from(index))
+}
+
+fn estimating(index: u8, estimate: u32) -> Candidate {
     Candidate {
-        node: name(index),
-        address,
-        mac: Mac::of(address),
-        role: Role::Cabin,
-        estimate: 10 * u32::from(index),
+        estimate,
+        ..nodes::candidate(index)
     }
 }
 
@@ -40,8 +35,7 @@ fn feed(site: &mut Bully, input: Input<'_>) -> Vec<Output> {
     outputs
 }
 
-fn hears_in(site: &mut Bully, index: u8, standing: &Standing, term: u64) -> Vec<Output> {
-    let peer = &candidate(index);
+fn hears_of(site: &mut Bully, peer: &Candidate, standing: &Standing, term: u64) -> Vec<Output> {
     let term = Term(term);
     feed(
         site,
@@ -51,6 +45,10 @@ fn hears_in(site: &mut Bully, index: u8, standing: &Standing, term: u64) -> Vec<
             term,
         },
     )
+}
+
+fn hears_in(site: &mut Bully, index: u8, standing: &Standing, term: u64) -> Vec<Output> {
+    hears_of(site, &candidate(index), standing, term)
 }
 
 fn hears(site: &mut Bully, index: u8, standing: &Standing) -> Vec<Output> {
@@ -91,6 +89,11 @@ fn sent(outputs: &[Output]) -> Vec<(u8, Message)> {
     (0..10).flat_map(told).collect()
 }
 
+/// A question to each of these sites.
+fn asked<const N: usize>(sites: [u8; N]) -> [(u8, Message); N] {
+    sites.map(|to| (to, Message::Election))
+}
+
 /// How long a timer is armed for.
 fn armed(outputs: &[Output], timer: Timer) -> Option<std::time::Duration> {
     outputs.iter().find_map(|output| {
@@ -105,12 +108,6 @@ fn armed(outputs: &[Output], timer: Timer) -> Option<std::time::Duration> {
 
 fn state(site: &Bully) -> String {
     site.details().remove(0).value
-}
-
-fn slave_of(index: u8) -> Standing {
-    Standing::Slave {
-        master: name(index),
-    }
 }
 
 fn coordinator(term: u64) -> Message {
@@ -148,46 +145,11 @@ fn leader(own: u8, others: &[u8]) -> Bully {
 #[test]
 fn sites_are_ranked_by_estimate_and_then_by_name() {
     let mut second = amid(2, &[1, 3], Settings::default());
-    let equal = Candidate {
-        estimate: 20,
-        ..candidate(1)
-    };
-    let standing = &Standing::Seeking;
-    let term = Term(0);
-    feed(
-        &mut second,
-        Input::Heard {
-            peer: &equal,
-            standing,
-            term,
-        },
-    );
-    assert_eq!(second.higher().collect::<Vec<_>>(), [&name(3)]);
-    let equal = Candidate {
-        estimate: 20,
-        ..candidate(3)
-    };
-    feed(
-        &mut second,
-        Input::Heard {
-            peer: &equal,
-            standing,
-            term,
-        },
-    );
-    assert_eq!(second.higher().collect::<Vec<_>>(), [&name(3)]);
-    let weaker = Candidate {
-        estimate: 19,
-        ..candidate(3)
-    };
-    feed(
-        &mut second,
-        Input::Heard {
-            peer: &weaker,
-            standing,
-            term,
-        },
-    );
+    for equal in [estimating(1, 20), estimating(3, 20)] {
+        hears_of(&mut second, &equal, &Standing::Seeking, 0);
+        assert_eq!(second.higher().collect::<Vec<_>>(), [&name(3)]);
+    }
+    hears_of(&mut second, &estimating(3, 19), &Standing::Seeking, 0);
     assert_eq!(second.higher().next(), None);
 }
 
@@ -210,10 +172,7 @@ fn the_estimate_is_configured_or_the_nodes_health() {
 fn whoever_misses_the_coordinator_asks_every_higher_site() {
     let mut second = follower(2, &[1, 3, 4, 5], 5, Settings::default());
     let outputs = loses(&mut second, 5);
-    assert_eq!(
-        sent(&outputs),
-        [(3, Message::Election), (4, Message::Election)]
-    );
+    assert_eq!(sent(&outputs), asked([3, 4]));
     assert_eq!(
         armed(&outputs, Timer::Answer),
         Some(Settings::default().answer_wait)
@@ -234,7 +193,7 @@ fn by_the_sources_letter_silence_is_the_only_sign_of_loss() {
         "it works"
     );
     let outputs = fires(&mut second, Timer::Silence);
-    assert_eq!(sent(&outputs), [(3, Message::Election)]);
+    assert_eq!(sent(&outputs), asked([3]));
     assert_eq!(second.standing(), Standing::Seeking);
 }
 
@@ -243,10 +202,7 @@ fn by_the_sources_letter_silence_is_the_only_sign_of_loss() {
 fn nobody_having_answered_the_question_is_put_again() {
     let mut first = amid(1, &[2, 3], Settings::default());
     let outputs = fires(&mut first, Timer::Ask);
-    assert_eq!(
-        sent(&outputs),
-        [(2, Message::Election), (3, Message::Election)]
-    );
+    assert_eq!(sent(&outputs), asked([2, 3]));
     assert_eq!(
         armed(&outputs, Timer::Ask),
         Some(Settings::default().ask_again)
@@ -263,7 +219,7 @@ fn a_candidate_asks_higher_sites_as_it_hears_of_them() {
     assert!(armed(&outputs, Timer::Answer).is_some());
     assert_eq!(sent(&hears(&mut second, 1, &Standing::Master)), []);
     let outputs = hears(&mut second, 3, &Standing::Master);
-    assert_eq!(sent(&outputs), [(3, Message::Election)]);
+    assert_eq!(sent(&outputs), asked([3]));
     assert!(armed(&outputs, Timer::Answer).is_some(), "it too has T");
     assert_eq!(hears(&mut second, 3, &Standing::Master), [], "once");
 }
@@ -301,10 +257,7 @@ fn an_answered_candidate_waits_for_the_coordinator_and_then_begins_again() {
     assert_eq!(is_told(&mut first, 2, Message::Answer), [], "one is enough");
     assert_eq!(fires(&mut first, Timer::Answer), [], "a stale timer");
     let outputs = fires(&mut first, Timer::Coordinator);
-    assert_eq!(
-        sent(&outputs),
-        [(2, Message::Election), (3, Message::Election)]
-    );
+    assert_eq!(sent(&outputs), asked([2, 3]));
     assert_eq!(first.standing(), Standing::Seeking);
 }
 
@@ -368,30 +321,14 @@ fn a_coordinator_that_is_asked_answers_and_announces_itself() {
 /// B6: it follows, and that is all.
 #[test]
 fn a_barred_site_neither_answers_nor_leads() {
-    let own = Candidate {
-        estimate: 0,
-        ..candidate(2)
-    };
-    let mut barred = Bully::new(own, Settings::default());
+    let mut barred = Bully::new(estimating(2, 0), Settings::default());
     feed(&mut barred, Input::Start);
-    let none = Candidate {
-        estimate: 0,
-        ..candidate(1)
-    };
-    let (standing, term) = (&Standing::Seeking, Term(0));
-    feed(
-        &mut barred,
-        Input::Heard {
-            peer: &none,
-            standing,
-            term,
-        },
-    );
+    hears_of(&mut barred, &estimating(1, 0), &Standing::Seeking, 0);
     assert_eq!(is_told(&mut barred, 1, Message::Election), []);
     let outputs = hears(&mut barred, 3, &Standing::Seeking);
-    assert_eq!(sent(&outputs), [(3, Message::Election)]);
+    assert_eq!(sent(&outputs), asked([3]));
     let outputs = fires(&mut barred, Timer::Answer);
-    assert_eq!(sent(&outputs), [(3, Message::Election)], "again and again");
+    assert_eq!(sent(&outputs), asked([3]), "again and again");
     loses(&mut barred, 3);
     fires(&mut barred, Timer::Answer);
     assert_eq!(barred.standing(), Standing::Seeking);
@@ -455,8 +392,8 @@ fn the_worked_example_goes_as_in_the_source() {
 
     // Step 1: S1 finds C dead, and asks S2 and S3 (and C, in vain). Both answer …
     let outputs = fires(&mut first, Timer::Silence);
-    let asked = BTreeSet::from_iter(sent(&outputs));
-    assert_eq!(asked, [2, 3, 4].map(|to| (to, Message::Election)).into());
+    let questions = BTreeSet::from_iter(sent(&outputs));
+    assert_eq!(questions, asked([2, 3, 4]).into());
     let by_second = is_told(&mut second, 1, Message::Election);
     let by_third = is_told(&mut third, 1, Message::Election);
     for outputs in [&by_second, &by_third] {
@@ -466,11 +403,8 @@ fn the_worked_example_goes_as_in_the_source() {
     is_told(&mut first, 3, Message::Answer);
 
     // Step 2: … and start elections of their own.
-    assert_eq!(
-        sent(&by_second)[1..],
-        [(3, Message::Election), (4, Message::Election)]
-    );
-    assert_eq!(sent(&by_third)[1..], [(4, Message::Election)]);
+    assert_eq!(sent(&by_second)[1..], asked([3, 4]));
+    assert_eq!(sent(&by_third)[1..], asked([4]));
     assert_eq!(
         [&first, &second, &third].map(state),
         ["candidate"; 3].map(str::to_owned)
@@ -496,10 +430,7 @@ fn the_worked_example_goes_as_in_the_source() {
     );
     is_told(&mut first, 2, Message::Answer);
     let outputs = fires(&mut second, Timer::Coordinator);
-    assert_eq!(
-        sent(&outputs),
-        [(3, Message::Election), (4, Message::Election)]
-    );
+    assert_eq!(sent(&outputs), asked([3, 4]));
     let outputs = fires(&mut second, Timer::Answer);
     assert_eq!(sent(&outputs), [(1, coordinator(2))]);
     is_told(&mut first, 2, coordinator(2));
@@ -534,7 +465,7 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
     let outputs = hears_in(&mut third, 2, &Standing::Master, 1);
     assert_eq!(sent(&outputs), [(2, coordinator(1))], "nobody to ask");
     let outputs = hears_in(&mut second, 3, &Standing::Master, 1);
-    assert_eq!(sent(&outputs), [(3, Message::Election)]);
+    assert_eq!(sent(&outputs), asked([3]));
     assert_eq!(
         second.standing(),
         Standing::Master,
@@ -571,19 +502,7 @@ fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_elect
 
     let mut second = follower(2, &[1, 3], 3, Settings::default());
     feed(&mut second, Input::Estimate(50));
-    let weaker = Candidate {
-        estimate: 25,
-        ..candidate(3)
-    };
-    let (standing, term) = (&Standing::Master, Term(1));
-    feed(
-        &mut second,
-        Input::Heard {
-            peer: &weaker,
-            standing,
-            term,
-        },
-    );
+    hears_of(&mut second, &estimating(3, 25), &Standing::Master, 1);
     assert_eq!(
         second.standing(),
         Standing::Master,
@@ -616,10 +535,7 @@ fn a_follower_whose_coordinator_says_that_it_leads_no_more_starts_an_election() 
     for standing in [slave_of(4), Standing::Seeking] {
         let mut second = follower(2, &[3, 4], 3, Settings::default());
         let outputs = hears(&mut second, 3, &standing);
-        assert_eq!(
-            sent(&outputs),
-            [(3, Message::Election), (4, Message::Election)]
-        );
+        assert_eq!(sent(&outputs), asked([3, 4]));
         assert_eq!(second.standing(), Standing::Seeking);
     }
 }

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use stateright::{Checker, Model, Property};
 
 use super::*;
-use crate::coordination::Candidate;
-use crate::model::{Mac, Role, Term};
+use crate::coordination::nodes::{candidate, name};
+use crate::model::Term;
 
 /// More states than any of the models generates. A run that comes so far has failed.
 const MOST_STATES: usize = 20_000_000;
@@ -50,21 +50,6 @@ enum Event {
     Fires(u8, Timer),
     Crashes(u8),
     Restarts(u8),
-}
-
-fn candidate(index: u8) -> Candidate {
-    let address = Ipv4Addr::new(127, 0, 0, index);
-    Candidate {
-        node: name(index),
-        address,
-        mac: Mac::of(address),
-        role: Role::Cabin,
-        estimate: 0,
-    }
-}
-
-fn name(index: u8) -> NodeId {
-    NodeId::new(&format!("N{index}")).expect("a name")
 }
 
 fn index(name: &NodeId) -> u8 {

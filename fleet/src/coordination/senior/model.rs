@@ -29,8 +29,9 @@ use std::sync::{Mutex, PoisonError};
 use stateright::{Checker, Model, Property};
 
 use super::lan::Lan;
-use super::tests::{candidate, control};
+use super::tests::control;
 use super::{Attempt, Kind, Message, Senior, Settings, State, Timer, Unit};
+use crate::coordination::nodes::candidate;
 use crate::coordination::{Candidate, Election, ElectionTimer, Input, Message as Any, Output};
 use crate::model::Term;
 use crate::wire::Standing;

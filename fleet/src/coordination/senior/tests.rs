@@ -2,7 +2,6 @@
 
 mod several;
 
-use core::net::Ipv4Addr;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -10,22 +9,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::climate::{DisplayData, Reading};
 use crate::coordination::Message as Any;
-use crate::model::{Mac, Role, Term};
-
-pub(super) fn name(index: u8) -> NodeId {
-    NodeId::new(&format!("N{index}")).expect("a name")
-}
-
-pub(super) fn candidate(index: u8) -> Candidate {
-    let address = Ipv4Addr::new(127, 0, 0, index);
-    Candidate {
-        node: name(index),
-        address,
-        mac: Mac::of(address),
-        role: Role::Cabin,
-        estimate: 0,
-    }
-}
+use crate::coordination::nodes::{candidate, name, slave_of};
+use crate::model::{Role, Term};
 
 pub(super) fn control(index: u8) -> Candidate {
     Candidate {
@@ -88,12 +73,6 @@ fn arms(timer: Timer) -> Output {
 
 fn stops(timer: Timer) -> Output {
     Output::Disarm(timer.into())
-}
-
-fn slave_of(index: u8) -> Standing {
-    Standing::Slave {
-        master: name(index),
-    }
 }
 
 fn detail(unit: &Senior, name: &str) -> Option<String> {

@@ -26,7 +26,8 @@ use stateright::{Checker, Model, Property};
 use super::state::State;
 use super::*;
 use crate::coordination::Message as Any;
-use crate::model::{Role, Term};
+use crate::coordination::nodes::{candidate, name};
+use crate::model::Term;
 
 /// How far the model looks.
 #[derive(Debug, Clone, Copy)]
@@ -74,20 +75,6 @@ enum Step {
     Lose(u8, u8),
     Crash(u8),
     Restart(u8),
-}
-
-fn name(index: u8) -> NodeId {
-    NodeId::new(&format!("N{index}")).expect("a name")
-}
-
-fn candidate(index: u8) -> Candidate {
-    Candidate {
-        node: name(index),
-        address: [127, 0, 0, index].into(),
-        mac: Mac([2, 0, 127, 0, 0, index]),
-        role: Role::Cabin,
-        estimate: 0,
-    }
 }
 
 impl Bounds {

@@ -3,31 +3,16 @@
 mod ring;
 mod rows;
 
-use core::net::Ipv4Addr;
-
 use super::state::State;
 use super::*;
+use crate::coordination::nodes::{address, candidate, name, slave_of};
 use crate::coordination::{ElectionTimer, Message as Any};
-use crate::model::{Role, Term};
+use crate::model::Term;
 
 const DRAW: u64 = 0;
 
-fn name(index: u8) -> NodeId {
-    NodeId::new(&format!("N{index}")).expect("a name")
-}
-
 fn mac(index: u8) -> Mac {
-    Mac([2, 0, 127, 0, 0, index])
-}
-
-fn candidate(index: u8) -> Candidate {
-    Candidate {
-        node: name(index),
-        address: Ipv4Addr::new(127, 0, 0, index),
-        mac: mac(index),
-        role: Role::Cabin,
-        estimate: 0,
-    }
+    Mac::of(address(index))
 }
 
 fn node(index: u8) -> TokenRing {
@@ -38,12 +23,6 @@ fn node(index: u8) -> TokenRing {
 
 fn with(index: u8, settings: Settings) -> TokenRing {
     TokenRing::new(&candidate(index), Nonce(u64::from(index)), settings)
-}
-
-fn slave_of(index: u8) -> Standing {
-    Standing::Slave {
-        master: name(index),
-    }
 }
 
 fn feed(node: &mut TokenRing, input: Input<'_>) -> Vec<Output> {

@@ -5,8 +5,9 @@ use elevator_driver::{Floor, PanelEvent, PanelInputs};
 
 use super::*;
 use crate::car::{Car, CarSettings};
+use crate::coordination::nodes::name;
 use crate::coordination::{Detail, Election, Input, Output};
-use crate::node::tests::{drain, join, name, node, talk};
+use crate::node::tests::{drain, join, node, talk};
 use crate::node::{Action, LinkId};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,5 +1,7 @@
 //! What comes and goes by packet.
 
+use core::net::Ipv4Addr;
+
 use super::*;
 use crate::climate::Reading;
 use crate::coordination::{Message, ballot};

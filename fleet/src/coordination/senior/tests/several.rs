@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::super::Settings;
 use super::super::lan::Lan;
-use super::{candidate, control};
+use super::control;
+use crate::coordination::nodes::candidate;
 use crate::coordination::{Candidate, Election};
 use crate::model::Role;
 use crate::wire::Standing;
