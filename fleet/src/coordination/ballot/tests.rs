@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 use crate::climate::Reading;
 use crate::coordination::Message as Any;

@@ -1,0 +1,44 @@
+//! What can be set about `ballot`.
+
+use std::time::Duration;
+
+/// The rules and times of `ballot`; alike on every node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// Between two control packets of the leader (V2). Default 100 ms.
+    pub control_period: Duration,
+    /// A leader of which no control packet came for so long is lost (V2); so long is one waited
+    /// for after a lost vote (V6). Default 200 ms; at least two `control_period`s, and longer than
+    /// `round`.
+    pub lost_after: Duration,
+    /// How long a round of votes lasts (V5). Default 100 ms; at least twice the longest delay of
+    /// the network: a vote has to get to everybody, and the answers back.
+    pub round: Duration,
+    /// While a leader's beacons say that it leads, so many times `lost_after` may pass without a
+    /// control packet of it before it counts as lost. Default 5. Counts with `mesh_detection`
+    /// alone.
+    pub patience: u32,
+    /// The mesh's loss of the leader counts as the protocol's own, and its beacons for
+    /// `patience`. Default true; false is the source's letter (C5).
+    pub mesh_detection: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            control_period: Duration::from_millis(100),
+            lost_after: Duration::from_millis(200),
+            round: Duration::from_millis(100),
+            patience: 5,
+            mesh_detection: true,
+        }
+    }
+}
+
+impl Settings {
+    /// C3: links are made and the leader's loss is noticed, then a few votes decide, should
+    /// packets of the first ones get lost.
+    pub(in crate::coordination) fn bound(&self) -> Duration {
+        Duration::from_secs(2) + (self.lost_after + self.round) * 4
+    }
+}

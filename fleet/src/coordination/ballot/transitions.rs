@@ -1,0 +1,297 @@
+//! What each event does in each state: of each state, a total match over the events.
+
+use super::{Ballot, Event, Held, Message, Output, State, Timer, Word};
+use crate::coordination::Message as Any;
+use crate::model::NodeId;
+
+impl Ballot {
+    pub(super) fn next(&self, event: Event<'_>, draw: u32, outputs: &mut Vec<Output>) -> State {
+        match (self.state.clone(), event) {
+            (_, Event::Start) if self.regular => self.take_over(outputs),
+            (_, Event::Start) => self.wait(None, false, outputs),
+            // It was set for a state that is gone.
+            (state, Event::Fired(timer)) if timer != state.timer() => state,
+            (State::Waiting { held, out }, event) => self.waiting(held, out, event, draw, outputs),
+            (State::Following { leader, .. }, event) => {
+                self.following(leader, event, draw, outputs)
+            }
+            (State::Voting { held, own, best }, event) => {
+                self.voting(held, own, best, event, draw, outputs)
+            }
+            (State::Leading, event) => self.leading(event, draw, outputs),
+        }
+    }
+
+    fn waiting(
+        &self,
+        held: Option<NodeId>,
+        out: bool,
+        event: Event<'_>,
+        draw: u32,
+        outputs: &mut Vec<Output>,
+    ) -> State {
+        match event {
+            Event::Control(from) | Event::Reset(from) => self.follow(from, outputs),
+            Event::Vote { .. } if out => self.wait(held, out, outputs),
+            Event::Vote { vote, .. } => self.answer(held.into(), vote, draw, outputs),
+            Event::Fired(_) => self.vote(Held::Nothing, draw, outputs),
+            Event::Says { peer, leads, .. } if !leads && self.settings.mesh_detection => {
+                let held = held.filter(|leader| leader != peer);
+                State::Waiting { held, out }
+            }
+            Event::Lost(peer) if self.settings.mesh_detection => {
+                let held = held.filter(|leader| leader != peer);
+                State::Waiting { held, out }
+            }
+            Event::Start | Event::Says { .. } | Event::Lost(_) => State::Waiting { held, out },
+        }
+    }
+
+    fn following(
+        &self,
+        leader: NodeId,
+        event: Event<'_>,
+        draw: u32,
+        outputs: &mut Vec<Output>,
+    ) -> State {
+        match event {
+            Event::Control(from) if *from == leader => self.heard_of(outputs),
+            Event::Control(from) | Event::Reset(from) if self.outranks(from, &leader) => {
+                self.follow(from, outputs)
+            }
+            Event::Reset(from) if *from == leader => self.heard_of(outputs),
+            Event::Vote { vote, .. } if !self.regular => {
+                self.answer(Held::Leader(leader), vote, draw, outputs)
+            }
+            Event::Says { peer, leads, .. } if *peer == leader => self.told(leads, outputs),
+            Event::Lost(peer) if *peer == leader && self.settings.mesh_detection => {
+                self.lost(draw, outputs)
+            }
+            Event::Fired(_) => self.silence(draw, outputs),
+            Event::Start
+            | Event::Control(_)
+            | Event::Vote { .. }
+            | Event::Reset(_)
+            | Event::Says { .. }
+            | Event::Lost(_) => self.state.clone(),
+        }
+    }
+
+    fn voting(
+        &self,
+        held: Held,
+        own: u32,
+        best: Option<u32>,
+        event: Event<'_>,
+        draw: u32,
+        outputs: &mut Vec<Output>,
+    ) -> State {
+        match event {
+            Event::Control(from) if self.ends_vote(from, &held) => self.follow(from, outputs),
+            Event::Reset(from) => self.follow(from, outputs),
+            Event::Vote { vote, .. } => {
+                let best = best.max(Some(vote));
+                State::Voting { held, own, best }
+            }
+            Event::Fired(_) if best < Some(own) => self.take_over(outputs),
+            // The tied vote again (V5).
+            Event::Fired(_) if best == Some(own) => self.vote(held, draw, outputs),
+            Event::Fired(_) => match held {
+                Held::Leader(leader) => self.wait(Some(leader), true, outputs),
+                Held::Nothing | Held::Office => self.wait(None, true, outputs),
+            },
+            Event::Says { peer, leads, .. } if !leads && self.settings.mesh_detection => {
+                let held = held.without(peer);
+                State::Voting { held, own, best }
+            }
+            Event::Lost(peer) if self.settings.mesh_detection => {
+                let held = held.without(peer);
+                State::Voting { held, own, best }
+            }
+            Event::Start | Event::Control(_) | Event::Says { .. } | Event::Lost(_) => {
+                State::Voting { held, own, best }
+            }
+        }
+    }
+
+    fn leading(&self, event: Event<'_>, draw: u32, outputs: &mut Vec<Output>) -> State {
+        match event {
+            Event::Control(from) | Event::Reset(from) if self.yields_to(from) => {
+                self.follow(from, outputs)
+            }
+            Event::Control(_) | Event::Reset(_) | Event::Vote { .. } if self.regular => {
+                outputs.push(Output::Broadcast(Message::Reset.into()));
+                State::Leading
+            }
+            Event::Says { peer, news, .. } if self.regular && news && !self.yields_to(peer) => {
+                outputs.push(Output::Broadcast(Message::Reset.into()));
+                State::Leading
+            }
+            // Two stand-ins: both vote (V12).
+            Event::Control(_) => self.vote(Held::Office, draw, outputs),
+            Event::Vote { from, vote } if self.leads(from) => {
+                self.answer(Held::Office, vote, draw, outputs)
+            }
+            Event::Vote { .. } => {
+                outputs.push(Output::Broadcast(Any::SensorRequest));
+                State::Leading
+            }
+            Event::Fired(_) => self.lead(outputs),
+            Event::Start | Event::Reset(_) | Event::Says { .. } | Event::Lost(_) => State::Leading,
+        }
+    }
+
+    /// A control packet or reset of the leader has come.
+    fn heard_of(&self, outputs: &mut Vec<Output>) -> State {
+        self.arm(Timer::Silence, outputs);
+        let mut state = self.state.clone();
+        if let State::Following { missed, .. } = &mut state {
+            *missed = 0;
+        }
+        state
+    }
+
+    /// The leader's beacon says whether it leads.
+    fn told(&self, leads: bool, outputs: &mut Vec<Output>) -> State {
+        let mut state = self.state.clone();
+        if !self.settings.mesh_detection {
+            return state;
+        }
+        match &mut state {
+            State::Following { word, .. } if leads => *word = Word::Fresh,
+            State::Following {
+                word: Word::Stale | Word::Fresh,
+                ..
+            } if self.regular => return self.take_over(outputs),
+            State::Following {
+                word: Word::Stale | Word::Fresh,
+                ..
+            } => return self.wait(None, false, outputs),
+            State::Following { .. }
+            | State::Waiting { .. }
+            | State::Voting { .. }
+            | State::Leading => {}
+        }
+        state
+    }
+
+    /// No control packet has come for `lost_after`.
+    fn silence(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
+        match self.state.clone() {
+            State::Following {
+                leader,
+                word: Word::Fresh,
+                missed,
+            } if missed + 1 < self.settings.patience => {
+                self.arm(Timer::Silence, outputs);
+                State::Following {
+                    leader,
+                    word: Word::Stale,
+                    missed: missed + 1,
+                }
+            }
+            State::Following { .. }
+            | State::Waiting { .. }
+            | State::Voting { .. }
+            | State::Leading => self.lost(draw, outputs),
+        }
+    }
+
+    /// The leader is lost: a vote (V3), unless this node leads by right.
+    fn lost(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
+        if self.regular {
+            self.take_over(outputs)
+        } else {
+            self.vote(Held::Nothing, draw, outputs)
+        }
+    }
+
+    fn wait(&self, held: Option<NodeId>, out: bool, outputs: &mut Vec<Output>) -> State {
+        self.arm(Timer::Silence, outputs);
+        State::Waiting { held, out }
+    }
+
+    fn follow(&self, leader: &NodeId, outputs: &mut Vec<Output>) -> State {
+        self.arm(Timer::Silence, outputs);
+        State::Following {
+            leader: leader.clone(),
+            word: Word::None,
+            missed: 0,
+        }
+    }
+
+    /// Opens a round with its own vote.
+    fn vote(&self, held: Held, own: u32, outputs: &mut Vec<Output>) -> State {
+        self.arm(Timer::Round, outputs);
+        outputs.push(Output::Broadcast(Message::Vote(own).into()));
+        let best = None;
+        State::Voting { held, own, best }
+    }
+
+    /// Takes part in the round of another; its own vote is sent only if it may win (V4).
+    fn answer(&self, held: Held, heard: u32, own: u32, outputs: &mut Vec<Output>) -> State {
+        self.arm(Timer::Round, outputs);
+        if own > heard {
+            outputs.push(Output::Broadcast(Message::Vote(own).into()));
+        }
+        let best = Some(heard);
+        State::Voting { held, own, best }
+    }
+
+    /// Leads from here on; the regular leader says so by a reset (V7).
+    fn take_over(&self, outputs: &mut Vec<Output>) -> State {
+        if self.regular {
+            outputs.push(Output::Broadcast(Message::Reset.into()));
+        }
+        self.lead(outputs)
+    }
+
+    fn lead(&self, outputs: &mut Vec<Output>) -> State {
+        self.arm(Timer::Control, outputs);
+        outputs.push(Output::Broadcast(Any::SensorRequest));
+        State::Leading
+    }
+
+    fn arm(&self, timer: Timer, outputs: &mut Vec<Output>) {
+        let wait = match timer {
+            Timer::Control => self.settings.control_period,
+            Timer::Silence => self.settings.lost_after,
+            Timer::Round => self.settings.round,
+        };
+        outputs.push(Output::Arm(timer.into(), wait));
+    }
+
+    /// Whether the control packet of this node ends a vote of this one.
+    fn ends_vote(&self, from: &NodeId, held: &Held) -> bool {
+        match held {
+            Held::Nothing => true,
+            Held::Leader(leader) => leader == from || self.is_regular(from),
+            Held::Office => self.is_regular(from),
+        }
+    }
+
+    /// A regular leader goes before a stand-in, and of two regular leaders the first by name.
+    fn outranks(&self, peer: &NodeId, leader: &NodeId) -> bool {
+        self.is_regular(peer) && (!self.is_regular(leader) || peer < leader)
+    }
+
+    fn yields_to(&self, peer: &NodeId) -> bool {
+        self.is_regular(peer) && (!self.regular || *peer < self.name)
+    }
+}
+
+impl From<Option<NodeId>> for Held {
+    fn from(leader: Option<NodeId>) -> Self {
+        leader.map_or(Self::Nothing, Self::Leader)
+    }
+}
+
+impl Held {
+    /// What is left once this leader is gone.
+    fn without(self, peer: &NodeId) -> Self {
+        match self {
+            Self::Leader(leader) if leader == *peer => Self::Nothing,
+            Self::Nothing | Self::Leader(_) | Self::Office => self,
+        }
+    }
+}
