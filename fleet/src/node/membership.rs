@@ -3,14 +3,16 @@
 //! A peer counts while its packets arrive *and* it keeps echoing a recent beacon of this node's
 //! present life. So a one-way link finds nobody, and a replayed beacon proves nothing (E1).
 
+mod peer;
+
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
 
 use super::MeshTimes;
-use crate::coordination::Candidate;
-use crate::model::{CarView, NodeId, Term, Timestamp};
-use crate::wire::{Beacon, Echo, Hello, Nonce, Standing};
+use crate::model::{NodeId, Timestamp};
+use crate::wire::{Beacon, Echo, Hello, Nonce};
+
+pub(super) use peer::Peer;
 
 /// The most lives of nodes that are kept track of; beyond it the ones that don't hear this node
 /// are not taken in, so that a flood of strangers costs little.
@@ -36,36 +38,6 @@ pub(super) struct Membership {
     /// No peer is to be probed or lost before this. What is heard only defers it, so it is looked
     /// for anew only when it is reached.
     check_at: Option<Timestamp>,
-}
-
-/// One life of another node.
-#[derive(Debug, Clone)]
-pub(super) struct Peer {
-    pub(super) hello: Hello,
-    pub(super) link_port: u16,
-    pub(super) standing: Standing,
-    pub(super) term: Term,
-    estimate: u32,
-    pub(super) digest: u64,
-    /// Its car, and when it was described so.
-    pub(super) car: Option<(CarView, Timestamp)>,
-    /// The latest beacon heard of it.
-    sequence: u64,
-    /// Which of the beacons before it have been heard; the lowest bit is the latest one's.
-    heard: u64,
-    pub(super) heard_at: Timestamp,
-    /// When the latest of this node's beacons that it echoed was sent.
-    echoed_at: Option<Timestamp>,
-    probed_at: Timestamp,
-    /// Since when its store has differed from this node's.
-    pub(super) differs_since: Option<Timestamp>,
-    /// The digest with which it last showed that its store equals this node's, and whether all of
-    /// that was on its disk.
-    pub(super) vouched: Option<(u64, bool)>,
-    /// Since when what it says of its standing has not fitted the links that there are.
-    pub(super) disputed_since: Option<Timestamp>,
-    /// Its beacons are not echoed, so that it notices.
-    pub(super) unechoed: bool,
 }
 
 /// What a beacon is worth.
@@ -338,24 +310,8 @@ impl Membership {
         if self.lives.len() >= MOST_LIVES && !self.lives.contains_key(&hello.nonce) {
             return None;
         }
-        Some(self.lives.entry(hello.nonce).or_insert_with(|| Peer {
-            hello: hello.clone(),
-            link_port: 0,
-            standing: Standing::Seeking,
-            term: Term::default(),
-            estimate: 0,
-            digest: 0,
-            car: None,
-            sequence: 0,
-            heard: 0,
-            heard_at: now,
-            echoed_at: None,
-            probed_at: Timestamp::START,
-            differs_since: None,
-            vouched: None,
-            disputed_since: None,
-            unechoed: false,
-        }))
+        let met = || Peer::new(hello.clone(), now);
+        Some(self.lives.entry(hello.nonce).or_insert_with(met))
     }
 
     fn counts(&self, hello: &Hello) -> bool {
@@ -405,44 +361,6 @@ impl Membership {
             found: true,
             replaced: before.is_some(),
         }
-    }
-}
-
-impl Peer {
-    pub(super) fn candidate(&self) -> Candidate {
-        Candidate::new(&self.hello, self.estimate)
-    }
-
-    /// Notes a beacon; `true` if it is heard for the first time. One that is too old to tell
-    /// counts as heard.
-    fn mark(&mut self, sequence: u64) -> bool {
-        if sequence > self.sequence {
-            let ahead = u32::try_from(sequence - self.sequence).unwrap_or(u32::MAX);
-            self.heard = self.heard.checked_shl(ahead).unwrap_or(0) | 1;
-            self.sequence = sequence;
-            return true;
-        }
-        let behind = u32::try_from(self.sequence - sequence).unwrap_or(u32::MAX);
-        let bit = 1_u64.checked_shl(behind).unwrap_or(0);
-        let first = bit != 0 && self.heard & bit == 0;
-        self.heard |= bit;
-        first
-    }
-
-    fn alive_at(&self) -> Timestamp {
-        self.echoed_at
-            .map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
-    }
-
-    fn lives(&self, limit: Duration, now: Timestamp) -> bool {
-        self.echoed_at.is_some() && now < self.alive_at() + limit
-    }
-
-    /// An echo is as old as the beacon that it answers, which waited for the peer's next one: in
-    /// a sound network up to a period older than what is heard.
-    fn next_probe(&self, times: &MeshTimes) -> Timestamp {
-        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + times.beacon_period;
-        (self.heard_at.min(echoed) + times.probe_after).max(self.probed_at + times.probe_period)
     }
 }
 

@@ -1,0 +1,97 @@
+//! One life of another node: what it has said of itself, and whether it still counts.
+
+use std::time::Duration;
+
+use crate::coordination::Candidate;
+use crate::model::{CarView, Term, Timestamp};
+use crate::node::MeshTimes;
+use crate::wire::{Hello, Standing};
+
+/// One life of another node.
+#[derive(Debug, Clone)]
+pub(in crate::node) struct Peer {
+    pub(in crate::node) hello: Hello,
+    pub(in crate::node) link_port: u16,
+    pub(in crate::node) standing: Standing,
+    pub(in crate::node) term: Term,
+    pub(super) estimate: u32,
+    pub(in crate::node) digest: u64,
+    /// Its car, and when it was described so.
+    pub(in crate::node) car: Option<(CarView, Timestamp)>,
+    /// The latest beacon heard of it.
+    pub(super) sequence: u64,
+    /// Which of the beacons before it have been heard; the lowest bit is the latest one's.
+    heard: u64,
+    pub(in crate::node) heard_at: Timestamp,
+    /// When the latest of this node's beacons that it echoed was sent.
+    pub(super) echoed_at: Option<Timestamp>,
+    pub(super) probed_at: Timestamp,
+    /// Since when its store has differed from this node's.
+    pub(in crate::node) differs_since: Option<Timestamp>,
+    /// The digest with which it last showed that its store equals this node's, and whether all of
+    /// that was on its disk.
+    pub(in crate::node) vouched: Option<(u64, bool)>,
+    /// Since when what it says of its standing has not fitted the links that there are.
+    pub(in crate::node) disputed_since: Option<Timestamp>,
+    /// Its beacons are not echoed, so that it notices.
+    pub(in crate::node) unechoed: bool,
+}
+
+impl Peer {
+    pub(super) fn new(hello: Hello, now: Timestamp) -> Self {
+        Self {
+            hello,
+            link_port: 0,
+            standing: Standing::Seeking,
+            term: Term::default(),
+            estimate: 0,
+            digest: 0,
+            car: None,
+            sequence: 0,
+            heard: 0,
+            heard_at: now,
+            echoed_at: None,
+            probed_at: Timestamp::START,
+            differs_since: None,
+            vouched: None,
+            disputed_since: None,
+            unechoed: false,
+        }
+    }
+
+    pub(in crate::node) fn candidate(&self) -> Candidate {
+        Candidate::new(&self.hello, self.estimate)
+    }
+
+    /// Notes a beacon; `true` if it is heard for the first time. One that is too old to tell
+    /// counts as heard.
+    pub(super) fn mark(&mut self, sequence: u64) -> bool {
+        if sequence > self.sequence {
+            let ahead = u32::try_from(sequence - self.sequence).unwrap_or(u32::MAX);
+            self.heard = self.heard.checked_shl(ahead).unwrap_or(0) | 1;
+            self.sequence = sequence;
+            return true;
+        }
+        let behind = u32::try_from(self.sequence - sequence).unwrap_or(u32::MAX);
+        let bit = 1_u64.checked_shl(behind).unwrap_or(0);
+        let first = bit != 0 && self.heard & bit == 0;
+        self.heard |= bit;
+        first
+    }
+
+    pub(super) fn alive_at(&self) -> Timestamp {
+        self.echoed_at
+            .map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
+    }
+
+    pub(super) fn lives(&self, limit: Duration, now: Timestamp) -> bool {
+        self.echoed_at.is_some() && now < self.alive_at() + limit
+    }
+
+    /// An echo is as old as the beacon that it answers, which waited for the peer's next one: in
+    /// a sound network up to a period older than what is heard.
+    pub(super) fn next_probe(&self, times: &MeshTimes) -> Timestamp {
+        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + times.beacon_period;
+        (self.heard_at.min(echoed) + times.probe_after).max(self.probed_at + times.probe_period)
+    }
+}
