@@ -31,7 +31,7 @@ impl FromArgMatches for SettingFlags {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for key in KEYS {
+        for key in KEYS.iter() {
             if let Some(value) = matches.get_one::<String>(key.path) {
                 self.0.insert(key.path, value.clone());
             }

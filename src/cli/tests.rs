@@ -16,7 +16,7 @@ fn the_command_line_is_consistent() {
 #[test]
 fn every_key_is_a_flag_of_run_and_of_check_config() {
     for command in ["run", "check-config"] {
-        for key in crate::config::KEYS {
+        for key in crate::config::KEYS.iter() {
             let line = format!("liftmesh {command} --{} x", key.flag());
             let (Command::Run(RunArgs { config, .. }) | Command::CheckConfig { config, .. }) =
                 parse(&line)

@@ -17,7 +17,7 @@ pub fn example() -> String {
          check-config` shows what holds and where it comes from.",
     );
     let mut current = None;
-    for key in KEYS {
+    for key in KEYS.iter() {
         let (table, _) = key.split();
         if table != current {
             current = table;

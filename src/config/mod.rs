@@ -6,8 +6,8 @@
 //!   flags ─▶ ┘ by itself    └──────────┘           └──────────┘
 //! ```
 //!
-//! `key.rs` has every key with its meaning, range and default; `layer.rs` reads one source,
-//! `settings.rs` has the relations between keys.
+//! `key.rs` says what a key is, and the files beside it have every one with its meaning, range and
+//! default; `layer.rs` reads one source, `settings.rs` has the relations between keys.
 
 mod elections;
 mod error;
@@ -170,7 +170,7 @@ impl Effective {
 /// One line a key: what holds, and where it comes from.
 impl fmt::Display for Effective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for key in KEYS {
+        for key in KEYS.iter() {
             let path = key.path;
             match self.get(path) {
                 Some(Setting { value, origin }) => {

@@ -473,7 +473,7 @@ fn every_key_is_right_by_its_own_range_and_has_a_flag_of_its_own() {
     let all = flags.len();
     flags.dedup();
     assert_eq!(flags.len(), all);
-    for key in KEYS {
+    for key in KEYS.iter() {
         let (KeyDefault::Value(value) | KeyDefault::Required(value) | KeyDefault::Absent(_, value)) =
             key.default;
         assert!(key.kind.accepts(value), "{}", key.path);
@@ -506,7 +506,7 @@ fn the_example_file_is_right_and_its_commented_keys_are_the_defaults() {
         text.push('\n');
     }
     let all = of_text(&text).unwrap();
-    for key in KEYS {
+    for key in KEYS.iter() {
         let setting = all.get(key.path).unwrap();
         assert!(setting.origin.starts_with("node.toml:"), "{}", key.path);
         if let KeyDefault::Value(value) = key.default {

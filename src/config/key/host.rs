@@ -1,0 +1,61 @@
+//! The node's surroundings: `[panel_line]`, `[log]`.
+
+use super::Key;
+use super::KeyDefault::Value;
+use crate::config::kind::Kind;
+
+pub(super) const KEYS: &[Key] = &[
+    Key::new(
+        "panel_line.poll_period",
+        Kind::time(1, 1_000),
+        Value("10 ms"),
+        "TCP: how often the elevator server is polled. A press shorter than this may go unseen.",
+    ),
+    Key::new(
+        "panel_line.reply_limit",
+        Kind::time(10, 10_000),
+        Value("250 ms"),
+        "TCP: a server that leaves a poll unanswered for so long is disconnected. Longer than \
+         `poll_period`.",
+    ),
+    Key::new(
+        "panel_line.reload_configuration",
+        Kind::Switch,
+        Value("false"),
+        "TCP: ask the server to read its configuration again on each connection. Some rebuild their \
+         world at it.",
+    ),
+    Key::new(
+        "panel_line.heartbeat",
+        Kind::time(5, 5_000),
+        Value("50 ms"),
+        "Serial: how often unchanged outputs are told; well below the panel's watchdog.",
+    ),
+    Key::new(
+        "panel_line.silence_limit",
+        Kind::time(15, 30_000),
+        Value("250 ms"),
+        "Serial: a panel that is silent for so long is disconnected. At least three times \
+         `heartbeat`.",
+    ),
+    Key::new(
+        "panel_line.retry_limit",
+        Kind::time(50, 60_000),
+        Value("1 s"),
+        "The longest delay between two attempts to open a lost line.",
+    ),
+    Key::new(
+        "log.filter",
+        Kind::Filter,
+        Value("info"),
+        "What is logged: a level (error, warn, info, debug, trace), or levels by module, such as \
+         info,liftmesh::mesh=debug.",
+    ),
+    Key::new(
+        "log.format",
+        Kind::Format,
+        Value("human"),
+        "`human` has times and, on a terminal, colours; `journal` has neither, as the journal of \
+         the system adds its own times.",
+    ),
+];
