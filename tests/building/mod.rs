@@ -159,25 +159,18 @@ impl Building {
 
     /// The same, with the host's interface as it is in the beginning, where there is a LAN.
     pub(crate) fn install_at(&mut self, name: &'static str, number: u8, interface: Interface) {
-        if let Some(lan) = &mut self.lan {
-            lan.add_host(number, interface);
-        }
-        self.cabins.push(Cabin {
-            name,
-            number,
-            role: Role::Cabin,
-            panel: String::new(),
-            simulator: None,
-            node: None,
-            suspended: false,
-        });
+        self.add(name, number, Role::Cabin, interface);
         self.power_panel(name);
     }
 
     /// Installs a node that has no car and no panel.
     pub(crate) fn install_unit(&mut self, name: &'static str, number: u8, role: Role) {
+        self.add(name, number, role, Interface::Ready);
+    }
+
+    fn add(&mut self, name: &'static str, number: u8, role: Role, interface: Interface) {
         if let Some(lan) = &mut self.lan {
-            lan.add_host(number, Interface::Ready);
+            lan.add_host(number, interface);
         }
         self.cabins.push(Cabin {
             name,
