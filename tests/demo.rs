@@ -21,6 +21,31 @@ fn demo(arguments: &[&str], dir: &Path) -> Output {
         .unwrap()
 }
 
+/// What a demo prints that succeeds and leaves nothing behind.
+fn printed(arguments: &[&str]) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let output = demo(arguments, dir.path());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{arguments:?}:\n{lines}\n{errors}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
+    lines
+}
+
+/// The summary, by which there were orders and all of them were served.
+fn all_served(lines: &str) -> &str {
+    let summary = lines.lines().last().unwrap();
+    assert!(summary.starts_with("summary: "), "{lines}");
+    assert!(figure(summary, "placed") >= 1, "{lines}");
+    assert_eq!(
+        figure(summary, "placed"),
+        figure(summary, "served"),
+        "{lines}"
+    );
+    assert_eq!(figure(summary, "lost"), 0, "{lines}");
+    summary
+}
+
 /// The number before a word of the summary.
 fn figure(summary: &str, word: &str) -> u32 {
     let words: Vec<&str> = summary.split([' ', ',', ';']).collect();
@@ -35,8 +60,7 @@ fn figure(summary: &str, word: &str) -> u32 {
 // F12, F15, F16
 #[test]
 fn a_fleet_of_real_processes_serves_every_order_and_leaves_nothing_behind() {
-    let dir = tempfile::tempdir().unwrap();
-    let arguments = [
+    let lines = printed(&[
         "--cars",
         "2",
         "--floors",
@@ -45,17 +69,8 @@ fn a_fleet_of_real_processes_serves_every_order_and_leaves_nothing_behind() {
         "7",
         "--duration",
         "6s",
-    ];
-    let output = demo(&arguments, dir.path());
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{lines}\n{errors}");
-    let summary = lines.lines().last().unwrap();
-    assert!(summary.starts_with("summary: "), "{lines}");
-    assert!(figure(summary, "placed") >= 1, "{summary}");
-    assert_eq!(figure(summary, "placed"), figure(summary, "served"));
-    assert_eq!(figure(summary, "lost"), 0);
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
+    ]);
+    all_served(&lines);
 }
 
 // C1, F12, F15
@@ -69,33 +84,23 @@ fn a_fleet_serves_every_order_under_each_election_side_by_side() {
 }
 
 fn serve_all_under(election: Protocol) {
-    let dir = tempfile::tempdir().unwrap();
-    let name = election.to_string();
-    let arguments = [
+    let lines = printed(&[
         "--election",
-        &name,
+        &election.to_string(),
         "--floors",
         "4",
         "--seed",
         "7",
         "--duration",
         "6s",
-    ];
-    let output = demo(&arguments, dir.path());
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{election}:\n{lines}\n{errors}");
+    ]);
     let first = lines.lines().next().unwrap();
     assert!(first.contains(&format!("election {election},")), "{first}");
-    let summary = lines.lines().last().unwrap();
-    assert!(figure(summary, "placed") >= 1, "{election}: {summary}");
-    assert_eq!(figure(summary, "placed"), figure(summary, "served"));
-    assert_eq!(figure(summary, "lost"), 0, "{election}: {summary}");
+    let summary = all_served(&lines);
     // A duty that goes round is no change of master.
     let told = lines.contains("is the master");
     let counted = summary.contains("changes of master");
     assert_eq!([told, counted], [!election.rotates(); 2], "{lines}");
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
 }
 
 /// How often a kind of fault occurred, from the line that counts them.
@@ -108,12 +113,7 @@ fn count(faults: &str, kind: &str) -> u32 {
 // E1, F6, F7, F8, F9, F12, F13, O7
 #[test]
 fn every_lit_order_is_served_in_chaos_by_a_seed() {
-    let dir = tempfile::tempdir().unwrap();
-    let arguments = ["--chaos", "--seed", "3", "--duration", "28s"];
-    let output = demo(&arguments, dir.path());
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{lines}\n{errors}");
+    let lines = printed(&["--chaos", "--seed", "3", "--duration", "28s"]);
     assert!(lines.lines().next().unwrap().ends_with("seed 3"), "{lines}");
     let mut last = lines.lines().rev();
     let (summary, faults) = (last.next().unwrap(), last.next().unwrap());
@@ -131,7 +131,6 @@ fn every_lit_order_is_served_in_chaos_by_a_seed() {
     }
     assert!(figure(summary, "placed") >= 1, "{summary}");
     assert_eq!(figure(summary, "lost"), 0);
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a directory");
 }
 
 #[test]
