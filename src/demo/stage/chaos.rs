@@ -12,8 +12,9 @@ use crate::demo::error::DemoError;
 use crate::demo::scene::{Life, Phase, Power, Weight};
 use crate::mesh::Cable;
 
-/// A car whose motor is stuck counts as hung within this, or it is freed: longer than its flight
-/// to the next floor, or its search for one, may take.
+/// A car that is to hang flies within this, and one whose motor is stuck counts as hung within this
+/// again, or the fault is over: longer than a flight to the next floor, or the search for one, may
+/// take.
 const HANG_LIMIT: Duration = Duration::from_secs(40);
 
 /// A motor that sticks at this speed, in m/s, hangs; one that sticks at rest is a drive that does
@@ -44,6 +45,7 @@ enum End {
     At(Duration),
     /// Once the car has hung and somebody has looked into it.
     AfterHang {
+        /// When it was to hang, and then when its motor stuck.
         since: Duration,
         pressed_at: Option<Duration>,
     },
@@ -157,7 +159,7 @@ impl Stage {
         &mut self,
         chaos: &mut Chaos,
         mishap: Mishap,
-        since: Duration,
+        mut since: Duration,
         mut pressed_at: Option<Duration>,
         now: Duration,
     ) -> End {
@@ -167,7 +169,12 @@ impl Stage {
             return End::At(now + mishap.lasts);
         }
         if now.saturating_sub(since) >= HANG_LIMIT {
-            self.tell(Some(car), Weight::Bad, "has not hung in time");
+            let (weight, what) = if self.scene.cars[car].faults.stuck {
+                (Weight::Bad, "has not hung in time")
+            } else {
+                (Weight::Notable, "has not flown, so it could not hang")
+            };
+            self.tell(Some(car), weight, what);
             return End::At(now);
         }
         let is_due = pressed_at.is_none_or(|at| now.saturating_sub(at) >= PRESS_AGAIN);
@@ -179,6 +186,7 @@ impl Stage {
             }
         } else if !scene.faults.stuck && scene.speed.abs() >= FAST {
             self.tell_car(car, motor_fault(true));
+            since = now;
         }
         End::AfterHang { since, pressed_at }
     }
