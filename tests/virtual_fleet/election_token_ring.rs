@@ -155,6 +155,26 @@ fn two_rings_that_meet_become_one() {
     });
 }
 
+/// T8: where rings meet in heavy loss their exchange takes its time, and one of the holders acts.
+#[test]
+fn two_holders_that_meet_in_heavy_loss_hardly_act_together() {
+    let together = (seed()..seed() + 2 * SEEDS).map(|seed| {
+        let mut building = turning(5, seed);
+        building.inflict(Fault::Partition(vec![vec![0, 3], vec![1, 2, 4]]));
+        building.run_for(secs(6));
+        building.inflict(Fault::Loss(35));
+        building.inflict(Fault::Heal);
+        building.run_for(secs(4));
+        let duty = building.duty();
+        building.inflict(Fault::Loss(0));
+        recovers(&mut building);
+        duty.longest_doubled
+    });
+    let longest = together.max();
+    println!("two masters for at most {longest:?}");
+    assert!(longest < Some(millis(250)));
+}
+
 /// C3: the one with the lowest address has no right to the token, and waits for its turn.
 #[test]
 fn a_node_that_returns_takes_nothing_away() {

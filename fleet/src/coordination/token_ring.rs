@@ -24,9 +24,17 @@
 //!          └─ no longer holder ───────┘           (from Resting, Searching and Alone)
 //! ```
 //!
+//! A waiting node that hears a claim heeds it (`Heeding`, not drawn): it waits for what comes of it,
+//! and is missing the token again once the claimant is lost or has taken too long.
+//!
 //! A waiting node that is passed a token holds it, whatever it was doing. A holder stands as
 //! master; a sender between pass and acknowledgement as slave of the next node; a waiting node as
 //! slave of the holder that it knows, and as seeking if it knows none.
+//!
+//! Of several holders one acts at once, the one with the greatest pair of count and address: a
+//! frozen holder that knows of a greater one keeps its token and stands behind that one, as its
+//! slave, until their exchange has decided or the greater is gone. So an exchange that loses
+//! messages makes two tokens last, and not two masters.
 //!
 //! No two nodes ever hold a token under one stamp (E7): each hand-over goes to one node under the
 //! next hop, and a sender whose hand-over has failed can't know whether it arrived: it goes on under
@@ -124,6 +132,7 @@ impl TokenRing {
         match &self.state {
             State::Holding { token, .. } => Some(token),
             State::Waiting { .. }
+            | State::Heeding { .. }
             | State::Missing { .. }
             | State::Claiming { .. }
             | State::Passing { .. } => None,
@@ -161,7 +170,7 @@ impl TokenRing {
                     self.follow(Some(peer), outputs);
                 }
             }
-            State::Missing { .. } | State::Claiming { .. } => {
+            State::Heeding { .. } | State::Missing { .. } | State::Claiming { .. } => {
                 if peer_leads {
                     self.follow(Some(peer), outputs);
                 }
@@ -175,11 +184,7 @@ impl TokenRing {
                 }
             }
             State::Passing { .. } => {}
-            State::Holding { .. } => {
-                if begins {
-                    self.ask(&peer, draw, outputs);
-                }
-            }
+            State::Holding { .. } => self.beside(&peer, standing, draw, outputs),
         }
     }
 
@@ -193,7 +198,7 @@ impl TokenRing {
         self.peers.get(peer).is_some_and(|peer| peer.leads)
     }
 
-    fn lost(&mut self, peer: &NodeId, outputs: &mut Vec<Output>) {
+    fn lost(&mut self, peer: &NodeId, draw: u64, outputs: &mut Vec<Output>) {
         let trusted = self.settings.mesh_detection;
         match &mut self.state {
             State::Waiting {
@@ -201,22 +206,36 @@ impl TokenRing {
             }
             | State::Missing {
                 holder: Some(holder),
+                ..
             } if holder.node == *peer && trusted => {
                 let holder = holder.clone();
                 self.peers.remove(peer);
                 let wait = self.turn_after(Some(&holder));
                 self.miss(None, wait, outputs);
             }
+            State::Heeding { claimant } if claimant.node == *peer && trusted => {
+                self.peers.remove(peer);
+                self.miss(None, self.turn_after(None), outputs);
+            }
             State::Passing { to, .. } if to.node == *peer => self.pass_failed(outputs),
             State::Holding {
-                phase: Phase::Frozen { with, .. },
+                phase: Phase::Frozen { with, behind, .. },
                 ..
-            } if with.node == *peer && trusted => self.thaw(outputs),
+            } if trusted => {
+                if behind.as_ref().is_some_and(|ahead| ahead.node == *peer) {
+                    *behind = None;
+                }
+                if with.node == *peer {
+                    self.peers.remove(peer);
+                    self.thaw(draw, outputs);
+                }
+            }
             State::Holding {
                 phase: Phase::Searching { answers, .. },
                 ..
             } => answers.retain(|answer| answer.node != *peer),
             State::Waiting { .. }
+            | State::Heeding { .. }
             | State::Missing { .. }
             | State::Claiming { .. }
             | State::Holding { .. }
@@ -250,13 +269,13 @@ impl TokenRing {
                 count,
             } => {
                 let from = Member { mac: *mac, ..from };
-                self.agreed(from, *exchange, *count, outputs);
+                self.agreed(from, *exchange, *count, draw, outputs);
             }
-            Message::NoLongerHolder(exchange) => self.left_alone(&from, *exchange, outputs),
+            Message::NoLongerHolder(exchange) => self.left_alone(&from, *exchange, draw, outputs),
             // T9: whoever is refused waits until its time is over, then says that it lives.
             Message::Busy(_) => {}
             Message::Result { exchange, survivor } => {
-                self.decided(from, *exchange, *survivor, outputs);
+                self.decided(from, *exchange, *survivor, draw, outputs);
             }
             Message::Claim { mac, generation } => {
                 let from = Member { mac: *mac, ..from };
@@ -273,6 +292,9 @@ impl TokenRing {
                 let wait = self.settings.grace + self.turn_after(holder.as_ref());
                 self.miss(holder, wait, outputs);
             }
+            (State::Heeding { .. }, Timer::Watch) => {
+                self.miss(None, self.turn_after(None), outputs);
+            }
             (State::Missing { .. }, Timer::Claim) => self.claim(outputs),
             (State::Claiming { .. }, Timer::Listen) => self.make_token(outputs),
             (State::Passing { .. }, Timer::Acknowledgement) => self.pass_failed(outputs),
@@ -282,7 +304,7 @@ impl TokenRing {
                 (Phase::Searching { .. } | Phase::Alone, Timer::Search) => {
                     self.search_over(draw, outputs);
                 }
-                (Phase::Frozen { .. }, Timer::Exchange) => self.thaw(outputs),
+                (Phase::Frozen { .. }, Timer::Exchange) => self.thaw(draw, outputs),
                 (
                     Phase::Resting | Phase::Searching { .. } | Phase::Alone | Phase::Frozen { .. },
                     Timer::Life
@@ -297,6 +319,7 @@ impl TokenRing {
             },
             (
                 State::Waiting { .. }
+                | State::Heeding { .. }
                 | State::Missing { .. }
                 | State::Claiming { .. }
                 | State::Passing { .. },
@@ -343,7 +366,7 @@ impl Election for TokenRing {
         match input {
             Input::Start => self.follow(None, outputs),
             Input::Heard { peer, standing, .. } => self.heard(peer, standing, draw, outputs),
-            Input::Lost { peer } => self.lost(peer, outputs),
+            Input::Lost { peer } => self.lost(peer, draw, outputs),
             Input::Message {
                 from,
                 message: super::Message::TokenRing(message),
@@ -366,10 +389,18 @@ impl Election for TokenRing {
             master: of.node.clone(),
         };
         match &self.state {
-            State::Waiting { holder } | State::Missing { holder } => {
+            State::Waiting { holder } | State::Missing { holder, .. } => {
                 holder.as_ref().map_or(Standing::Seeking, slave)
             }
-            State::Claiming { .. } => Standing::Seeking,
+            State::Heeding { .. } | State::Claiming { .. } => Standing::Seeking,
+            State::Holding {
+                phase:
+                    Phase::Frozen {
+                        behind: Some(ahead),
+                        ..
+                    },
+                ..
+            } => slave(ahead),
             State::Holding { .. } => Standing::Master,
             State::Passing { to, .. } => slave(to),
         }
@@ -388,6 +419,10 @@ impl Election for TokenRing {
         };
         let mut details = match &self.state {
             State::Waiting { .. } => vec![Detail::new("token", "elsewhere")],
+            State::Heeding { claimant } => vec![Detail::new(
+                "token",
+                format_args!("claimed by {}", claimant.node),
+            )],
             State::Missing { .. } => vec![Detail::new("token", "missing")],
             State::Claiming { generation } => vec![
                 Detail::new("token", "claimed"),
@@ -399,6 +434,13 @@ impl Election for TokenRing {
                     Phase::Resting => Detail::new("token", "held"),
                     Phase::Searching { .. } => Detail::new("token", "held, next node searched"),
                     Phase::Alone => Detail::new("token", "held alone"),
+                    Phase::Frozen {
+                        behind: Some(ahead),
+                        ..
+                    } => Detail::new(
+                        "token",
+                        format_args!("held, frozen: {} leads with one", ahead.node),
+                    ),
                     Phase::Frozen { with, .. } => Detail::new(
                         "token",
                         format_args!("held, frozen: {} holds one too", with.node),

@@ -124,13 +124,13 @@ pub(super) const KEYS: &[Key] = &[
     Key::new(
         "token_ring.t",
         Kind::time(50, 600_000),
-        Value("300 ms"),
+        Value("200 ms"),
         "T: a holder shows at least this often that it lives. Longer than `acknowledgement_wait`.",
     ),
     Key::new(
         "token_ring.grace",
         Kind::time(10, 600_000),
-        Value("100 ms"),
+        Value("50 ms"),
         "How much longer than `t` no holder has to be heard before the token is recovered.",
     ),
     Key::new(
@@ -174,7 +174,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new(
         "token_ring.claim_wait_per_rank",
         Kind::time(5, 60_000),
-        Value("50 ms"),
+        Value("25 ms"),
         "How much later than the node before it in the ring a node claims a lost token.",
     ),
 ];

@@ -1,8 +1,10 @@
 //! Two holders that hear each other: one gives its token up (T8, T9).
 
-use super::message::{Exchange, Message, Survivor};
+use super::message::{Exchange, Message, Survivor, Token};
 use super::state::{Member, Phase, State, Timer};
 use super::{Output, TokenRing};
+use crate::model::NodeId;
+use crate::wire::Standing;
 
 impl TokenRing {
     /// Another holder is heard: freezes, and tells it to wait. A frozen holder talks to the first
@@ -16,6 +18,7 @@ impl TokenRing {
                 with: with.clone(),
                 asked: Some(asked),
                 agreed: None,
+                behind: None,
             };
             self.exchange = asked;
             Self::say(with, Message::Wait(asked), outputs);
@@ -52,6 +55,7 @@ impl TokenRing {
                             with: from.clone(),
                             asked: None,
                             agreed: Some(exchange),
+                            behind: None,
                         };
                         Self::arm(Timer::Exchange, limit, outputs);
                         agrees
@@ -59,9 +63,10 @@ impl TokenRing {
                 }
             }
             State::Passing { .. } => Message::Busy(exchange),
-            State::Waiting { .. } | State::Missing { .. } | State::Claiming { .. } => {
-                Message::NoLongerHolder(exchange)
-            }
+            State::Waiting { .. }
+            | State::Heeding { .. }
+            | State::Missing { .. }
+            | State::Claiming { .. } => Message::NoLongerHolder(exchange),
         };
         Self::say(from, answer, outputs);
     }
@@ -73,6 +78,7 @@ impl TokenRing {
         from: Member,
         exchange: Exchange,
         count: u64,
+        draw: u64,
         outputs: &mut Vec<Output>,
     ) {
         let State::Holding {
@@ -99,7 +105,7 @@ impl TokenRing {
         match survivor {
             Survivor::Asker => {
                 Self::say(&from, result, outputs);
-                self.survive(outputs);
+                self.survive(&from, draw, outputs);
             }
             Survivor::Asked => self.give_up(from, result, outputs),
         }
@@ -111,6 +117,7 @@ impl TokenRing {
         from: Member,
         exchange: Exchange,
         survivor: Survivor,
+        draw: u64,
         outputs: &mut Vec<Output>,
     ) {
         let State::Holding {
@@ -130,7 +137,7 @@ impl TokenRing {
         }
         match survivor {
             Survivor::Asker => self.give_up(from, Message::NoLongerHolder(exchange), outputs),
-            Survivor::Asked => self.survive(outputs),
+            Survivor::Asked => self.survive(&from, draw, outputs),
         }
     }
 
@@ -139,41 +146,167 @@ impl TokenRing {
         &mut self,
         from: &Member,
         exchange: Exchange,
+        draw: u64,
         outputs: &mut Vec<Output>,
     ) {
         if let State::Holding { phase, .. } = &mut self.state
             && let Phase::Frozen {
                 with,
                 asked: Some(asked),
+                behind,
                 ..
             } = phase
             && with.node == from.node
             && *asked == exchange
         {
+            let behind = behind.take().filter(|ahead| ahead.node != from.node);
             *phase = Phase::Resting;
             Self::arm(Timer::Hold, self.settings.hold, outputs);
+            self.unmark(from);
+            self.stay_behind(behind, draw, outputs);
         }
     }
 
-    /// The exchange is over, or has taken too long: the holder says at once that it lives (T9).
-    pub(super) fn thaw(&mut self, outputs: &mut Vec<Output>) {
+    /// The exchange is over, or has taken too long: the holder says at once that it lives (T9);
+    /// or, while it stands behind another that acts, begins the next exchange with that one.
+    pub(super) fn thaw(&mut self, draw: u64, outputs: &mut Vec<Output>) {
         if let State::Holding { token, .. } = &self.state {
             let token = token.clone();
-            self.rest(token, outputs);
+            self.go_on(token, draw, outputs);
         }
+    }
+
+    /// A frozen holder goes on, with this token.
+    fn go_on(&mut self, token: Token, draw: u64, outputs: &mut Vec<Output>) {
+        let ahead = match &self.state {
+            State::Holding {
+                phase: Phase::Frozen { behind, .. },
+                ..
+            } => behind.clone().filter(|ahead| self.acts(ahead)),
+            State::Waiting { .. }
+            | State::Heeding { .. }
+            | State::Missing { .. }
+            | State::Claiming { .. }
+            | State::Holding { .. }
+            | State::Passing { .. } => None,
+        };
+        if ahead.is_none() {
+            self.rest(token, outputs);
+        } else {
+            let phase = Phase::Resting;
+            self.state = State::Holding { token, phase };
+        }
+        self.stay_behind(ahead, draw, outputs);
+    }
+
+    /// A holder that has thawed, and has stood behind one that still acts, freezes again.
+    fn stay_behind(&mut self, ahead: Option<Member>, draw: u64, outputs: &mut Vec<Output>) {
+        let Some(ahead) = ahead.filter(|ahead| self.acts(ahead)) else {
+            return;
+        };
+        self.ask(&ahead, draw, outputs);
+        if let State::Holding {
+            phase: Phase::Frozen { behind, .. },
+            ..
+        } = &mut self.state
+        {
+            *behind = Some(ahead);
+        }
+    }
+
+    /// Whether the mesh knows that this holder acts.
+    fn acts(&self, holder: &Member) -> bool {
+        self.settings.mesh_detection && self.leads(&holder.node)
+    }
+
+    /// Of several holders that hear each other the one with the greatest pair acts: a smaller one
+    /// stands behind it until the exchange has decided, and a smaller one that acts is told
+    /// (completion).
+    pub(super) fn rank(&mut self, other: &Member, count: u64, outputs: &mut Vec<Output>) {
+        let State::Holding { token, phase } = &mut self.state else {
+            return;
+        };
+        let greater = (token.count, &self.own) > (count, other);
+        if greater {
+            self.present(other, outputs);
+        } else if let Phase::Frozen { behind, .. } = phase {
+            behind.get_or_insert_with(|| other.clone());
+        }
+    }
+
+    /// Shows another holder this one's pair, if this one acts.
+    fn present(&self, to: &Member, outputs: &mut Vec<Output>) {
+        if let Some(life) = self.life() {
+            Self::say(to, Message::Life(life), outputs);
+        }
+    }
+
+    /// A holder hears a peer's beacon. What was lost of an exchange with it is said again
+    /// (completion).
+    pub(super) fn beside(
+        &mut self,
+        peer: &Member,
+        standing: &Standing,
+        draw: u64,
+        outputs: &mut Vec<Output>,
+    ) {
+        let acts = *standing == Standing::Master;
+        let follows = match standing {
+            Standing::Slave { master } if self.leads(master) => self.member(master),
+            Standing::Slave { .. } | Standing::Master | Standing::Seeking => None,
+        };
+        if acts {
+            self.present(peer, outputs);
+        }
+        let State::Holding { phase, .. } = &mut self.state else {
+            return;
+        };
+        match phase {
+            Phase::Frozen {
+                with,
+                asked,
+                behind,
+                ..
+            } => {
+                if !acts && behind.as_ref() == Some(peer) {
+                    *behind = follows;
+                }
+                if with == peer {
+                    let next = Exchange(self.exchange.0.saturating_add(1));
+                    let exchange = *asked.get_or_insert(next);
+                    self.exchange = self.exchange.max(exchange);
+                    Self::say(peer, Message::Wait(exchange), outputs);
+                }
+            }
+            Phase::Resting | Phase::Searching { .. } | Phase::Alone if acts => {
+                self.ask(peer, draw, outputs);
+            }
+            Phase::Resting | Phase::Searching { .. } | Phase::Alone => {}
+        }
+    }
+
+    fn member(&self, node: &NodeId) -> Option<Member> {
+        let peer = self.peers.get(node)?;
+        Some(Member {
+            mac: peer.mac,
+            node: node.clone(),
+        })
     }
 
     /// This node's token stays. If the other's was of a later generation, or a later one is known,
     /// those who know it would refuse this one: it goes on under a generation of its own.
-    fn survive(&mut self, outputs: &mut Vec<Output>) {
-        if let State::Holding { token, .. } = &self.state {
+    fn survive(&mut self, over: &Member, draw: u64, outputs: &mut Vec<Output>) {
+        if let State::Holding { token, phase } = &mut self.state {
+            if let Phase::Frozen { behind, .. } = phase {
+                behind.take_if(|ahead| ahead == over);
+            }
             let token = token.clone();
             let token = if self.seen > token.stamp {
                 self.renewed(&token)
             } else {
                 token
             };
-            self.rest(token, outputs);
+            self.go_on(token, draw, outputs);
         }
     }
 

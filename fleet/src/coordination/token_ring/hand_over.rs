@@ -147,7 +147,7 @@ impl TokenRing {
     }
 
     /// Whoever hands over is no holder.
-    fn unmark(&mut self, peer: &Member) {
+    pub(super) fn unmark(&mut self, peer: &Member) {
         if let Some(peer) = self.peers.get_mut(&peer.node) {
             peer.leads = false;
         }

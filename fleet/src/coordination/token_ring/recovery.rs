@@ -17,22 +17,28 @@ impl TokenRing {
     pub(super) fn tell_life(&self, outputs: &mut Vec<Output>) {
         if let Some(life) = self.life() {
             outputs.push(Output::Broadcast(Message::Life(life).into()));
-            Self::arm(Timer::Life, self.settings.t, outputs);
         }
+        Self::arm(Timer::Life, self.settings.t, outputs);
     }
 
-    fn life(&self) -> Option<Life> {
-        match &self.state {
-            State::Holding { token, phase } => Some(Life {
-                stamp: token.stamp.clone(),
-                count: token.count,
-                solo: *phase == Phase::Alone,
-            }),
-            State::Waiting { .. }
-            | State::Missing { .. }
-            | State::Claiming { .. }
-            | State::Passing { .. } => None,
-        }
+    /// What a holder that acts says of itself. One that stands behind another says nothing, so
+    /// that nobody follows it.
+    pub(super) fn life(&self) -> Option<Life> {
+        let State::Holding { token, phase } = &self.state else {
+            return None;
+        };
+        let acts = !matches!(
+            phase,
+            Phase::Frozen {
+                behind: Some(_),
+                ..
+            }
+        );
+        acts.then(|| Life {
+            stamp: token.stamp.clone(),
+            count: token.count,
+            solo: *phase == Phase::Alone,
+        })
     }
 
     /// A holder is heard.
@@ -57,7 +63,9 @@ impl TokenRing {
                 let holder = if follows { Some(from) } else { holder.clone() };
                 self.follow(holder, outputs);
             }
-            State::Missing { .. } | State::Claiming { .. } => self.follow(Some(from), outputs),
+            State::Heeding { .. } | State::Missing { .. } | State::Claiming { .. } => {
+                self.follow(Some(from), outputs);
+            }
             State::Passing { token, .. } => {
                 let arrived = life.stamp.generation == token.stamp.generation
                     && life.stamp.hop >= token.stamp.hop;
@@ -65,7 +73,10 @@ impl TokenRing {
                     self.follow(Some(from), outputs);
                 }
             }
-            State::Holding { .. } => self.ask(&from, draw, outputs),
+            State::Holding { .. } => {
+                self.ask(&from, draw, outputs);
+                self.rank(&from, life.count, outputs);
+            }
         }
     }
 
@@ -102,7 +113,10 @@ impl TokenRing {
         wait: Duration,
         outputs: &mut Vec<Output>,
     ) {
-        self.state = State::Missing { holder };
+        self.state = State::Missing {
+            holder,
+            objected: false,
+        };
         Self::arm(Timer::Claim, wait, outputs);
     }
 
@@ -130,14 +144,19 @@ impl TokenRing {
             } if holder.node != from.node && self.leads(&holder.node) => {
                 Self::say(from, Message::Objection, outputs);
             }
+            // The claimant misses the holder too, and may give way to the claim that was objected
+            // to, which is the better.
+            State::Missing { objected: true, .. } if self.own < *from => self.claim(outputs),
             // A recovery is under way.
-            State::Waiting { .. } | State::Missing { .. } => self.follow(None, outputs),
+            State::Waiting { .. } | State::Heeding { .. } | State::Missing { .. } => {
+                self.heed(from, outputs);
+            }
             State::Claiming { generation: own } => {
                 let number = own.number;
                 let better =
                     number < generation.number || (number == generation.number && *from < self.own);
                 if better {
-                    self.follow(None, outputs);
+                    self.heed(from, outputs);
                 } else {
                     let claim = Message::Claim {
                         mac: self.own.mac,
@@ -146,18 +165,30 @@ impl TokenRing {
                     Self::say(from, claim, outputs);
                 }
             }
-            State::Holding { .. } => {
-                if let Some(life) = self.life() {
-                    Self::say(from, Message::Life(life), outputs);
-                }
+            State::Holding { .. } | State::Passing { .. } => {
+                let objection = self.life().map_or(Message::Objection, Message::Life);
+                Self::say(from, objection, outputs);
             }
-            State::Passing { .. } => Self::say(from, Message::Objection, outputs),
         }
     }
 
+    /// Another is about to make a token: a claim is due here only if nothing comes of that.
+    fn heed(&mut self, claimant: &Member, outputs: &mut Vec<Output>) {
+        let claimant = claimant.clone();
+        self.state = State::Heeding { claimant };
+        let wait = self.settings.claim_wait + self.settings.grace;
+        Self::arm(Timer::Watch, wait, outputs);
+    }
+
+    /// Another has heard a holder. It may be the one that is lost, of which that node has yet to
+    /// notice it: unless a holder is heard, the claim is made again soon.
     pub(super) fn objected(&mut self, outputs: &mut Vec<Output>) {
         if let State::Claiming { .. } = &self.state {
-            self.follow(None, outputs);
+            self.state = State::Missing {
+                holder: None,
+                objected: true,
+            };
+            Self::arm(Timer::Claim, self.settings.claim_wait, outputs);
         }
     }
 

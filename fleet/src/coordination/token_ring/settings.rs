@@ -7,11 +7,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
     /// T: between two signs of life of a holder; a waiting node that has heard no holder for so
-    /// long doubts that there is one. Default 300 ms; longer than `acknowledgement_wait`, so that
+    /// long doubts that there is one. Default 200 ms; longer than `acknowledgement_wait`, so that
     /// a hand-over that fails is no loss of the token.
     pub t: Duration,
     /// So much longer than T a waiting node waits before it recovers the token: a sign of life may
-    /// be late. Default 100 ms; longer than the LAN's jitter.
+    /// be late. Default 50 ms; longer than the LAN's jitter.
     pub grace: Duration,
     /// For how long a holder keeps the token before it looks for the next node. Default 1 s; at
     /// least several times `search_wait` and `acknowledgement_wait`, so that little time goes by
@@ -34,7 +34,8 @@ pub struct Settings {
     /// answer take.
     pub claim_wait: Duration,
     /// So much later than the node before it in the ring, counted from the last holder, a waiting
-    /// node claims. Default 50 ms; longer than a message takes.
+    /// node claims. Default 25 ms; longer than a message takes as a rule. Claims that cross are
+    /// compared.
     pub claim_wait_per_rank: Duration,
     /// Whether the mesh's news of peers counts (C5): the loss of the holder as the silence of a
     /// holder, and a standing in a beacon as a sign of life. Default true; false is the source's
@@ -45,15 +46,15 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            t: Duration::from_millis(300),
-            grace: Duration::from_millis(100),
+            t: Duration::from_millis(200),
+            grace: Duration::from_millis(50),
             hold: Duration::from_secs(1),
             k: 50,
             search_wait: Duration::from_millis(100),
             search_tries: 3,
             acknowledgement_wait: Duration::from_millis(150),
             claim_wait: Duration::from_millis(100),
-            claim_wait_per_rank: Duration::from_millis(50),
+            claim_wait_per_rank: Duration::from_millis(25),
             mesh_detection: true,
         }
     }

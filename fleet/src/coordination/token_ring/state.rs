@@ -16,8 +16,14 @@ pub(super) struct Member {
 pub(super) enum State {
     /// Another holds the token, if any node does.
     Waiting { holder: Option<Member> },
+    /// Another has claimed to make a token: it waits for what comes of that.
+    Heeding { claimant: Member },
     /// No holder was heard for too long: a claim is due after a while.
-    Missing { holder: Option<Member> },
+    Missing {
+        holder: Option<Member>,
+        /// It has claimed, and another objected.
+        objected: bool,
+    },
     /// It has claimed to make a token, and listens for objections.
     Claiming { generation: Generation },
     /// It holds the token.
@@ -44,6 +50,8 @@ pub(super) enum Phase {
         asked: Option<Exchange>,
         /// The exchange of the other that this node agreed to.
         agreed: Option<Exchange>,
+        /// A holder whose pair is the greater: while that one acts this one does not.
+        behind: Option<Member>,
     },
 }
 
@@ -60,7 +68,7 @@ pub enum Timer {
     Acknowledgement,
     /// The exchange takes too long.
     Exchange,
-    /// T: no holder was heard.
+    /// T: no holder was heard; or nothing came of a claim.
     Watch,
     /// It is this node's turn to claim.
     Claim,
@@ -72,7 +80,7 @@ impl State {
     /// The timers that run in this state.
     pub(super) fn timers(&self) -> &'static [Timer] {
         match self {
-            Self::Waiting { .. } => &[Timer::Watch],
+            Self::Waiting { .. } | Self::Heeding { .. } => &[Timer::Watch],
             Self::Missing { .. } => &[Timer::Claim],
             Self::Claiming { .. } => &[Timer::Listen],
             Self::Holding { phase, .. } => match phase {

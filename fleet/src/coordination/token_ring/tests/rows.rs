@@ -341,11 +341,43 @@ fn a_better_claim_ends_a_claim_and_a_worse_one_is_told_so() {
     }
 }
 
+/// T7: a claim of which nothing comes, and one that was objected to in vain, is no loss of time.
+#[test]
+fn a_claim_that_fails_is_made_again_soon() {
+    let settings = Settings::default();
+    let mut other = node(2);
+    for index in [1, 3] {
+        hears(&mut other, index, &Standing::Seeking);
+    }
+    let outputs = told(&mut other, 3, claims(3, 5));
+    assert_eq!(other.standing(), Standing::Seeking);
+    let wait = settings.claim_wait + settings.grace;
+    assert_eq!(armed(&outputs, Timer::Watch), Some(wait));
+    let mut late = other.clone();
+    for outputs in [fires(&mut late, Timer::Watch), loses(&mut other, 3)] {
+        let turn = settings.claim_wait_per_rank;
+        assert_eq!(armed(&outputs, Timer::Claim), Some(turn), "N1 is before it");
+    }
+
+    let mut claimant = node(2);
+    hears(&mut claimant, 1, &Standing::Seeking);
+    fires(&mut claimant, Timer::Watch);
+    fires(&mut claimant, Timer::Claim);
+    let outputs = told(&mut claimant, 1, Message::Objection);
+    assert_eq!(armed(&outputs, Timer::Claim), Some(settings.claim_wait));
+    let mut worse = claimant.clone();
+    hears(&mut worse, 3, &Standing::Seeking);
+    let again = said(&told(&mut worse, 3, claims(3, 1)));
+    assert_eq!(again, [(None, claims(2, 1))], "the worse one heeds it");
+    assert_eq!(said(&told(&mut claimant, 1, claims(1, 1))), []);
+}
+
 /// A holder that hears another, frozen; and the number of its exchange.
 fn frozen(own: u8, other: u8) -> (TokenRing, Exchange) {
     let mut holder = holder(own, &[other, 9]);
     let outputs = told(&mut holder, other, life(stamp(1, other, 0), 1));
-    let [(Some(to), Message::Wait(exchange))] = &said(&outputs)[..] else {
+    let said = said(&outputs);
+    let (Some(to), Message::Wait(exchange)) = &said[0] else {
         panic!("{outputs:?}");
     };
     assert_eq!(*to, name(other));
@@ -356,7 +388,7 @@ fn frozen(own: u8, other: u8) -> (TokenRing, Exchange) {
 #[test]
 fn a_holder_that_hears_another_freezes() {
     let (mut first, exchange) = frozen(1, 2);
-    assert_eq!(first.standing(), Standing::Master);
+    assert!(first.token().is_some());
     assert_eq!(said(&fires(&mut first, Timer::Hold)), []);
     assert_eq!(said(&told(&mut first, 9, life(stamp(1, 9, 0), 1))), []);
     let again = first.clone();
@@ -381,9 +413,87 @@ fn a_holder_that_hears_another_freezes() {
 fn a_peer_that_becomes_master_is_another_holder() {
     let mut first = holder(1, &[2]);
     let outputs = hears(&mut first, 2, &Standing::Master);
-    assert!(matches!(said(&outputs)[..], [(Some(_), Message::Wait(_))]));
+    let wait = (Some(name(2)), Message::Wait(Exchange(1)));
+    assert!(said(&outputs).contains(&wait));
     told(&mut first, 2, Message::NoLongerHolder(Exchange(1)));
-    assert_eq!(said(&hears(&mut first, 2, &Standing::Master)), [], "once");
+    assert_eq!(said(&hears(&mut first, 2, &slave_of(1))), []);
+}
+
+/// T8: what is lost of an exchange is said again at each beacon of the other.
+#[test]
+fn an_exchange_goes_on_at_each_beacon() {
+    let (mut first, exchange) = frozen(1, 2);
+    let wait = (Some(name(2)), Message::Wait(exchange));
+    for standing in [Standing::Master, slave_of(1), Standing::Seeking] {
+        assert!(said(&hears(&mut first, 2, &standing)).contains(&wait));
+    }
+    let mut asked = holder(1, &[2]);
+    told(&mut asked, 2, Message::Wait(Exchange(5)));
+    let own = (Some(name(2)), Message::Wait(Exchange(1)));
+    assert!(said(&hears(&mut asked, 2, &Standing::Master)).contains(&own));
+    let mut third = first.clone();
+    let outputs = said(&hears(&mut third, 9, &Standing::Master));
+    assert!(
+        !outputs
+            .iter()
+            .any(|(_, said)| matches!(said, Message::Wait(_))),
+        "T9: with the first alone"
+    );
+}
+
+/// T8: of two that hear each other the one with the smaller pair keeps its token, and does not
+/// act; it acts again when the greater is gone.
+#[test]
+fn the_smaller_pair_stands_behind_the_greater() {
+    let (mut smaller, exchange) = frozen(1, 2);
+    assert_eq!(smaller.standing(), slave_of(2));
+    assert!(smaller.token().is_some());
+    assert_eq!(
+        said(&fires(&mut smaller, Timer::Life)),
+        [],
+        "so does a sender"
+    );
+    let ends: [fn(&mut TokenRing, Exchange) -> Vec<Output>; 3] = [
+        |node, exchange| told(node, 2, Message::NoLongerHolder(exchange)),
+        |node, _| loses(node, 2),
+        |node, _| hears(node, 2, &Standing::Seeking),
+    ];
+    for end in ends {
+        let mut smaller = smaller.clone();
+        end(&mut smaller, exchange);
+        assert_eq!(smaller.standing(), Standing::Master);
+    }
+    hears(&mut smaller, 9, &Standing::Master);
+    hears(&mut smaller, 2, &slave_of(9));
+    assert_eq!(smaller.standing(), slave_of(9), "a third is ahead of both");
+
+    let (greater, _) = frozen(3, 2);
+    assert_eq!(greater.standing(), Standing::Master);
+}
+
+/// T8: a holder that acts shows its pair to a smaller one that does, whomever it talks to.
+#[test]
+fn the_greater_pair_is_shown_to_the_smaller() {
+    let (mut greater, _) = frozen(3, 2);
+    let own = life(stamp_of(&greater), 1);
+    let outputs = told(&mut greater, 9, life(stamp(1, 9, 0), 0));
+    assert_eq!(said(&outputs), [(Some(name(9)), own.clone())]);
+    let outputs = hears(&mut greater, 9, &Standing::Master);
+    assert_eq!(said(&outputs), [(Some(name(9)), own)]);
+    let outputs = told(&mut greater, 9, life(stamp(1, 9, 0), 4));
+    assert_eq!(greater.standing(), slave_of(9));
+    assert_eq!(said(&outputs), []);
+}
+
+/// T9: when its time is over, a holder that stands behind another begins again with that one.
+#[test]
+fn a_holder_behind_another_does_not_act_when_its_time_is_over() {
+    let (mut first, exchange) = frozen(1, 2);
+    hears(&mut first, 2, &Standing::Master);
+    let next = Exchange(exchange.0 + 1);
+    let outputs = fires(&mut first, Timer::Exchange);
+    assert_eq!(said(&outputs), [(Some(name(2)), Message::Wait(next))]);
+    assert_eq!(first.standing(), slave_of(2));
 }
 
 /// T8: who is asked answers by what it is.
@@ -499,8 +609,8 @@ fn an_exchange_has_a_limit_drawn_by_lot() {
 /// T9: a refused holder waits for its time to be over.
 #[test]
 fn a_holder_that_is_refused_stays_frozen() {
-    let (mut first, exchange) = frozen(1, 2);
-    told(&mut first, 2, Message::Busy(exchange));
+    let (mut first, exchange) = frozen(2, 1);
+    told(&mut first, 1, Message::Busy(exchange));
     assert_eq!(said(&fires(&mut first, Timer::Hold)), []);
     let outputs = fires(&mut first, Timer::Exchange);
     assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
@@ -555,5 +665,6 @@ fn operators_see_the_token() {
         "generation: 1 of N1, hop: 0, computations: 1, token: held, peers in the ring: 1"
     );
     assert!(shown(&passing(1, 2).0).contains("token: on its way to N2"));
-    assert!(shown(&frozen(1, 2).0).contains("frozen: N2 holds one too"));
+    assert!(shown(&frozen(2, 1).0).contains("frozen: N1 holds one too"));
+    assert!(shown(&frozen(1, 2).0).contains("frozen: N2 leads with one"));
 }
