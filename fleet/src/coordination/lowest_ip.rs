@@ -393,7 +393,7 @@ mod tests {
             assert_eq!(third.standing(), Standing::Master);
             feed(&mut third, Input::Fired(&Timer::Redial(name(1)).into()));
         }
-        assert_eq!(waits, [50, 100, 200, 400, 800, 1600, 1600, 1600]);
+        assert_eq!(waits, [50, 100, 200, 400, 400, 400, 400, 400]);
     }
 
     /// E1: while one lower master can't be reached, another one is tried.

@@ -1,11 +1,15 @@
 //! How long to wait before a peer is dialled again.
 //!
-//! The waits grow, so that a peer that is heard and can't be reached costs little.
+//! The waits grow, so that a peer that is heard and can't be reached costs little; but never by
+//! much, for nothing tells when whatever keeps the link from it is over.
 
 use std::time::Duration;
 
 /// The wait after a failed dial is doubled at most this often.
-const MOST_DOUBLINGS: u32 = 5;
+const MOST_DOUBLINGS: u32 = 3;
+
+/// A dial and its link may take so many times the first wait to join.
+const JOIN_WAITS: u32 = 32;
 
 /// The wait after a dial that failed when so many before it had failed in a row: `redial_after`,
 /// doubled for each of them, and up to one and a half times that, so that two nodes fall out of
@@ -15,11 +19,10 @@ pub(crate) fn wait(redial_after: Duration, failures: u32, draw: u64) -> Duration
     wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
 }
 
-/// How long a dial and its link may take to join: as long as between two dials at most, but for
-/// the jitter. Over a line that loses packets a fresh link is soon better than one that waits to
-/// send again.
+/// How long a dial and its link may take to join. Over a line that loses packets a fresh link is
+/// soon better than one that waits to send again.
 pub(crate) fn limit(redial_after: Duration) -> Duration {
-    redial_after * (1 << MOST_DOUBLINGS)
+    redial_after * JOIN_WAITS
 }
 
 #[cfg(test)]

@@ -180,7 +180,7 @@ mod tests {
             waits.push(next.since(now).as_millis());
             now = next;
         }
-        assert_eq!(waits, [50, 100, 200, 400, 800, 1600, 1600, 1600]);
+        assert_eq!(waits, [50, 100, 200, 400, 400, 400, 400, 400]);
     }
 
     #[test]
