@@ -34,6 +34,7 @@ fn bully(values: &Effective) -> Result<bully::Settings, ConfigError> {
     let settings = bully::Settings {
         estimate: values.required("bully.estimate", kind::estimate)?,
         hysteresis: values.required("bully.hysteresis", kind::whole)?,
+        hold_off: time("bully.hold_off")?,
         answer_wait: time("bully.answer_wait")?,
         ask_again: time("bully.ask_again")?,
         coordinator_wait: time("bully.coordinator_wait")?,

@@ -61,6 +61,8 @@ pub enum Fault {
     Obstruct(usize, bool),
     /// The stop switch is pulled, or pushed.
     StopSwitch(usize, bool),
+    /// The line between a node and its panel is cut, or plugged.
+    PanelCut(usize, bool),
     /// An operator clears the latch of a car that hung.
     ClearHang(usize),
 }
@@ -128,6 +130,7 @@ impl World {
                 self.machines[node].car.set_stop(pulled);
                 self.touch_car(node);
             }
+            Fault::PanelCut(node, cut) => self.cut_panel(node, cut),
             Fault::ClearHang(node) => self.machines[node].latched = false,
         }
     }
@@ -141,6 +144,7 @@ impl World {
             self.inflict(Fault::DeadSensor(node, None));
             self.inflict(Fault::Obstruct(node, false));
             self.inflict(Fault::StopSwitch(node, false));
+            self.inflict(Fault::PanelCut(node, false));
             self.inflict(Fault::ClearHang(node));
             self.inflict(Fault::Resume(node));
             self.inflict(Fault::Restart(node));

@@ -27,6 +27,8 @@ pub(super) struct Machine {
     pub(super) car: SimulatedCar,
     /// What the panel last told.
     pub(super) told: PanelInputs,
+    /// The line between the node and its panel.
+    pub(super) line: Line,
     /// The car's next step is on the agenda.
     pub(super) car_moves: bool,
     /// Counts the controller's signs of life, as far as they matter to the watchdog.
@@ -46,6 +48,14 @@ pub(super) struct Machine {
     pub(super) term: Term,
     /// How fit its node was to lead when last seen.
     pub(super) estimate: u32,
+}
+
+/// The line between a node and its panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    Plugged,
+    /// Nothing passes.
+    Cut,
 }
 
 /// A disk that is gone for good.

@@ -8,6 +8,7 @@ use elevator_fleet::model::{Call, Dot};
 use super::World;
 use super::agenda::Event;
 use super::history::Note;
+use super::machine::Line;
 
 /// How long the line takes.
 const LINE: Duration = Duration::from_millis(4);
@@ -21,6 +22,9 @@ const WATCHDOG: Duration = Duration::from_millis(300);
 impl World {
     pub(super) fn panel(&mut self, node: usize, outputs: &PanelOutputs) {
         self.compare_lamps(node, outputs);
+        if self.machines[node].line == Line::Cut {
+            return;
+        }
         self.catch_up(node);
         self.machines[node].car.set_outputs(outputs);
         self.tell_inputs(node);
@@ -29,6 +33,9 @@ impl World {
 
     /// The controller is there again: the panel tells it what it sees.
     pub(super) fn panel_connects(&mut self, node: usize) {
+        if self.machines[node].line == Line::Cut {
+            return self.tell_panel_gone(node);
+        }
         self.speaks_again(node);
         self.catch_up(node);
         self.tell(node, PanelEvent::Connected);
@@ -46,6 +53,9 @@ impl World {
 
     /// A suspended controller goes on: the panel does again what it was told last.
     pub(super) fn panel_resumes(&mut self, node: usize) {
+        if self.machines[node].line == Line::Cut {
+            return;
+        }
         self.speaks_again(node);
         let outputs = self.machines[node]
             .node()
@@ -53,6 +63,26 @@ impl World {
         if let Some(outputs) = outputs {
             self.panel(node, &outputs);
         }
+    }
+
+    /// Cuts the line, or plugs it: the node finds its panel, which shows what it is told.
+    pub(super) fn cut_panel(&mut self, node: usize, cut: bool) {
+        let line = if cut { Line::Cut } else { Line::Plugged };
+        let before = std::mem::replace(&mut self.machines[node].line, line);
+        if before == line || self.machines[node].process.is_none() {
+            return;
+        }
+        if cut {
+            self.falls_silent(node);
+            self.tell_panel_gone(node);
+        } else {
+            self.panel_connects(node);
+            self.panel_resumes(node);
+        }
+    }
+
+    fn tell_panel_gone(&mut self, node: usize) {
+        self.report_to(node, PanelEvent::Disconnected("the line is cut".to_owned()));
     }
 
     /// The controller says nothing from here on.
@@ -126,7 +156,14 @@ impl World {
         }
     }
 
+    /// What the panel says gets through if the line does.
     fn tell(&mut self, node: usize, event: PanelEvent) {
+        if self.machines[node].line == Line::Plugged {
+            self.report_to(node, event);
+        }
+    }
+
+    fn report_to(&mut self, node: usize, event: PanelEvent) {
         let machine = &self.machines[node];
         if machine.process.is_some() {
             let life = machine.life;

@@ -22,7 +22,7 @@ use super::connection::{Connections, Side};
 use super::disk::Disk;
 use super::duty::DutyWatch;
 use super::history::{History, Note};
-use super::machine::{Machine, Process};
+use super::machine::{Line, Machine, Process};
 use super::network::{Network, Weather};
 
 /// How often the invariants are looked at that no single event shows.
@@ -478,6 +478,7 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         told: car.inputs(),
         car,
         car_moves: false,
+        line: Line::Plugged,
         silence: 0,
         silent_since: None,
         stuck_at: None,

@@ -193,6 +193,116 @@ fn a_small_change_of_health_changes_no_leader_and_a_large_one_does() {
     );
 }
 
+/// How often all come to follow another while a fault has its time.
+fn changes(building: &mut Building, faults: &[(Fault, Duration)]) -> usize {
+    let mut leader = building.master();
+    let mut changes = 0;
+    for (fault, time) in faults {
+        building.inflict(fault.clone());
+        let until = building.now() + *time;
+        while building.now() < until {
+            building.run_for(millis(5));
+            let now = building.master();
+            if now.is_some() && now != leader {
+                changes += 1;
+                leader = now;
+            }
+        }
+    }
+    assert_eq!(building.master(), leader, "one leads at the end");
+    changes
+}
+
+/// B6, B7, B10, E6: where health ranks, an event changes the leader once, and its end never does.
+#[test]
+fn one_event_changes_the_leader_once_at_most() {
+    let events = events();
+    for more in 0..6 {
+        let mut building = settled(Settings::default(), seed() + more);
+        for (what, faults, expected) in &events {
+            let changes = changes(&mut building, faults);
+            println!("seed {}: {what}: {changes}", seed() + more);
+            assert_eq!(changes, *expected, "{what}\n{}", building.story(100));
+        }
+    }
+}
+
+/// What happens, the faults that make it up and the time that each has, and how often the leader
+/// is to change.
+type Happening = (&'static str, Vec<(Fault, Duration)>, usize);
+
+/// One after the other; at the beginning the highest leads.
+fn events() -> [Happening; 9] {
+    let alone = |node: usize| {
+        let others = (0..NODES).filter(|other| *other != node).collect();
+        Fault::Partition(vec![others, vec![node]])
+    };
+    let everybody =
+        |fault: fn(usize) -> Fault| (0..NODES).map(move |node| (fault(node), millis(0)));
+    let dark = everybody(Fault::PowerLoss).chain([(Fault::Heal, secs(2))]);
+    let power_cut = dark
+        .chain(everybody(Fault::Restart))
+        .chain([(Fault::Heal, secs(5))])
+        .collect();
+    [
+        (
+            "the leader's panel is away for a moment",
+            vec![
+                (Fault::PanelCut(4, true), millis(300)),
+                (Fault::PanelCut(4, false), secs(3)),
+            ],
+            0,
+        ),
+        (
+            "the leader's car stops, and somebody else restarts",
+            vec![
+                (Fault::StopSwitch(4, true), secs(3)),
+                (Fault::Kill(0), secs(1)),
+                (Fault::Restart(0), secs(3)),
+                (Fault::StopSwitch(4, false), secs(3)),
+            ],
+            0,
+        ),
+        (
+            "the leader's panel is cut and plugged",
+            vec![
+                (Fault::PanelCut(4, true), secs(3)),
+                (Fault::PanelCut(4, false), secs(5)),
+            ],
+            1,
+        ),
+        (
+            "somebody else restarts",
+            vec![(Fault::Kill(0), secs(1)), (Fault::Restart(0), secs(3))],
+            0,
+        ),
+        (
+            "a follower's network is cut and mended",
+            vec![(alone(4), secs(3)), (Fault::Heal, secs(3))],
+            0,
+        ),
+        (
+            "the leader's network is cut and mended",
+            vec![(alone(3), secs(3)), (Fault::Heal, secs(3))],
+            1,
+        ),
+        (
+            "the network falls in two, and together again",
+            vec![
+                (Fault::Partition(vec![vec![0, 1, 2], vec![3, 4]]), secs(3)),
+                (Fault::Heal, secs(3)),
+            ],
+            0,
+        ),
+        (
+            "the leader restarts",
+            vec![(Fault::Kill(4), secs(2)), (Fault::Restart(4), secs(3))],
+            1,
+        ),
+        ("all restart, and the highest leads", power_cut, 1),
+    ]
+}
+
 /// C3: *election*, *answer* and *coordinator* may be lost.
 #[test]
 fn on_a_busy_network_that_loses_packets_it_takes_no_longer_than_the_bound() {

@@ -31,7 +31,7 @@
 mod settings;
 mod transitions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,8 @@ pub enum Timer {
     Coordinator,
     /// The coordinator has been silent for too long (B2).
     Silence,
+    /// This site's estimate has exceeded the coordinator's for long enough (B10).
+    HoldOff,
 }
 
 impl From<Timer> for ElectionTimer {
@@ -85,11 +87,14 @@ impl From<Message> for Letter {
 pub struct Bully {
     settings: Settings,
     node: NodeId,
-    estimate: u32,
+    /// How fit it is, out of office.
+    fitness: u32,
     /// The highest term known.
     term: Term,
     /// The other sites, and their estimates.
     sites: BTreeMap<NodeId, u32>,
+    /// The sites that say that they follow this one, where office adds to the estimate.
+    followers: BTreeSet<NodeId>,
     state: State,
 }
 
@@ -101,9 +106,21 @@ enum State {
     /// It holds an election.
     Candidate(Stage, Office),
     /// It has lost, and follows who won.
-    Lost { coordinator: NodeId },
+    Lost {
+        coordinator: NodeId,
+        comparison: Comparison,
+    },
     /// It has won.
     Coordinator,
+}
+
+/// A follower's estimate, beside its coordinator's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Comparison {
+    /// Not clearly higher.
+    Trails,
+    /// Clearly higher, until the hold-off is over or it is so no more.
+    Exceeds,
 }
 
 /// How far an election has come.
@@ -150,8 +167,8 @@ enum Event {
     CoordinatorGone,
     /// Some other site says that it leads.
     AnotherLeads,
-    /// This site's estimate exceeds its coordinator's by the hysteresis.
-    Exceeds,
+    /// This site's estimate has been held against its coordinator's.
+    Compared(Comparison),
     /// *Election* from a lower site.
     Asked(NodeId),
     /// *Answer* from a higher site.
@@ -168,9 +185,10 @@ impl Bully {
         Self {
             settings,
             node: own.node,
-            estimate: own.estimate,
+            fitness: own.estimate,
             term: Term::default(),
             sites: BTreeMap::new(),
+            followers: BTreeSet::new(),
             state: State::Sleep,
         }
     }
@@ -193,8 +211,8 @@ impl Bully {
                 message: Letter::Bully(message),
             } => self.told(from, *message).into_iter().collect(),
             Input::Estimate(estimate) => {
-                self.estimate = *estimate;
-                self.exceeded().into_iter().collect()
+                self.fitness = *estimate;
+                self.compared().into_iter().collect()
             }
             Input::Fired(ElectionTimer::Bully(timer)) => vec![Event::TimedOut(*timer)],
             Input::Joined { .. }
@@ -207,6 +225,12 @@ impl Bully {
     fn heard(&mut self, peer: &Candidate, standing: &Standing) -> Vec<Event> {
         let was_higher = self.is_higher(&peer.node);
         self.sites.insert(peer.node.clone(), peer.estimate);
+        let ours = matches!(standing, Standing::Slave { master } if *master == self.node);
+        if ours && self.settings.estimate == Estimate::Health {
+            self.followers.insert(peer.node.clone());
+        } else {
+            self.followers.remove(&peer.node);
+        }
         let found = !was_higher && self.is_higher(&peer.node);
         let mut events = Vec::new();
         if found {
@@ -216,7 +240,7 @@ impl Bully {
         if self.follows() == Some(&peer.node) {
             if leads {
                 events.push(Event::CoordinatorWorks);
-                events.extend(self.exceeded());
+                events.extend(self.compared());
             } else {
                 events.push(Event::CoordinatorGone);
             }
@@ -232,6 +256,7 @@ impl Bully {
         }
         let was_higher = self.is_higher(peer);
         self.sites.remove(peer);
+        self.followers.remove(peer);
         let mut events = Vec::new();
         if self.follows() == Some(peer) {
             events.push(Event::CoordinatorGone);
@@ -259,15 +284,33 @@ impl Bully {
         }
     }
 
-    fn exceeded(&self) -> Option<Event> {
+    /// What came of holding this site's estimate against that of its coordinator, if it has one
+    /// (B10).
+    fn compared(&self) -> Option<Event> {
         let coordinator = self.sites.get(self.follows()?)?;
-        let exceeds = self.settings.exceeds(self.estimate, *coordinator);
-        (exceeds && !self.is_barred()).then_some(Event::Exceeds)
+        let clearly = match self.settings.estimate {
+            Estimate::Fixed(_) => self.settings.exceeds(self.fitness, *coordinator),
+            // The hysteresis is in the coordinator's estimate.
+            Estimate::Health => self.fitness > *coordinator,
+        };
+        let exceeds = clearly && !self.is_barred();
+        Some(Event::Compared(if exceeds {
+            Comparison::Exceeds
+        } else {
+            Comparison::Trails
+        }))
+    }
+
+    fn leads(&self) -> bool {
+        matches!(
+            self.state,
+            State::Coordinator | State::Candidate(_, Office::Leads)
+        )
     }
 
     fn follows(&self) -> Option<&NodeId> {
         match &self.state {
-            State::Lost { coordinator } | State::Candidate(_, Office::Follows(coordinator)) => {
+            State::Lost { coordinator, .. } | State::Candidate(_, Office::Follows(coordinator)) => {
                 Some(coordinator)
             }
             State::Sleep
@@ -281,7 +324,7 @@ impl Bully {
     }
 
     fn is_higher(&self, site: &NodeId) -> bool {
-        self.rank(site) > Some((self.estimate, &self.node))
+        self.rank(site) > Some((self.estimate(), &self.node))
     }
 
     /// What ranks a site (B1); `None` if it is not known.
@@ -291,7 +334,7 @@ impl Bully {
 
     /// B6
     fn is_barred(&self) -> bool {
-        self.estimate == 0
+        self.fitness == 0
     }
 }
 
@@ -305,13 +348,24 @@ impl Election for Bully {
     fn standing(&self) -> Standing {
         match &self.state {
             State::Sleep | State::Candidate(_, Office::Vacant) => Standing::Seeking,
-            State::Lost { coordinator } | State::Candidate(_, Office::Follows(coordinator)) => {
+            State::Lost { coordinator, .. } | State::Candidate(_, Office::Follows(coordinator)) => {
                 Standing::Slave {
                     master: coordinator.clone(),
                 }
             }
             State::Coordinator | State::Candidate(_, Office::Leads) => Standing::Master,
         }
+    }
+
+    /// Whoever leads is worth more than it is as such, most of all to those that follow it: it stays
+    /// in office until somebody is clearly fitter, whatever else there is to vote on.
+    fn estimate(&self) -> u32 {
+        let office = if self.leads() {
+            self.settings.office(!self.followers.is_empty())
+        } else {
+            0
+        };
+        self.fitness.saturating_add(office)
     }
 
     fn details(&self) -> Vec<Detail> {
@@ -324,7 +378,7 @@ impl Election for Bully {
         };
         let mut details = vec![
             Detail::new("state", state),
-            Detail::new("estimate", self.estimate),
+            Detail::new("estimate", self.estimate()),
         ];
         details.extend(waits_for.map(|what| Detail::new("waits for", what)));
         details

@@ -51,6 +51,11 @@ pub trait Election: fmt::Debug + Send {
     /// Where the node stands.
     fn standing(&self) -> Standing;
 
+    /// What the node's beacons tell as its estimate (B1); 0 under a protocol that does not ask.
+    fn estimate(&self) -> u32 {
+        0
+    }
+
     /// The protocol's own state, for people to read: what it is called, and what it is.
     fn details(&self) -> Vec<Detail>;
 
@@ -129,7 +134,7 @@ pub enum Input<'a> {
         /// The message.
         message: &'a Message,
     },
-    /// The node's own estimate of its fitness to lead has changed (B1).
+    /// The node has become more or less fit to lead (B1).
     Estimate(u32),
     /// A timer has run out.
     Fired(&'a ElectionTimer),
@@ -278,8 +283,9 @@ impl ElectionSettings {
     #[must_use]
     pub fn bound(&self) -> Duration {
         match self {
-            // A dial may have to wait for 2.4 s: the longest wait after failures, and its jitter.
-            Self::LowestIp => Duration::from_secs(3),
+            // A dial may have to wait for 0.6 s, the longest wait after failures and its jitter; a
+            // master that joins another one parts from its slaves, which dial in their turn.
+            Self::LowestIp => Duration::from_secs(2),
             Self::Bully(settings) => settings.bound(),
             Self::Senior(settings) => settings.bound(),
             Self::Ballot(settings) => settings.bound(),

@@ -92,7 +92,7 @@ impl Node {
             sequence: self.clock.sequence,
             standing: self.standing.clone(),
             term: self.term,
-            estimate: self.estimate,
+            estimate: self.election.estimate(),
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
             probe,

@@ -18,7 +18,8 @@ pub fn health(disk_works: bool, panel_answers: bool, car_in_service: bool) -> u3
 }
 
 impl Node {
-    /// How fit this node is to lead; 0 under a protocol that does not ask.
+    /// How fit this node is to lead, apart from whether it does; 0 under a protocol that does not
+    /// ask.
     #[must_use]
     pub fn estimate(&self) -> u32 {
         self.estimate
@@ -29,15 +30,22 @@ impl Node {
         let in_service = |car: &Car| car.availability() == Availability::InService;
         let health = health(
             !self.ledger.failed(),
-            matches!(self.panel, Some(Ok(()))),
+            self.panel_answers(),
             self.car.as_ref().is_some_and(in_service),
         );
         let estimate = self.settings.election.estimate(health);
         if estimate != self.estimate {
             self.estimate = estimate;
-            self.clock.hurry();
             self.elect(Input::Estimate(estimate), now);
         }
+    }
+
+    /// Until the panel of its car has been heard of, it counts as one that answers: all nodes that
+    /// start rank alike, however soon each finds its panel.
+    fn panel_answers(&self) -> bool {
+        self.panel
+            .as_ref()
+            .map_or(self.car.is_some(), Result::is_ok)
     }
 }
 

@@ -124,8 +124,10 @@ impl Node {
         let hello = settings.hello();
         let own = &hello.node;
         let redial_after = settings.mesh.redial_after;
-        // Neither panel nor car have been heard of yet.
-        let estimate = settings.election.estimate(health(true, false, false));
+        // A car whose panel has not been heard of is out of service.
+        let estimate = settings
+            .election
+            .estimate(health(true, settings.car.is_some(), false));
         let candidate = Candidate::new(&hello, estimate);
         let election = settings
             .election

@@ -11,7 +11,11 @@ impl Node {
     pub(super) fn elect(&mut self, input: Input<'_>, now: Timestamp) {
         let mut outputs = Vec::new();
         let draw = self.random.u64(..);
+        let estimate = self.election.estimate();
         self.election.handle(input, draw, &mut outputs);
+        if self.election.estimate() != estimate {
+            self.clock.hurry();
+        }
         let to = self.election.standing();
         if to != self.standing {
             self.stand(to, now);

@@ -71,8 +71,8 @@ pub struct MeshTimes {
     pub dead_after: Duration,
     /// A difference between two stores that stands for so long is repaired. Default 250 ms.
     pub repair_after: Duration,
-    /// After a failed dial the next one waits for this, doubled at each failure up to 8 times it,
-    /// with jitter. Default 50 ms.
+    /// After a failed dial the next one waits for this, doubled at each further one up to eight
+    /// times as long, with jitter. Default 50 ms.
     pub redial_after: Duration,
 }
 

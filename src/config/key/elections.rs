@@ -20,6 +20,12 @@ pub(super) const KEYS: &[Key] = &[
         "By how much an estimate must exceed the coordinator's before its node stands for election.",
     ),
     Key::new(
+        "bully.hold_off",
+        Kind::time(0, 600_000),
+        Value("500 ms"),
+        "For how long an estimate must exceed the coordinator's by that before its node stands.",
+    ),
+    Key::new(
         "bully.answer_wait",
         Kind::time(20, 60_000),
         Value("200 ms"),

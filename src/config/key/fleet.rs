@@ -46,8 +46,8 @@ pub(super) const KEYS: &[Key] = &[
         "mesh.redial_after",
         Kind::time(1, 60_000),
         Value("50 ms"),
-        "After a failed dial the next one waits for this, doubled at each failure up to 32 times, \
-         with jitter.",
+        "After a failed dial the next one waits for this, doubled at each further one up to eight \
+         times as long, with jitter.",
     ),
     Key::new(
         "climate.poll_period",

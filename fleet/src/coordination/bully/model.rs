@@ -5,7 +5,8 @@
 //! it is under way, and stays under way, until it is lost. A site hears what another one is at that
 //! moment. What is checked in every state that can be reached:
 //!
-//! - a candidate has the timers that end its waiting, and nobody else has any;
+//! - a candidate has the timers that end its waiting, a follower that is clearly fitter than its
+//!   coordinator the one that ends its hold-off, and nobody else has any;
 //! - terms never fall, and nobody begins to follow by a message of an older term (E3, E7);
 //! - a barred site does not lead (B6);
 //! - from here on, once nothing more breaks and messages arrive before timers fire, the sites come
@@ -32,6 +33,8 @@ const ROUNDS: usize = 12;
 #[derive(Debug, Clone)]
 struct Sites {
     estimates: Vec<u32>,
+    /// Whether office adds to them.
+    kind: Estimate,
     /// They know each other from the beginning.
     acquainted: bool,
     /// No term beyond this one.
@@ -111,7 +114,11 @@ fn index(node: &NodeId) -> usize {
 
 impl Sites {
     fn site(&self, index: usize) -> Bully {
-        Bully::new(candidate(index, self.estimates[index]), Settings::default())
+        let settings = Settings {
+            estimate: self.kind,
+            ..Settings::default()
+        };
+        Bully::new(candidate(index, self.estimates[index]), settings)
     }
 }
 
@@ -151,7 +158,11 @@ impl Moment {
         let Some(other) = self.sites[of].machine.as_ref() else {
             return;
         };
-        let (peer, standing, term) = (candidate(of, other.estimate), other.standing(), other.term);
+        let (peer, standing, term) = (
+            candidate(of, other.estimate()),
+            other.standing(),
+            other.term,
+        );
         self.tell(
             who,
             Input::Heard {
@@ -200,6 +211,10 @@ impl Moment {
         let needed: &[Timer] = match site.machine.as_ref().map(|machine| &machine.state) {
             Some(State::Candidate(Stage::Asking, _)) => &[Timer::Answer, Timer::Ask],
             Some(State::Candidate(Stage::Answered, _)) => &[Timer::Coordinator],
+            Some(State::Lost {
+                comparison: Comparison::Exceeds,
+                ..
+            }) => &[Timer::HoldOff],
             Some(State::Sleep | State::Lost { .. } | State::Coordinator) | None => &[],
         };
         site.timers.iter().eq(needed)
@@ -216,16 +231,16 @@ impl Moment {
         };
         let followed = self.alive().all(|(index, machine)| match &machine.state {
             State::Coordinator => index == leader,
-            State::Lost { coordinator } => *coordinator == name(leader),
+            State::Lost { coordinator, .. } => *coordinator == name(leader),
             State::Sleep | State::Candidate(..) => false,
         });
         let outranked = self.alive().any(|(index, machine)| {
             if self.falls > 0 {
                 machine
                     .settings
-                    .exceeds(machine.estimate, coordinator.estimate)
+                    .exceeds(machine.fitness, coordinator.fitness)
             } else {
-                (machine.estimate, index) > (coordinator.estimate, leader)
+                (machine.estimate(), index) > (coordinator.estimate(), leader)
             }
         });
         followed && !outranked
@@ -238,6 +253,8 @@ impl Moment {
             let before = moment.clone();
             moment.hear_everybody();
             while let Some((from, to, message)) = moment.network.pop_first() {
+                // It rides on a beacon, which tells what its sender is.
+                moment.hear(to, from);
                 moment.arrive(from, to, message);
             }
             if moment == before {
@@ -416,16 +433,33 @@ fn exhaust(sites: &Sites) {
     checker.assert_properties();
 }
 
-/// E1, E3, E7, B6, C2, C3: two sites.
+/// E1, E3, E7, B6, C2, C3: two sites, one of which restarts.
 #[test]
 fn two_sites_agree_whatever_happens() {
     exhaust(&Sites {
         estimates: vec![20, 30],
+        kind: Estimate::Health,
         acquainted: false,
         terms: 4,
         messages: 4,
         crashes: 1,
         restarts: 1,
+        breaks: 1,
+        falls: 0,
+    });
+}
+
+/// E1, E3, E7, B1, B10, C2, C3: two sites, one of which becomes less fit.
+#[test]
+fn two_sites_agree_though_one_weakens() {
+    exhaust(&Sites {
+        estimates: vec![20, 30],
+        kind: Estimate::Health,
+        acquainted: false,
+        terms: 4,
+        messages: 4,
+        crashes: 1,
+        restarts: 0,
         breaks: 1,
         falls: 1,
     });
@@ -436,6 +470,7 @@ fn two_sites_agree_whatever_happens() {
 fn three_sites_agree_though_one_dies() {
     exhaust(&Sites {
         estimates: vec![20, 30, 40],
+        kind: Estimate::Fixed(0),
         acquainted: true,
         terms: 2,
         messages: 3,
@@ -451,6 +486,7 @@ fn three_sites_agree_though_one_dies() {
 fn a_barred_site_never_leads() {
     exhaust(&Sites {
         estimates: vec![20, 30, 0],
+        kind: Estimate::Fixed(0),
         acquainted: false,
         terms: 2,
         messages: 2,

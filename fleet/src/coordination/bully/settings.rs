@@ -10,8 +10,13 @@ pub struct Settings {
     pub estimate: Estimate,
     /// By how much a site's estimate must exceed the coordinator's before it starts an election
     /// (B10). 0 counts as 1. Default 25: a car that leaves service (20) changes no leader, a panel
-    /// or a disk that fails does.
+    /// or a disk that fails does. With [`Estimate::Health`] a coordinator is ahead by as much in
+    /// every election, whoever starts it.
     pub hysteresis: u32,
+    /// For so long a site's estimate must have exceeded the coordinator's before it starts an
+    /// election (B10). Default 500 ms: a panel's line that is soon back changes no leader. At least
+    /// a few beacon periods, in which a new coordinator hears of its followers.
+    pub hold_off: Duration,
     /// T: for so long a candidate waits for an *answer* (B2). Default 200 ms; at least the way
     /// there and back, and a few times `ask_again`.
     pub answer_wait: Duration,
@@ -36,6 +41,7 @@ impl Default for Settings {
         Self {
             estimate: Estimate::Health,
             hysteresis: 25,
+            hold_off: Duration::from_millis(500),
             answer_wait: Duration::from_millis(200),
             ask_again: Duration::from_millis(50),
             coordinator_wait: Duration::from_millis(400),
@@ -45,9 +51,9 @@ impl Default for Settings {
     }
 }
 
-/// Until the mesh has noticed that peers came or went, and has linked them: a link that does not
-/// carry is given up after 1.6 s, and two in a row may fail.
-const MESH: Duration = Duration::from_secs(4);
+/// Until the mesh has noticed that peers came or went, and has linked them: a dial may have to wait
+/// for 0.6 s, and the one before it takes its time to fail.
+const MESH: Duration = Duration::from_secs(1);
 
 impl Settings {
     /// C3: two elections in a row, the first of which runs out because a message was lost, after
@@ -71,10 +77,22 @@ impl Settings {
         }
     }
 
-    /// Whether an estimate exceeds the coordinator's by enough to call for an election (B10).
+    /// Whether a site is fitter than the coordinator by enough to call for an election (B10).
     #[must_use]
-    pub fn exceeds(&self, estimate: u32, coordinator: u32) -> bool {
-        estimate >= coordinator.saturating_add(self.hysteresis.max(1))
+    pub fn exceeds(&self, site: u32, coordinator: u32) -> bool {
+        site >= coordinator.saturating_add(self.hysteresis.max(1))
+    }
+
+    /// What office adds to a coordinator's estimate: all but 1 of the hysteresis, so that whoever
+    /// is fitter by the hysteresis outranks it; and 1 as long as nobody follows it, so that those
+    /// who have been on their own yield to the others. A number that was configured ranks as it is.
+    pub(super) fn office(&self, is_followed: bool) -> u32 {
+        let most = self.hysteresis.saturating_sub(1);
+        match self.estimate {
+            Estimate::Fixed(_) => 0,
+            Estimate::Health if is_followed => most,
+            Estimate::Health => most.min(1),
+        }
     }
 }
 
@@ -86,6 +104,7 @@ pub enum Estimate {
     /// leads, and follows whoever does (B6). In a fleet in which every node is barred each serves
     /// alone.
     Fixed(u32),
-    /// The node's health, from 1 to 100: see [`health`](crate::node::health).
+    /// The node's health, from 1 to 100, and while it leads what office adds: see
+    /// [`health`](crate::node::health) and [`hysteresis`](Settings::hysteresis).
     Health,
 }

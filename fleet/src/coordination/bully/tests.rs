@@ -25,6 +25,14 @@ fn letter() -> Settings {
     }
 }
 
+/// Every site has a number.
+fn configured() -> Settings {
+    Settings {
+        estimate: Estimate::Fixed(0),
+        ..Settings::default()
+    }
+}
+
 fn site(index: u8) -> Bully {
     Bully::new(candidate(index), Settings::default())
 }
@@ -493,21 +501,114 @@ fn a_coordinator_answers_a_lower_ones_announcement_with_its_own() {
 /// B10, E6
 #[test]
 fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_election() {
-    let mut second = follower(2, &[1, 3], 3, Settings::default());
+    let mut second = follower(2, &[1, 3], 3, configured());
     assert_eq!(feed(&mut second, Input::Estimate(54)), []);
     assert_eq!(hears_in(&mut second, 3, &Standing::Master, 1), []);
-    let outputs = feed(&mut second, Input::Estimate(55));
+    feed(&mut second, Input::Estimate(55));
+    let outputs = fires(&mut second, Timer::HoldOff);
     assert_eq!(sent(&outputs), [(1, coordinator(2)), (3, coordinator(2))]);
     assert_eq!(second.standing(), Standing::Master);
 
-    let mut second = follower(2, &[1, 3], 3, Settings::default());
+    let mut second = follower(2, &[1, 3], 3, configured());
     feed(&mut second, Input::Estimate(50));
     hears_of(&mut second, &estimating(3, 25), &Standing::Master, 1);
+    fires(&mut second, Timer::HoldOff);
     assert_eq!(
         second.standing(),
         Standing::Master,
         "or if the coordinator's falls"
     );
+}
+
+/// B10, E6: a panel's line that is soon back changes no leader.
+#[test]
+fn an_estimate_has_to_be_clearly_higher_for_as_long_as_the_hold_off() {
+    let settings = configured();
+    let mut second = follower(2, &[1, 3], 3, settings.clone());
+    let outputs = feed(&mut second, Input::Estimate(55));
+    assert_eq!(armed(&outputs, Timer::HoldOff), Some(settings.hold_off));
+    assert_eq!(
+        hears_in(&mut second, 3, &Standing::Master, 1),
+        [],
+        "the hold-off is not begun anew"
+    );
+    let outputs = feed(&mut second, Input::Estimate(54));
+    assert_eq!(outputs, [Output::Disarm(Timer::HoldOff.into())]);
+    let outputs = feed(&mut second, Input::Estimate(55));
+    assert_eq!(armed(&outputs, Timer::HoldOff), Some(settings.hold_off));
+    let outputs = is_told(&mut second, 4, coordinator(2));
+    assert_eq!(outputs, [], "not known");
+    let outputs = is_told(&mut second, 3, coordinator(2));
+    assert!(outputs.contains(&Output::Disarm(Timer::HoldOff.into())));
+}
+
+/// B1, B6, E6: an election that somebody starts for reasons of its own changes no leader.
+#[test]
+fn whoever_is_followed_stays_in_office_until_somebody_is_clearly_fitter() {
+    let mut second = leader(2, &[1]);
+    hears_in(&mut second, 1, &slave_of(2), 1);
+    hears_of(&mut second, &estimating(3, 44), &Standing::Seeking, 0);
+    assert_eq!(second.estimate(), 44);
+    hears_of(&mut second, &estimating(1, 10), &slave_of(2), 0);
+    hears_of(&mut second, &estimating(3, 43), &Standing::Seeking, 0);
+    let outputs = is_told(&mut second, 1, Message::Election);
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (1, coordinator(1))]);
+    hears_of(&mut second, &estimating(3, 45), &Standing::Seeking, 0);
+    let outputs = is_told(&mut second, 1, Message::Election);
+    assert_eq!(
+        sent(&outputs),
+        [(1, Message::Answer), (3, Message::Election)],
+        "25 more than 20"
+    );
+}
+
+/// B10, E6: so a site whose network was cut throws nobody out when it is mended.
+#[test]
+fn a_coordinator_whom_nobody_follows_yields_to_one_that_is_followed() {
+    let mut second = leader(2, &[1]);
+    hears_in(&mut second, 1, &slave_of(2), 1);
+    let mut third = leader(3, &[]);
+    assert_eq!((second.estimate(), third.estimate()), (44, 31));
+    let outputs = hears_of(
+        &mut third,
+        &estimating(2, second.estimate()),
+        &Standing::Master,
+        0,
+    );
+    assert_eq!(sent(&outputs), [(2, Message::Election)]);
+    hears_of(
+        &mut second,
+        &estimating(3, third.estimate()),
+        &Standing::Master,
+        0,
+    );
+    let outputs = is_told(&mut second, 3, Message::Election);
+    assert_eq!(sent(&outputs), [(3, Message::Answer), (3, coordinator(1))]);
+    is_told(&mut third, 2, Message::Answer);
+    is_told(&mut third, 2, coordinator(1));
+    assert_eq!(
+        (second.standing(), third.standing()),
+        (Standing::Master, slave_of(2))
+    );
+}
+
+/// B1: office adds to the estimate that is a node's health, as long as it lasts.
+#[test]
+fn a_number_that_was_configured_ranks_as_it_is() {
+    for (settings, expected) in [
+        (configured(), [20; 4]),
+        (Settings::default(), [20, 21, 44, 20]),
+    ] {
+        let mut second = amid(2, &[1, 3], settings);
+        let sought = second.estimate();
+        loses(&mut second, 3);
+        let alone = second.estimate();
+        hears_in(&mut second, 1, &slave_of(2), 1);
+        let followed = second.estimate();
+        hears_of(&mut second, &estimating(3, 90), &Standing::Seeking, 0);
+        is_told(&mut second, 3, coordinator(9));
+        assert_eq!([sought, alone, followed, second.estimate()], expected);
+    }
 }
 
 /// E7

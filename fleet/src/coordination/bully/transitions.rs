@@ -1,13 +1,14 @@
 //! What each event does in each state.
 
-use super::{Bully, Event, Message, Office, Output, Stage, State, Timer};
+use super::{Bully, Comparison, Event, Message, Office, Output, Stage, State, Timer};
 use crate::model::NodeId;
 
-const ALL_TIMERS: [Timer; 4] = [
+const ALL_TIMERS: [Timer; 5] = [
     Timer::Answer,
     Timer::Ask,
     Timer::Coordinator,
     Timer::Silence,
+    Timer::HoldOff,
 ];
 
 impl Bully {
@@ -18,7 +19,10 @@ impl Bully {
             State::Candidate(stage, until_then) => {
                 self.candidate(stage, until_then, event, outputs);
             }
-            State::Lost { coordinator } => self.follower(coordinator, event, outputs),
+            State::Lost {
+                coordinator,
+                comparison,
+            } => self.follower(coordinator, comparison, event, outputs),
             State::Coordinator => self.coordinator(event, outputs),
         }
     }
@@ -31,7 +35,7 @@ impl Bully {
             | Event::CoordinatorWorks
             | Event::CoordinatorGone
             | Event::AnotherLeads
-            | Event::Exceeds
+            | Event::Compared(_)
             | Event::Asked(_)
             | Event::Answered
             | Event::Announced(_)
@@ -80,26 +84,42 @@ impl Bully {
                 Stage::Asking | Stage::Answered,
                 Event::CoordinatorGone | Event::TimedOut(Timer::Silence),
             ) => self.state = State::Candidate(stage, until_then.without_coordinator()),
-            (Stage::Asking, Event::TimedOut(Timer::Coordinator))
+            (Stage::Asking, Event::TimedOut(Timer::Coordinator | Timer::HoldOff))
             | (
                 Stage::Answered,
                 Event::HigherFound(_)
                 | Event::Answered
-                | Event::TimedOut(Timer::Answer | Timer::Ask),
+                | Event::TimedOut(Timer::Answer | Timer::Ask | Timer::HoldOff),
             )
             | (
                 Stage::Asking | Stage::Answered,
-                Event::Started | Event::AnotherLeads | Event::Exceeds,
+                Event::Started | Event::AnotherLeads | Event::Compared(_),
             ) => {}
         }
     }
 
-    fn follower(&mut self, coordinator: NodeId, event: Event, outputs: &mut Vec<Output>) {
+    fn follower(
+        &mut self,
+        coordinator: NodeId,
+        comparison: Comparison,
+        event: Event,
+        outputs: &mut Vec<Output>,
+    ) {
         match event {
             Event::CoordinatorGone | Event::TimedOut(Timer::Silence) => {
                 self.elect(Office::Vacant, outputs);
             }
-            Event::Exceeds => self.elect(Office::Follows(coordinator), outputs),
+            Event::Compared(result) if result != comparison => {
+                outputs.push(match result {
+                    Comparison::Exceeds => self.arm(Timer::HoldOff),
+                    Comparison::Trails => Output::Disarm(Timer::HoldOff.into()),
+                });
+                self.state = State::Lost {
+                    coordinator,
+                    comparison: result,
+                };
+            }
+            Event::TimedOut(Timer::HoldOff) => self.elect(Office::Follows(coordinator), outputs),
             Event::Asked(by) => {
                 outputs.push(answer(by));
                 self.elect(Office::Follows(coordinator), outputs);
@@ -114,6 +134,7 @@ impl Bully {
             | Event::HigherFound(_)
             | Event::NobodyHigher
             | Event::AnotherLeads
+            | Event::Compared(_)
             | Event::Answered
             | Event::TimedOut(Timer::Answer | Timer::Ask | Timer::Coordinator) => {}
         }
@@ -136,7 +157,7 @@ impl Bully {
             | Event::NobodyHigher
             | Event::CoordinatorWorks
             | Event::CoordinatorGone
-            | Event::Exceeds
+            | Event::Compared(_)
             | Event::Answered
             | Event::TimedOut(_) => {}
         }
@@ -155,6 +176,7 @@ impl Bully {
         self.state = State::Candidate(Stage::Asking, until_then);
         outputs.extend(self.questions());
         outputs.push(Output::Disarm(Timer::Coordinator.into()));
+        outputs.push(Output::Disarm(Timer::HoldOff.into()));
         outputs.push(self.arm(Timer::Answer));
         outputs.push(self.arm(Timer::Ask));
     }
@@ -180,7 +202,10 @@ impl Bully {
 
     /// B5
     fn follow(&mut self, coordinator: NodeId, outputs: &mut Vec<Output>) {
-        self.state = State::Lost { coordinator };
+        self.state = State::Lost {
+            coordinator,
+            comparison: Comparison::Trails,
+        };
         outputs.extend(ALL_TIMERS.map(|timer| Output::Disarm(timer.into())));
         outputs.extend(self.watch());
     }
@@ -214,6 +239,7 @@ impl Bully {
             Timer::Ask => self.settings.ask_again,
             Timer::Coordinator => self.settings.coordinator_wait,
             Timer::Silence => self.settings.silence,
+            Timer::HoldOff => self.settings.hold_off,
         };
         Output::Arm(timer.into(), wait)
     }
