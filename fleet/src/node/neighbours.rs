@@ -12,9 +12,9 @@ use crate::wire::{Frame, Hello, News, PlanEntry, Standing};
 /// For so long a master lets a peer call itself its slave over a link that it does not have.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
-/// For so long a master keeps a link over which states have been exchanged to a peer that does not
-/// follow it: longer than the peer waits for such a link to carry.
-const UNUSED_LIMIT: Duration = Duration::from_secs(2);
+/// For so long a master keeps a link that does not fit what its peer says of its standing: longer
+/// than the peer waits for such a link to carry.
+const MISFIT_LIMIT: Duration = Duration::from_secs(2);
 
 impl Node {
     pub(super) fn take_heard(&mut self, verdict: &Heard, hello: &Hello, now: Timestamp) -> Trust {
@@ -76,26 +76,27 @@ impl Node {
     ///
     /// A peer that goes on calling itself a slave over a link that is not there is not echoed
     /// until it has noticed: it loses its master, and joins anew. A link to a peer that goes on
-    /// following somebody else is closed.
+    /// following somebody else is closed, and so is one whose peer follows while the last frame of
+    /// the exchange of states does not arrive.
     pub(super) fn reconcile(&mut self, peer: &NodeId, says: &Standing, now: Timestamp) {
         let follows = matches!(says, Standing::Slave { master } if *master == self.hello.node);
         let link = self.links.to(peer);
         let leads = self.standing == Standing::Master
             && self.election.link_rule() == LinkRule::FollowStanding;
         let claims = leads && follows && link.is_none();
-        let unused = leads && !follows && self.links.is_joined(peer);
+        let misfit = leads && link.is_some() && self.links.is_joined(peer) != follows;
         let Some(known) = self.membership.get_mut(peer) else {
             return;
         };
-        if !claims && !unused {
+        if !claims && !misfit {
             known.disputed_since = None;
             known.unechoed = false;
             return;
         }
         let stood = now.since(*known.disputed_since.get_or_insert(now));
         known.unechoed = claims && stood >= CLAIM_LIMIT;
-        if unused
-            && stood >= UNUSED_LIMIT
+        if misfit
+            && stood >= MISFIT_LIMIT
             && let Some(link) = link
         {
             self.hang_up(link, now);

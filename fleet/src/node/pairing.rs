@@ -1,6 +1,8 @@
 //! One link between each pair of nodes, whoever leads (C6).
 //!
-//! The higher address dials the lower. A dial that fails is repeated after waits that grow.
+//! The higher address dials the lower. A dial that fails is repeated after waits that grow. A link
+//! over which states have not been exchanged in time is given up at either end: each may be the
+//! only one that still waits, for what TCP sends again, which may take it long.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -9,12 +11,14 @@ use std::time::Duration;
 use crate::coordination::redial;
 use crate::model::{NodeId, Timestamp};
 
-/// The peers that this node dials.
+/// The peers that this node dials, and those that dial it.
 #[derive(Debug, Clone)]
 pub(super) struct Pairing {
     own: (Ipv4Addr, NodeId),
     redial_after: Duration,
     dials: BTreeMap<NodeId, Dial>,
+    /// Whose links have been accepted, and have to join by then.
+    accepted: BTreeMap<NodeId, Timestamp>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -54,6 +58,7 @@ impl Pairing {
             own: (address, node),
             redial_after,
             dials: BTreeMap::new(),
+            accepted: BTreeMap::new(),
         }
     }
 
@@ -65,6 +70,7 @@ impl Pairing {
 
     pub(super) fn lost(&mut self, peer: &NodeId) {
         self.dials.remove(peer);
+        self.accepted.remove(peer);
     }
 
     /// A link stands; it has its time to carry.
@@ -72,10 +78,13 @@ impl Pairing {
         let until = now + redial::limit(self.redial_after);
         if let Some(dial) = self.dials.get_mut(peer) {
             dial.state = State::Going { until };
+        } else {
+            self.accepted.insert(peer.clone(), until);
         }
     }
 
     pub(super) fn joined(&mut self, peer: &NodeId) {
+        self.accepted.remove(peer);
         if let Some(dial) = self.dials.get_mut(peer) {
             *dial = Dial {
                 state: State::Joined,
@@ -87,6 +96,7 @@ impl Pairing {
     /// The link is gone or could not be made. One that carried is dialled again at once: its peer
     /// may have restarted.
     pub(super) fn parted(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
+        self.accepted.remove(peer);
         let Some(dial) = self.dials.get_mut(peer) else {
             return;
         };
@@ -115,19 +125,19 @@ impl Pairing {
                 State::Going { .. } | State::Joined => {}
             }
         }
+        let stalled = self.accepted.iter().filter(|(_, until)| **until <= now);
+        due.extend(stalled.map(|(peer, _)| Due::GiveUp(peer.clone())));
         due
     }
 
     /// When [`due`](Self::due) may have work.
     pub(super) fn next(&self) -> Option<Timestamp> {
-        self.dials
-            .values()
-            .filter_map(|dial| match dial.state {
-                State::Due => Some(Timestamp::START),
-                State::Going { until } | State::Waiting { until } => Some(until),
-                State::Joined => None,
-            })
-            .min()
+        let dials = self.dials.values().filter_map(|dial| match dial.state {
+            State::Due => Some(Timestamp::START),
+            State::Going { until } | State::Waiting { until } => Some(until),
+            State::Joined => None,
+        });
+        dials.chain(self.accepted.values().copied()).min()
     }
 }
 
@@ -191,6 +201,28 @@ mod tests {
         assert_eq!(node.due(at(1600)), [Due::GiveUp(name(1))]);
         node.parted(&name(1), 0, at(1600));
         assert_eq!(node.due(at(1650)), [Due::Dial(name(1))]);
+    }
+
+    /// C3: the end that dialled may have joined, while the last frame to this one is lost.
+    #[test]
+    fn an_accepted_link_that_does_not_carry_in_time_is_given_up() {
+        let mut node = second();
+        node.found(address(3), &name(3));
+        node.opened(&name(3), at(0));
+        assert_eq!(node.next(), Some(at(1600)));
+        assert_eq!(node.due(at(1599)), []);
+        assert_eq!(node.due(at(1600)), [Due::GiveUp(name(3))]);
+        node.parted(&name(3), 0, at(1600));
+        assert_eq!(
+            (node.due(at(1601)), node.next()),
+            (vec![], None),
+            "its peer dials"
+        );
+        for over in [Pairing::joined, Pairing::lost] {
+            node.opened(&name(3), at(2000));
+            over(&mut node, &name(3));
+            assert_eq!(node.next(), None);
+        }
     }
 
     #[test]

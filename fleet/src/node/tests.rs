@@ -10,7 +10,7 @@ use crate::coordination::ElectionSettings;
 use crate::coordination::nodes::{address, name};
 use crate::dispatch::Kinematics;
 use crate::model::{FleetName, Mac, Role};
-use crate::wire::{Beacon, Frame, Nonce};
+use crate::wire::{Beacon, Frame, Nonce, Protocol};
 use elevator_driver::FloorCount;
 
 const PERIOD: Duration = Duration::from_millis(25);
@@ -185,4 +185,50 @@ fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
     second.handle_link_down(LinkId(1), start);
     let wanted = talk(&mut first, &mut second, start, start + PERIOD * 100);
     assert!(wanted.contains(&Action::Close(LinkId(1))), "{wanted:?}");
+}
+
+fn frames(node: &mut Node) -> Vec<Frame> {
+    let actions = drain(node).into_iter();
+    let sent = actions.filter_map(|action| match action {
+        Action::Send { frame, .. } => Some(frame),
+        Action::Broadcast(_)
+        | Action::Unicast { .. }
+        | Action::Packet { .. }
+        | Action::Dial { .. }
+        | Action::Close(_)
+        | Action::Panel(_)
+        | Action::Persist { .. }
+        | Action::Report(_) => None,
+    });
+    sent.collect()
+}
+
+/// C3, F14: what one end says last in the exchange of states may be all that is lost, and TCP may
+/// take many seconds to send it again. The end that waits for it makes room for another link.
+#[test]
+fn a_link_that_has_joined_at_one_end_only_is_given_up() {
+    for protocol in [Protocol::LowestIp, Protocol::TokenRing] {
+        let of = |index| electing(index, 1, ElectionSettings::of(protocol));
+        let (mut one, mut two, link) = (of(1), of(2), LinkId(7));
+        let now = Timestamp::START + PERIOD * 8;
+        talk(&mut one, &mut two, Timestamp::START, now);
+        one.handle_link_up(link, &two.hello().clone(), LinkSide::Accepted, now);
+        two.handle_link_up(link, &one.hello().clone(), LinkSide::Dialled, now);
+        for _ in 0..2 {
+            for frame in frames(&mut one) {
+                two.handle_frame(link, frame, now);
+            }
+            for frame in frames(&mut two) {
+                if frame != Frame::Joined {
+                    one.handle_frame(link, frame, now);
+                }
+            }
+        }
+        assert!(two.has_joined(&name(1)) && !one.has_joined(&name(2)));
+        let soon = now + Duration::from_secs(1);
+        let before = talk(&mut one, &mut two, now, soon);
+        assert!(!before.contains(&Action::Close(link)), "{protocol}");
+        let after = talk(&mut one, &mut two, soon, soon + Duration::from_secs(2));
+        assert!(after.contains(&Action::Close(link)), "{protocol}");
+    }
 }
