@@ -17,6 +17,10 @@ pub struct Duty {
     pub doubled: Duration,
     /// The longest time at a stretch for which that was so.
     pub longest_doubled: Duration,
+    /// The same of two nodes that held the duty, whether or not they acted: two tokens.
+    pub held_twice: Duration,
+    /// The longest time at a stretch for which that was so.
+    pub longest_held_twice: Duration,
     /// The longest time for which a running node, and all that it was connected with, had no
     /// master. Only on networks that lose at most 5 % of the packets.
     pub longest_vacant: Duration,
@@ -32,6 +36,8 @@ impl Duty {
             observed: self.observed + other.observed,
             doubled: self.doubled + other.doubled,
             longest_doubled: self.longest_doubled.max(other.longest_doubled),
+            held_twice: self.held_twice + other.held_twice,
+            longest_held_twice: self.longest_held_twice.max(other.longest_held_twice),
             longest_vacant: self.longest_vacant.max(other.longest_vacant),
             longest_vacant_in_loss: self
                 .longest_vacant_in_loss
@@ -46,6 +52,7 @@ pub(super) struct DutyWatch {
     pub(super) duty: Duty,
     looked_at: Duration,
     doubled_since: Option<Duration>,
+    held_twice_since: Option<Duration>,
     /// By machine.
     vacant_since: Vec<Option<Duration>>,
     /// The network has lost more than little since.
@@ -59,14 +66,9 @@ impl World {
     /// Looks at who is master, after each event.
     pub(super) fn watch_duty(&mut self) {
         let now = self.now;
-        let masters: Vec<usize> = (0..self.machines.len())
-            .filter(|node| self.is_awake_master(*node))
-            .collect();
-        let doubled = masters.iter().enumerate().any(|(at, one)| {
-            masters[at + 1..]
-                .iter()
-                .any(|other| self.are_linked(*one, *other))
-        });
+        let masters = self.awake(|node| *node.standing() == Standing::Master);
+        let doubled = self.any_are_linked(&masters);
+        let held_twice = self.any_are_linked(&self.awake(Node::holds_duty));
         let vacant: Vec<bool> = if masters.len() == 1 && self.network.is_whole() {
             vec![false; self.machines.len()]
         } else {
@@ -86,6 +88,11 @@ impl World {
             duty.longest_doubled = duty.longest_doubled.max(now.saturating_sub(since));
         }
         watch.doubled_since = doubled.then(|| watch.doubled_since.unwrap_or(now));
+        if let Some(since) = watch.held_twice_since {
+            duty.held_twice += since_last;
+            duty.longest_held_twice = duty.longest_held_twice.max(now.saturating_sub(since));
+        }
+        watch.held_twice_since = held_twice.then(|| watch.held_twice_since.unwrap_or(now));
         watch.vacant_since.resize(vacant.len(), None);
         for (since, vacant) in watch.vacant_since.iter_mut().zip(vacant) {
             if let Some(since) = *since {
@@ -99,6 +106,19 @@ impl World {
             }
             *since = vacant.then(|| since.unwrap_or(now));
         }
+    }
+
+    /// The machines whose nodes run, and are so.
+    fn awake(&self, are_so: impl Fn(&Node) -> bool) -> Vec<usize> {
+        let is_so = |at: &usize| self.machines[*at].awake().is_some_and(&are_so);
+        (0..self.machines.len()).filter(is_so).collect()
+    }
+
+    fn any_are_linked(&self, nodes: &[usize]) -> bool {
+        nodes.iter().enumerate().any(|(at, one)| {
+            let mut others = nodes[at + 1..].iter();
+            others.any(|other| self.are_linked(*one, *other))
+        })
     }
 
     fn is_awake_master(&self, node: usize) -> bool {

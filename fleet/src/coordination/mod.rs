@@ -51,6 +51,12 @@ pub trait Election: fmt::Debug + Send {
     /// Where the node stands.
     fn standing(&self) -> Standing;
 
+    /// Whether the duty to coordinate is the node's. A ring may have several tokens for a moment,
+    /// and one of their holders acts (T8).
+    fn holds_duty(&self) -> bool {
+        self.standing() == Standing::Master
+    }
+
     /// What the node's beacons tell as its estimate (B1); 0 under a protocol that does not ask.
     fn estimate(&self) -> u32 {
         0

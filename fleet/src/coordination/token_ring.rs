@@ -406,6 +406,10 @@ impl Election for TokenRing {
         }
     }
 
+    fn holds_duty(&self) -> bool {
+        self.token().is_some()
+    }
+
     fn details(&self) -> Vec<Detail> {
         let token = |token: &Token| {
             let Generation {

@@ -195,6 +195,13 @@ impl Node {
         &self.standing
     }
 
+    /// Whether the duty to coordinate is the node's, be it that another acts in its place: see
+    /// [`Election::holds_duty`].
+    #[must_use]
+    pub fn holds_duty(&self) -> bool {
+        self.election.holds_duty()
+    }
+
     /// Whether full states have been exchanged over the present link to this peer (F14).
     #[must_use]
     pub fn has_joined(&self, peer: &NodeId) -> bool {
