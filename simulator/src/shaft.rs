@@ -160,12 +160,18 @@ impl Shaft {
         }
     }
 
-    /// The floor whose sensor is active.
+    /// The floor that the car is at, whether or not a sensor says so.
     #[must_use]
-    pub fn sensed_floor(&self) -> Option<Floor> {
+    pub fn floor(&self) -> Option<Floor> {
         self.floors
             .floors()
             .find(|&floor| (self.height(floor) - self.position).abs() <= self.zone())
+    }
+
+    /// The floor whose sensor is active.
+    #[must_use]
+    pub fn sensed_floor(&self) -> Option<Floor> {
+        self.floor()
             .filter(|floor| !self.dead_sensors.contains(floor))
     }
 

@@ -56,15 +56,13 @@ impl World {
         }
     }
 
-    /// F18: whoever says that it serves has its door open at the floor.
+    /// F18: whoever says that it serves has its door open at the floor. The car's place counts, not
+    /// its sensor: that may have died while the node was held up, after it had told of the floor.
     pub(in crate::lab) fn served_here(&mut self, node: usize, call: &Call, waited: Duration) {
         let machine = &self.machines[node];
-        let inputs = machine.car.inputs();
-        if inputs.floor != Some(call.floor()) || inputs.door == DoorState::Closed {
-            let what = format!(
-                "served {call} at {:?}, door {:?}",
-                inputs.floor, inputs.door
-            );
+        let (floor, door) = (machine.car.shaft().floor(), machine.car.inputs().door);
+        if floor != Some(call.floor()) || door == DoorState::Closed {
+            let what = format!("served {call} at {floor:?}, door {door:?}");
             self.wrong("F18", node, &what);
         }
         let machine = &self.machines[node];
