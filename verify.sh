@@ -33,6 +33,9 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 step "tests"
+# Those with real processes mostly wait: more of them at once than there are processors.
+threads=$(nproc)
+export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 4 ? threads : 4))}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 cargo test --workspace 2>&1 | tee "$log"
