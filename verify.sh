@@ -33,7 +33,7 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 step "tests"
-# Those with real processes mostly wait: more of them at once than there are processors.
+# Those with real processes mostly wait: four at once even where there are fewer processors.
 threads=$(nproc)
 export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 4 ? threads : 4))}"
 log=$(mktemp)

@@ -21,7 +21,10 @@
 //! works goes on serving under it, and a coordinator goes on leading, until somebody else has
 //! announced itself: an election as such interrupts nobody's service.
 //!
-//! What is added to the source: *election* is repeated within T, for it may be lost; a candidate
+//! Where health ranks, office adds to a coordinator's estimate, and a follower that is fitter by the
+//! hysteresis stands only once it has been so for the hold-off; why stands in decision 10.
+//!
+//! What else is added to the source: *election* is repeated within T, for it may be lost; a candidate
 //! that hears of one more higher site asks it too, and waits for T again; once the mesh has lost
 //! every higher site there is nothing to wait for (C5); a follower whose coordinator says that it
 //! leads no more starts an election; a coordinator in office that a lower site asks, and that
@@ -251,12 +254,12 @@ impl Bully {
     }
 
     fn lost(&mut self, peer: &NodeId) -> Vec<Event> {
+        let was_higher = self.is_higher(peer);
+        self.followers.remove(peer);
         if !self.settings.mesh_detection {
             return Vec::new();
         }
-        let was_higher = self.is_higher(peer);
         self.sites.remove(peer);
-        self.followers.remove(peer);
         let mut events = Vec::new();
         if self.follows() == Some(peer) {
             events.push(Event::CoordinatorGone);

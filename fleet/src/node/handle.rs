@@ -91,6 +91,7 @@ impl Node {
                 // The peer has not been parted from: the new link takes the place of the old.
                 self.actions.push_back(Action::Close(before));
             }
+            self.link_has_changed(&peer.node);
             if let Some(pairing) = self.pairing.as_mut() {
                 pairing.opened(&peer.node, now);
             }

@@ -103,6 +103,13 @@ impl Node {
         }
     }
 
+    /// What a peer says of its standing has its time anew to fit the links that there are.
+    pub(super) fn link_has_changed(&mut self, peer: &NodeId) {
+        if let Some(known) = self.membership.get_mut(peer) {
+            known.disputed_since = None;
+        }
+    }
+
     pub(super) fn joined(&mut self, link: LinkId, now: Timestamp) {
         let Some((peer, side)) = self
             .links
@@ -138,6 +145,7 @@ impl Node {
     }
 
     pub(super) fn part(&mut self, peer: &NodeId, now: Timestamp) {
+        self.link_has_changed(peer);
         self.replication.parted(peer);
         match self.pairing.as_mut() {
             None => self.elect(Input::Parted { peer }, now),

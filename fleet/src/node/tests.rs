@@ -188,19 +188,14 @@ fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
 }
 
 fn frames(node: &mut Node) -> Vec<Frame> {
-    let actions = drain(node).into_iter();
-    let sent = actions.filter_map(|action| match action {
-        Action::Send { frame, .. } => Some(frame),
-        Action::Broadcast(_)
-        | Action::Unicast { .. }
-        | Action::Packet { .. }
-        | Action::Dial { .. }
-        | Action::Close(_)
-        | Action::Panel(_)
-        | Action::Persist { .. }
-        | Action::Report(_) => None,
-    });
-    sent.collect()
+    let sent = |action| {
+        if let Action::Send { frame, .. } = action {
+            Some(frame)
+        } else {
+            None
+        }
+    };
+    drain(node).into_iter().filter_map(sent).collect()
 }
 
 /// C3, F14: what one end says last in the exchange of states may be all that is lost, and TCP may

@@ -10,7 +10,8 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Estimate,
         Value("health"),
         "How fit this node is to lead: the highest leads, of two equal ones the higher name. \
-         `health` reckons with its disk, its panel and its car, from 1 to 100. 0 bars the node. \
+         `health` reckons with its disk, its panel and its car, from 1 to 100; then a leader that is \
+         followed counts as ahead by `hysteresis` less 1. 0 bars the node. \
          Numbers on every node, or `health` on every node.",
     ),
     Key::new(
@@ -23,7 +24,8 @@ pub(super) const KEYS: &[Key] = &[
         "bully.hold_off",
         Kind::time(0, 600_000),
         Value("500 ms"),
-        "For how long an estimate must exceed the coordinator's by that before its node stands.",
+        "For how long an estimate must exceed the coordinator's by that before its node stands; 0 s: \
+         it stands at once.",
     ),
     Key::new(
         "bully.answer_wait",

@@ -56,8 +56,9 @@ impl World {
         }
     }
 
-    /// F18: whoever says that it serves has its door open at the floor. The car's place counts, not
-    /// its sensor: that may have died while the node was held up, after it had told of the floor.
+    /// F18: whoever says that it serves has its door open at the floor. Where the floor's sensor is
+    /// dead, the car's place counts: it may have died while the node was held up, after it had told
+    /// of the floor.
     pub(in crate::lab) fn served_here(&mut self, node: usize, call: &Call, waited: Duration) {
         let machine = &self.machines[node];
         let (floor, door) = (machine.car.shaft().floor(), machine.car.inputs().door);

@@ -10,8 +10,8 @@ pub struct Settings {
     pub estimate: Estimate,
     /// By how much a site's estimate must exceed the coordinator's before it starts an election
     /// (B10). 0 counts as 1. Default 25: a car that leaves service (20) changes no leader, a panel
-    /// or a disk that fails does. With [`Estimate::Health`] a coordinator is ahead by as much in
-    /// every election, whoever starts it.
+    /// or a disk that fails does. With [`Estimate::Health`] a coordinator that is followed is
+    /// ahead by 1 less in every election, whoever starts it.
     pub hysteresis: u32,
     /// For so long a site's estimate must have exceeded the coordinator's before it starts an
     /// election (B10). Default 500 ms: a panel's line that is soon back changes no leader. At least

@@ -611,6 +611,23 @@ fn a_number_that_was_configured_ranks_as_it_is() {
     }
 }
 
+/// B1, E6: whoever is cut off from all that followed is followed by nobody, also by the letter.
+#[test]
+fn who_is_lost_follows_no_more() {
+    for mesh_detection in [true, false] {
+        let settings = Settings {
+            mesh_detection,
+            ..Settings::default()
+        };
+        let mut second = amid(2, &[1], settings);
+        fires(&mut second, Timer::Answer);
+        hears_in(&mut second, 1, &slave_of(2), 1);
+        assert_eq!(second.estimate(), 44);
+        loses(&mut second, 1);
+        assert_eq!(second.estimate(), 21);
+    }
+}
+
 /// E7
 #[test]
 fn a_late_coordinator_of_an_older_term_changes_nothing() {

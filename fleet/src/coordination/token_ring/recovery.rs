@@ -144,8 +144,8 @@ impl TokenRing {
             } if holder.node != from.node && self.leads(&holder.node) => {
                 Self::say(from, Message::Objection, outputs);
             }
-            // The claimant misses the holder too, and may give way to the claim that was objected
-            // to, which is the better.
+            // The claimant misses the holder too, and comes after this node: the claim that was
+            // objected to is made again.
             State::Missing { objected: true, .. } if self.own < *from => self.claim(outputs),
             // A recovery is under way.
             State::Waiting { .. } | State::Heeding { .. } | State::Missing { .. } => {
