@@ -465,6 +465,7 @@ fn a_motor_that_the_server_stopped_by_itself_runs_again() {
         until_world(&server, |world| world.motor == 1);
     }
     server.world().floor = Some(3);
+    until_world(&server, |world| world.motor == 0);
     bench.until_inputs(|inputs| inputs.drive == DriveFeedback::Stopped);
-    assert_eq!(server.world().motor, 0);
+    assert_eq!(server.world().motor, 0, "it stays stopped");
 }
