@@ -62,6 +62,21 @@ pub(super) struct DutyWatch {
 /// So long after a lossy time its vacancies may last.
 const AFTERMATH: Duration = Duration::from_secs(4);
 
+/// Adds up for how long something is so: what was so until this moment counts.
+fn add_up(
+    stands_since: &mut Option<Duration>,
+    is_so: bool,
+    (now, since_last): (Duration, Duration),
+    total: &mut Duration,
+    longest: &mut Duration,
+) {
+    if let Some(since) = *stands_since {
+        *total += since_last;
+        *longest = now.saturating_sub(since).max(*longest);
+    }
+    *stands_since = is_so.then(|| stands_since.unwrap_or(now));
+}
+
 impl World {
     /// Looks at who is master, after each event.
     pub(super) fn watch_duty(&mut self) {
@@ -83,16 +98,17 @@ impl World {
         if lossy {
             watch.lossy_until = now + AFTERMATH;
         }
-        if let Some(since) = watch.doubled_since {
-            duty.doubled += since_last;
-            duty.longest_doubled = duty.longest_doubled.max(now.saturating_sub(since));
-        }
-        watch.doubled_since = doubled.then(|| watch.doubled_since.unwrap_or(now));
-        if let Some(since) = watch.held_twice_since {
-            duty.held_twice += since_last;
-            duty.longest_held_twice = duty.longest_held_twice.max(now.saturating_sub(since));
-        }
-        watch.held_twice_since = held_twice.then(|| watch.held_twice_since.unwrap_or(now));
+        let moment = (now, since_last);
+        let (total, longest) = (&mut duty.doubled, &mut duty.longest_doubled);
+        add_up(&mut watch.doubled_since, doubled, moment, total, longest);
+        let (total, longest) = (&mut duty.held_twice, &mut duty.longest_held_twice);
+        add_up(
+            &mut watch.held_twice_since,
+            held_twice,
+            moment,
+            total,
+            longest,
+        );
         watch.vacant_since.resize(vacant.len(), None);
         for (since, vacant) in watch.vacant_since.iter_mut().zip(vacant) {
             if let Some(since) = *since {
