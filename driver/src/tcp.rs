@@ -8,7 +8,7 @@
 //!
 //! One thread does everything: it waits for new outputs until the next poll is due, and acts as
 //! the levelling drive that such hardware lacks. It writes the motor's stop between the floor
-//! sensor's answer and the rest of the poll, and there it repeats a motor that runs.
+//! sensor's answer and the rest of the poll. There it also repeats a running motor, once a second.
 
 mod car;
 mod wire;
@@ -16,7 +16,7 @@ mod wire;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use car::Car;
 use wire::{Fault, Message, Wire};
@@ -27,6 +27,11 @@ use crate::vocabulary::{
     Button, Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
     STUCK_AFTER,
 };
+
+/// How often the command of a running motor is repeated. A motor that the server stopped by itself
+/// loses at most this time of its flight's limit; some servers draw their world again at each
+/// command, so that it is not repeated with each poll.
+const MOTOR_REPEAT: Duration = Duration::from_secs(1);
 
 /// Keeps the line up until the mailbox is closed.
 pub(crate) fn run(
@@ -78,6 +83,8 @@ struct Connection {
     /// `None` before the first answer.
     told: Option<PanelInputs>,
     motor: Option<Direction>,
+    /// When the motor command was last written.
+    motor_written: Instant,
     door: DoorState,
     indicator: Option<Floor>,
     stop_lamp: bool,
@@ -154,6 +161,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             polls,
             told: None,
             motor: None,
+            motor_written: Instant::now(),
             door: DoorState::Closed,
             indicator: None,
             stop_lamp: false,
@@ -209,7 +217,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             self.write_everything(connection)?;
         }
         self.bring_in_line(connection)?;
-        connection.restate_motor()?;
+        connection.repeat_motor()?;
         let stop = connection.wire.reply(wire::STOP_SWITCH)?[1] != 0;
         let obstruction = connection.wire.reply(wire::OBSTRUCTION)?[1] != 0;
         self.car.see_switches(stop, obstruction);
@@ -323,7 +331,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
     }
 
     /// Waits, keeping the outputs up to date; answers whether the line is to end.
-    fn pause(&mut self, delay: std::time::Duration) -> bool {
+    fn pause(&mut self, delay: Duration) -> bool {
         let end = Instant::now() + delay;
         while Instant::now() < end {
             let mail = self.mailbox.wait(end);
@@ -338,20 +346,25 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
 
 impl Connection {
     fn drive(&mut self, motor: Option<Direction>) -> Result<(), Fault> {
-        if self.motor != motor {
-            self.wire.command(wire::motor(motor))?;
-            self.motor = motor;
+        if self.motor == motor {
+            return Ok(());
         }
-        Ok(())
+        self.motor = motor;
+        self.write_motor()
     }
 
     /// A server that heard nothing for a while may have stopped the motor by itself (S2) and says
     /// nothing of it; a car that then stands still must not be taken for hung (H1).
-    fn restate_motor(&mut self) -> Result<(), Fault> {
-        match self.motor {
-            Some(_) => self.wire.command(wire::motor(self.motor)),
-            None => Ok(()),
+    fn repeat_motor(&mut self) -> Result<(), Fault> {
+        if self.motor.is_some() && self.motor_written.elapsed() >= MOTOR_REPEAT {
+            return self.write_motor();
         }
+        Ok(())
+    }
+
+    fn write_motor(&mut self) -> Result<(), Fault> {
+        self.motor_written = Instant::now();
+        self.wire.command(wire::motor(self.motor))
     }
 }
 

@@ -54,6 +54,10 @@ struct World {
     lit: BTreeSet<(u8, u8)>,
     reloads: u32,
     polls: u32,
+    /// When each poll of the floor sensor came in: one in each round.
+    rounds: Vec<Instant>,
+    /// When each motor command came in that starts the motor or keeps it running.
+    driven: Vec<Instant>,
     violations: Vec<String>,
 }
 
@@ -63,6 +67,9 @@ impl World {
             [0, ..] => self.reloads += 1,
             [1, motor, ..] => {
                 self.motor = motor;
+                if motor != 0 {
+                    self.driven.push(Instant::now());
+                }
                 self.check("motor");
             }
             [2, button, floor, on] => {
@@ -86,6 +93,7 @@ impl World {
             }
             [7, ..] => {
                 self.polls += 1;
+                self.rounds.push(Instant::now());
                 return Some(self.floor.map_or([7, 0, 0, 0], |floor| [7, 1, floor, 0]));
             }
             [8, ..] => return Some([8, u8::from(self.stop), 0, 0]),
@@ -103,6 +111,16 @@ impl World {
     }
 }
 
+/// How a server reads and answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// Everything that has come in, in one write.
+    Together,
+    /// As the course's simulator does: one message at a time, each answer in a send of its own, on
+    /// a socket without `TCP_NODELAY`.
+    OneByOne,
+}
+
 /// Serves one client at a time; a second one is accepted by the system and never answered.
 struct Server {
     world: Arc<Mutex<World>>,
@@ -113,6 +131,10 @@ struct Server {
 
 impl Server {
     fn start(address: &str, floor: Option<u8>) -> Self {
+        Self::start_as(Manner::Together, address, floor)
+    }
+
+    fn start_as(manner: Manner, address: &str, floor: Option<u8>) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let world = Arc::new(Mutex::new(World {
@@ -126,7 +148,7 @@ impl Server {
                 if stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                serve(stream, &shared, &stopped);
+                serve(stream, manner, &shared, &stopped);
             }
         });
         Self {
@@ -154,11 +176,14 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut stream: TcpStream, world: &Mutex<World>, stop: &AtomicBool) {
+fn serve(mut stream: TcpStream, manner: Manner, world: &Mutex<World>, stop: &AtomicBool) {
     stream
         .set_read_timeout(Some(Duration::from_millis(20)))
         .unwrap();
-    let mut buffer = [0; 4096];
+    let mut buffer = match manner {
+        Manner::Together => vec![0; 4096],
+        Manner::OneByOne => vec![0; 4],
+    };
     while !stop.load(Ordering::Relaxed) {
         let length = match stream.read(&mut buffer) {
             Ok(0) => return,
@@ -468,4 +493,50 @@ fn a_motor_that_the_server_stopped_by_itself_runs_again() {
     until_world(&server, |world| world.motor == 0);
     bench.until_inputs(|inputs| inputs.drive == DriveFeedback::Stopped);
     assert_eq!(server.world().motor, 0, "it stays stopped");
+}
+
+/// F15: the median time of a round with a server of this manner, polled every millisecond.
+fn median_round(manner: Manner) -> Duration {
+    const ROUNDS: usize = 100;
+    let server = Server::start_as(manner, "127.0.0.1:0", Some(0));
+    let settings = LineSettings {
+        poll: Duration::from_millis(1),
+        ..LineSettings::default()
+    };
+    let mut line = Bench::open_with(&server, settings);
+    line.until_connected();
+    // A fresh connection acknowledges its first segments at once by itself.
+    until_world(&server, |world| world.rounds.len() > 2 * ROUNDS);
+    let rounds = server.world().rounds.split_off(ROUNDS);
+    let pairs = rounds.windows(2);
+    let mut times: Vec<_> = pairs.map(|pair| pair[1] - pair[0]).collect();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// F15: such a server's second answer waits until the first one is acknowledged. A round takes 1 ms,
+/// and 42 ms where the acknowledgement is delayed.
+#[test]
+fn a_server_that_answers_in_small_sends_is_polled_without_delay() {
+    let median = median_round(Manner::OneByOne);
+    assert!(
+        median < Duration::from_millis(20),
+        "a round takes {median:?}"
+    );
+}
+
+/// H1, S2: some servers draw their world again at each command.
+#[test]
+fn a_running_motor_is_repeated_once_a_second_at_most() {
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let mut line = Bench::open(&server);
+    line.until_connected();
+    line.line.set_outputs(run(Direction::Up, 3));
+    until_world(&server, |world| world.driven.len() == 3);
+    let driven = std::mem::take(&mut server.world().driven);
+    let pairs = driven.windows(2);
+    let shortest = pairs.map(|pair| pair[1] - pair[0]).min();
+    // One that was read late makes the next one seem early.
+    let least = Duration::from_millis(500);
+    assert!(shortest > Some(least), "repeated after {shortest:?}");
 }

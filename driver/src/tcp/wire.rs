@@ -1,5 +1,6 @@
 //! The messages of the elevator-server protocol, and a socket that carries them.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -81,9 +82,22 @@ pub(super) enum Fault {
     },
 }
 
+/// How the polls of a round leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// In one write. A server without `TCP_NODELAY` holds its second answer back until the first is
+    /// acknowledged, so every read asks the system to acknowledge at once.
+    Together,
+    /// Each with the answer to the one before, which it acknowledges: where the system can't be asked.
+    OneByOne,
+}
+
 /// A connection. Dropping it stops the motor first, wherever that can still be told.
 pub(super) struct Wire {
     stream: TcpStream,
+    pace: Pace,
+    /// The polls of this round that have not left.
+    waiting: VecDeque<Message>,
     limit: Duration,
     /// When the answers to the last request must be there.
     deadline: Instant,
@@ -99,6 +113,8 @@ impl Wire {
             .set_write_timeout(Some(limit))
             .map_err(Fault::Broken)?;
         Ok(Self {
+            pace: Pace::Together,
+            waiting: VecDeque::new(),
             stream,
             limit,
             deadline: Instant::now(),
@@ -112,10 +128,26 @@ impl Wire {
         self.stream.write_all(&message).map_err(broken)
     }
 
-    /// All polls in one write. Their answers must be there within the limit.
+    /// Sends a round of polls. All answers must be there within the limit.
     pub(super) fn request(&mut self, polls: &[Message]) -> Result<(), Fault> {
         self.deadline = Instant::now() + self.limit;
-        self.stream.write_all(polls.as_flattened()).map_err(broken)
+        if self.pace == Pace::Together && acknowledge_at_once(&self.stream).is_err() {
+            self.pace = Pace::OneByOne;
+        }
+        match self.pace {
+            Pace::Together => self.stream.write_all(polls.as_flattened()).map_err(broken),
+            Pace::OneByOne => {
+                self.waiting = polls.iter().copied().collect();
+                self.send_next()
+            }
+        }
+    }
+
+    fn send_next(&mut self) -> Result<(), Fault> {
+        match self.waiting.pop_front() {
+            Some(poll) => self.stream.write_all(&poll).map_err(broken),
+            None => Ok(()),
+        }
     }
 
     /// The answer to the next poll, which asked for `op`.
@@ -123,11 +155,11 @@ impl Wire {
         loop {
             if let Some(&message) = self.buffer[self.taken..].first_chunk::<4>() {
                 self.taken += message.len();
-                return if message[0] == op {
-                    Ok(message)
-                } else {
-                    Err(Fault::OutOfStep)
-                };
+                if message[0] != op {
+                    return Err(Fault::OutOfStep);
+                }
+                self.send_next()?;
+                return Ok(message);
             }
             self.read_more()?;
         }
@@ -141,6 +173,10 @@ impl Wire {
         self.stream
             .set_read_timeout(Some(rest))
             .map_err(Fault::Broken)?;
+        if self.pace == Pace::Together {
+            // The system forgets it again as it sees fit. Where it fails, the next round finds out.
+            drop(acknowledge_at_once(&self.stream));
+        }
         self.buffer.drain(..self.taken);
         self.taken = 0;
         let mut chunk = [0; 1024];
@@ -163,9 +199,56 @@ impl Drop for Wire {
     }
 }
 
+/// Acknowledges what has come in and what comes next without delay.
+#[cfg(target_os = "linux")]
+fn acknowledge_at_once(stream: &TcpStream) -> io::Result<()> {
+    Ok(rustix::net::sockopt::set_tcp_quickack(stream, true)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn acknowledge_at_once(_: &TcpStream) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 fn broken(error: io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Fault::Silent,
         _ => Fault::Broken(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// F15: where acknowledgements can't be hurried, a poll waits for the answer to the one before.
+    #[test]
+    fn polls_leave_one_by_one_where_acknowledgements_are_late() {
+        let polls = [FLOOR_POLL, STOP_POLL, OBSTRUCTION_POLL];
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let serving = thread::spawn(move || {
+            for expected in polls {
+                let mut poll = [0; 4];
+                server.read_exact(&mut poll).unwrap();
+                assert_eq!(poll, expected);
+                server.set_nonblocking(true).unwrap();
+                let early = server.peek(&mut [0; 4]).unwrap_err();
+                assert_eq!(early.kind(), io::ErrorKind::WouldBlock);
+                server.set_nonblocking(false).unwrap();
+                server.write_all(&poll).unwrap();
+            }
+        });
+        let mut wire = Wire::new(stream, Duration::from_secs(20)).unwrap();
+        wire.pace = Pace::OneByOne;
+        wire.request(&polls).unwrap();
+        for [op, ..] in polls {
+            wire.reply(op).unwrap();
+        }
+        serving.join().unwrap();
     }
 }
