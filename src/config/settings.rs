@@ -378,12 +378,6 @@ fn panel_line(values: &Effective) -> Result<LineSettings, ConfigError> {
         silence: time("panel_line.silence_limit")?,
         retry: time("panel_line.retry_limit")?,
     };
-    longer(
-        values,
-        ("panel_line.reply_limit", settings.reply),
-        "poll_period",
-        settings.poll,
-    )?;
     if settings.silence < settings.heartbeat * 3 {
         let relation = format!(
             "at least three times heartbeat = {}",

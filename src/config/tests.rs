@@ -202,6 +202,15 @@ fn a_file_that_is_no_toml_is_told_by_line() {
     assert!(error.starts_with("node.toml:7:1: "), "{error}");
 }
 
+/// F15: how often the server is polled says nothing of how fast it has to answer.
+#[test]
+fn the_poll_period_of_the_panel_line_may_exceed_its_reply_limit() {
+    let table = "[panel_line]\npoll_period = \"1 s\"\nreply_limit = \"10 ms\"\n";
+    let line = check(&format!("{REQUIRED}{table}")).unwrap().panel_line;
+    assert_eq!(line.poll, Duration::from_secs(1));
+    assert_eq!(line.reply, Duration::from_millis(10));
+}
+
 #[test]
 fn a_value_that_is_wrong_beside_another_names_both() {
     for (more, expected) in [

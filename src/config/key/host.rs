@@ -9,14 +9,14 @@ pub(super) const KEYS: &[Key] = &[
         "panel_line.poll_period",
         Kind::time(1, 1_000),
         Value("10 ms"),
-        "TCP: how often the elevator server is polled. A press shorter than this may go unseen.",
+        "TCP: how often the elevator server is polled. A press shorter than this may go unseen, and \
+         the car stops up to this long past its floor. Keep it below the server's own watchdog.",
     ),
     Key::new(
         "panel_line.reply_limit",
         Kind::time(10, 10_000),
         Value("250 ms"),
-        "TCP: a server that leaves a poll unanswered for so long is disconnected. Longer than \
-         `poll_period`.",
+        "TCP: a server that leaves a poll unanswered for so long is disconnected.",
     ),
     Key::new(
         "panel_line.reload_configuration",
