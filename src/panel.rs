@@ -56,6 +56,17 @@ impl Panel {
         self.line.set_outputs(outputs);
     }
 
+    /// The owner lives: see [`PanelLine::keep_alive`].
+    pub fn keep_alive(&self) {
+        self.line.keep_alive();
+    }
+
+    /// How often the line stopped the motor because its owner showed no sign of life.
+    #[must_use]
+    pub fn lapses(&self) -> u64 {
+        self.line.lapses()
+    }
+
     /// What has come in over the line.
     #[must_use]
     pub fn counters(&self) -> LineCounters {

@@ -1,12 +1,17 @@
 //! One front door for every kind of panel line.
 
+mod lease;
 mod mailbox;
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-pub(crate) use mailbox::{Mail, Mailbox};
+#[cfg(feature = "serial")]
+pub(crate) use mailbox::Mailbox;
+#[cfg(not(feature = "serial"))]
+use mailbox::Mailbox;
+pub(crate) use mailbox::{Inbox, Mail};
 
 use crate::counters::LineCounters;
 use crate::url::PanelUrl;
@@ -41,6 +46,9 @@ pub struct LineSettings {
     pub silence: Duration,
     /// Both: the longest delay between two attempts to open a lost line. Default 1 s.
     pub retry: Duration,
+    /// Both: how long a motor runs without a sign of life of the line's owner, which is
+    /// [`PanelLine::set_outputs`] or [`PanelLine::keep_alive`]. Default 300 ms.
+    pub lease: Duration,
 }
 
 impl Default for LineSettings {
@@ -52,6 +60,7 @@ impl Default for LineSettings {
             heartbeat: Duration::from_millis(50),
             silence: Duration::from_millis(250),
             retry: Duration::from_secs(1),
+            lease: Duration::from_millis(300),
         }
     }
 }
@@ -67,6 +76,7 @@ impl LineSettings {
             heartbeat: self.heartbeat.max(least),
             silence: self.silence.max(least),
             retry: self.retry.max(least),
+            lease: self.lease.max(least),
         }
     }
 }
@@ -90,6 +100,11 @@ pub enum OpenError {
 ///
 /// Both back ends refuse what would break S1, whatever they are told (see
 /// [`interlock`](crate::interlock)).
+///
+/// A motor that is to run needs an owner that lives: one that shows no sign of life for
+/// [`LineSettings::lease`] has its motor stopped, by the line's own thread, whatever the owner is
+/// doing. From then on the motor stays stopped until the owner commands a stop by itself: it has to
+/// learn first that the car stands. [`lapses`](Self::lapses) says that this has happened.
 #[derive(Debug)]
 pub struct PanelLine {
     mailbox: Arc<Mailbox>,
@@ -124,6 +139,19 @@ impl PanelLine {
     /// other closely, the later one counts.
     pub fn set_outputs(&self, outputs: PanelOutputs) {
         self.mailbox.set_outputs(outputs);
+    }
+
+    /// A sign of life of the line's owner, which keeps a motor running; at least three of them fit
+    /// into [`LineSettings::lease`]. Wakes nobody and never waits.
+    pub fn keep_alive(&self) {
+        self.mailbox.renew();
+    }
+
+    /// How often the motor was stopped because its owner showed no sign of life. The owner has to
+    /// command a stop after each, and to wait until the car is seen at rest.
+    #[must_use]
+    pub fn lapses(&self) -> u64 {
+        self.mailbox.lapses()
     }
 
     /// What has come in since the start, over every reopening.
@@ -173,15 +201,15 @@ fn start(
         #[cfg(feature = "serial")]
         PanelUrl::Serial { path, baud } => {
             let (path, baud) = (path.clone(), *baud);
-            spawn(mailbox, move |mailbox| {
-                crate::serial::run(path, baud, floors, settings, mailbox, sink);
+            spawn(mailbox, settings.lease, move |inbox| {
+                crate::serial::run(path, baud, floors, settings, inbox, sink);
             })
         }
         #[cfg(feature = "tcp")]
         PanelUrl::Tcp { host, port } => {
             let (host, port) = (host.clone(), *port);
-            spawn(mailbox, move |mailbox| {
-                crate::tcp::run(host, port, floors, settings, mailbox, sink);
+            spawn(mailbox, settings.lease, move |inbox| {
+                crate::tcp::run(host, port, floors, settings, inbox, sink);
             })
         }
         #[cfg(not(all(feature = "serial", feature = "tcp")))]
@@ -191,16 +219,21 @@ fn start(
 
 fn spawn(
     mailbox: &Arc<Mailbox>,
-    body: impl FnOnce(Arc<Mailbox>) + Send + 'static,
+    lease: Duration,
+    body: impl FnOnce(Inbox) + Send + 'static,
 ) -> Result<JoinHandle<()>, OpenError> {
     let finished = mailbox::Finished(Arc::clone(mailbox));
-    thread::Builder::new()
+    let thread = thread::Builder::new()
         .name("panel-line".to_owned())
         .spawn(move || {
             let finished = finished;
-            body(Arc::clone(&finished.0));
+            finished.0.serve(thread::current());
+            body(Inbox::new(Arc::clone(&finished.0), lease));
         })
-        .map_err(OpenError::Thread)
+        .map_err(OpenError::Thread)?;
+    // Here as well: the owner's first command may come before the thread runs.
+    mailbox.serve(thread.thread().clone());
+    Ok(thread)
 }
 
 /// The growing delay between attempts to open a line.

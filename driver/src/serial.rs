@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serialport::{ClearBuffer, SerialPort};
 
-use crate::line::{LineSettings, Mail, Mailbox, Retry};
+use crate::line::{Inbox, LineSettings, Mail, Mailbox, Retry};
 use crate::protocol::{ControllerSession, SessionSettings};
 use crate::vocabulary::{FloorCount, PanelEvent};
 
@@ -33,13 +33,13 @@ const QUEUE_LIMIT: Duration = Duration::from_millis(5);
 /// A start bit, eight data bits and a stop bit.
 const BITS_PER_BYTE: u32 = 10;
 
-/// Keeps the line up until the mailbox is closed.
+/// Keeps the line up until it is closed.
 pub(crate) fn run(
     path: String,
     baud: u32,
     floors: FloorCount,
     settings: LineSettings,
-    mailbox: Arc<Mailbox>,
+    inbox: Inbox,
     sink: impl FnMut(PanelEvent),
 ) {
     let session = ControllerSession::new(
@@ -56,7 +56,7 @@ pub(crate) fn run(
         session,
         started: Instant::now(),
         line_free: Duration::ZERO,
-        mailbox,
+        inbox,
         sink,
     };
     line.run(Retry::new(settings.retry));
@@ -69,7 +69,7 @@ struct SerialLine<S> {
     started: Instant,
     /// When the last byte written will have left.
     line_free: Duration,
-    mailbox: Arc<Mailbox>,
+    inbox: Inbox,
     sink: S,
 }
 
@@ -114,11 +114,11 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
     }
 
     fn converse(&mut self, mut port: Box<dyn SerialPort>) -> End {
-        self.mailbox.discard_read();
+        self.inbox.discard_read();
         let reader = match port
             .try_clone()
             .map_err(io::Error::from)
-            .and_then(|port| Reader::start(port, Arc::clone(&self.mailbox)))
+            .and_then(|port| Reader::start(port, self.inbox.mailbox()))
         {
             Ok(reader) => reader,
             Err(error) => return End::Lost(format!("cannot read {}: {error}", self.path)),
@@ -133,7 +133,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
     fn serve(&mut self, port: &mut dyn SerialPort) -> End {
         let mut wake = Duration::ZERO;
         loop {
-            let mail = self.mailbox.wait(self.started + wake);
+            let mail = self.inbox.wait(self.started + wake);
             let (closing, failure) = self.take(mail);
             if closing {
                 return self.leave(port);
@@ -147,7 +147,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
                 Err(error) => return End::Lost(format!("cannot write {}: {error}", self.path)),
             };
             self.tell();
-            self.mailbox.publish(self.session.counters());
+            self.inbox.publish(self.session.counters());
         }
     }
 
@@ -202,7 +202,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
     fn pause(&mut self, delay: Duration) -> bool {
         let end = Instant::now() + delay;
         while Instant::now() < end {
-            let mail = self.mailbox.wait(end);
+            let mail = self.inbox.wait(end);
             if let Some(outputs) = mail.outputs {
                 self.session.set_outputs(outputs);
             }

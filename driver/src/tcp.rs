@@ -15,14 +15,13 @@ mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use car::Car;
 use wire::{Fault, Message, Wire};
 
 use crate::counters::LineCounters;
-use crate::line::{LineSettings, Mail, Mailbox, Retry};
+use crate::line::{Inbox, LineSettings, Mail, Retry};
 use crate::vocabulary::{
     Button, Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
     STUCK_AFTER,
@@ -33,13 +32,13 @@ use crate::vocabulary::{
 /// command, so that it is not repeated with each poll.
 const MOTOR_REPEAT: Duration = Duration::from_secs(1);
 
-/// Keeps the line up until the mailbox is closed.
+/// Keeps the line up until it is closed.
 pub(crate) fn run(
     host: String,
     port: u16,
     floors: FloorCount,
     settings: LineSettings,
-    mailbox: Arc<Mailbox>,
+    inbox: Inbox,
     sink: impl FnMut(PanelEvent),
 ) {
     let line = TcpLine {
@@ -52,7 +51,7 @@ pub(crate) fn run(
         car: Car::new(floors),
         counters: LineCounters::default(),
         told_reason: None,
-        mailbox,
+        inbox,
         sink,
     };
     line.run();
@@ -72,7 +71,7 @@ struct TcpLine<S> {
     counters: LineCounters,
     /// The reason last given for being disconnected.
     told_reason: Option<String>,
-    mailbox: Arc<Mailbox>,
+    inbox: Inbox,
     sink: S,
 }
 
@@ -120,7 +119,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             }
             Fault::Unreachable(_) | Fault::Broken(_) => {}
         }
-        self.mailbox.publish(self.counters);
+        self.inbox.publish(self.counters);
         let reason = format!("{}:{}: {fault}", self.host, self.port);
         if self.told_reason.as_ref() != Some(&reason) {
             self.told_reason = Some(reason.clone());
@@ -173,7 +172,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
     fn serve(&mut self, mut connection: Connection) -> Result<(), Fault> {
         let mut next_poll = Instant::now();
         loop {
-            let mail = self.mailbox.wait(next_poll);
+            let mail = self.inbox.wait(next_poll);
             if mail.closing {
                 return Ok(());
             }
@@ -234,7 +233,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
         let answers = u64::try_from(connection.polls.len()).unwrap_or(u64::MAX);
         self.counters.frames = self.counters.frames.saturating_add(answers);
-        self.mailbox.publish(self.counters);
+        self.inbox.publish(self.counters);
         if greeting {
             self.told_reason = None;
             (self.sink)(PanelEvent::Connected);
@@ -334,7 +333,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
     fn pause(&mut self, delay: Duration) -> bool {
         let end = Instant::now() + delay;
         while Instant::now() < end {
-            let mail = self.mailbox.wait(end);
+            let mail = self.inbox.wait(end);
             if mail.closing {
                 return true;
             }

@@ -25,6 +25,8 @@ const SETTINGS: LineSettings = LineSettings {
     heartbeat: Duration::from_millis(50),
     silence: Duration::from_secs(2),
     retry: Duration::from_millis(100),
+    // It commands once and leaves it at that.
+    lease: LIMIT,
 };
 
 fn floors() -> FloorCount {

@@ -377,6 +377,7 @@ fn panel_line(values: &Effective) -> Result<LineSettings, ConfigError> {
         heartbeat: time("panel_line.heartbeat")?,
         silence: time("panel_line.silence_limit")?,
         retry: time("panel_line.retry_limit")?,
+        ..LineSettings::default()
     };
     if settings.silence < settings.heartbeat * 3 {
         let relation = format!(

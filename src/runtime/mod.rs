@@ -137,10 +137,10 @@ pub async fn run_until(
         if let Event::Stop = event {
             break None;
         }
-        running.mind_suspension(planned);
+        running.check_interruption(planned);
         running.handle(event);
         running.mind_wall_clock();
-        running.supervisor.alive(running.clock.now());
+        running.show_life();
         if let Some(evidence) = running.hung {
             break Some(evidence);
         }
@@ -169,6 +169,8 @@ struct Running {
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
     supervisor: Supervisor,
+    /// How often the panel line has stopped the motor on its own, as far as the node knows.
+    lapses: u64,
     hung: Option<HangEvidence>,
     faults: FaultInjection,
 }
@@ -227,6 +229,7 @@ impl Running {
             operator,
             stop_operator,
             supervisor: Supervisor::from_environment(),
+            lapses: 0,
             hung: None,
             faults: settings.faults,
         };
@@ -258,14 +261,32 @@ impl Running {
         (event, planned)
     }
 
-    /// H1: what happened while the process did not run says nothing about car or peers.
-    fn mind_suspension(&mut self, planned: Timestamp) {
+    /// H1: what happened while the loop did not turn says nothing about car or peers. A motor that
+    /// the panel line stopped meanwhile runs again once the car has been seen at rest.
+    fn check_interruption(&mut self, planned: Timestamp) {
         let now = self.clock.now();
-        if let Some(late) = clock::suspended(planned, now) {
+        let late = clock::suspended(planned, now);
+        if let Some(late) = late {
             warn!(?late, "the process was suspended or held up");
+        }
+        let lapses = self.panel.as_ref().map_or(0, Panel::lapses);
+        let has_lapsed = lapses != self.lapses;
+        self.lapses = lapses;
+        if has_lapsed {
+            warn!("the loop showed no sign of life: the panel line stopped the motor");
+        }
+        if late.is_some() || has_lapsed {
             self.node.handle_interrupted(now);
             self.drain();
         }
+    }
+
+    /// Called at every turn of the loop, so that a loop that hangs shows none.
+    fn show_life(&mut self) {
+        if let Some(panel) = &self.panel {
+            panel.keep_alive();
+        }
+        self.supervisor.alive(self.clock.now());
     }
 
     /// What the wall clock shows is shown to people; nothing else depends on it (E5).

@@ -20,6 +20,9 @@ use crate::{LineSettings, PanelLine, PanelUrl};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A test that shows life may be held up by other tests.
+const LEASE: Duration = Duration::from_secs(1);
+
 fn floors() -> FloorCount {
     FloorCount::new(9).unwrap()
 }
@@ -115,10 +118,21 @@ struct Bench {
 }
 
 impl Bench {
+    /// A line whose owner commands once and leaves it at that.
     fn open(device: &Path) -> Self {
+        Self::open_with(
+            device,
+            LineSettings {
+                lease: PATIENCE,
+                ..LineSettings::default()
+            },
+        )
+    }
+
+    fn open_with(device: &Path, settings: LineSettings) -> Self {
         let url: PanelUrl = format!("serial://{}", device.display()).parse().unwrap();
         let (sink, events) = sync_channel(4096);
-        let line = PanelLine::open(&url, floors(), LineSettings::default(), move |event| {
+        let line = PanelLine::open(&url, floors(), settings, move |event| {
             sink.try_send(event).unwrap();
         })
         .unwrap();
@@ -284,4 +298,47 @@ fn the_last_word_is_the_motors_stop() {
         assert!(Instant::now() < end, "the motor still runs");
     }
     assert_eq!(panel.session.outputs().indicator, Some(floor(1)));
+}
+
+/// S2: the owner falls silent while panel and line are well, and comes back.
+#[test]
+fn the_motor_stops_when_the_lines_owner_shows_no_sign_of_life() {
+    let directory = Directory::new();
+    let mut panel = Panel::plug_in(&directory.device(), 1);
+    let settings = LineSettings {
+        lease: LEASE,
+        ..LineSettings::default()
+    };
+    let mut line = Bench::open_with(&directory.device(), settings);
+    until(&mut line, Some(&mut panel), connected);
+    let is_driven = |panel: Option<&Panel>| {
+        let motor = panel.unwrap().session.outputs().motor;
+        motor != MotorCommand::Stop
+    };
+    line.line.set_outputs(run_up());
+    until(&mut line, Some(&mut panel), |line, panel| {
+        line.line.keep_alive();
+        is_driven(panel)
+    });
+    assert_eq!(line.line.lapses(), 0);
+    until(&mut line, Some(&mut panel), |_, panel| !is_driven(panel));
+    assert_eq!(line.line.lapses(), 1);
+    assert_eq!(panel.session.outputs().indicator, Some(floor(1)));
+    // It has not noticed: the indicator is all that it wants changed.
+    line.line.set_outputs(PanelOutputs {
+        indicator: Some(floor(2)),
+        ..run_up()
+    });
+    until(&mut line, Some(&mut panel), |_, panel| {
+        panel.unwrap().session.outputs().indicator == Some(floor(2))
+    });
+    assert!(!is_driven(Some(&panel)));
+    line.line.set_outputs(PanelOutputs::default());
+    line.line.set_outputs(run_up());
+    until(&mut line, Some(&mut panel), |line, panel| {
+        line.line.keep_alive();
+        is_driven(panel)
+    });
+    assert_eq!(line.line.lapses(), 1);
+    assert!(line.is_connected());
 }

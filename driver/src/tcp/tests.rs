@@ -18,6 +18,9 @@ use crate::{LineSettings, PanelLine, PanelUrl};
 const PATIENCE: Duration = Duration::from_secs(20);
 const FLOORS: u8 = 4;
 
+/// A test that shows life may be held up by other tests.
+const LEASE: Duration = Duration::from_secs(1);
+
 fn floors() -> FloorCount {
     FloorCount::new(FLOORS).unwrap()
 }
@@ -215,8 +218,15 @@ struct Bench {
 }
 
 impl Bench {
+    /// A line whose owner commands once and leaves it at that.
     fn open(server: &Server) -> Self {
-        Self::open_with(server, LineSettings::default())
+        Self::open_with(
+            server,
+            LineSettings {
+                lease: PATIENCE,
+                ..LineSettings::default()
+            },
+        )
     }
 
     fn open_with(server: &Server, settings: LineSettings) -> Self {
@@ -539,4 +549,45 @@ fn a_running_motor_is_repeated_once_a_second_at_most() {
     // One that was read late makes the next one seem early.
     let least = Duration::from_millis(500);
     assert!(shortest > Some(least), "repeated after {shortest:?}");
+}
+
+/// S2: the owner falls silent, and comes back.
+#[test]
+fn a_motor_stops_when_the_lines_owner_shows_no_sign_of_life() {
+    let server = Server::start("127.0.0.1:0", None);
+    let settings = LineSettings {
+        lease: LEASE,
+        ..LineSettings::default()
+    };
+    let mut bench = Bench::open_with(&server, settings);
+    bench.until_connected();
+    let home = PanelOutputs {
+        motor: MotorCommand::Home {
+            direction: Direction::Up,
+        },
+        ..PanelOutputs::default()
+    };
+    bench.line.set_outputs(home.clone());
+    until_world(&server, |world| {
+        bench.line.keep_alive();
+        world.motor == 1
+    });
+    assert_eq!(bench.line.lapses(), 0);
+    until_world(&server, |world| world.motor == 0);
+    bench.until_inputs(|inputs| inputs.drive == DriveFeedback::Stopped);
+    assert_eq!(bench.line.lapses(), 1);
+    // It has not noticed: a lamp is all that it wants changed.
+    let mut unaware = home.clone();
+    unaware.lamps.stop = true;
+    bench.line.set_outputs(unaware);
+    until_world(&server, |world| world.stop_lamp);
+    assert_eq!(server.world().motor, 0);
+    bench.line.set_outputs(PanelOutputs::default());
+    until_world(&server, |world| !world.stop_lamp);
+    bench.line.set_outputs(home);
+    until_world(&server, |world| {
+        bench.line.keep_alive();
+        world.motor == 1
+    });
+    assert_eq!(bench.line.lapses(), 1);
 }

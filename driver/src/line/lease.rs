@@ -1,0 +1,255 @@
+//! The dead-man between a line's owner and its panel, as a pure state.
+//!
+//! ```text
+//!              the owner shows no sign of life for the limit
+//!   Held ──────────────────────────────────────────────────────▶ Lapsed
+//!    ▲     and the motor is to run                                 │
+//!    └─────────────────────────────────────────────────────────────┘
+//!              the owner commands a stop by itself
+//! ```
+
+use std::time::Duration;
+
+use crate::vocabulary::{MotorCommand, PanelOutputs};
+
+/// What the owner wants of the panel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Command {
+    pub(super) outputs: PanelOutputs,
+    /// How many stops of the motor the owner has commanded so far, this one included: a stop counts
+    /// even where a later command has replaced it.
+    pub(super) stops: u64,
+}
+
+/// Whether a motor that is to run may run. It needs no sign of life while the motor is to stand.
+#[derive(Debug)]
+pub(super) struct Lease {
+    limit: Duration,
+    command: Command,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Held,
+    /// The motor is stopped until the owner commands a stop beyond these: only then does it know
+    /// that the car stands, and starts the motor knowingly.
+    Lapsed {
+        stops: u64,
+    },
+}
+
+/// What has changed for the panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The owner wants this.
+    Commanded(PanelOutputs),
+    /// The lease ran out: this stops the motor.
+    Lapsed(PanelOutputs),
+}
+
+impl Lease {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            command: Command::default(),
+            state: State::Held,
+        }
+    }
+
+    /// Takes a new command, if there is one, and checks the lease. Every time is since the same
+    /// moment; `renewed` is the owner's last sign of life.
+    pub(super) fn check(
+        &mut self,
+        command: Option<Command>,
+        renewed: Duration,
+        now: Duration,
+    ) -> Option<Change> {
+        let is_new = command.is_some();
+        if let Some(command) = command {
+            if let State::Lapsed { stops } = self.state
+                && command.stops > stops
+            {
+                self.state = State::Held;
+            }
+            self.command = command;
+        }
+        if self.deadline(renewed).is_some_and(|at| now >= at) {
+            self.state = State::Lapsed {
+                stops: self.command.stops,
+            };
+            return Some(Change::Lapsed(self.outputs()));
+        }
+        is_new.then(|| Change::Commanded(self.outputs()))
+    }
+
+    /// When the lease runs out; `None` where the motor is not to run anyway.
+    pub(super) fn deadline(&self, renewed: Duration) -> Option<Duration> {
+        let needed = self.state == State::Held && self.command.outputs.motor != MotorCommand::Stop;
+        needed.then(|| renewed + self.limit)
+    }
+
+    /// What the owner wants, with the motor stopped once the lease has run out.
+    fn outputs(&self) -> PanelOutputs {
+        let outputs = self.command.outputs.clone();
+        match self.state {
+            State::Held => outputs,
+            State::Lapsed { .. } => PanelOutputs {
+                motor: MotorCommand::Stop,
+                ..outputs
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::vocabulary::{Direction, DoorCommand, Floor};
+
+    const LIMIT: Duration = Duration::from_millis(300);
+
+    const HOME: MotorCommand = MotorCommand::Home {
+        direction: Direction::Up,
+    };
+
+    fn at(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn outputs(motor: MotorCommand) -> PanelOutputs {
+        PanelOutputs {
+            motor,
+            indicator: Floor::try_from(2).ok(),
+            ..PanelOutputs::default()
+        }
+    }
+
+    fn command(motor: MotorCommand, stops: u64) -> Command {
+        Command {
+            outputs: outputs(motor),
+            stops,
+        }
+    }
+
+    fn commanded(motor: MotorCommand) -> Change {
+        Change::Commanded(outputs(motor))
+    }
+
+    // S2
+    #[test]
+    fn a_motor_that_is_to_run_stops_when_its_owner_falls_silent() {
+        let mut lease = Lease::new(LIMIT);
+        assert_eq!(
+            lease.check(Some(command(HOME, 0)), at(0), at(0)),
+            Some(commanded(HOME))
+        );
+        assert_eq!(lease.deadline(at(0)), Some(at(300)));
+        assert_eq!(lease.check(None, at(0), at(299)), None);
+        let stopped = Some(Change::Lapsed(outputs(MotorCommand::Stop)));
+        assert_eq!(lease.check(None, at(0), at(300)), stopped);
+        // Told once.
+        assert_eq!(lease.deadline(at(0)), None);
+        assert_eq!(lease.check(None, at(0), at(900)), None);
+    }
+
+    #[test]
+    fn a_sign_of_life_is_enough() {
+        let mut lease = Lease::new(LIMIT);
+        lease.check(Some(command(HOME, 0)), at(0), at(0));
+        for now in 1..100 {
+            let now = at(now * 100);
+            assert_eq!(lease.check(None, now.saturating_sub(at(100)), now), None);
+        }
+    }
+
+    #[test]
+    fn a_motor_at_rest_needs_no_sign_of_life() {
+        let mut lease = Lease::new(LIMIT);
+        assert_eq!(lease.deadline(at(0)), None);
+        lease.check(Some(command(MotorCommand::Stop, 1)), at(0), at(0));
+        assert_eq!(lease.deadline(at(0)), None);
+        assert_eq!(lease.check(None, at(0), at(9000)), None);
+    }
+
+    // S2, H1
+    #[test]
+    fn the_motor_runs_again_only_after_its_owner_has_commanded_a_stop() {
+        let mut lease = Lease::new(LIMIT);
+        lease.check(Some(command(HOME, 4)), at(0), at(0));
+        lease.check(None, at(0), at(300));
+        // Alive again, and without a notion of what has happened.
+        let stop = Some(commanded(MotorCommand::Stop));
+        assert_eq!(lease.check(Some(command(HOME, 4)), at(400), at(400)), stop);
+        assert_eq!(lease.check(None, at(9000), at(400)), None);
+        let next = Some(command(MotorCommand::Stop, 5));
+        assert_eq!(lease.check(next, at(500), at(500)), stop);
+        let run = Some(commanded(HOME));
+        assert_eq!(lease.check(Some(command(HOME, 5)), at(600), at(600)), run);
+        assert_eq!(lease.deadline(at(600)), Some(at(900)));
+    }
+
+    #[test]
+    fn a_stop_that_was_replaced_before_the_line_saw_it_counts() {
+        let mut lease = Lease::new(LIMIT);
+        lease.check(Some(command(HOME, 4)), at(0), at(0));
+        lease.check(None, at(0), at(300));
+        let run = lease.check(Some(command(HOME, 5)), at(400), at(400));
+        assert_eq!(run, Some(commanded(HOME)));
+    }
+
+    #[test]
+    fn a_command_that_comes_too_late_stops_the_motor_and_brings_the_rest() {
+        let mut lease = Lease::new(LIMIT);
+        let late = Command {
+            outputs: PanelOutputs {
+                door: DoorCommand::Nudge,
+                ..outputs(HOME)
+            },
+            stops: 0,
+        };
+        let stopped = PanelOutputs {
+            motor: MotorCommand::Stop,
+            ..late.outputs.clone()
+        };
+        let change = lease.check(Some(late), at(0), at(300));
+        assert_eq!(change, Some(Change::Lapsed(stopped)));
+    }
+
+    proptest! {
+        /// S2: whatever comes when, no motor runs on the word of an owner that has been silent for
+        /// the limit, and none that lapsed runs before a stop was commanded.
+        #[test]
+        fn no_motor_runs_without_a_lease(
+            steps in prop::collection::vec((0_u64..200, any::<bool>(), prop::option::of(any::<bool>())), 1..200)
+        ) {
+            let mut lease = Lease::new(LIMIT);
+            let (mut now, mut renewed, mut stops) = (0, 0, 0);
+            let mut motor = MotorCommand::Stop;
+            let mut lapsed = false;
+            for (pause, is_alive, wanted) in steps {
+                now += pause;
+                if is_alive || wanted.is_some() {
+                    renewed = now;
+                }
+                let next = wanted.map(|runs| {
+                    stops += u64::from(!runs);
+                    lapsed &= runs;
+                    command(if runs { HOME } else { MotorCommand::Stop }, stops)
+                });
+                match lease.check(next, at(renewed), at(now)) {
+                    Some(Change::Commanded(outputs)) => motor = outputs.motor,
+                    Some(Change::Lapsed(outputs)) => {
+                        lapsed = true;
+                        motor = outputs.motor;
+                    }
+                    None => {}
+                }
+                let silent = now - renewed >= 300;
+                prop_assert!(motor == MotorCommand::Stop || !(silent || lapsed));
+            }
+        }
+    }
+}
