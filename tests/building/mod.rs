@@ -9,6 +9,7 @@
 mod books;
 pub(crate) mod disk;
 mod lan;
+mod threads;
 mod times;
 mod wait;
 
@@ -33,6 +34,7 @@ use tempfile::TempDir;
 
 use books::{Books, Report};
 pub(crate) use lan::{Interface, Lan};
+pub(crate) use threads::{Stopped, Thread};
 pub(crate) use times::Times;
 
 /// How long anything may take that should take a moment: the machine may be busy.

@@ -5,6 +5,8 @@
     reason = "not every test binary has unusual processes, or looks at what they cost"
 )]
 
+use std::process::Command;
+
 use super::{Building, Line};
 
 impl Building {
@@ -31,5 +33,16 @@ impl Building {
     pub(crate) fn process_id(&self, name: &str) -> u32 {
         let node = self.cabin(name).node.as_ref().expect("a running node");
         node.id()
+    }
+
+    /// An operator clears a hang.
+    pub(crate) fn clear_hang(&self, name: &str) {
+        let cleared = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+            .args(["clear-hang", "--operator", "kovac", "--reason", "a test"])
+            .arg("--data-dir")
+            .arg(self.data_dir(name))
+            .output()
+            .expect("it runs");
+        assert!(cleared.status.success(), "{cleared:?}");
     }
 }
