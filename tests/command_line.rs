@@ -113,14 +113,17 @@ fn check_config_shows_what_holds_and_where_it_comes_from() {
 fn a_wrong_configuration_ends_with_two_and_names_the_place() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("wrong.toml");
-    std::fs::write(&file, "car = \"A\"\nfloors = 1\n").unwrap();
+    let right = done(&["check-config", "--example"]);
+    let text = right.replace("floors = 4", "floors = 1");
+    let line = text.lines().position(|line| line == "floors = 1").unwrap() + 1;
+    std::fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
     for command in ["check-config", "run"] {
         let error = fails(2, &[command, "--config", file]);
         assert_eq!(
             error,
             format!(
-                "liftmesh: {file}:2:10: floors = 1 is wrong; \
+                "liftmesh: {file}:{line}:10: floors = 1 is wrong; \
                  expected a whole number from 2 to 254\n"
             )
         );
@@ -132,6 +135,34 @@ fn a_wrong_configuration_ends_with_two_and_names_the_place() {
     }
     let error = fails(2, &["run", "--car", "A"]);
     assert!(error.contains("address is not set; give --address ADDRESS"));
+}
+
+#[test]
+fn every_error_of_a_configuration_is_told_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("wrong.toml");
+    std::fs::write(&file, "car = \"A\"\nfloors = 1\nhttp = \"[::]:80\"\n").unwrap();
+    let file = file.to_str().unwrap();
+    for command in ["check-config", "run"] {
+        let told = fails(2, &[command, "--config", file, "--dwell", "1h"]);
+        let mut lines = told.lines();
+        let head = "liftmesh: the configuration has 7 errors";
+        assert_eq!(lines.next(), Some(head), "{told}");
+        for line in lines {
+            assert!(line.starts_with("  "), "{told}");
+        }
+        for error in [
+            &format!("{file}:2:10: floors = 1 is wrong"),
+            &format!("{file}:3:1: http is not supported: this version has no web panel"),
+            "flag --dwell: door.dwell = \"1h\" is wrong",
+            "address is not set",
+            "broadcast is not set",
+            "panel is not set",
+            "data_dir is not set",
+        ] {
+            assert!(told.contains(error), "{error}\n{told}");
+        }
+    }
 }
 
 #[test]

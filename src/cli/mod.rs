@@ -23,7 +23,7 @@ use elevator_fleet::model::NodeId;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::clearance::ClearError;
-use crate::config::{ConfigError, FaultInjection, Settings, Sources, example};
+use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
 use crate::operator::{Client, ClientError, ErrorCode};
 
 pub use clear_hang::{AuditArgs, ClearHangArgs};
@@ -196,7 +196,7 @@ impl NodeArgs {
 pub enum CommandError {
     /// The configuration is wrong.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] ConfigErrors),
     /// The running node could not be asked, or refused.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -284,7 +284,7 @@ pub enum Next {
 pub fn execute(cli: Cli) -> Result<Next, CommandError> {
     match cli.command {
         Command::Run(args) => {
-            let mut settings = args.config.sources().read()?.settings()?;
+            let (_, mut settings) = args.config.sources().check()?;
             if args.allow_faults {
                 settings.faults = FaultInjection::Allowed;
             }
@@ -300,8 +300,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Audit(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
         Command::CheckConfig { config, .. } => {
-            let effective = config.sources().read()?;
-            effective.settings()?;
+            let (effective, _) = config.sources().check()?;
             output::print(&effective.to_string())?;
         }
         #[cfg(feature = "simulator")]

@@ -1,5 +1,7 @@
 //! What can be wrong with a configuration.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -97,17 +99,77 @@ pub enum ConfigError {
         /// The value as written.
         value: String,
     },
-    /// The file of the fleet's key can't be read.
-    #[error("{origin}: fleet_key_file = {path} can't be read; make it readable for this user, or leave the key out", path = path.display())]
-    FleetKey {
+    /// A key for something that this program does not do.
+    #[error("{origin}: {key} is not supported: {why}; remove the key")]
+    Unsupported {
         /// Where.
         origin: String,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
+        /// The key, or its variable.
+        key: String,
+        /// What is missing, and what there is in its place.
+        why: &'static str,
     },
     /// The layers can't be put together.
     #[error("the layers of the configuration can't be put together")]
     Layers(#[from] config::ConfigError),
+}
+
+/// Everything that is wrong with a configuration, in the order file, environment, flags, relations.
+/// There is at least one error. Nothing was started or changed.
+#[derive(Debug)]
+pub struct ConfigErrors(Vec<ConfigError>);
+
+impl ConfigErrors {
+    /// Hands back `value` if there is no error.
+    pub(super) fn check<T>(errors: Vec<ConfigError>, value: T) -> Result<T, Self> {
+        if errors.is_empty() {
+            Ok(value)
+        } else {
+            Err(Self(errors))
+        }
+    }
+
+    /// Each error.
+    pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
+        self.0.iter()
+    }
+}
+
+impl IntoIterator for ConfigErrors {
+    type Item = ConfigError;
+    type IntoIter = std::vec::IntoIter<ConfigError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl From<ConfigError> for ConfigErrors {
+    fn from(error: ConfigError) -> Self {
+        Self(vec![error])
+    }
+}
+
+/// One error as it is, several on a line each with their causes.
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [error] = self.0.as_slice() {
+            return error.fmt(f);
+        }
+        write!(f, "the configuration has {} errors", self.0.len())?;
+        self.iter().try_for_each(|error| {
+            write!(f, "\n  {error}")?;
+            let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+            causes.try_for_each(|cause| write!(f, ": {cause}"))
+        })
+    }
+}
+
+impl Error for ConfigErrors {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self.0.as_slice() {
+            [error] => error.source(),
+            _ => None,
+        }
+    }
 }

@@ -116,6 +116,21 @@ pub const TABLES: &[(&str, &str)] = &[
     ("log", "The log, on standard error."),
 ];
 
+/// Keys that are refused by name: this program does not do what they ask for. Each with what is
+/// missing, and what there is in its place.
+pub(super) const UNSUPPORTED: &[(&str, &str)] = &[
+    (
+        "fleet_key_file",
+        "this version does not authenticate nodes, so a key would protect nothing; keep strangers \
+         off the fleet's LAN",
+    ),
+    (
+        "http",
+        "this version has no web panel; `liftmesh status --json` and the operator's socket show \
+         the node's state",
+    ),
+];
+
 /// Every key, those of one table together, in the order of the example file.
 pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     [

@@ -1,7 +1,7 @@
 //! What a key takes, and how its text becomes a value.
 
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -42,8 +42,6 @@ pub enum Kind {
     Path,
     /// An election protocol.
     Election,
-    /// An address and a port to listen on.
-    Socket,
     /// A time, from the first to the second.
     Time(Duration, Duration),
     /// A number, from the first to the second, in a unit.
@@ -93,7 +91,6 @@ impl Kind {
             Self::Floor => floor(text).is_some(),
             Self::Path => !text.is_empty(),
             Self::Election => election(text).is_some(),
-            Self::Socket => text.parse::<SocketAddr>().is_ok(),
             Self::Time(least, most) => {
                 time(text).is_some_and(|time| (least..=most).contains(&time))
             }
@@ -136,7 +133,6 @@ impl Kind {
             | Self::Election
             | Self::Estimate
             | Self::Preset
-            | Self::Socket
             | Self::Time(..)
             | Self::Direction
             | Self::Filter
@@ -163,7 +159,7 @@ impl Kind {
             Self::Mac => "MAC",
             Self::Address | Self::Multicast => "ADDRESS",
             Self::Interface => "INTERFACE",
-            Self::Broadcast | Self::Socket => "ADDRESS:PORT",
+            Self::Broadcast => "ADDRESS:PORT",
             Self::Port => "PORT",
             Self::Panel => "URL",
             Self::Floors | Self::Number(..) | Self::Whole(..) => "NUMBER",
@@ -214,7 +210,6 @@ impl fmt::Display for Kind {
                 let names = Protocol::ALL.map(|protocol| protocol.to_string());
                 f.write_str(&names.join(", "))
             }
-            Self::Socket => f.write_str("an address and a port, such as 127.0.0.1:8080"),
             Self::Time(least, most) => write!(
                 f,
                 "a time with its unit, from {} to {}",

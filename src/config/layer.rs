@@ -1,6 +1,6 @@
 //! The layers: file, environment, flags. Each is checked by itself, value by value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -8,12 +8,38 @@ use config::{Map, Source, Value, ValueKind};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::key::{KEYS, Key, KeyDefault, TABLES};
+use super::key::{KEYS, Key, KeyDefault, TABLES, UNSUPPORTED};
 use super::{ConfigError, Setting};
 
 /// What one source says: each value right by itself, and where it stands.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layer(BTreeMap<&'static str, Setting>);
+
+/// What is wrong with the sources.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) errors: Vec<ConfigError>,
+    /// The keys with a wrong value somewhere.
+    pub(super) wrong: BTreeSet<&'static str>,
+    /// The file could not be read at all, so that a key that is missing may stand in it.
+    pub(super) unread: bool,
+}
+
+impl Findings {
+    fn add(&mut self, error: ConfigError) {
+        self.errors.push(error);
+    }
+
+    fn add_of(&mut self, key: &'static Key, error: ConfigError) {
+        self.wrong.insert(key.path);
+        self.add(error);
+    }
+
+    fn add_unread(&mut self, error: ConfigError) {
+        self.unread = true;
+        self.add(error);
+    }
+}
 
 impl Layer {
     pub(super) fn of_defaults() -> Self {
@@ -33,59 +59,64 @@ impl Layer {
         )
     }
 
-    pub(super) fn of_file(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::File {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::of_text(&path.display().to_string(), &text)
+    pub(super) fn of_file(path: &Path, findings: &mut Findings) -> Self {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::of_text(&path.display().to_string(), &text, findings),
+            Err(source) => {
+                let path = path.to_owned();
+                findings.add_unread(ConfigError::File { path, source });
+                Self::default()
+            }
+        }
     }
 
     /// The text of a file of this name.
-    pub(super) fn of_text(file: &str, text: &str) -> Result<Self, ConfigError> {
+    pub(super) fn of_text(file: &str, text: &str, findings: &mut Findings) -> Self {
         let reader = Reader { file, text };
-        let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
-            origin: reader.origin(error.span().map_or(0, |span| span.start)),
-            message: error.message().trim().replace('\n', ", "),
-        })?;
         let mut layer = Self::default();
-        reader.read(None, table.get_ref(), &mut layer)?;
-        Ok(layer)
+        match DeTable::parse(text) {
+            Ok(table) => reader.read(None, table.get_ref(), &mut layer, findings),
+            Err(error) => findings.add_unread(ConfigError::Syntax {
+                origin: reader.origin(error.span().map_or(0, |span| span.start)),
+                message: error.message().trim().replace('\n', ", "),
+            }),
+        }
+        layer
     }
 
     pub(super) fn of_environment(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
-    ) -> Result<Self, ConfigError> {
+        findings: &mut Findings,
+    ) -> Self {
         let mut layer = Self::default();
         for (name, value) in variables {
             let Some(name) = name.to_str().filter(|name| name.starts_with("LIFTMESH__")) else {
                 continue;
             };
             let Some(key) = KEYS.iter().find(|key| key.variable() == name) else {
-                let names = KEYS.iter().map(Key::variable);
-                return Err(ConfigError::UnknownKey {
-                    origin: "environment".to_owned(),
-                    key: name.to_owned(),
-                    hint: hint(name, names, "see `liftmesh run --help`"),
-                });
+                findings.add(unknown_variable(name));
+                continue;
             };
-            let Ok(value) = value.into_string() else {
+            if let Ok(value) = value.into_string() {
+                layer.insert(key, value, format!("variable {name}"), findings);
+            } else {
                 let name = name.to_owned();
-                return Err(ConfigError::NotText { name, key });
-            };
-            layer.insert(key, value, format!("variable {name}"))?;
+                findings.add_of(key, ConfigError::NotText { name, key });
+            }
         }
-        Ok(layer)
+        layer
     }
 
     pub(super) fn of_flags<'a>(
         flags: impl IntoIterator<Item = (&'static Key, &'a String)>,
-    ) -> Result<Self, ConfigError> {
+        findings: &mut Findings,
+    ) -> Self {
         let mut layer = Self::default();
         for (key, value) in flags {
-            layer.insert(key, value.clone(), format!("flag --{}", key.flag()))?;
+            let origin = format!("flag --{}", key.flag());
+            layer.insert(key, value.clone(), origin, findings);
         }
-        Ok(layer)
+        layer
     }
 
     fn insert(
@@ -93,17 +124,14 @@ impl Layer {
         key: &'static Key,
         value: String,
         origin: String,
-    ) -> Result<(), ConfigError> {
-        if !key.kind.accepts(&value) {
-            return Err(ConfigError::Value {
-                origin,
-                key: key.path,
-                value: key.kind.written(&value),
-                right: key.kind,
-            });
+        findings: &mut Findings,
+    ) {
+        if key.kind.accepts(&value) {
+            self.0.insert(key.path, Setting { value, origin });
+        } else {
+            let value = key.kind.written(&value);
+            findings.add_of(key, wrong_value(key, value, origin));
         }
-        self.0.insert(key.path, Setting { value, origin });
-        Ok(())
     }
 }
 
@@ -139,7 +167,8 @@ impl Reader<'_> {
         table: Option<&str>,
         entries: &DeTable<'_>,
         layer: &mut Layer,
-    ) -> Result<(), ConfigError> {
+        findings: &mut Findings,
+    ) {
         for (name, value) in entries {
             let origin = self.origin(name.span().start);
             let name = name.get_ref();
@@ -148,15 +177,14 @@ impl Reader<'_> {
                 DeValue::Table(entries)
                     if table.is_none() && TABLES.iter().any(|(table, _)| table == name) =>
                 {
-                    self.read(Some(name), entries, layer)?;
+                    self.read(Some(name), entries, layer, findings);
                 }
                 _ => match Key::find(&path) {
-                    Some(key) => self.read_value(key, value, layer)?,
-                    None => return Err(unknown(origin, table, &path)),
+                    Some(key) => self.read_value(key, value, layer, findings),
+                    None => findings.add(unknown(origin, table, &path)),
                 },
             }
         }
-        Ok(())
     }
 
     fn read_value(
@@ -164,38 +192,35 @@ impl Reader<'_> {
         key: &'static Key,
         value: &Spanned<DeValue<'_>>,
         layer: &mut Layer,
-    ) -> Result<(), ConfigError> {
+        findings: &mut Findings,
+    ) {
         let origin = self.origin(value.span().start);
         let written = self.text.get(value.span()).unwrap_or_default();
         let bare = match value.get_ref() {
             DeValue::String(text) if !key.kind.is_bare() => {
-                return layer.insert(key, text.to_string(), origin);
+                return layer.insert(key, text.to_string(), origin, findings);
             }
             DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => true,
             DeValue::String(_) => false,
             DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
-                return Err(ConfigError::Value {
-                    origin,
-                    key: key.path,
-                    value: written.to_owned(),
-                    right: key.kind,
-                });
+                return findings.add_of(key, wrong_value(key, written.to_owned(), origin));
             }
         };
         if bare && key.kind.is_bare() {
-            return layer.insert(key, written.replace('_', ""), origin);
+            return layer.insert(key, written.replace('_', ""), origin, findings);
         }
         let right = if bare {
             format!("it in quotes: {}", key.kind)
         } else {
             format!("it without quotes: {}", key.kind)
         };
-        Err(ConfigError::Writing {
+        let error = ConfigError::Writing {
             origin,
             key: key.path,
             value: written.to_owned(),
             right,
-        })
+        };
+        findings.add_of(key, error);
     }
 
     /// File, line and column of a place in the text.
@@ -213,7 +238,41 @@ impl Reader<'_> {
     }
 }
 
+fn wrong_value(key: &'static Key, value: String, origin: String) -> ConfigError {
+    ConfigError::Value {
+        origin,
+        key: key.path,
+        value,
+        right: key.kind,
+    }
+}
+
+fn unknown_variable(name: &str) -> ConfigError {
+    let variable = |path: &str| format!("LIFTMESH__{}", path.to_uppercase());
+    let origin = "environment".to_owned();
+    match UNSUPPORTED.iter().find(|(path, _)| variable(path) == name) {
+        Some((_, why)) => ConfigError::Unsupported {
+            origin,
+            key: name.to_owned(),
+            why,
+        },
+        None => ConfigError::UnknownKey {
+            origin,
+            key: name.to_owned(),
+            hint: hint(
+                name,
+                KEYS.iter().map(Key::variable),
+                "see `liftmesh run --help`",
+            ),
+        },
+    }
+}
+
 fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
+    if let Some((key, why)) = UNSUPPORTED.iter().find(|(key, _)| *key == path) {
+        let key = (*key).to_owned();
+        return ConfigError::Unsupported { origin, key, why };
+    }
     let here = KEYS
         .iter()
         .filter(|key| key.split().0 == table)

@@ -9,6 +9,7 @@
 //! `key.rs` says what a key is, and the files beside it have every one with its meaning, range and
 //! default; `layer.rs` reads one source, `settings.rs` has the relations between keys.
 
+mod check;
 mod elections;
 mod error;
 mod example;
@@ -25,14 +26,15 @@ use std::path::PathBuf;
 
 use config::{Config, Value, ValueKind};
 
-pub use self::error::ConfigError;
+pub use self::error::{ConfigError, ConfigErrors};
 pub use self::example::example;
 pub use self::key::{KEYS, Key, KeyDefault, TABLES};
 pub use self::kind::Kind;
 
 pub use self::settings::{FaultInjection, LogFormat, LogSettings, Settings};
 
-use self::layer::Layer;
+use self::check::Checker;
+use self::layer::{Findings, Layer};
 
 /// Where a configuration comes from.
 #[derive(Debug, Clone, Default)]
@@ -49,23 +51,37 @@ impl Sources {
     /// Reads them all and puts one over the other.
     ///
     /// # Errors
-    /// [`ConfigError`] for anything wrong in any of them, even where a later one overrides it.
-    pub fn read(&self) -> Result<Effective, ConfigError> {
+    /// [`ConfigErrors`] for everything wrong in any of them, even where a later one overrides it.
+    pub fn read(&self) -> Result<Effective, ConfigErrors> {
+        let (values, findings) = self.gather()?;
+        ConfigErrors::check(findings.errors, values)
+    }
+
+    /// Reads them all and checks what holds.
+    ///
+    /// # Errors
+    /// [`ConfigErrors`] for everything wrong in any source, for each key that is missing, and for
+    /// values that don't go together.
+    pub fn check(&self) -> Result<(Effective, Settings), ConfigErrors> {
+        let (values, findings) = self.gather()?;
+        let settings = values.check(findings)?;
+        Ok((values, settings))
+    }
+
+    fn gather(&self) -> Result<(Effective, Findings), ConfigErrors> {
+        let mut findings = Findings::default();
         let file = match &self.file {
-            Some(path) => Layer::of_file(path)?,
+            Some(path) => Layer::of_file(path, &mut findings),
             None => Layer::default(),
         };
-        let environment = Layer::of_environment(self.variables.iter().cloned())?;
+        let environment = Layer::of_environment(self.variables.iter().cloned(), &mut findings);
         let flags = self
             .flags
             .iter()
             .filter_map(|(path, value)| Some((Key::find(path)?, value)));
-        Effective::layered([
-            Layer::of_defaults(),
-            file,
-            environment,
-            Layer::of_flags(flags)?,
-        ])
+        let flags = Layer::of_flags(flags, &mut findings);
+        let values = Effective::layered([Layer::of_defaults(), file, environment, flags])?;
+        Ok((values, findings))
     }
 }
 
@@ -86,18 +102,25 @@ impl Effective {
     /// Checks all of it.
     ///
     /// # Errors
-    /// [`ConfigError`] where a key is missing, two don't go together, or the file of the fleet's
-    /// key can't be read.
-    pub fn settings(&self) -> Result<Settings, ConfigError> {
-        Settings::check(self)
+    /// [`ConfigErrors`] for each key that is missing, and for values that don't go together.
+    pub fn settings(&self) -> Result<Settings, ConfigErrors> {
+        self.check(Findings::default())
+    }
+
+    fn check(&self, findings: Findings) -> Result<Settings, ConfigErrors> {
+        let checker = Checker::new(self, findings);
+        let settings = Settings::check(&checker);
+        checker.finish(settings)
     }
 
     /// The data directory alone, for commands that need no more.
     ///
     /// # Errors
     /// [`ConfigError::Missing`].
-    pub fn data_dir(&self) -> Result<PathBuf, ConfigError> {
-        self.required("data_dir", |text| Some(PathBuf::from(text)))
+    pub fn data_dir(&self) -> Result<PathBuf, ConfigErrors> {
+        let checker = Checker::new(self, Findings::default());
+        let path = checker.required("data_dir", |text| Some(PathBuf::from(text)));
+        checker.finish(path)
     }
 
     /// The value that holds for a key.
@@ -126,44 +149,11 @@ impl Effective {
         Ok(Self(KEYS.iter().filter_map(setting).collect()))
     }
 
-    fn required<T>(&self, path: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, ConfigError> {
-        let missing = || ConfigError::Missing(known(path));
-        self.optional(path, parse)?.ok_or_else(missing)
-    }
-
-    fn optional<T>(
-        &self,
-        path: &str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, ConfigError> {
-        let Some(Setting { value, origin }) = self.get(path) else {
-            return Ok(None);
-        };
-        let key = known(path);
-        let wrong = || ConfigError::Value {
-            origin: origin.clone(),
-            key: key.path,
-            value: key.kind.written(value),
-            right: key.kind,
-        };
-        parse(value).map(Some).ok_or_else(wrong)
-    }
-
     /// A value as it was written, and where.
     fn written(&self, path: &str) -> (String, String) {
         self.get(path).map_or_else(Default::default, |setting| {
             (setting.value.clone(), setting.origin.clone())
         })
-    }
-
-    fn relation(&self, path: &'static str, relation: String) -> ConfigError {
-        let (value, origin) = self.written(path);
-        ConfigError::Relation {
-            origin,
-            key: path,
-            value: known(path).kind.written(&value),
-            relation,
-        }
     }
 }
 

@@ -2,31 +2,30 @@
 
 use std::time::Duration;
 
-use super::{ConfigError, Effective};
+use super::check::Checker;
 
-/// Checks that the time at this key is at most another one.
+/// Checks that the time at this key is at most another one, or a part of it.
 pub(super) fn at_most(
-    values: &Effective,
+    check: &Checker<'_>,
     (path, time): (&'static str, Duration),
-    (what, most): (&str, Duration),
-) -> Result<(), ConfigError> {
-    if time <= most {
-        return Ok(());
+    (other, what, most): (&'static str, &str, Duration),
+) {
+    if time > most {
+        let relation = format!("at most {what} = {}", human(most));
+        check.refuse_relation(path, &[other], relation);
     }
-    Err(values.relation(path, format!("at most {what} = {}", human(most))))
 }
 
 /// Checks that the time at this key is longer than another one.
 pub(super) fn longer(
-    values: &Effective,
+    check: &Checker<'_>,
     (path, time): (&'static str, Duration),
-    what: &str,
-    than: Duration,
-) -> Result<(), ConfigError> {
-    if time > than {
-        return Ok(());
+    (others, what, than): (&[&'static str], &str, Duration),
+) {
+    if time <= than {
+        let relation = format!("longer than {what} = {}", human(than));
+        check.refuse_relation(path, others, relation);
     }
-    Err(values.relation(path, format!("longer than {what} = {}", human(than))))
 }
 
 pub(super) fn human(time: Duration) -> humantime::FormattedDuration {

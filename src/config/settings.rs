@@ -1,7 +1,6 @@
 //! A valid configuration.
 
-use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,8 +13,9 @@ use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::node::{Identity, MeshTimes, NodeSettings, Restored};
 use elevator_fleet::wire::Nonce;
 
+use super::check::Checker;
 use super::relation::{at_most, human, longer};
-use super::{ConfigError, Effective, elections, kind};
+use super::{ConfigError, elections, kind};
 use crate::mesh::PacketSettings;
 
 /// The configuration of one node: every value in its range, and right beside the others.
@@ -41,14 +41,10 @@ pub struct Settings {
     pub floors: FloorCount,
     /// The directory of the journal and of the operator's socket.
     pub data_dir: PathBuf,
-    /// The file of the fleet's key; it could be read when the configuration was checked.
-    pub fleet_key_file: Option<PathBuf>,
     /// How the coordinator is elected.
     pub election: ElectionSettings,
     /// Where packets are sent and received, under a protocol that has a port of its own.
     pub packets: Option<PacketSettings>,
-    /// Where the web panel listens.
-    pub http: Option<SocketAddr>,
     /// How the car behaves, if there is one.
     pub car_settings: CarSettings,
     /// How the cars move.
@@ -118,68 +114,79 @@ impl Settings {
         }
     }
 
-    pub(super) fn check(values: &Effective) -> Result<Self, ConfigError> {
-        let address = values.required("address", kind::address)?;
-        let broadcast = broadcast(values, address)?;
-        let floors = values.required("floors", kind::floors)?;
-        let election = elections::election(values)?;
-        let kinematics = kinematics(values)?;
-        let text = |text: &str| Some(PathBuf::from(text));
-        let (role, node) = unit(values)?;
-        Ok(Self {
-            fleet: values.required("fleet", |text| FleetName::new(text).ok())?,
+    /// Takes every value and checks the relations; the errors are in the checker.
+    pub(super) fn check(check: &Checker<'_>) -> Self {
+        let address = check.required("address", kind::address);
+        let broadcast = broadcast(check, address);
+        let floors = check.required("floors", kind::floors);
+        let election = elections::election(check);
+        let kinematics = kinematics(check);
+        let (role, node) = unit(check);
+        Self {
+            fleet: check.required("fleet", |text| FleetName::new(text).ok()),
             node,
             role,
             address,
-            mac: values.optional("mac", kind::mac)?,
+            mac: check.optional("mac", kind::mac),
             broadcast,
-            link_port: values
-                .optional("link_port", kind::port)?
+            link_port: check
+                .optional("link_port", kind::port)
                 .unwrap_or(broadcast.port()),
             panel: match role {
-                Role::Cabin => Some(values.required("panel", kind::panel)?),
-                Role::ControlUnit | Role::Indicator => values.optional("panel", kind::panel)?,
+                Role::Cabin if check.is_usable("role") => {
+                    Some(check.required("panel", kind::panel))
+                }
+                Role::Cabin | Role::ControlUnit | Role::Indicator => {
+                    check.optional("panel", kind::panel)
+                }
             },
             floors,
-            data_dir: values.required("data_dir", text)?,
-            fleet_key_file: fleet_key_file(values)?,
-            packets: elections::packets(values, broadcast, &election)?,
+            data_dir: check.required("data_dir", |text| Some(PathBuf::from(text))),
+            packets: elections::packets(check, broadcast, &election),
             election,
-            http: values.optional("http", |text| text.parse().ok())?,
-            car_settings: car(values, floors, &kinematics)?,
+            car_settings: car(check, floors, &kinematics),
             kinematics,
-            mesh: mesh(values)?,
-            climate: climate(values)?,
-            panel_line: panel_line(values)?,
+            mesh: mesh(check),
+            climate: climate(check),
+            panel_line: panel_line(check),
             log: LogSettings {
-                filter: values.required("log.filter", kind::filter)?,
-                format: values.required("log.format", kind::format)?,
+                filter: check.required("log.filter", kind::filter),
+                format: check.required("log.format", kind::format),
             },
             faults: FaultInjection::Refused,
-        })
+        }
     }
 }
 
 /// The role, and the name under the key that goes with it.
-fn unit(values: &Effective) -> Result<(Role, NodeId), ConfigError> {
-    let role = values.required("role", kind::role)?;
+fn unit(check: &Checker<'_>) -> (Role, NodeId) {
+    let role = check.required("role", kind::role);
     let (key, other, why) = match role {
         Role::Cabin => ("car", "unit", "absent, as the role is cabin: give car"),
         Role::ControlUnit | Role::Indicator => {
             ("unit", "car", "absent, as the role has no car: give unit")
         }
     };
-    if values.get(other).is_some() {
-        return Err(values.relation(other, why.to_owned()));
+    if check.is_given(other) {
+        check.refuse_relation(other, &["role"], why.to_owned());
     }
-    Ok((role, values.required(key, kind::name)?))
+    // Which of the two has to be given, only the role tells.
+    let name = if check.is_usable("role") && (check.is_given(key) || !check.is_given(other)) {
+        check.required(key, kind::name)
+    } else {
+        check
+            .optional(key, kind::name)
+            .or_else(|| check.optional(other, kind::name))
+            .unwrap_or_else(|| check.stand_in("car", kind::name))
+    };
+    (role, name)
 }
 
-fn broadcast(values: &Effective, address: Ipv4Addr) -> Result<SocketAddrV4, ConfigError> {
-    let broadcast = values.required("broadcast", kind::broadcast)?;
+fn broadcast(check: &Checker<'_>, address: Ipv4Addr) -> SocketAddrV4 {
+    let broadcast = check.required("broadcast", kind::broadcast);
     if broadcast.ip().is_broadcast() {
-        let (value, origin) = values.written("broadcast");
-        return Err(ConfigError::LimitedBroadcast { origin, value });
+        let (value, origin) = check.written("broadcast");
+        check.refuse("broadcast", ConfigError::LimitedBroadcast { origin, value });
     }
     let alike = broadcast.ip().is_loopback() == address.is_loopback();
     if !alike && !broadcast.ip().is_multicast() {
@@ -188,169 +195,160 @@ fn broadcast(values: &Effective, address: Ipv4Addr) -> Result<SocketAddrV4, Conf
         } else {
             format!("a broadcast address of the LAN of address = {address}")
         };
-        return Err(values.relation("broadcast", network));
+        check.refuse_relation("broadcast", &["address"], network);
     }
-    Ok(broadcast)
+    broadcast
 }
 
-fn fleet_key_file(values: &Effective) -> Result<Option<PathBuf>, ConfigError> {
-    let path = values.optional("fleet_key_file", |text| Some(PathBuf::from(text)))?;
-    if let Some(path) = &path {
-        File::open(path).map_err(|source| ConfigError::FleetKey {
-            origin: values.written("fleet_key_file").1,
-            path: path.clone(),
-            source,
-        })?;
+fn kinematics(check: &Checker<'_>) -> Kinematics {
+    let number = |path| check.required(path, kind::number);
+    let time = |path| check.required(path, kind::time);
+    Kinematics {
+        floor_height: number("motion.floor_height"),
+        rated_speed: number("motion.rated_speed"),
+        acceleration: number("motion.acceleration"),
+        jerk: number("motion.jerk"),
+        door_opening: time("motion.door_opening"),
+        door_closing: time("motion.door_closing"),
+        dwell: time("door.dwell"),
+        transfer: time("motion.transfer"),
     }
-    Ok(path)
 }
 
-fn kinematics(values: &Effective) -> Result<Kinematics, ConfigError> {
-    let number = |path| values.required(path, kind::number);
-    let time = |path| values.required(path, kind::time);
-    Ok(Kinematics {
-        floor_height: number("motion.floor_height")?,
-        rated_speed: number("motion.rated_speed")?,
-        acceleration: number("motion.acceleration")?,
-        jerk: number("motion.jerk")?,
-        door_opening: time("motion.door_opening")?,
-        door_closing: time("motion.door_closing")?,
-        dwell: time("door.dwell")?,
-        transfer: time("motion.transfer")?,
-    })
-}
-
-fn car(
-    values: &Effective,
-    floors: FloorCount,
-    kinematics: &Kinematics,
-) -> Result<CarSettings, ConfigError> {
-    let time = |path| values.required(path, kind::time);
+fn car(check: &Checker<'_>, floors: FloorCount, kinematics: &Kinematics) -> CarSettings {
+    let time = |path| check.required(path, kind::time);
     let settings = CarSettings {
         floors,
         dwell: kinematics.dwell,
-        nudge_after: time("door.nudge_after")?,
-        door_blocked_after: time("door.blocked_after")?,
-        door_travel_limit: time("door.travel_limit")?,
-        flight_limit: flight_limit(values, kinematics)?,
-        homing_limit: time("motion.homing_limit")?,
-        drive_start_limit: time("motion.drive_start_limit")?,
-        drive_retry: time("motion.drive_retry")?,
-        settle: time("motion.settle")?,
-        unreachable_retry: time("motion.unreachable_retry")?,
-        recall_floor: recall_floor(values, floors)?,
-        home_direction: values.required("motion.home_direction", kind::direction)?,
-        bypass_load: values.required("service.bypass_load", kind::percent)?,
-        overload: values.required("service.overload", kind::percent)?,
+        nudge_after: time("door.nudge_after"),
+        door_blocked_after: time("door.blocked_after"),
+        door_travel_limit: time("door.travel_limit"),
+        flight_limit: flight_limit(check, kinematics),
+        homing_limit: time("motion.homing_limit"),
+        drive_start_limit: time("motion.drive_start_limit"),
+        drive_retry: time("motion.drive_retry"),
+        settle: time("motion.settle"),
+        unreachable_retry: time("motion.unreachable_retry"),
+        recall_floor: recall_floor(check, floors),
+        home_direction: check.required("motion.home_direction", kind::direction),
+        bypass_load: check.required("service.bypass_load", kind::percent),
+        overload: check.required("service.overload", kind::percent),
     };
     longer(
-        values,
+        check,
         ("door.nudge_after", settings.nudge_after),
-        "two times dwell",
-        settings.dwell * 2,
-    )?;
+        (&["door.dwell"], "two times dwell", settings.dwell * 2),
+    );
     longer(
-        values,
+        check,
         ("door.blocked_after", settings.door_blocked_after),
-        "nudge_after",
-        settings.nudge_after,
-    )?;
+        (&["door.nudge_after"], "nudge_after", settings.nudge_after),
+    );
     let slowest_door = kinematics.door_opening.max(kinematics.door_closing);
     longer(
-        values,
+        check,
         ("door.travel_limit", settings.door_travel_limit),
-        "door_opening and door_closing",
-        slowest_door,
-    )?;
+        (
+            &["motion.door_opening", "motion.door_closing"],
+            "door_opening and door_closing",
+            slowest_door,
+        ),
+    );
     if settings.bypass_load >= settings.overload {
         let relation = format!("below overload = {}", settings.overload);
-        return Err(values.relation("service.bypass_load", relation));
+        check.refuse_relation("service.bypass_load", &["service.overload"], relation);
     }
-    Ok(settings)
+    settings
 }
 
-fn flight_limit(values: &Effective, kinematics: &Kinematics) -> Result<Duration, ConfigError> {
-    let margin: Duration = values.required("motion.flight_margin", kind::time)?;
+/// What the time of a flight depends on.
+const MOTION: &[&str] = &[
+    "motion.floor_height",
+    "motion.rated_speed",
+    "motion.acceleration",
+    "motion.jerk",
+];
+
+fn flight_limit(check: &Checker<'_>, kinematics: &Kinematics) -> Duration {
+    let margin: Duration = check.required("motion.flight_margin", kind::time);
     let flight = kinematics.slowest_flight();
-    let Some(limit) = values.optional("motion.flight_limit", kind::time)? else {
-        return Ok(flight + margin);
+    let Some(limit) = check.optional("motion.flight_limit", kind::time) else {
+        return flight + margin;
     };
     longer(
-        values,
+        check,
         ("motion.flight_limit", limit),
-        "the time from rest to rest over one floor",
-        flight,
-    )?;
-    Ok(limit)
+        (MOTION, "the time from rest to rest over one floor", flight),
+    );
+    limit
 }
 
-fn recall_floor(values: &Effective, floors: FloorCount) -> Result<Floor, ConfigError> {
-    let floor = values.required("service.recall_floor", kind::floor)?;
-    if floors.contains(floor) {
-        Ok(floor)
-    } else {
+fn recall_floor(check: &Checker<'_>, floors: FloorCount) -> Floor {
+    let floor = check.required("service.recall_floor", kind::floor);
+    if !floors.contains(floor) {
         let relation = format!("below floors = {}", floors.get());
-        Err(values.relation("service.recall_floor", relation))
+        check.refuse_relation("service.recall_floor", &["floors"], relation);
     }
+    floor
 }
 
-fn mesh(values: &Effective) -> Result<MeshTimes, ConfigError> {
-    let time = |name: &str| values.required(name, kind::time);
+fn mesh(check: &Checker<'_>) -> MeshTimes {
+    let time = |name: &str| check.required(name, kind::time);
     let times = MeshTimes {
-        beacon_period: time("mesh.beacon_period")?,
-        beacon_gap: time("mesh.beacon_gap")?,
-        probe_after: time("mesh.probe_after")?,
-        probe_period: time("mesh.probe_period")?,
-        dead_after: time("mesh.dead_after")?,
-        repair_after: time("mesh.repair_after")?,
-        redial_after: time("mesh.redial_after")?,
+        beacon_period: time("mesh.beacon_period"),
+        beacon_gap: time("mesh.beacon_gap"),
+        probe_after: time("mesh.probe_after"),
+        probe_period: time("mesh.probe_period"),
+        dead_after: time("mesh.dead_after"),
+        repair_after: time("mesh.repair_after"),
+        redial_after: time("mesh.redial_after"),
     };
     let (beacon, dead) = (times.beacon_period, times.dead_after);
+    let dead_after = ("mesh.dead_after", "dead_after", dead);
     for (path, time, most) in [
-        ("mesh.beacon_period", beacon, ("dead_after / 4", dead / 4)),
+        (
+            "mesh.beacon_period",
+            beacon,
+            ("mesh.dead_after", "dead_after / 4", dead / 4),
+        ),
         (
             "mesh.beacon_gap",
             times.beacon_gap,
-            ("beacon_period", beacon),
+            ("mesh.beacon_period", "beacon_period", beacon),
         ),
-        ("mesh.probe_after", times.probe_after, ("dead_after", dead)),
-        (
-            "mesh.probe_period",
-            times.probe_period,
-            ("dead_after", dead),
-        ),
+        ("mesh.probe_after", times.probe_after, dead_after),
+        ("mesh.probe_period", times.probe_period, dead_after),
     ] {
-        at_most(values, (path, time), most)?;
+        at_most(check, (path, time), most);
     }
     if times.probe_after < beacon {
         let relation = format!("at least beacon_period = {}", human(beacon));
-        return Err(values.relation("mesh.probe_after", relation));
+        check.refuse_relation("mesh.probe_after", &["mesh.beacon_period"], relation);
     }
     longer(
-        values,
+        check,
         ("mesh.repair_after", times.repair_after),
-        "beacon_period",
-        beacon,
-    )?;
-    Ok(times)
+        (&["mesh.beacon_period"], "beacon_period", beacon),
+    );
+    times
 }
 
-fn climate(values: &Effective) -> Result<ClimateSettings, ConfigError> {
-    let time = |path| values.required(path, kind::time);
+fn climate(check: &Checker<'_>) -> ClimateSettings {
+    let time = |path| check.required(path, kind::time);
     let settings = ClimateSettings {
-        poll_period: time("climate.poll_period")?,
-        gather_time: time("climate.gather_time")?,
-        reading_limit: time("climate.reading_limit")?,
-        display_limit: time("climate.display_limit")?,
-        brightness_least: values.required("climate.brightness_least", kind::whole)?,
-        brightness_most: values.required("climate.brightness_most", kind::whole)?,
-        brightness_smoothing: time("climate.brightness_smoothing")?,
-        utc_offset: values.required("climate.display_utc_offset", kind::whole)?,
+        poll_period: time("climate.poll_period"),
+        gather_time: time("climate.gather_time"),
+        reading_limit: time("climate.reading_limit"),
+        display_limit: time("climate.display_limit"),
+        brightness_least: check.required("climate.brightness_least", kind::whole),
+        brightness_most: check.required("climate.brightness_most", kind::whole),
+        brightness_smoothing: time("climate.brightness_smoothing"),
+        utc_offset: check.required("climate.display_utc_offset", kind::whole),
     };
     let poll = settings.poll_period;
     if settings.gather_time >= poll {
         let relation = format!("below poll_period = {}", human(poll));
-        return Err(values.relation("climate.gather_time", relation));
+        check.refuse_relation("climate.gather_time", &["climate.poll_period"], relation);
     }
     for (path, limit) in [
         ("climate.reading_limit", settings.reading_limit),
@@ -358,25 +356,26 @@ fn climate(values: &Effective) -> Result<ClimateSettings, ConfigError> {
     ] {
         if limit < poll * 2 {
             let relation = format!("at least twice poll_period = {}", human(poll));
-            return Err(values.relation(path, relation));
+            check.refuse_relation(path, &["climate.poll_period"], relation);
         }
     }
     if settings.brightness_least > settings.brightness_most {
         let relation = format!("at most brightness_most = {}", settings.brightness_most);
-        return Err(values.relation("climate.brightness_least", relation));
+        let most = "climate.brightness_most";
+        check.refuse_relation("climate.brightness_least", &[most], relation);
     }
-    Ok(settings)
+    settings
 }
 
-fn panel_line(values: &Effective) -> Result<LineSettings, ConfigError> {
-    let time = |path| values.required(path, kind::time);
+fn panel_line(check: &Checker<'_>) -> LineSettings {
+    let time = |path| check.required(path, kind::time);
     let settings = LineSettings {
-        poll: time("panel_line.poll_period")?,
-        reply: time("panel_line.reply_limit")?,
-        reload_configuration: values.required("panel_line.reload_configuration", kind::switch)?,
-        heartbeat: time("panel_line.heartbeat")?,
-        silence: time("panel_line.silence_limit")?,
-        retry: time("panel_line.retry_limit")?,
+        poll: time("panel_line.poll_period"),
+        reply: time("panel_line.reply_limit"),
+        reload_configuration: check.required("panel_line.reload_configuration", kind::switch),
+        heartbeat: time("panel_line.heartbeat"),
+        silence: time("panel_line.silence_limit"),
+        retry: time("panel_line.retry_limit"),
         ..LineSettings::default()
     };
     if settings.silence < settings.heartbeat * 3 {
@@ -384,7 +383,8 @@ fn panel_line(values: &Effective) -> Result<LineSettings, ConfigError> {
             "at least three times heartbeat = {}",
             human(settings.heartbeat)
         );
-        return Err(values.relation("panel_line.silence_limit", relation));
+        let heartbeat = "panel_line.heartbeat";
+        check.refuse_relation("panel_line.silence_limit", &[heartbeat], relation);
     }
-    Ok(settings)
+    settings
 }

@@ -22,12 +22,30 @@ floors = 4
 data_dir = "/var/lib/liftmesh"
 "#;
 
-fn of_text(text: &str) -> Result<Effective, ConfigError> {
-    Effective::layered([Layer::of_defaults(), Layer::of_text("node.toml", text)?])
+fn of_text(text: &str) -> (Effective, Findings) {
+    let mut findings = Findings::default();
+    let file = Layer::of_text("node.toml", text, &mut findings);
+    let values = Effective::layered([Layer::of_defaults(), file]).unwrap();
+    (values, findings)
 }
 
-fn check(text: &str) -> Result<Settings, ConfigError> {
-    of_text(text)?.settings()
+fn check(text: &str) -> Result<Settings, ConfigErrors> {
+    let (values, findings) = of_text(text);
+    values.check(findings)
+}
+
+/// The one error that there is.
+#[track_caller]
+fn only<T: std::fmt::Debug>(outcome: Result<T, ConfigErrors>) -> ConfigError {
+    let errors = outcome.unwrap_err();
+    assert_eq!(errors.iter().count(), 1, "{errors}");
+    errors.into_iter().next().unwrap()
+}
+
+/// Every error of this text, a line each.
+fn lines(text: &str) -> Vec<String> {
+    let errors = check(text).unwrap_err();
+    errors.iter().map(ToString::to_string).collect()
 }
 
 fn wrong(more: &str) -> String {
@@ -148,9 +166,8 @@ fn a_wrong_value_names_file_line_column_key_and_what_is_right() {
              write it without quotes: a port from 1 to 65535",
         ),
         (
-            "http = [1]\n",
-            "node.toml:7:8: http = [1] is wrong; \
-             expected an address and a port, such as 127.0.0.1:8080",
+            "link_port = [1]\n",
+            "node.toml:7:13: link_port = [1] is wrong; expected a port from 1 to 65535",
         ),
         (
             "election = \"raft\"\n",
@@ -288,7 +305,7 @@ fn a_value_that_is_wrong_beside_another_names_both() {
 fn the_limited_broadcast_and_another_network_are_refused() {
     let with = |broadcast: &str| {
         let text = REQUIRED.replace("192.168.1.255:46100", broadcast);
-        check(&text).unwrap_err()
+        only(check(&text))
     };
     assert!(matches!(
         with("255.255.255.255:46100"),
@@ -418,9 +435,9 @@ fn role_and_name_have_to_go_together() {
 #[test]
 fn a_wrong_variable_and_a_wrong_flag_are_named() {
     let environment = |name, value| {
-        Layer::of_environment(variables(&[(name, value)]))
-            .unwrap_err()
-            .to_string()
+        let mut findings = Findings::default();
+        Layer::of_environment(variables(&[(name, value)]), &mut findings);
+        findings.errors.pop().unwrap().to_string()
     };
     assert_eq!(
         environment("LIFTMESH__FLOORS", "1"),
@@ -453,8 +470,8 @@ fn a_wrong_value_is_told_even_where_a_flag_overrides_it() {
         ..Sources::default()
     };
     assert!(matches!(
-        sources.read(),
-        Err(ConfigError::Value { key: "floors", .. })
+        only(sources.read()),
+        ConfigError::Value { key: "floors", .. }
     ));
 }
 
@@ -465,14 +482,84 @@ fn files_that_cannot_be_read_are_named() {
         ..Sources::default()
     };
     assert!(matches!(
-        sources.read(),
-        Err(ConfigError::File { path, .. }) if path == Path::new("/nowhere/node.toml")
+        only(sources.check()),
+        ConfigError::File { path, .. } if path == Path::new("/nowhere/node.toml")
     ));
-    let text = format!("{REQUIRED}fleet_key_file = \"/nowhere/key\"\n");
-    assert!(matches!(
-        check(&text),
-        Err(ConfigError::FleetKey { origin, .. }) if origin == "node.toml:8:18"
-    ));
+}
+
+/// A key that would do nothing is refused, with what there is in its place.
+#[test]
+fn a_key_for_what_the_program_does_not_do_is_refused() {
+    for (key, why) in [
+        ("fleet_key_file = \"/etc/key\"", "does not authenticate"),
+        ("http = \"127.0.0.1:8080\"", "no web panel"),
+    ] {
+        let name = key.split_once(' ').unwrap().0;
+        let error = wrong(&format!("{key}\n"));
+        let place = format!("node.toml:7:1: {name} is not supported: ");
+        assert!(error.starts_with(&place) && error.contains(why), "{error}");
+        let mut findings = Findings::default();
+        let variable = format!("LIFTMESH__{}", name.to_uppercase());
+        Layer::of_environment(variables(&[(&variable, "x")]), &mut findings);
+        let error = findings.errors.pop().unwrap().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// Every layer and every part is looked through, whatever is wrong before it.
+#[test]
+fn every_error_is_told_at_once_with_its_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("node.toml");
+    let text = "car = \"A\"\nfloors = 1\ncolour = 2\naddress = \"192.168.1.11\"\n\
+                broadcast = \"255.255.255.255:1\"\n[door]\nnudge_after = \"6 s\"\ndwel = 1\n\
+                [ballot]\nround = \"300 ms\"\n[log]\nfilter = \"a=loud\"\n";
+    std::fs::write(&file, text).unwrap();
+    let sources = Sources {
+        file: Some(file.clone()),
+        variables: variables(&[("LIFTMESH__FLORS", "4")]),
+        flags: BTreeMap::from([("link_port", "0".to_owned())]),
+    };
+    let errors = sources.check().unwrap_err();
+    let place = |place: &str| format!("{}:{place}: ", file.display());
+    for start in [
+        place("2:10") + "floors = 1 is wrong",
+        place("3:1") + "there is no key `colour`",
+        place("8:1") + "there is no key `door.dwel`",
+        place("12:10") + "log.filter",
+        "environment: there is no key `LIFTMESH__FLORS`".to_owned(),
+        "flag --link-port: link_port = 0 is wrong".to_owned(),
+        place("5:13") + "broadcast = 255.255.255.255:1 is refused",
+        place("7:15") + "door.nudge_after = \"6 s\" is wrong",
+        "default: ballot.lost_after".to_owned(),
+        "panel is not set".to_owned(),
+        "data_dir is not set".to_owned(),
+    ] {
+        let told = errors.iter().filter(|e| e.to_string().starts_with(&start));
+        assert_eq!(told.count(), 1, "{start}\n{errors}");
+    }
+    assert_eq!(errors.iter().count(), 11, "{errors}");
+    let text = errors.to_string();
+    assert!(text.starts_with("the configuration has 11 errors\n  "));
+    assert_eq!(text.lines().count(), 12, "{text}");
+}
+
+/// What stands in for a wrong or missing value is nobody's mistake.
+#[test]
+fn a_wrong_value_makes_no_other_value_wrong() {
+    let text = REQUIRED.replace("floors = 4", "floors = 300");
+    let text = format!(
+        "{text}[service]\nrecall_floor = 7\n[door]\ndwell = \"1 h\"\nnudge_after = \"5 s\"\n"
+    );
+    let told = lines(&text);
+    assert_eq!(told.len(), 2, "{told:#?}");
+    // Whether `car` or `unit` is missing, and whether a panel has to be there, the role tells.
+    let text = REQUIRED.replace("car = \"A\"", "role = \"butler\"\nunit = \"x\"");
+    let told = lines(&text.replace("panel", "#"));
+    assert_eq!(told.len(), 1, "{told:#?}");
+    // Nothing is missing from a file that could not be read.
+    let told = lines("car = = 1\n");
+    assert_eq!(told.len(), 1, "{told:#?}");
 }
 
 #[test]
@@ -501,10 +588,10 @@ fn the_example_file_is_the_one_that_the_keys_make() {
 
 #[test]
 fn the_example_file_is_right_and_its_commented_keys_are_the_defaults() {
-    let given = of_text(&example()).unwrap();
+    let (given, _) = of_text(&example());
     given.settings().unwrap();
 
-    // With every key that is commented out given, but for the file of a key that isn't there.
+    // With every key that is commented out given.
     let mut text = String::new();
     for line in example().lines() {
         let entry = line.strip_prefix("# ").filter(|line| {
@@ -514,7 +601,8 @@ fn the_example_file_is_right_and_its_commented_keys_are_the_defaults() {
         text.push_str(entry.unwrap_or(line));
         text.push('\n');
     }
-    let all = of_text(&text).unwrap();
+    let (all, findings) = of_text(&text);
+    assert!(findings.errors.is_empty(), "{:?}", findings.errors);
     for key in KEYS.iter() {
         let setting = all.get(key.path).unwrap();
         assert!(setting.origin.starts_with("node.toml:"), "{}", key.path);

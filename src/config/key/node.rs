@@ -84,13 +84,6 @@ pub(super) const KEYS: &[Key] = &[
          survives a power cut.",
     ),
     Key::new(
-        "fleet_key_file",
-        Kind::Path,
-        Absent("none", "/etc/liftmesh/fleet.key"),
-        "The file that holds the fleet's key; it has to be readable. The key takes effect with \
-         authentication.",
-    ),
-    Key::new(
         "election",
         Kind::Election,
         Value("lowest-ip"),
@@ -102,11 +95,5 @@ pub(super) const KEYS: &[Key] = &[
         Value("true"),
         "Whether a coordinator that the mesh has lost counts as lost at once; otherwise only the \
          protocol's own signs count, which are slower. Without effect under `lowest-ip`.",
-    ),
-    Key::new(
-        "http",
-        Kind::Socket,
-        Absent("no web panel", "127.0.0.1:8080"),
-        "Where the web panel and the API listen. Without effect in a build that has neither.",
     ),
 ];
