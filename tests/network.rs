@@ -15,6 +15,8 @@ mod building;
 mod cut;
 #[path = "network/loss.rs"]
 mod loss;
+#[path = "network/recreate.rs"]
+mod recreate;
 #[path = "network/start.rs"]
 mod start;
 

@@ -3,13 +3,14 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use elevator_fleet::coordination::ballot::packet::MAX_PACKET;
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, WireError};
 use tokio::sync::mpsc;
 use tracing::{info, trace, warn};
 
+use super::addresses::AddressChanges;
 use super::log_gate::LogGate;
 use super::socket::{self, DatagramSockets};
 use super::{Count, Counters, MeshSettings, Note, PacketSettings};
@@ -17,7 +18,8 @@ use super::{Count, Counters, MeshSettings, Note, PacketSettings};
 /// How many datagrams may wait to be sent; one that finds the queue full is dropped and counted.
 pub(super) const QUEUE: usize = 64;
 
-/// Between two attempts to open the sockets.
+/// Between two attempts to open the sockets, and for how long no datagram to everybody has to leave
+/// before they are opened again.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// One byte more than the largest, so that a longer one is cut and found out.
@@ -39,11 +41,14 @@ pub(super) enum Channel {
 
 #[derive(Debug)]
 pub(super) struct DatagramTask {
-    pub(super) channel: Channel,
-    pub(super) settings: Arc<MeshSettings>,
-    pub(super) outgoing: mpsc::Receiver<Outgoing>,
-    pub(super) notes: mpsc::Sender<Note>,
-    pub(super) counters: Arc<Counters>,
+    channel: Channel,
+    settings: Arc<MeshSettings>,
+    outgoing: mpsc::Receiver<Outgoing>,
+    notes: mpsc::Sender<Note>,
+    counters: Arc<Counters>,
+    changes: AddressChanges,
+    sending: Sending,
+    log: LogGate<Line>,
 }
 
 /// Nobody wants datagrams sent any more.
@@ -54,49 +59,109 @@ enum Step {
     Send(Option<Outgoing>),
     Own(io::Result<(usize, SocketAddr)>),
     Shared(io::Result<(usize, SocketAddr)>),
+    AddressesChanged,
 }
 
-/// Whether broadcasts leave, for the log.
+/// Whether datagrams to everybody leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sending {
     Works,
-    Fails,
+    /// If they still do not leave by then, the sockets are opened again.
+    Fails {
+        reopen_at: Instant,
+    },
+}
+
+/// What a line in the log is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Line {
+    Dropped(Count),
+    Changed,
+    NotOpened,
+}
+
+/// What becomes of the sockets after a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sockets {
+    Keep,
+    Reopen,
 }
 
 impl DatagramTask {
+    /// A task that sends what is queued; changes of addresses count from here on.
+    pub(super) fn new(
+        channel: Channel,
+        settings: Arc<MeshSettings>,
+        outgoing: mpsc::Receiver<Outgoing>,
+        notes: mpsc::Sender<Note>,
+        counters: Arc<Counters>,
+    ) -> Self {
+        Self {
+            channel,
+            settings,
+            outgoing,
+            notes,
+            counters,
+            changes: AddressChanges::open(),
+            sending: Sending::Works,
+            log: LogGate::default(),
+        }
+    }
+
     pub(super) async fn run(mut self, sockets: Option<DatagramSockets>) {
         let mut opened = sockets;
+        if opened.is_none() {
+            self.sending = Sending::fails_from(Instant::now());
+        }
         loop {
             let served = match opened.take() {
-                Some(sockets) => self.serve(&sockets).await,
-                None => Ok(()),
+                Some(sockets) => self.serve(sockets).await,
+                None => self.pause().await,
             };
-            if served.is_err() || self.pause().await.is_err() {
+            if let Err(Finished) = served {
                 return;
             }
-            match self.open() {
-                Ok(sockets) => {
-                    info!(address = %self.settings.hello.address, "the network is there");
-                    opened = Some(sockets);
-                }
-                Err(error) => trace!(%error, "no sockets for datagrams yet"),
-            }
+            opened = self.open();
         }
     }
 
-    fn open(&self) -> io::Result<DatagramSockets> {
+    fn open(&mut self) -> Option<DatagramSockets> {
         let settings = &self.settings;
-        match &self.channel {
+        let opened = match &self.channel {
             Channel::Beacons => socket::datagrams(settings.hello.address, settings.broadcast),
             Channel::Packets(packets) => packets.again(settings),
+        };
+        let to = self.everybody();
+        match opened {
+            Ok(sockets) => return Some(sockets),
+            Err(error) if self.sending == Sending::Works => {
+                warn!(%to, %error, "the sockets can't be opened again: serving alone");
+                self.sending = Sending::fails_from(Instant::now());
+            }
+            Err(error) if socket::is_absent(&error) => trace!(%error, "no sockets for datagrams"),
+            Err(error) => {
+                if self.log.opens(&Line::NotOpened) {
+                    warn!(%to, %error, "no sockets for datagrams");
+                }
+            }
+        }
+        None
+    }
+
+    /// Where datagrams to everybody go.
+    fn everybody(&self) -> SocketAddrV4 {
+        match &self.channel {
+            Channel::Beacons => self.settings.broadcast,
+            Channel::Packets(packets) => packets.everybody(self.settings.broadcast),
         }
     }
 
-    /// Sends and receives until a socket breaks.
-    async fn serve(&mut self, sockets: &DatagramSockets) -> Result<(), Finished> {
+    /// Sends and receives until the sockets are to be opened again.
+    ///
+    /// A multicast socket loses its group with the interface, and one that is bound to an interface
+    /// the interface itself; neither shows in what it receives.
+    async fn serve(&mut self, sockets: DatagramSockets) -> Result<(), Finished> {
         let (mut own, mut shared) = ([0; BUFFER], [0; BUFFER]);
-        let mut sending = Sending::Works;
-        let mut log = LogGate::default();
         // A fresh socket refuses to try before the runtime has seen it ready once.
         if let Err(error) = sockets.own.writable().await {
             trace!(%error, "the first datagram may not leave");
@@ -106,25 +171,35 @@ impl DatagramTask {
                 outgoing = self.outgoing.recv() => Step::Send(outgoing),
                 received = sockets.own.recv_from(&mut own) => Step::Own(received),
                 received = sockets.shared.recv_from(&mut shared) => Step::Shared(received),
+                () = self.changes.changed() => Step::AddressesChanged,
             };
             let broken = match step {
                 Step::Send(None) => return Err(Finished),
-                Step::Send(Some(outgoing)) => {
-                    self.send(sockets, &outgoing, &mut sending);
-                    continue;
-                }
+                Step::Send(Some(outgoing)) => match self.send(&sockets, &outgoing) {
+                    Sockets::Keep => continue,
+                    Sockets::Reopen => return Ok(()),
+                },
                 Step::Own(Ok((length, from))) => {
-                    self.receive(&own[..length], from, &mut log);
+                    self.receive(&own[..length], from);
                     continue;
                 }
                 Step::Shared(Ok((length, from))) => {
-                    self.receive(&shared[..length], from, &mut log);
+                    self.receive(&shared[..length], from);
                     continue;
+                }
+                Step::AddressesChanged => {
+                    // Where datagrams do not leave, the next one that does is worth a line.
+                    if self.sending == Sending::Works && self.log.opens(&Line::Changed) {
+                        let to = self.everybody();
+                        info!(%to, "network addresses have changed: the sockets are opened again");
+                    }
+                    return Ok(());
                 }
                 Step::Own(Err(error)) | Step::Shared(Err(error)) => error,
             };
             warn!(error = %broken, "datagrams can't be received: the sockets are opened again");
-            return Ok(());
+            drop(sockets);
+            return self.pause().await;
         }
     }
 
@@ -135,6 +210,7 @@ impl DatagramTask {
         loop {
             tokio::select! {
                 () = &mut retry => return Ok(()),
+                () = self.changes.changed() => return Ok(()),
                 outgoing = self.outgoing.recv() => match outgoing {
                     Some(_) => self.counters.add(Count::SendFailed),
                     None => return Err(Finished),
@@ -143,41 +219,39 @@ impl DatagramTask {
         }
     }
 
-    fn send(&self, sockets: &DatagramSockets, outgoing: &Outgoing, sending: &mut Sending) {
+    fn send(&mut self, sockets: &DatagramSockets, outgoing: &Outgoing) -> Sockets {
         let to = outgoing.to;
         // A system without room for a datagram drops it; the next one serves (F10).
         let sent = sockets.own.try_send_to(&outgoing.bytes, to.into());
-        let outcome = match &sent {
-            Ok(_) => {
-                self.counters.add(Count::Sent);
-                Sending::Works
-            }
+        match &sent {
+            Ok(_) => self.counters.add(Count::Sent),
             Err(error) => {
                 self.counters.add(Count::SendFailed);
                 trace!(%to, %error, "a datagram was not sent");
-                Sending::Fails
-            }
-        };
-        // One peer that can't be reached says nothing of the network.
-        let everybody = match &self.channel {
-            Channel::Beacons => self.settings.broadcast,
-            Channel::Packets(packets) => packets.everybody(self.settings.broadcast),
-        };
-        if to == everybody && outcome != *sending {
-            *sending = outcome;
-            match sent {
-                Ok(_) => info!(%to, "datagrams leave"),
-                Err(error) => warn!(%to, %error, "datagrams can't leave: serving alone"),
             }
         }
+        // One peer that can't be reached says nothing of the network.
+        if to != self.everybody() {
+            return Sockets::Keep;
+        }
+        let (sending, sockets) = self.sending.after(&sent, Instant::now());
+        match (self.sending, sent) {
+            (Sending::Works, Err(error)) => {
+                warn!(%to, %error, "datagrams can't leave: serving alone");
+            }
+            (Sending::Fails { .. }, Ok(_)) => info!(%to, "datagrams leave"),
+            (Sending::Works, Ok(_)) | (Sending::Fails { .. }, Err(_)) => {}
+        }
+        self.sending = sending;
+        sockets
     }
 
-    fn receive(&self, bytes: &[u8], from: SocketAddr, log: &mut LogGate<Count>) {
+    fn receive(&mut self, bytes: &[u8], from: SocketAddr) {
         let IpAddr::V4(from) = from.ip() else {
             return;
         };
         match &self.channel {
-            Channel::Beacons => self.receive_beacon(bytes, from, log),
+            Channel::Beacons => self.receive_beacon(bytes, from),
             Channel::Packets(_) => self.receive_packet(bytes, from),
         }
     }
@@ -197,14 +271,14 @@ impl DatagramTask {
         }
     }
 
-    fn receive_beacon(&self, bytes: &[u8], from: Ipv4Addr, log: &mut LogGate<Count>) {
+    fn receive_beacon(&mut self, bytes: &[u8], from: Ipv4Addr) {
         let beacon = match codec::decode_beacon(bytes) {
             Ok(beacon) => beacon,
             Err(error) => {
                 let count = count_of(&error);
                 self.counters.add(count);
                 trace!(%from, %error, "a datagram was dropped");
-                if log.opens(&count) {
+                if self.log.opens(&Line::Dropped(count)) {
                     warn!(
                         %from,
                         %error,
@@ -226,6 +300,24 @@ impl DatagramTask {
     }
 }
 
+impl Sending {
+    /// What holds after a datagram to everybody, and what becomes of the sockets.
+    fn after<T>(self, sent: &io::Result<T>, now: Instant) -> (Self, Sockets) {
+        match (self, sent) {
+            (Self::Works | Self::Fails { .. }, Ok(_)) => (Self::Works, Sockets::Keep),
+            (Self::Works, Err(_)) => (Self::fails_from(now), Sockets::Keep),
+            (Self::Fails { reopen_at }, Err(_)) if now < reopen_at => (self, Sockets::Keep),
+            (Self::Fails { .. }, Err(_)) => (Self::fails_from(now), Sockets::Reopen),
+        }
+    }
+
+    fn fails_from(now: Instant) -> Self {
+        Self::Fails {
+            reopen_at: now + RETRY,
+        }
+    }
+}
+
 fn count_of(error: &WireError) -> Count {
     match error {
         WireError::Foreign => Count::Foreign,
@@ -233,5 +325,41 @@ fn count_of(error: &WireError) -> Count {
         WireError::Key(_) => Count::Key,
         WireError::Damaged => Count::Damaged,
         WireError::Malformed(_) | WireError::TooLarge { .. } => Count::Malformed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F8: also where the system does not report changes of addresses.
+    #[test]
+    fn sockets_are_opened_again_once_a_second_while_nothing_leaves() {
+        let left = || Ok(());
+        let failed = || Err(io::ErrorKind::NetworkUnreachable.into());
+        let start = Instant::now();
+        let mut sending = Sending::Works;
+        let mut reopened = Vec::new();
+        for (at, sent) in [
+            (0, left()),
+            (100, failed()),
+            (1_000, failed()),
+            (1_100, failed()),
+            (1_125, failed()),
+            (2_000, failed()),
+            (2_200, failed()),
+            (2_300, left()),
+            (9_000, failed()),
+            (9_025, left()),
+            (9_900, failed()),
+            (10_100, failed()),
+        ] {
+            let sockets;
+            (sending, sockets) = sending.after(&sent, start + Duration::from_millis(at));
+            if sockets == Sockets::Reopen {
+                reopened.push(at);
+            }
+        }
+        assert_eq!(reopened, [1_100, 2_200]);
     }
 }

@@ -22,9 +22,11 @@
 //! never wait, except for the next event and the end.
 //!
 //! No address, no cable or an interface that is down is no error: the node serves alone, says so
-//! once, and tries again every second.
+//! once, and tries again every second. The sockets for datagrams are opened again when the addresses
+//! of the machine change, for an interface that is made anew has forgotten their multicast groups.
 
 mod accept;
+mod addresses;
 mod count;
 mod datagram;
 mod greeting;
@@ -249,13 +251,8 @@ impl Mesh {
         let mut carriers = JoinSet::new();
         let mut carry = |channel: Channel, sockets: Option<DatagramSockets>| {
             let (datagrams, outgoing) = mpsc::channel(datagram::QUEUE);
-            let task = DatagramTask {
-                channel,
-                settings: Arc::clone(&settings),
-                outgoing,
-                notes: notes.clone(),
-                counters: Arc::clone(&counters),
-            };
+            let (settings, counters) = (Arc::clone(&settings), Arc::clone(&counters));
+            let task = DatagramTask::new(channel, settings, outgoing, notes.clone(), counters);
             carriers.spawn(task.run(sockets));
             datagrams
         };

@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use super::skip;
 
 /// The interface of every host.
-const INTERFACE: &str = "eth0";
+pub(crate) const INTERFACE: &str = "eth0";
 
 /// The port of the mesh: these namespaces have nobody else who could use it.
 const PORT: u16 = 46100;
@@ -55,13 +55,10 @@ impl Lan {
 
     /// Adds a host whose address ends with this number, and plugs it in.
     pub(crate) fn add_host(&mut self, number: u8, interface: Interface) {
-        let (host, port) = (self.host(number), port(number));
+        let host = self.host(number);
         ip(&["netns", "add", &host]);
         self.hosts.push(number);
-        let pair = ["type", "veth", "peer", "name", INTERFACE, "netns", &host];
-        self.switch_ip(&[&["link", "add", &port][..], &pair].concat());
-        self.switch_ip(&["link", "set", &port, "master", "br0"]);
-        self.plug(number);
+        self.make_interface(number);
         ip(&["-n", &host, "link", "set", "lo", "up"]);
         match interface {
             Interface::Ready => {
@@ -71,6 +68,26 @@ impl Lan {
             Interface::Down => self.address_host(number),
             Interface::Bare => self.raise(number),
         }
+    }
+
+    fn make_interface(&self, number: u8) {
+        let (host, port) = (self.host(number), port(number));
+        let pair = ["type", "veth", "peer", "name", INTERFACE, "netns", &host];
+        self.switch_ip(&[&["link", "add", &port][..], &pair].concat());
+        self.switch_ip(&["link", "set", &port, "master", "br0"]);
+        self.plug(number);
+    }
+
+    /// Deletes a host's interface, as a driver does whose device is pulled out.
+    pub(crate) fn delete_interface(&self, number: u8) {
+        ip(&["-n", &self.host(number), "link", "delete", INTERFACE]);
+    }
+
+    /// Makes the interface anew, with the same name and address.
+    pub(crate) fn recreate_interface(&self, number: u8) {
+        self.make_interface(number);
+        self.address_host(number);
+        self.raise(number);
     }
 
     /// Gives a host its address.

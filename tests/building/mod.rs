@@ -33,7 +33,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use books::{Books, Report};
-pub(crate) use lan::{Interface, Lan};
+pub(crate) use lan::{INTERFACE, Interface, Lan};
 pub(crate) use threads::{Stopped, Thread};
 pub(crate) use times::Times;
 
@@ -60,6 +60,7 @@ pub(crate) struct Building {
     port: u16,
     block: u8,
     election: Protocol,
+    group: Option<Ipv4Addr>,
     cabins: Vec<Cabin>,
     lan: Option<Lan>,
     books: Option<Books>,
@@ -86,6 +87,7 @@ impl Building {
             port: socket.local_addr().expect("bound").port(),
             block: BUILDINGS.fetch_add(1, Ordering::Relaxed),
             election: chosen_election(),
+            group: None,
             cabins: Vec::new(),
             lan: None,
             books: None,
@@ -104,6 +106,11 @@ impl Building {
     /// the lowest address.
     pub(crate) fn elect_by(&mut self, election: Protocol) {
         self.election = election;
+    }
+
+    /// The nodes that start from here on send their beacons to this multicast group.
+    pub(crate) fn send_to(&mut self, group: Ipv4Addr) {
+        self.group = Some(group);
     }
 
     /// A building with these cars at floor 0, their nodes running and merged. The first has the
@@ -254,6 +261,10 @@ impl Building {
             let everybody = Ipv4Addr::new(127, 255, 255, 255);
             let broadcast = SocketAddrV4::new(everybody, self.port);
             (Command::new(program), address, broadcast)
+        };
+        let broadcast = match self.group {
+            Some(group) => SocketAddrV4::new(group, broadcast.port()),
+            None => broadcast,
         };
         match cabin.role {
             Role::Cabin => command.args(["run", "--car", name, "--panel", &cabin.panel]),

@@ -77,6 +77,21 @@ impl Building {
         })
     }
 
+    /// Waits until these nodes have been one group for a while without a break; hands back how long
+    /// it took them to become one.
+    pub(crate) fn wait_for_steady_group(&self, group: &[&str], steady: Duration) -> Duration {
+        let started = Instant::now();
+        let mut since = None;
+        self.wait(&format!("{group:?} stay one group"), |building| {
+            if !group.iter().any(|master| building.follow(group, master)) {
+                since = None;
+                return false;
+            }
+            since.get_or_insert_with(Instant::now).elapsed() >= steady
+        });
+        since.map_or(Duration::ZERO, |since| since - started)
+    }
+
     /// Waits until all that run follow one of them; hands back its name.
     pub(crate) fn wait_for_one_master(&self) -> &'static str {
         let running: Vec<&'static str> = self.running().collect();

@@ -1,0 +1,104 @@
+//! Changes of this machine's network addresses, as the kernel reports them over netlink.
+
+use std::future::poll_fn;
+use std::io;
+use std::time::Duration;
+
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{AsyncSocket, SocketAddr, TokioSocket};
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+/// `RTMGRP_IPV4_IFADDR`: every IPv4 address that an interface gets or loses. An interface that is
+/// made anew gets its address again.
+const IPV4_ADDRESSES: u32 = 0x10;
+
+/// Changes come in groups. The first one opens a window of this length, and all that come within it
+/// count as one.
+const WINDOW: Duration = Duration::from_millis(300);
+
+/// How many reports are read at the end of a window; what is left opens the next one.
+const READS: usize = 64;
+
+/// Reports changes of addresses, or nothing where the system does not offer them.
+pub(super) struct AddressChanges {
+    socket: Option<TokioSocket>,
+    /// When the window closes that a change has opened.
+    closes: Option<Instant>,
+}
+
+impl AddressChanges {
+    /// Reports what changes from now on.
+    pub(super) fn open() -> Self {
+        let socket = subscribe().inspect_err(|error| {
+            warn!(
+                %error,
+                "changes of network addresses are not reported: sockets are opened again only when datagrams can't leave"
+            );
+        });
+        Self {
+            socket: socket.ok(),
+            closes: None,
+        }
+    }
+
+    /// Waits for a change and the end of its window. Safe to drop and call again: no change is lost.
+    pub(super) async fn changed(&mut self) {
+        loop {
+            if let Some(closes) = self.closes {
+                tokio::time::sleep_until(closes).await;
+                self.closes = None;
+                self.discard();
+                return;
+            }
+            let Some(socket) = &self.socket else {
+                return std::future::pending().await;
+            };
+            // What a report says does not matter, so it may be cut.
+            let report = poll_fn(|task| socket.poll_recv(task, &mut &mut [0; 64][..])).await;
+            self.take(report);
+        }
+    }
+
+    fn take(&mut self, report: io::Result<()>) {
+        /// More came than the kernel keeps: some reports are lost.
+        const ENOBUFS: i32 = 105;
+        match report {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(ENOBUFS) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
+            Err(error) => {
+                warn!(%error, "changes of network addresses are no longer reported");
+                self.socket = None;
+                return;
+            }
+        }
+        self.closes = Some(Instant::now() + WINDOW);
+    }
+
+    /// Takes the rest of what the window has brought. An error shows again at the next report.
+    fn discard(&self) {
+        let Some(socket) = &self.socket else {
+            return;
+        };
+        let empty = |_: &usize| socket.socket_ref().recv(&mut &mut [0; 64][..], 0).is_err();
+        let read = (0..READS).find(empty).unwrap_or(READS);
+        debug!(more = read, "network addresses have changed");
+    }
+}
+
+impl std::fmt::Debug for AddressChanges {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AddressChanges")
+            .field("closes", &self.closes)
+            .finish_non_exhaustive()
+    }
+}
+
+fn subscribe() -> io::Result<TokioSocket> {
+    let mut socket = TokioSocket::new(NETLINK_ROUTE)?;
+    socket
+        .socket_mut()
+        .bind(&SocketAddr::new(0, IPV4_ADDRESSES))?;
+    Ok(socket)
+}
