@@ -7,7 +7,7 @@ use elevator_fleet::model::NodeId;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use serde::{Deserialize, Serialize};
 
-use super::tables::ReadError;
+use super::error::ReadError;
 use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).

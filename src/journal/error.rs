@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Restored;
 
-pub use super::tables::ReadError;
+use super::tables::FORMAT;
+use super::version;
 
 /// Why a journal can't be opened. Nothing that stood in it has been lost or changed.
 #[derive(Debug, thiserror::Error)]
@@ -53,15 +54,14 @@ pub enum JournalError {
     },
     /// The journal was written by another version of the program.
     #[error(
-        "{path:?} has format {found}, and this program reads format {}: run the program that \
-         wrote it, or move the file away",
-        super::tables::FORMAT
+        "{path:?} was written by another version of the program: {found}. It has not been changed: \
+         run the program that wrote it, or move the file away"
     )]
     Format {
         /// The journal.
         path: PathBuf,
-        /// Its format.
-        found: u64,
+        /// What shows it.
+        found: OtherFormat,
     },
     /// The node has run before, and its journal is missing or was damaged and has been set aside.
     #[error(
@@ -94,4 +94,51 @@ pub enum JournalError {
     /// The system gives no random numbers.
     #[error("no identity can be drawn for the journal")]
     Random(#[from] getrandom::Error),
+}
+
+/// What shows that another version of the program has written a journal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OtherFormat {
+    /// The database has another file format.
+    #[error(
+        "its database has file format {0}, and this program reads {known}",
+        known = version::DATABASE
+    )]
+    Database(u8),
+    /// The database has tables of other types, or none of a journal.
+    #[error("its tables are not those of a journal that this program knows: {0}")]
+    Tables(String),
+    /// The journal has another format.
+    #[error("it has format {0}, and this program reads formats 1 to {FORMAT}")]
+    Journal(u64),
+    /// A kind of record has a later version.
+    #[error("its {kind} have version {found}, and this program reads versions 1 to {known}")]
+    Record {
+        /// The kind.
+        kind: &'static str,
+        /// The version of the record.
+        found: u8,
+        /// The latest that this program reads.
+        known: u8,
+    },
+}
+
+/// Why a database can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The database says so.
+    #[error("the database can't be read")]
+    Database(#[source] Box<redb::Error>),
+    /// Another version of the program has written it.
+    #[error("another version of the program has written it: {0}")]
+    Other(OtherFormat),
+    /// Something in it is not what it should be.
+    #[error("{0} is missing or malformed")]
+    Malformed(&'static str),
+}
+
+impl<E: Into<redb::Error>> From<E> for ReadError {
+    fn from(error: E) -> Self {
+        Self::Database(Box::new(error.into()))
+    }
 }

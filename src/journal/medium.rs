@@ -9,7 +9,7 @@ use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
 use tracing::warn;
 
-use super::{Attempt, JournalError, Lost, attempt, failing, restored_of};
+use super::{Attempt, JournalError, Lost, attempt, failing, restored_of, version};
 
 /// Whether the medium is to blame for this error: it is full, read-only or broken.
 pub(crate) fn is_failing(error: &io::Error) -> bool {
@@ -27,8 +27,8 @@ pub(crate) fn is_failing(error: &io::Error) -> bool {
 /// along (P5).
 pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Error) -> JournalError {
     let give_up = |restored| failing(path.to_owned(), restored, source);
-    let memory = match copy(path) {
-        Ok(memory) => memory,
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return give_up(Restored::default());
         }
@@ -37,7 +37,18 @@ pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Erro
             return give_up(Restored::default());
         }
     };
+    let other = |found| JournalError::Format {
+        path: path.to_owned(),
+        found,
+    };
+    if let Some(found) = version::of_database(&bytes) {
+        return other(found);
+    }
+    let Ok(memory) = in_memory(&bytes) else {
+        return give_up(Restored::default());
+    };
     match attempt(|builder| builder.create_with_backend(memory)) {
+        Attempt::Other(found) => other(found),
         Attempt::Open(_, contents) => match restored_of(contents, node, path) {
             Ok(restored) => give_up(restored.unwrap_or_default()),
             Err(error) => error,
@@ -56,11 +67,10 @@ pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Erro
 
 /// The file in memory: the database can be opened only where it can write, for a crash may have left
 /// something to mend.
-fn copy(path: &Path) -> io::Result<InMemoryBackend> {
-    let bytes = std::fs::read(path)?;
+pub(super) fn in_memory(bytes: &[u8]) -> io::Result<InMemoryBackend> {
     let memory = InMemoryBackend::new();
     memory.set_len(bytes.len() as u64)?;
-    memory.write(0, &bytes)?;
+    memory.write(0, bytes)?;
     Ok(memory)
 }
 
@@ -100,7 +110,8 @@ mod tests {
             },
         };
         let change = Change::Record(record.clone());
-        tables::write(&journal.database, [&change]).expect("written");
+        let unset = std::time::UNIX_EPOCH;
+        tables::write(&journal.database, [&change], unset).expect("written");
         let left = TempDir::new().expect("a directory");
         fs::copy(directory.path().join("journal.redb"), file(&left)).expect("copied");
         (left, record)

@@ -14,21 +14,25 @@
 mod audit;
 mod error;
 mod medium;
+mod record;
 mod tables;
+mod version;
 mod writer;
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use elevator_fleet::model::{JournalId, NodeId};
 use elevator_fleet::node::{Change, Restored};
 use redb::{Builder, Database, DatabaseError};
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 pub use self::audit::{AuditEvent, AuditRecord};
-pub use self::error::{JournalError, ReadError};
+pub use self::error::{JournalError, OtherFormat, ReadError};
 pub(crate) use self::medium::is_failing;
 use self::tables::Contents;
 pub use self::writer::{JournalWriter, Progress, SubmitError, WRITE_QUEUE};
@@ -41,6 +45,9 @@ const FILE: &str = "journal.redb";
 
 /// What a file is called, with a number behind it, that was found damaged and set aside.
 const DAMAGED: &str = "journal.damaged";
+
+/// The rights that the journal's file has at most.
+const MODE: u32 = 0o640;
 
 /// The database keeps no more of its file than this in memory, in bytes.
 const CACHE: usize = 1024 * 1024;
@@ -66,7 +73,8 @@ impl Journal {
     ///
     /// The sequences up to [`Restored::reserved`] are reserved on disk when this returns (O4). A
     /// damaged file is set aside as `journal.damaged-N`, never overwritten, and a new journal with
-    /// a new identity is made in its place: the node rejoins from its peers.
+    /// a new identity is made in its place: the node rejoins from its peers. A journal of an older
+    /// format is upgraded; one of a later format, or of another node, is refused and left as it is.
     ///
     /// # Errors
     /// Each [`JournalError`] says what became of the journal.
@@ -89,7 +97,10 @@ impl Journal {
         if lost == Lost::Refuse && is_missing(&path) {
             return Err(JournalError::Lost { path });
         }
-        let create = |builder: &Builder| builder.create(&path);
+        if let Some(refusal) = version::refusal(&path, node) {
+            return Err(refusal);
+        }
+        let create = |builder: &Builder| builder.create_file(file(&path)?);
         let mut tried = attempt(create);
         if let Attempt::Damaged(reason) = tried {
             let aside = set_aside(directory, &path, &reason);
@@ -103,6 +114,7 @@ impl Journal {
             Attempt::Open(database, contents) => (database, contents),
             Attempt::InUse => return Err(JournalError::InUse { path }),
             Attempt::Denied(source) => return Err(denied(path, source)),
+            Attempt::Other(found) => return Err(JournalError::Format { path, found }),
             Attempt::Failing(source) => return Err(medium::give_up(&path, node, lost, source)),
             Attempt::Damaged(reason) => {
                 let source = io::Error::new(io::ErrorKind::InvalidData, reason);
@@ -123,12 +135,20 @@ impl Journal {
         path: PathBuf,
         keep_name: impl FnOnce() -> io::Result<()>,
     ) -> Result<(Self, Restored), JournalError> {
+        let format = contents.format();
         let mut restored = match restored_of(contents, node, &path)? {
             Some(restored) => restored,
             None => make(&database, node, &path, keep_name)?,
         };
+        let now = SystemTime::now();
+        if let Some(from) = format.filter(|format| *format < tables::FORMAT) {
+            if let Err(source) = tables::upgrade(&database, &restored, now) {
+                return Err(failing(path, restored, source));
+            }
+            info!(path = %path.display(), from, to = tables::FORMAT, "journal upgraded");
+        }
         let reserved = restored.used.saturating_add(FIRST_BLOCK);
-        if let Err(source) = tables::write(&database, [&Change::Reserve(reserved)]) {
+        if let Err(source) = tables::write(&database, [&Change::Reserve(reserved)], now) {
             return Err(failing(path, restored, source));
         }
         restored.reserved = reserved;
@@ -177,11 +197,12 @@ pub fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
     if is_missing(&path) {
         return Ok(Vec::new());
     }
-    match attempt(|builder| builder.create(&path)) {
+    match attempt(|builder| builder.create_file(file(&path)?)) {
         Attempt::Open(database, _) => audit::read(&database).map_err(JournalError::Unreadable),
         Attempt::InUse => Err(JournalError::InUse { path }),
         Attempt::Denied(source) => Err(denied(path, source)),
         Attempt::Failing(source) => Err(failing(path, Restored::default(), source)),
+        Attempt::Other(found) => Err(JournalError::Format { path, found }),
         Attempt::Damaged(_) => Err(JournalError::Unreadable(ReadError::Malformed(
             "the journal",
         ))),
@@ -210,6 +231,8 @@ enum Attempt {
     InUse,
     /// This user has no right to the file.
     Denied(redb::Error),
+    /// Another version of the program has written it.
+    Other(OtherFormat),
     /// The medium failed; the file may be sound.
     Failing(redb::Error),
     /// The file is not what it should be.
@@ -236,8 +259,9 @@ fn open_and_read(create: impl FnOnce(&Builder) -> Result<Database, DatabaseError
     if let Err(error) = database.check_integrity() {
         return classify(error.into());
     }
-    match tables::read(&database) {
+    match tables::read(&database, SystemTime::now()) {
         Ok(contents) => Attempt::Open(database, contents),
+        Err(ReadError::Other(found)) => Attempt::Other(found),
         Err(ReadError::Database(error)) => classify(*error),
         Err(error @ ReadError::Malformed(_)) => Attempt::Damaged(error.to_string()),
     }
@@ -256,6 +280,14 @@ fn classify(error: redb::Error) -> Attempt {
         {
             Attempt::Failing(redb::Error::Io(error))
         }
+        redb::Error::UpgradeRequired(found) => Attempt::Other(OtherFormat::Database(found)),
+        // The database has checked every byte by now: it is sound, and not this program's.
+        error @ (redb::Error::TableTypeMismatch { .. }
+        | redb::Error::TypeDefinitionChanged { .. }
+        | redb::Error::TableIsMultimap(_)
+        | redb::Error::TableDoesNotExist(_)) => {
+            Attempt::Other(OtherFormat::Tables(error.to_string()))
+        }
         error => Attempt::Damaged(error.to_string()),
     }
 }
@@ -269,8 +301,10 @@ fn restored_of(
     let path = path.to_owned();
     match contents {
         Contents::Empty => Ok(None),
-        Contents::Format(found) => Err(JournalError::Format { path, found }),
-        Contents::Journal { owner, restored } if owner == node.as_str() => Ok(Some(restored)),
+        Contents::Other(found) => Err(JournalError::Format { path, found }),
+        Contents::Journal {
+            owner, restored, ..
+        } if owner == node.as_str() => Ok(Some(restored)),
         Contents::Journal { owner, .. } => {
             let node = node.clone();
             Err(JournalError::Foreign { path, owner, node })
@@ -350,6 +384,32 @@ fn free_name(directory: &Path) -> PathBuf {
 
 fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
+}
+
+/// The journal's file, made where there is none. It holds what passengers and operators did, and is
+/// for the node's user and group alone, whatever the umask.
+fn file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(MODE)
+        .open(path)?;
+    let mode = file.metadata()?.permissions().mode() & 0o7777;
+    if mode & !MODE != 0 {
+        match file.set_permissions(Permissions::from_mode(mode & MODE)) {
+            Ok(()) => info!(
+                path = %path.display(),
+                from = format!("{mode:04o}"),
+                to = format!("{:04o}", mode & MODE),
+                "the journal's rights are restricted"
+            ),
+            // Another user's file, or a disk that takes nothing.
+            Err(error) => warn!(path = %path.display(), %error, "others may read the journal"),
+        }
+    }
+    Ok(file)
 }
 
 fn denied(path: PathBuf, source: redb::Error) -> JournalError {

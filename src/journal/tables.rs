@@ -1,21 +1,47 @@
 //! The tables of the journal's database.
+//!
+//! | table | key → value | since format |
+//! | --- | --- | --- |
+//! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term | 1 |
+//! | `names` | name → text: the node's name | 1 |
+//! | `orders` | [`record::order_key`] → [`record::order`] | 2 |
+//! | `audit` | number → JSON, see [`super::audit`] | 1 |
+//! | `registers` | as `orders`, without a version byte | 1 only |
+//!
+//! `numbers` and `names` keep their types for ever: they say whose journal it is, and of which
+//! format. A kind of data that is new gets a table of its own, or a number, which an older program
+//! does not look at and an older file does not have; so it needs no new format. A table that changes
+//! needs one, and [`upgrade`] then brings older files up to date.
 
-use elevator_fleet::model::{JournalId, NodeId};
+use std::time::SystemTime;
+
+use elevator_fleet::model::{JournalId, NodeId, Term};
 use elevator_fleet::node::{Change, Restored};
 use elevator_fleet::orders::Record;
-use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition, TableError,
+};
 
-/// The format that this program reads and writes.
-pub(super) const FORMAT: u64 = 1;
+use super::error::{OtherFormat, ReadError};
+use super::record;
 
-/// A register's journal and call (postcard) → its record (postcard).
-const REGISTERS: TableDefinition<'_, (u64, &[u8]), &[u8]> = TableDefinition::new("registers");
+/// The format that this program writes. It reads that one and all before it.
+pub(super) const FORMAT: u64 = 2;
+
+/// The first format: no `orders`, and no versions of records.
+const FORMAT_1: u64 = 1;
+
+type Bytes = &'static [u8];
+
+const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("orders");
+const REGISTERS: TableDefinition<'_, (u64, Bytes), Bytes> = TableDefinition::new("registers");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
 
 const KEY_FORMAT: &str = "format";
 const KEY_JOURNAL: &str = "journal";
 const KEY_RESERVED: &str = "reserved";
+const KEY_TERM: &str = "term";
 const KEY_NODE: &str = "node";
 
 /// What a database holds.
@@ -23,54 +49,51 @@ const KEY_NODE: &str = "node";
 pub(super) enum Contents {
     /// It was only just made.
     Empty,
-    /// It has another format than this program reads.
-    Format(u64),
+    /// It has a format that this program does not read.
+    Other(OtherFormat),
     /// A journal.
     Journal {
         /// The name of its node.
         owner: String,
+        /// Its format, which may be an older one.
+        format: u64,
         /// All that stands in it; nothing is reserved beyond what may have been used.
         restored: Restored,
     },
 }
 
-/// Why a database can't be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The database says so.
-    #[error("the database can't be read")]
-    Database(#[source] Box<redb::Error>),
-    /// Something in it is not what it should be.
-    #[error("{0} is missing or malformed")]
-    Malformed(&'static str),
-}
-
-impl<E: Into<redb::Error>> From<E> for ReadError {
-    fn from(error: E) -> Self {
-        Self::Database(Box::new(error.into()))
+impl Contents {
+    /// The format of the journal, where there is one that this program reads.
+    pub(super) fn format(&self) -> Option<u64> {
+        match self {
+            Self::Journal { format, .. } => Some(*format),
+            Self::Empty | Self::Other(_) => None,
+        }
     }
 }
 
-/// Reads everything.
-pub(super) fn read(database: &Database) -> Result<Contents, ReadError> {
+/// Reads everything; orders have the age that they have at this moment.
+pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, ReadError> {
     let transaction = database.begin_read()?;
     if transaction.list_tables()?.next().is_none() {
         return Ok(Contents::Empty);
     }
     let numbers = transaction.open_table(NUMBERS)?;
-    let number = |key: &'static str| -> Result<u64, ReadError> {
-        let value = numbers.get(key)?.ok_or(ReadError::Malformed(key))?;
-        Ok(value.value())
+    let find = |key: &'static str| -> Result<Option<u64>, ReadError> {
+        Ok(numbers.get(key)?.map(|value| value.value()))
     };
+    let number = |key| find(key)?.ok_or(ReadError::Malformed(key));
     let format = number(KEY_FORMAT)?;
-    if format != FORMAT {
-        return Ok(Contents::Format(format));
-    }
+    let records = match format {
+        0 => return Err(ReadError::Malformed(KEY_FORMAT)),
+        FORMAT_1 => read_registers(&transaction)?,
+        FORMAT => read_orders(&transaction, now)?,
+        newer => return Ok(Contents::Other(OtherFormat::Journal(newer))),
+    };
     let journal = JournalId(number(KEY_JOURNAL)?);
     let owner = transaction.open_table(NAMES)?.get(KEY_NODE)?;
     let owner = owner.ok_or(ReadError::Malformed(KEY_NODE))?;
     let owner = owner.value().to_owned();
-    let records = read_records(&transaction)?;
     let own = records
         .iter()
         .map(|record| record.dot)
@@ -80,26 +103,43 @@ pub(super) fn read(database: &Database) -> Result<Contents, ReadError> {
         .chain([number(KEY_RESERVED)?])
         .max()
         .unwrap_or_default();
+    let term = Term(find(KEY_TERM)?.unwrap_or_default());
     Ok(Contents::Journal {
         owner,
+        format,
         restored: Restored {
             journal,
             used,
             reserved: used,
+            term,
             records,
         },
     })
 }
 
-fn read_records(transaction: &ReadTransaction) -> Result<Vec<Record>, ReadError> {
+fn read_orders(transaction: &ReadTransaction, now: SystemTime) -> Result<Vec<Record>, ReadError> {
+    let orders = match transaction.open_table(ORDERS) {
+        Ok(orders) => orders,
+        Err(TableError::TableDoesNotExist(name)) => {
+            return Err(ReadError::Other(OtherFormat::Tables(name)));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut records = Vec::new();
+    for entry in orders.iter()? {
+        let (_, bytes) = entry?;
+        records.push(record::read_order(bytes.value(), now)?);
+    }
+    Ok(records)
+}
+
+/// The orders of format 1.
+fn read_registers(transaction: &ReadTransaction) -> Result<Vec<Record>, ReadError> {
     let registers = transaction.open_table(REGISTERS)?;
     let mut records = Vec::new();
     for entry in registers.iter()? {
-        let (_, bytes) = entry?;
-        let Ok(record) = postcard::from_bytes(bytes.value()) else {
-            return Err(ReadError::Malformed("a register"));
-        };
-        records.push(record);
+        let (_, body) = entry?;
+        records.push(record::read_order_v1(body.value())?);
     }
     Ok(records)
 }
@@ -119,38 +159,69 @@ pub(super) fn make(
         transaction
             .open_table(NAMES)?
             .insert(KEY_NODE, node.as_str())?;
-        transaction.open_table(REGISTERS)?;
+        transaction.open_table(ORDERS)?;
     }
     Ok(transaction.commit()?)
 }
 
-/// Writes changes, all or none; they are on disk when this returns.
-pub(super) fn write<'a>(
+/// Brings a journal of an older format, and what was read of it, up to date: all of it, or nothing.
+pub(super) fn upgrade(
     database: &Database,
-    changes: impl IntoIterator<Item = &'a Change>,
+    restored: &Restored,
+    now: SystemTime,
 ) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     {
-        let mut registers = transaction.open_table(REGISTERS)?;
+        let mut orders = transaction.open_table(ORDERS)?;
+        for record in &restored.records {
+            write_order(&mut orders, record, now)?;
+        }
+        let mut numbers = transaction.open_table(NUMBERS)?;
+        numbers.insert(KEY_FORMAT, FORMAT)?;
+    }
+    transaction.delete_table(REGISTERS)?;
+    Ok(transaction.commit()?)
+}
+
+/// Writes changes, all or none, at this moment of the wall clock; they are on disk when this
+/// returns.
+pub(super) fn write<'a>(
+    database: &Database,
+    changes: impl IntoIterator<Item = &'a Change>,
+    now: SystemTime,
+) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    {
+        let mut orders = transaction.open_table(ORDERS)?;
         let mut numbers = transaction.open_table(NUMBERS)?;
         for change in changes {
             match change {
-                Change::Record(record) => {
-                    let call = encode(&record.call)?;
-                    let value = encode(record)?;
-                    let key = (record.dot.journal.0, call.as_slice());
-                    registers.insert(key, value.as_slice())?;
-                }
-                Change::Reserve(sequence) => {
-                    let before = numbers.get(KEY_RESERVED)?.map_or(0, |value| value.value());
-                    numbers.insert(KEY_RESERVED, before.max(*sequence))?;
-                }
+                Change::Record(record) => write_order(&mut orders, record, now)?,
+                Change::Reserve(sequence) => raise(&mut numbers, KEY_RESERVED, *sequence)?,
+                Change::Term(term) => raise(&mut numbers, KEY_TERM, term.0)?,
             }
         }
     }
     Ok(transaction.commit()?)
 }
 
-fn encode<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {
-    postcard::to_stdvec(value).map_err(|error| std::io::Error::other(error).into())
+fn write_order(
+    orders: &mut Table<'_, Bytes, Bytes>,
+    record: &Record,
+    now: SystemTime,
+) -> Result<(), redb::Error> {
+    let (key, value) = (record::order_key(record)?, record::order(record, now)?);
+    orders.insert(key.as_slice(), value.as_slice())?;
+    Ok(())
+}
+
+/// Writes a number that never becomes less.
+fn raise(
+    numbers: &mut Table<'_, &'static str, u64>,
+    key: &str,
+    value: u64,
+) -> Result<(), redb::Error> {
+    let before = numbers.get(key)?.map_or(0, |before| before.value());
+    numbers.insert(key, before.max(value))?;
+    Ok(())
 }

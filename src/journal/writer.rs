@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::SystemTime;
 
 use elevator_fleet::node::{Change, Lsn};
 use tokio::sync::{oneshot, watch};
@@ -188,7 +189,7 @@ pub(super) fn write_all(
 fn write(journal: &Journal, group: &[Batch], records: &[AuditRecord]) -> Result<(), redb::Error> {
     if !group.is_empty() {
         let changes = group.iter().flat_map(|batch| &batch.changes);
-        tables::write(&journal.database, changes)?;
+        tables::write(&journal.database, changes, SystemTime::now())?;
     }
     if !records.is_empty() {
         audit::append(&journal.database, records)?;

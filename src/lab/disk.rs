@@ -1,8 +1,9 @@
 //! One machine's disk.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use elevator_fleet::model::{Call, Dot, JournalId};
+use elevator_fleet::model::{Call, Dot, JournalId, Term};
 use elevator_fleet::node::{Change, Lsn, Restored};
 use elevator_fleet::orders::{Record, State};
 use fastrand::Rng;
@@ -12,7 +13,11 @@ use fastrand::Rng;
 pub(super) struct Disk {
     journal: JournalId,
     reserved: u64,
-    records: BTreeMap<(JournalId, Call), Record>,
+    term: Term,
+    /// The registers, and when each was written.
+    records: BTreeMap<(JournalId, Call), (Record, Duration)>,
+    /// What the machine's wall clock last showed.
+    clock: Duration,
     /// The transaction that is being committed: all of it becomes durable, or nothing.
     committing: Vec<Batch>,
     waiting: Vec<Batch>,
@@ -26,7 +31,9 @@ impl Disk {
         Self {
             journal,
             reserved: 0,
+            term: Term::default(),
             records: BTreeMap::new(),
+            clock: Duration::ZERO,
             committing: Vec::new(),
             waiting: Vec::new(),
             failed: false,
@@ -38,21 +45,41 @@ impl Disk {
             journal: self.journal,
             used: self.reserved,
             reserved: self.reserved,
-            records: self.records.values().cloned().collect(),
+            term: self.term,
+            records: self.records.values().map(|kept| self.aged(kept)).collect(),
         }
+    }
+
+    /// The machine's wall clock, which gives a restored order its age.
+    pub(super) fn set_clock(&mut self, now: Duration) {
+        self.clock = now;
+    }
+
+    /// The greatest term on it.
+    pub(super) fn term(&self) -> Term {
+        self.term
+    }
+
+    fn aged(&self, (record, written): &(Record, Duration)) -> Record {
+        let mut record = record.clone();
+        if let State::Open { waited } = &mut record.state {
+            *waited += self.clock.saturating_sub(*written);
+        }
+        record
     }
 
     /// Whether an open order of this call stands on it.
     pub(super) fn holds(&self, call: &Call) -> bool {
         self.records
             .values()
-            .any(|record| record.call == *call && record.state != State::Served)
+            .any(|(record, _)| record.call == *call && record.state != State::Served)
     }
 
     /// The open press of this call that stands on it and that this one repeats.
     pub(super) fn earlier_press(&self, dot: Dot, call: &Call) -> Option<Dot> {
         self.records
             .get(&(dot.journal, call.clone()))
+            .map(|(record, _)| record)
             .filter(|record| !self.failed && record.state != State::Served)
             .map(|record| record.dot)
             .filter(|earlier| earlier.sequence < dot.sequence)
@@ -62,7 +89,7 @@ impl Disk {
     pub(super) fn knows(&self, dot: Dot, call: &Call) -> bool {
         self.records
             .get(&(dot.journal, call.clone()))
-            .is_some_and(|record| record.dot.sequence >= dot.sequence)
+            .is_some_and(|(record, _)| record.dot.sequence >= dot.sequence)
     }
 
     /// Whether this press, or a later one of its register, is on its way to it.
@@ -76,7 +103,7 @@ impl Disk {
                     (record.dot.journal, &record.call) == (dot.journal, call)
                         && record.dot.sequence >= dot.sequence
                 }
-                Change::Reserve(_) => false,
+                Change::Reserve(_) | Change::Term(_) => false,
             })
     }
 
@@ -126,9 +153,10 @@ impl Disk {
                 match change {
                     Change::Record(record) => {
                         let register = (record.dot.journal, record.call.clone());
-                        self.records.insert(register, record);
+                        self.records.insert(register, (record, self.clock));
                     }
                     Change::Reserve(up_to) => self.reserved = self.reserved.max(up_to),
+                    Change::Term(term) => self.term = self.term.max(term),
                 }
             }
         }

@@ -35,6 +35,7 @@ impl World {
             Action::Close(link) => self.send(node, link, Packet::Close),
             Action::Panel(outputs) => self.panel(node, &outputs),
             Action::Persist { lsn, changes } => {
+                self.machines[node].disk.set_clock(self.now);
                 if self.machines[node].disk.write(lsn, changes) {
                     self.commit_later(node);
                 }

@@ -193,11 +193,12 @@ impl World {
         if self.machines[node].latched || self.machines[node].process.is_some() {
             return;
         }
+        self.machines[node].disk.set_clock(self.now);
         let settings = self.node_settings(node);
         let machine = &mut self.machines[node];
         machine.powered = true;
         machine.life += 1;
-        machine.term = Term::default();
+        machine.term = machine.disk.term();
         machine.known.clear();
         machine.process = Some(Process {
             node: Node::new(settings),

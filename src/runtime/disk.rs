@@ -62,6 +62,7 @@ impl Disk {
                     journal: journal::fresh_id()?,
                     used: 0,
                     reserved: 0,
+                    term: restored.term,
                     records: restored.records,
                 };
                 Ok((Self::Failed, restored))

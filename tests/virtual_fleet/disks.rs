@@ -1,5 +1,8 @@
 //! Power cuts, empty and failing disks.
 
+use elevator_driver::Button;
+use elevator_fleet::model::{Term, Timestamp};
+use elevator_fleet::node::Node;
 use liftmesh::lab::{Fault, World};
 
 use crate::building::{Building, cab, down, millis, secs, up};
@@ -53,6 +56,56 @@ fn lamps_are_rebuilt_from_the_disk_alone() {
     building.inflict(Fault::Partition(vec![]));
     building.inflict(Fault::Restart(1));
     assert_eq!(building.lamps(1), lit, "at once");
+    building.recovers();
+}
+
+/// E3: the fleet's term goes on where it was, although nobody is left who would know it.
+#[test]
+fn terms_do_not_decrease_over_a_power_cut_of_the_whole_building() {
+    let mut building = Building::merged(3);
+    for _ in 0..3 {
+        building.inflict(Fault::PowerLoss(0));
+        building.run_for(secs(1));
+        building.inflict(Fault::Restart(0));
+        building.run_for(secs(2));
+    }
+    let term = |building: &Building, node| building.node(node).map(Node::term).expect("it runs");
+    let before: Vec<_> = (0..3).map(|node| term(&building, node)).collect();
+    assert!(before.iter().all(|term| *term > Term(4)), "{before:?}");
+    for node in 0..3 {
+        building.inflict(Fault::PowerLoss(node));
+    }
+    building.run_for(secs(3));
+    for (node, before) in before.iter().enumerate() {
+        building.inflict(Fault::Restart(node));
+        assert!(term(&building, node) >= *before, "at once, and alone");
+    }
+    building.recovers();
+}
+
+/// F18: who has waited for long goes on waiting for long.
+#[test]
+fn ages_go_on_over_a_power_cut_of_the_whole_building() {
+    let mut building = Building::merged(2);
+    building.run_for(secs(30));
+    let button = (0..4)
+        .map(cab)
+        .find(|button| building.car(0).inputs().floor.map(Button::Cab) != Some(*button))
+        .expect("a floor where the car is not");
+    let call = building.call(button, 0);
+    building.press(0, button);
+    building.run_for(millis(400));
+    for node in 0..2 {
+        building.inflict(Fault::PowerLoss(node));
+    }
+    building.run_for(secs(60));
+    for node in 0..2 {
+        building.inflict(Fault::Restart(node));
+        let store = building.node(node).expect("it runs").orders();
+        let waited = store.waited(&call, Timestamp::START).expect("it is open");
+        assert!(waited >= secs(60), "{waited:?}");
+        assert!(waited <= secs(61), "{waited:?}");
+    }
     building.recovers();
 }
 

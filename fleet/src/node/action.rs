@@ -78,6 +78,8 @@ pub enum Change {
     Record(Record),
     /// Sequences up to this one may be in use.
     Reserve(u64),
+    /// The node knows this term, or may come to know it without writing again (E3).
+    Term(Term),
 }
 
 /// A transition that the log and the operator are told of.

@@ -3,10 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Change, Lsn, Restored};
-use crate::model::{Dot, JournalId};
+use crate::model::{Dot, JournalId, Term};
+use crate::wire::Protocol;
 
 /// How many sequences are reserved at a time: a crash leaves the rest of a block unused.
 const BLOCK: u64 = 256;
+
+/// How far ahead terms are written under a protocol that rotates: it takes one about every second,
+/// and the disk is not to be written to as often.
+const TERMS_AHEAD: u64 = 1024;
 
 /// The journal as the brain knows it: sequences to give out, and batches on their way to the disk.
 #[derive(Debug, Clone)]
@@ -21,11 +26,17 @@ pub(super) struct Ledger {
     changed: BTreeSet<Dot>,
     /// The batch that carries the latest change of each register that is not on disk yet.
     unwritten: BTreeMap<Dot, Lsn>,
+    /// The term on disk, or on its way there; it covers every term that the node knows.
+    term: Term,
+    /// How many terms are written ahead.
+    ahead: u64,
+    /// The term is on no batch yet.
+    raised: bool,
     failed: bool,
 }
 
 impl Ledger {
-    pub(super) fn new(restored: &Restored) -> Self {
+    pub(super) fn new(restored: &Restored, protocol: Protocol) -> Self {
         Self {
             journal: restored.journal,
             next: restored.used.saturating_add(1),
@@ -34,6 +45,9 @@ impl Ledger {
             lsn: Lsn::default(),
             changed: BTreeSet::new(),
             unwritten: BTreeMap::new(),
+            term: restored.term,
+            ahead: if protocol.rotates() { TERMS_AHEAD } else { 0 },
+            raised: false,
             failed: false,
         }
     }
@@ -66,11 +80,18 @@ impl Ledger {
         }
     }
 
-    /// The next batch, if there is anything to write: its number, the registers, and up to where
-    /// sequences are to be reserved.
-    pub(super) fn batch(&mut self) -> Option<(Lsn, BTreeSet<Dot>, Option<Change>)> {
+    /// The node knows this term (E3).
+    pub(super) fn note_term(&mut self, term: Term) {
+        if term > self.term && !self.failed {
+            self.term = Term(term.0.saturating_add(self.ahead));
+            self.raised = true;
+        }
+    }
+
+    /// The next batch, if there is anything to write: its number, the registers, and what else.
+    pub(super) fn batch(&mut self) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
         let low = self.reserved < self.next.saturating_add(BLOCK / 2) && self.reserving.is_none();
-        if self.failed || (self.changed.is_empty() && !low) {
+        if self.failed || (self.changed.is_empty() && !low && !self.raised) {
             return None;
         }
         self.lsn = Lsn(self.lsn.0 + 1);
@@ -79,10 +100,12 @@ impl Ledger {
             self.reserving = Some((self.lsn, up_to));
             Change::Reserve(up_to)
         });
+        let raised = std::mem::take(&mut self.raised);
+        let term = raised.then_some(Change::Term(self.term));
         let dots = std::mem::take(&mut self.changed);
         self.unwritten
             .extend(dots.iter().map(|dot| (*dot, self.lsn)));
-        Some((self.lsn, dots, reserve))
+        Some((self.lsn, dots, reserve.into_iter().chain(term).collect()))
     }
 
     /// Everything up to `lsn` is on disk; hands back the registers that are from here on.
@@ -107,6 +130,7 @@ impl Ledger {
         self.reserving = None;
         self.changed.clear();
         self.unwritten.clear();
+        self.raised = false;
         self.failed = true;
     }
 
@@ -130,13 +154,50 @@ mod tests {
     use super::*;
 
     fn ledger() -> Ledger {
-        let journal = JournalId(1);
-        Ledger::new(&Restored {
-            journal,
+        ledger_under(Protocol::LowestIp)
+    }
+
+    fn ledger_under(protocol: Protocol) -> Ledger {
+        let restored = Restored {
+            journal: JournalId(1),
             used: 40,
             reserved: 300,
+            term: Term(7),
             records: Vec::new(),
-        })
+        };
+        Ledger::new(&restored, protocol)
+    }
+
+    /// The changes that the next batches carry beside registers.
+    fn others(ledger: &mut Ledger, term: u64) -> Vec<Change> {
+        ledger.note_term(Term(term));
+        ledger.batch().map_or(Vec::new(), |(_, _, others)| others)
+    }
+
+    /// E3
+    #[test]
+    fn a_term_is_written_when_it_grows() {
+        let mut ledger = ledger();
+        assert_eq!(others(&mut ledger, 7), []);
+        assert_eq!(others(&mut ledger, 8), [Change::Term(Term(8))]);
+        assert_eq!(others(&mut ledger, 8), []);
+        assert_eq!(others(&mut ledger, 6), []);
+        assert_eq!(others(&mut ledger, 20), [Change::Term(Term(20))]);
+        ledger.fail(JournalId(9));
+        assert_eq!(others(&mut ledger, 21), []);
+    }
+
+    /// E3
+    #[test]
+    fn terms_of_a_protocol_that_rotates_are_written_ahead() {
+        let mut ledger = ledger_under(Protocol::TokenRing);
+        let written = (8..8 + 3 * TERMS_AHEAD).flat_map(|term| others(&mut ledger, term));
+        let written: Vec<Change> = written.collect();
+        let terms = [8, 9 + TERMS_AHEAD, 10 + 2 * TERMS_AHEAD];
+        assert_eq!(
+            written,
+            terms.map(|term| Change::Term(Term(term + TERMS_AHEAD)))
+        );
     }
 
     /// O4
@@ -148,7 +209,7 @@ mod tests {
             .collect();
         assert_eq!((given.first(), given.last()), (Some(&41), Some(&300)));
         let (lsn, _, reserve) = ledger.batch().expect("a reservation");
-        assert_eq!(reserve, Some(Change::Reserve(301 + BLOCK)));
+        assert_eq!(reserve, [Change::Reserve(301 + BLOCK)]);
         assert_eq!(ledger.dot(), None, "not before the disk has it");
         assert!(ledger.batch().is_none(), "asked for once");
         ledger.written(lsn);

@@ -142,7 +142,7 @@ impl Node {
         };
         let mut orders = OrderStore::default();
         let mut promise = Promise::new(own.clone());
-        let mut ledger = ledger::Ledger::new(&settings.restored);
+        let mut ledger = ledger::Ledger::new(&settings.restored, settings.election.protocol());
         for record in &settings.restored.records {
             ledger.know(record.dot);
             orders.merge(record.clone(), Timestamp::START);
@@ -153,7 +153,7 @@ impl Node {
         Self {
             started: false,
             standing: election.standing(),
-            term: Term::default(),
+            term: settings.restored.term,
             election,
             estimate,
             election_timers: BTreeMap::new(),

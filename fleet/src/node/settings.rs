@@ -9,7 +9,7 @@ use crate::car::CarSettings;
 use crate::climate::ClimateSettings;
 use crate::coordination::ElectionSettings;
 use crate::dispatch::Kinematics;
-use crate::model::{FleetName, JournalId, Mac, NodeId, Role};
+use crate::model::{FleetName, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 use crate::wire::Nonce;
 
@@ -99,6 +99,8 @@ pub struct Restored {
     pub used: u64,
     /// Sequences up to this one may be used without asking the disk again; at least `used`.
     pub reserved: u64,
-    /// Every register on disk.
+    /// No term that the node has known is greater (E3).
+    pub term: Term,
+    /// Every register on disk, with its age at this moment.
     pub records: Vec<Record>,
 }

@@ -305,11 +305,12 @@ impl Node {
     }
 
     fn tell_disk(&mut self, now: Timestamp) {
-        if let Some((lsn, dots, reserve)) = self.ledger.batch() {
+        self.ledger.note_term(self.term);
+        if let Some((lsn, dots, others)) = self.ledger.batch() {
             let records = dots
                 .into_iter()
                 .filter_map(|dot| self.orders.record(dot, now));
-            let changes = records.map(Change::Record).chain(reserve).collect();
+            let changes = records.map(Change::Record).chain(others).collect();
             self.actions.push_back(Action::Persist { lsn, changes });
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use elevator_driver::Direction;
-use elevator_fleet::model::{Call, HallCall};
+use elevator_fleet::model::{Call, HallCall, Term};
 use elevator_fleet::node::Change;
 use fastrand::Rng;
 use redb::StorageBackend;
@@ -136,6 +136,7 @@ struct Acknowledged {
     /// The journal's identity; `None` until it has been handed out.
     journal: Option<JournalId>,
     reserved: u64,
+    term: Term,
     registers: BTreeMap<(JournalId, Call), Record>,
 }
 
@@ -145,6 +146,7 @@ impl Acknowledged {
         Self {
             journal: Some(restored.journal),
             reserved: restored.used,
+            term: restored.term,
             registers: restored
                 .records
                 .iter()
@@ -162,6 +164,7 @@ impl Acknowledged {
                     after.registers.insert(register, record.clone());
                 }
                 Change::Reserve(up_to) => after.reserved = after.reserved.max(*up_to),
+                Change::Term(term) => after.term = after.term.max(*term),
             }
         }
         after
@@ -174,6 +177,9 @@ fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change
         *sequence += 1;
         if random.u8(0..8) == 0 {
             return Change::Reserve(*sequence + 300);
+        }
+        if random.u8(0..8) == 0 {
+            return Change::Term(Term(*sequence));
         }
         let journals = [journal, JournalId(77), JournalId(78)];
         let state = if random.bool() {
@@ -220,7 +226,7 @@ fn live(disk: &TornDisk, before: &[Acknowledged], random: &mut Rng) -> Vec<Ackno
     }
     let stood = match &contents {
         Contents::Journal { restored, .. } => Acknowledged::of(restored),
-        Contents::Empty | Contents::Format(_) => Acknowledged::default(),
+        Contents::Empty | Contents::Other(_) => Acknowledged::default(),
     };
     let path = PathBuf::from("the disk");
     let Ok((journal, restored)) = Journal::begin(database, contents, &node(), path, || Ok(()))
@@ -233,7 +239,7 @@ fn live(disk: &TornDisk, before: &[Acknowledged], random: &mut Rng) -> Vec<Ackno
     loop {
         let batch = batch(restored.journal, &mut sequence, random);
         let after = known.with(&batch);
-        if tables::write(&journal.database, &batch).is_err() {
+        if tables::write(&journal.database, &batch, UNSET).is_err() {
             return vec![known, after];
         }
         known = after;

@@ -1,0 +1,304 @@
+//! The records of the journal, byte for byte.
+//!
+//! A record is one byte, the version of its kind, and a body in postcard. The types here exist for
+//! the disk alone: a change of the messages between nodes leaves every journal readable. A kind
+//! whose body changes gets the next version; the versions before it stay here, to be read.
+//!
+//! Ages come from two clocks. While the process runs, the brain's own. Across a restart, the wall
+//! clock, which may have been set meanwhile: an order never comes back younger than it was written,
+//! and with [`OLDEST`] at most; where the wall clock says nothing of use, its age is what was
+//! written. Nothing but the age depends on it (E5).
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId};
+use elevator_fleet::orders::{Record, State};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::error::{OtherFormat, ReadError};
+
+/// The greatest age that an order has after a restart.
+pub(super) const OLDEST: Duration = Duration::from_hours(24);
+
+/// A wall clock that shows less, 2024-01-01 in seconds since 1970, has not been set.
+const CLOCK_UNSET: u64 = 1_704_067_200;
+
+/// A kind of record: its name, and the version that this program writes. It reads that one and all
+/// before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    pub(super) version: u8,
+}
+
+/// Order registers.
+///
+/// | version | body |
+/// | --- | --- |
+/// | 1 | [`OrderV1`], which format 1 keeps without the version byte |
+/// | 2 | [`OrderV2`] |
+pub(super) const ORDERS: Kind = Kind {
+    name: "orders",
+    version: 2,
+};
+
+impl Kind {
+    /// The bytes of a record.
+    pub(super) fn encode<T: Serialize>(self, body: &T) -> Result<Vec<u8>, redb::Error> {
+        postcard::to_extend(body, vec![self.version]).map_err(unencodable)
+    }
+
+    /// The version of a record, and its body.
+    pub(super) fn split(self, bytes: &[u8]) -> Result<(u8, &[u8]), ReadError> {
+        match bytes.split_first() {
+            None | Some((0, _)) => Err(ReadError::Malformed(self.name)),
+            Some((&found, _)) if found > self.version => {
+                Err(ReadError::Other(OtherFormat::Record {
+                    kind: self.name,
+                    found,
+                    known: self.version,
+                }))
+            }
+            Some((&version, body)) => Ok((version, body)),
+        }
+    }
+
+    fn body<T: DeserializeOwned>(self, body: &[u8]) -> Result<T, ReadError> {
+        match postcard::take_from_bytes(body) {
+            Ok((body, [])) => Ok(body),
+            Ok((_, [_, ..])) | Err(_) => Err(ReadError::Malformed(self.name)),
+        }
+    }
+}
+
+/// The wall clock in milliseconds since 1970; `None` where it has not been set.
+fn wall(at: SystemTime) -> Option<u64> {
+    let passed = at.duration_since(UNIX_EPOCH).ok()?;
+    if passed.as_secs() < CLOCK_UNSET {
+        return None;
+    }
+    u64::try_from(passed.as_millis()).ok()
+}
+
+/// Version 2 of an order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct OrderV2 {
+    journal: u64,
+    sequence: u64,
+    origin: String,
+    call: StoredCall,
+    state: StateV2,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum StateV2 {
+    /// How long the order had waited when it was written, in milliseconds, and when that was by the
+    /// wall clock.
+    Open {
+        waited: u64,
+        written: Option<u64>,
+    },
+    Served,
+}
+
+/// Version 1 of an order: a record as nodes once sent it to each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct OrderV1 {
+    journal: u64,
+    sequence: u64,
+    origin: String,
+    call: StoredCall,
+    state: StateV1,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum StateV1 {
+    Open { seconds: u64, nanoseconds: u32 },
+    Served,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum StoredCall {
+    Hall {
+        floor: u8,
+        direction: StoredDirection,
+    },
+    Cab {
+        car: String,
+        floor: u8,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum StoredDirection {
+    Up,
+    Down,
+}
+
+/// The key of an order's register: the journal, big-endian, and the call in postcard.
+pub(super) fn order_key(record: &Record) -> Result<Vec<u8>, redb::Error> {
+    let key = record.dot.journal.0.to_be_bytes().to_vec();
+    postcard::to_extend(&StoredCall::from(&record.call), key).map_err(unencodable)
+}
+
+/// An order, as written at this moment.
+pub(super) fn order(record: &Record, now: SystemTime) -> Result<Vec<u8>, redb::Error> {
+    ORDERS.encode(&OrderV2 {
+        journal: record.dot.journal.0,
+        sequence: record.dot.sequence,
+        origin: record.origin.to_string(),
+        call: (&record.call).into(),
+        state: match record.state {
+            State::Open { waited } => StateV2::Open {
+                waited: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
+                written: wall(now),
+            },
+            State::Served => StateV2::Served,
+        },
+    })
+}
+
+/// The order in a record, with its age at this moment.
+pub(super) fn read_order(bytes: &[u8], now: SystemTime) -> Result<Record, ReadError> {
+    match ORDERS.split(bytes)? {
+        (1, body) => read_order_v1(body),
+        (_, body) => {
+            let stored: OrderV2 = ORDERS.body(body)?;
+            let state = match stored.state {
+                StateV2::Open { waited, written } => State::Open {
+                    waited: age(waited, written, now),
+                },
+                StateV2::Served => State::Served,
+            };
+            let dot = (stored.journal, stored.sequence);
+            record(dot, &stored.origin, stored.call, state)
+        }
+    }
+}
+
+/// The order in the body of version 1, which has no wall clock.
+pub(super) fn read_order_v1(body: &[u8]) -> Result<Record, ReadError> {
+    let stored: OrderV1 = ORDERS.body(body)?;
+    let state = match stored.state {
+        StateV1::Open { nanoseconds, .. } if nanoseconds >= 1_000_000_000 => {
+            return Err(ReadError::Malformed(ORDERS.name));
+        }
+        StateV1::Open {
+            seconds,
+            nanoseconds,
+        } => State::Open {
+            waited: Duration::new(seconds, nanoseconds).min(OLDEST),
+        },
+        StateV1::Served => State::Served,
+    };
+    let dot = (stored.journal, stored.sequence);
+    record(dot, &stored.origin, stored.call, state)
+}
+
+/// How old an order is that had waited for so long when it was written.
+fn age(waited: u64, written: Option<u64>, now: SystemTime) -> Duration {
+    let since = match (written, wall(now)) {
+        (Some(written), Some(now)) => now.saturating_sub(written),
+        (None, _) | (_, None) => 0,
+    };
+    Duration::from_millis(waited.saturating_add(since)).min(OLDEST)
+}
+
+fn record(
+    (journal, sequence): (u64, u64),
+    origin: &str,
+    call: StoredCall,
+    state: State,
+) -> Result<Record, ReadError> {
+    let journal = JournalId(journal);
+    Ok(Record {
+        dot: Dot { journal, sequence },
+        origin: NodeId::new(origin).map_err(malformed)?,
+        call: call.try_into()?,
+        state,
+    })
+}
+
+fn malformed<E>(_: E) -> ReadError {
+    ReadError::Malformed(ORDERS.name)
+}
+
+fn unencodable(error: postcard::Error) -> redb::Error {
+    std::io::Error::other(error).into()
+}
+
+impl From<&Call> for StoredCall {
+    fn from(call: &Call) -> Self {
+        match call {
+            Call::Hall(HallCall { floor, direction }) => Self::Hall {
+                floor: floor.index(),
+                direction: match direction {
+                    Direction::Up => StoredDirection::Up,
+                    Direction::Down => StoredDirection::Down,
+                },
+            },
+            Call::Cab { car, floor } => Self::Cab {
+                car: car.to_string(),
+                floor: floor.index(),
+            },
+        }
+    }
+}
+
+impl TryFrom<StoredCall> for Call {
+    type Error = ReadError;
+
+    fn try_from(call: StoredCall) -> Result<Self, ReadError> {
+        Ok(match call {
+            StoredCall::Hall { floor, direction } => Self::Hall(HallCall {
+                floor: Floor::try_from(floor).map_err(malformed)?,
+                direction: match direction {
+                    StoredDirection::Up => Direction::Up,
+                    StoredDirection::Down => Direction::Down,
+                },
+            }),
+            StoredCall::Cab { car, floor } => Self::Cab {
+                car: NodeId::new(&car).map_err(malformed)?,
+                floor: Floor::try_from(floor).map_err(malformed)?,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRITTEN: Duration = Duration::from_hours(500_000);
+
+    fn age_of(waited: u64, written: Duration, now: Duration) -> Duration {
+        age(waited, wall(UNIX_EPOCH + written), UNIX_EPOCH + now)
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn an_age_goes_on_between_writing_and_reading() {
+        assert_eq!(age_of(3_000, WRITTEN, WRITTEN + seconds(60)), seconds(63));
+        assert_eq!(age_of(0, WRITTEN, WRITTEN), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_clock_that_jumped_makes_no_age_negative_or_endless() {
+        assert_eq!(age_of(3_000, WRITTEN + seconds(60), WRITTEN), seconds(3));
+        assert_eq!(age_of(3_000, WRITTEN, WRITTEN * 2), OLDEST);
+        assert_eq!(age_of(u64::MAX, WRITTEN, WRITTEN + seconds(1)), OLDEST);
+    }
+
+    #[test]
+    fn a_clock_that_was_never_set_leaves_the_age_as_written() {
+        let unset = seconds(40);
+        assert_eq!(age_of(3_000, unset, WRITTEN), seconds(3));
+        assert_eq!(age_of(3_000, WRITTEN, unset), seconds(3));
+        assert_eq!(age_of(3_000, unset, unset + seconds(9)), seconds(3));
+    }
+}

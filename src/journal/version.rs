@@ -1,0 +1,58 @@
+//! Tells a journal of another version of the program from a damaged one, without changing it.
+//!
+//! Whatever is opened for writing changes, if only because the database marks it as open. So a
+//! journal is looked at in memory first, and one that is not this program's to read is left as it
+//! is, to the last byte.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use elevator_fleet::model::NodeId;
+use redb::Builder;
+
+use super::error::{JournalError, OtherFormat};
+use super::medium;
+use super::{Attempt, attempt, restored_of};
+
+/// The file format of the database that this program reads and writes.
+pub(super) const DATABASE: u8 = 3;
+
+/// The database's header, as far as it stays the same in all of its file formats: a magic number,
+/// and two commit slots that begin with the version of the format.
+const MAGIC: [u8; 9] = *b"redb\x1A\x0A\xA9\x0D\x0A";
+const SLOTS: [usize; 2] = [64, 192];
+
+/// File formats are numbered from 1 on, one by one: a byte beyond these is damage.
+const CONCEIVABLE: RangeInclusive<u8> = 1..=16;
+
+/// The journal's refusal, if it is one of another version of the program, or of another node. `None`
+/// says nothing: it may be sound, damaged, or not readable at all.
+pub(super) fn refusal(path: &Path, node: &NodeId) -> Option<JournalError> {
+    let bytes = std::fs::read(path).ok()?;
+    let format = |found| JournalError::Format {
+        path: path.to_owned(),
+        found,
+    };
+    if let Some(found) = of_database(&bytes) {
+        return Some(format(found));
+    }
+    let memory = medium::in_memory(&bytes).ok()?;
+    match attempt(|builder: &Builder| builder.create_with_backend(memory)) {
+        Attempt::Open(_, contents) => restored_of(contents, node, path).err(),
+        Attempt::Other(found) => Some(format(found)),
+        Attempt::InUse | Attempt::Denied(_) | Attempt::Failing(_) | Attempt::Damaged(_) => None,
+    }
+}
+
+/// Another file format of the database. One slot is enough: a database that changes its format
+/// writes them one after the other, and to leave a damaged file as it is does no harm.
+pub(super) fn of_database(bytes: &[u8]) -> Option<OtherFormat> {
+    if !bytes.starts_with(&MAGIC) {
+        return None;
+    }
+    SLOTS
+        .iter()
+        .filter_map(|slot| bytes.get(*slot).copied())
+        .find(|version| *version != DATABASE && CONCEIVABLE.contains(version))
+        .map(OtherFormat::Database)
+}

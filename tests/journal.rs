@@ -1,0 +1,216 @@
+//! The journal of a real node: what a later start makes of it.
+#![cfg(feature = "simulator")]
+#![allow(
+    clippy::expect_used,
+    reason = "all of this is test code, which ends where what it needs is missing"
+)]
+
+mod building;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use building::{Building, Line};
+use elevator_driver::Direction;
+use redb::{Database, TableDefinition};
+use serde_json::Value;
+
+/// The commit slots in the header of the database, which begin with the version of its file format.
+const SLOTS: [usize; 2] = [64, 192];
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("src/journal/testdata")
+        .join(name)
+}
+
+fn journal(building: &Building) -> PathBuf {
+    building.data_dir("A").join("journal.redb")
+}
+
+/// A building whose node A has run here before, and finds this file as its journal. The stop switch
+/// is pulled, so that nothing is served.
+fn with(name: &str) -> Building {
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    building.panel("A").send("stop on").expect("the switch");
+    fs::create_dir(building.data_dir("A")).expect("a data directory");
+    fs::copy(golden(name), journal(&building)).expect("a copy");
+    let mark = building.data_dir("A").join("commissioned.toml");
+    fs::write(mark, "node = \"A\"\n").expect("the mark");
+    building
+}
+
+/// The status of a running node, as `liftmesh status --json` prints it.
+fn status(building: &Building, name: &str) -> Option<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .args(["status", "--json", "--data-dir"])
+        .arg(building.data_dir(name))
+        .output()
+        .expect("it runs");
+    serde_json::from_slice(&output.stdout).ok()
+}
+
+fn wait_for_status(building: &Building, name: &str) -> Value {
+    let mut found = None;
+    building.wait("the node answers", |building| {
+        found = status(building, name);
+        found.is_some()
+    });
+    found.expect("a status")
+}
+
+/// How long each open order has waited, by call.
+fn ages(status: &Value) -> Vec<(String, f64)> {
+    let orders = status["orders"].as_array().expect("orders");
+    let age = |order: &Value| {
+        let waited = order["waited"].as_f64().expect("seconds");
+        (order["call"].to_string(), waited)
+    };
+    orders.iter().map(age).collect()
+}
+
+/// F13: an upgrade of the program keeps every order.
+#[test]
+fn a_journal_of_format_1_is_upgraded() {
+    for file in ["format-1.redb", "format-1-killed.redb"] {
+        let mut building = with(file);
+        building.start("A");
+        let shown = wait_for_status(&building, "A");
+        let calls: Vec<String> = ages(&shown).into_iter().map(|(call, _)| call).collect();
+        assert_eq!(calls.len(), 3, "{calls:?}");
+        assert!(building.stop("A").success());
+        let mode = fs::metadata(journal(&building)).expect("there");
+        assert_eq!(mode.permissions().mode() & 0o7777 & !0o640, 0);
+        building.start("A");
+        let again = wait_for_status(&building, "A");
+        assert_eq!(ages(&again).len(), 3);
+        assert!(building.stop("A").success());
+    }
+}
+
+/// Starts a node that is to refuse its journal; holds that nothing in the directory has changed.
+fn refused(building: &Building) -> String {
+    let before = fs::read(journal(building)).expect("the journal");
+    let rights = fs::metadata(journal(building))
+        .expect("there")
+        .permissions();
+    let output = building.command("A").output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        fs::read(journal(building)).expect("there") == before,
+        "it has changed"
+    );
+    let after = fs::metadata(journal(building))
+        .expect("there")
+        .permissions();
+    assert_eq!(after, rights);
+    assert!(!building.data_dir("A").join("journal.damaged-1").exists());
+    assert!(said.contains("another version of the program"), "{said}");
+    assert!(said.contains("journal.redb"), "{said}");
+    said
+}
+
+/// A downgrade of the program, by the journal's own format.
+#[test]
+fn a_journal_of_a_later_format_ends_the_start_with_two() {
+    let building = with("format-2.redb");
+    let database = Database::open(journal(&building)).expect("a database");
+    let transaction = database.begin_write().expect("a transaction");
+    let numbers = TableDefinition::<&str, u64>::new("numbers");
+    let mut numbers = transaction.open_table(numbers).expect("a table");
+    numbers.insert("format", 3).expect("inserted");
+    drop(numbers);
+    transaction.commit().expect("written");
+    drop(database);
+    assert!(refused(&building).contains("format 3"));
+}
+
+/// A change of the database's file format, in either direction.
+#[test]
+fn another_file_format_of_the_database_ends_the_start_with_two() {
+    for version in [1, 2, 4, 9] {
+        let building = with("format-2.redb");
+        let mut image = fs::read(journal(&building)).expect("the journal");
+        for slot in SLOTS {
+            assert_eq!(image[slot], 3, "the header of the database");
+            image[slot] = version;
+        }
+        fs::write(journal(&building), image).expect("written");
+        assert!(refused(&building).contains(&format!("file format {version}")));
+    }
+}
+
+/// What is damaged is set aside, as ever.
+#[test]
+fn a_damaged_journal_is_set_aside_and_refuses_the_start_with_four() {
+    let building = with("format-2.redb");
+    let mut image = fs::read(journal(&building)).expect("the journal");
+    image[100..256].fill(0xA5);
+    fs::write(journal(&building), &image).expect("written");
+    let output = building.command("A").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(4));
+    let aside = building.data_dir("A").join("journal.damaged-1");
+    assert!(aside.exists());
+    assert!(!journal(&building).exists());
+}
+
+/// F18: the age of an order goes on, whatever ends the process.
+#[test]
+fn the_age_of_an_order_goes_on_after_a_kill() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A"]);
+    building.take_out("A");
+    let button = building.hall(2, Direction::Up);
+    building.press("A", button);
+    building.wait_lit(&["A"], button);
+    let mut before = (0.0, Instant::now());
+    building.wait("the order has waited for a while", |building| {
+        let seen = Instant::now();
+        let shown = status(building, "A").expect("a status");
+        before = (ages(&shown)[0].1, seen);
+        before.0 > 2.0
+    });
+    for _ in 0..2 {
+        building.kill("A");
+        building.start("A");
+        let shown = wait_for_status(&building, "A");
+        let (waited, seen) = (ages(&shown)[0].1, Instant::now());
+        // The order is on disk a moment after it was placed, and times are shown to the
+        // millisecond.
+        let least = before.0 + (seen - before.1).as_secs_f64() - 1.0;
+        assert!(waited >= before.0, "{waited} s after {} s", before.0);
+        assert!(waited >= least, "{waited} s, not {least} s");
+        before = (waited, seen);
+    }
+}
+
+/// E3: nobody is left who would know the term.
+#[test]
+fn the_term_goes_on_after_a_power_cut() {
+    let names = ["A", "B", "C"];
+    let mut building = Building::with_cars(4, Line::Serial, &names);
+    for _ in 0..2 {
+        building.kill("A");
+        building.wait_for_one_master_of(&["B", "C"]);
+        building.start("A");
+        building.wait_for_master("A");
+    }
+    let term = |building: &Building, name| {
+        wait_for_status(building, name)["term"]
+            .as_u64()
+            .expect("a term")
+    };
+    let before = names.map(|name| term(&building, name));
+    assert!(before.iter().all(|term| *term > 2), "{before:?}");
+    building.kill_all(&names);
+    for (name, before) in names.iter().zip(before) {
+        building.start(name);
+        // It hears nobody.
+        assert!(term(&building, name) >= before);
+        building.kill(name);
+    }
+}
