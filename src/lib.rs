@@ -5,6 +5,7 @@
 //!                             ├─▶ journal   the disk
 //!                             ├─▶ latch     what keeps a hung car from starting again
 //!                             ├─▶ panel     the cabin's panel, by the driver
+//!                             ├─▶ log       standard error, which nobody waits for
 //!                             └─▶ operator  status, orders and events on a local socket
 //!   clearance  puts a hung car back in service, on record
 //!   demo       real processes on one machine, shown in the terminal
@@ -25,6 +26,7 @@ pub mod journal;
 #[cfg(feature = "simulator")]
 pub mod lab;
 pub mod latch;
+pub mod log;
 pub mod mesh;
 pub mod operator;
 pub mod panel;

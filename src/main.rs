@@ -1,48 +1,66 @@
 //! The Liftmesh binary.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
 use liftmesh::cli::{self, Cli, Exit, Next, output};
 use liftmesh::config::Settings;
+use liftmesh::log;
 use liftmesh::runtime::{self, Outcome, RunError};
 
 /// How long what the node could not end in time may hold up the end of the process.
 const LEFTOVERS: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
-    match cli::execute(Cli::parse()) {
-        Ok(Next::Done) => Exit::Done.into(),
-        Ok(Next::Run(settings)) => run(&settings)
-            .unwrap_or_else(|error| {
-                output::complain(error.as_ref());
-                match error.downcast_ref::<RunError>() {
-                    Some(RunError::Latched(_)) => Exit::Refused,
-                    Some(error) if error.is_usage() => Exit::Usage,
-                    Some(_) | None => Exit::Failed,
-                }
-            })
-            .into(),
+    // A panic was told where it happened.
+    let ended = panic::catch_unwind(|| match cli::execute(Cli::parse()) {
+        Ok(Next::Done) => Exit::Done,
+        Ok(Next::Run(settings)) => run(&settings),
         Err(error) => {
             let exit = error.exit();
             if exit != Exit::Done {
                 output::complain(&error);
             }
-            exit.into()
+            exit
         }
-    }
+    });
+    ended.unwrap_or(Exit::Failed).into()
 }
 
-fn run(settings: &Settings) -> anyhow::Result<Exit> {
-    cli::log::start(&settings.log)?;
+fn run(settings: &Settings) -> Exit {
+    let log = match log::start(&settings.log) {
+        Ok(log) => log,
+        Err(error) => {
+            output::complain(&error);
+            return Exit::Failed;
+        }
+    };
+    // A node that panics drops its panel, which stops the motor.
+    let ended = panic::catch_unwind(AssertUnwindSafe(|| run_node(settings)));
+    let exit = match ended {
+        Ok(Ok(Outcome::Stopped)) => Exit::Done,
+        Ok(Ok(Outcome::Hung(_))) => Exit::Hung,
+        Ok(Err(error)) => {
+            log.complain(error.as_ref());
+            match error.downcast_ref::<RunError>() {
+                Some(RunError::Latched(_)) => Exit::Refused,
+                Some(error) if error.is_usage() => Exit::Usage,
+                Some(_) | None => Exit::Failed,
+            }
+        }
+        Err(_panic) => Exit::Failed,
+    };
+    log.finish();
+    exit
+}
+
+fn run_node(settings: &Settings) -> anyhow::Result<Outcome> {
     let threads = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let outcome = threads.block_on(runtime::run(settings));
     threads.shutdown_timeout(LEFTOVERS);
-    Ok(match outcome? {
-        Outcome::Stopped => Exit::Done,
-        Outcome::Hung(_) => Exit::Hung,
-    })
+    Ok(outcome?)
 }

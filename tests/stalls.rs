@@ -7,10 +7,14 @@
 
 mod building;
 
-use std::time::{Duration, Instant};
+use std::fs::File;
+use std::io::{PipeReader, Write, pipe};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use building::{Building, Line, Stopped};
 use elevator_driver::DoorState;
+use rustix::fs::OFlags;
 
 /// A motor has to stop within 0.5 s of the cause; what is asserted leaves room for a machine that
 /// is busy with other tests.
@@ -34,26 +38,29 @@ fn fly(building: &Building, name: &str, floor: u8) {
 /// S2, H1: the loop stands still, and its panel line does not.
 #[test]
 fn a_loop_that_stands_still_has_its_motor_stopped() {
-    loop_stands_still(Line::Serial);
+    println!(
+        "serial: the motor stood after {:?}",
+        loop_stands_still(Line::Serial)
+    );
 }
 
 /// S2, H1
 #[test]
 fn a_loop_that_stands_still_has_its_motor_stopped_over_tcp() {
-    loop_stands_still(Line::Tcp);
+    println!(
+        "TCP: the motor stood after {:?}",
+        loop_stands_still(Line::Tcp)
+    );
 }
 
-fn loop_stands_still(line: Line) {
+/// How long the motor ran on, where this machine lets threads be stopped.
+fn loop_stands_still(line: Line) -> Option<Duration> {
     let mut building = Building::with_cars(20, line, &["A"]);
     fly(&building, "A", 19);
-    let since = Instant::now();
-    let Some(stopped) = Stopped::new(&building.threads("A")[0]) else {
-        return;
-    };
-    building.wait_within(STOPPED_WITHIN, "the motor stands", |building| {
+    let stopped = Stopped::new(&building.threads("A")[0])?;
+    let stood = building.wait_within(STOPPED_WITHIN, "the motor stands", |building| {
         !is_driven(building, "A")
     });
-    println!("{line:?}: the motor stood after {:?}", since.elapsed());
     assert_eq!(building.car("A").watchdog_stops, 0, "the line stopped it");
     building.stays(
         "the motor stands while the loop does",
@@ -69,6 +76,7 @@ fn loop_stands_still(line: Line) {
     });
     assert!(building.stop("A").success());
     building.assert_safe();
+    Some(stood)
 }
 
 /// F9, H2: whichever thread stands still, a motor that is driven in vain is stopped and latched.
@@ -103,4 +111,66 @@ fn a_thread_that_stands_still_hides_no_hang() {
         building.wait_in_service(&["A"]);
     }
     building.assert_safe();
+}
+
+/// A pipe that is full, and whose other end nobody reads.
+fn full_pipe() -> (PipeReader, OwnedFd) {
+    let (reader, mut writer) = pipe().expect("a pipe");
+    rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK).expect("set");
+    while writer.write(&[b'x'; 4096]).is_ok() {}
+    while writer.write(b"x").is_ok() {}
+    rustix::fs::fcntl_setfl(&writer, OFlags::empty()).expect("set");
+    (reader, writer.into())
+}
+
+/// F9, H2: the reader of the log has stopped.
+#[test]
+fn a_log_that_nobody_reads_hides_no_hang() {
+    let (_reader, log) = full_pipe();
+    hangs_and_latches(log);
+}
+
+/// F9, H2: the reader of the log has gone.
+#[test]
+fn a_log_whose_reader_is_gone_hides_no_hang() {
+    let (reader, log) = pipe().expect("a pipe");
+    drop(reader);
+    hangs_and_latches(log.into());
+}
+
+/// F9, H2
+#[test]
+fn a_log_on_a_full_disk_hides_no_hang() {
+    let full = File::options().write(true).open("/dev/full");
+    hangs_and_latches(full.expect("/dev/full").into());
+}
+
+fn hangs_and_latches(log: OwnedFd) {
+    let mut building = Building::new(20, Line::Serial);
+    building.install("A", 1);
+    building.start_logging_to("A", log);
+    building.wait_in_service(&["A"]);
+    building
+        .panel("A")
+        .send("fault motor stuck")
+        .expect("taken");
+    building.press("A", building.cab(19));
+    building.wait("the motor is driven", |building| is_driven(building, "A"));
+    building.wait("it is latched", |building| is_latched(building, "A"));
+    assert!(!is_driven(&building, "A"), "the motor still runs");
+    assert_eq!(building.exit("A").code(), Some(3));
+    building.assert_safe();
+}
+
+/// A node whose log can't be written serves, and says how much of it is lost.
+#[test]
+fn the_status_tells_how_much_of_the_log_is_lost() {
+    let mut building = Building::new(8, Line::Serial);
+    building.install("A", 1);
+    let full = File::options().write(true).open("/dev/full");
+    building.start_logging_to("A", full.expect("/dev/full"));
+    building.wait_in_service(&["A"]);
+    let status = building.status("A").expect("a running node");
+    assert!(status.log_lines_lost > 0, "{status:?}");
+    assert!(building.stop("A").success());
 }

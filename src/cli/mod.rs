@@ -9,7 +9,6 @@ mod exit;
 mod flags;
 #[cfg(feature = "simulator")]
 mod lab;
-pub mod log;
 mod order;
 pub mod output;
 mod status;

@@ -42,6 +42,13 @@ pub fn redraw(text: &str) -> Result<(), OutputError> {
 
 /// Tells an error and its causes on standard error. Where that is closed there is nobody to tell.
 pub fn complain(error: &dyn Error) {
+    let text = complaint(error);
+    io::stderr().write_all(text.as_bytes()).unwrap_or_default();
+}
+
+/// An error and its causes, as one line.
+#[must_use]
+pub fn complaint(error: &dyn Error) -> String {
     let mut text = format!("liftmesh: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -50,5 +57,5 @@ pub fn complain(error: &dyn Error) {
         cause = error.source();
     }
     text.push('\n');
-    io::stderr().write_all(text.as_bytes()).unwrap_or_default();
+    text
 }

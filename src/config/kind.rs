@@ -9,9 +9,9 @@ use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
 use elevator_fleet::coordination::bully::Estimate;
 use elevator_fleet::model::{Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
-use tracing_subscriber::EnvFilter;
 
 use super::settings::LogFormat;
+use crate::log::LogFilter;
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -228,7 +228,7 @@ impl fmt::Display for Kind {
             Self::Filter => {
                 f.write_str("a level, or levels by module, such as info,liftmesh::mesh=debug")
             }
-            Self::Format => f.write_str("human or journal"),
+            Self::Format => f.write_str("human, journal or json"),
         }
     }
 }
@@ -342,15 +342,15 @@ pub(super) fn switch(text: &str) -> Option<bool> {
     text.parse().ok()
 }
 
-pub(super) fn filter(text: &str) -> Option<String> {
-    let valid = !text.is_empty() && EnvFilter::builder().parse(text).is_ok();
-    valid.then(|| text.to_owned())
+pub(super) fn filter(text: &str) -> Option<LogFilter> {
+    LogFilter::new(text)
 }
 
 pub(super) fn format(text: &str) -> Option<LogFormat> {
     match text {
         "human" => Some(LogFormat::Human),
         "journal" => Some(LogFormat::Journal),
+        "json" => Some(LogFormat::Json),
         _ => None,
     }
 }

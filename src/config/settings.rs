@@ -16,6 +16,7 @@ use elevator_fleet::wire::Nonce;
 use super::check::Checker;
 use super::relation::{at_most, human, longer};
 use super::{ConfigError, elections, kind};
+use crate::log::LogFilter;
 use crate::mesh::PacketSettings;
 
 /// The configuration of one node: every value in its range, and right beside the others.
@@ -73,8 +74,8 @@ pub enum FaultInjection {
 /// What is logged, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
-    /// A filter that `tracing_subscriber::EnvFilter` takes.
-    pub filter: String,
+    /// Which lines.
+    pub filter: LogFilter,
     /// How it looks.
     pub format: LogFormat,
 }
@@ -84,8 +85,10 @@ pub struct LogSettings {
 pub enum LogFormat {
     /// With times and, on a terminal, colours.
     Human,
-    /// With neither.
+    /// With neither, and with priorities, for the system's journal.
     Journal,
+    /// A JSON object a line.
+    Json,
 }
 
 impl Settings {

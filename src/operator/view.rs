@@ -54,6 +54,10 @@ pub struct StatusView {
     pub durable: bool,
     /// The disk has failed: no lamp is lit on its strength.
     pub disk_failed: bool,
+    /// How many messages of the log were lost, because nobody read them in time or they could not
+    /// be written.
+    #[serde(default)]
+    pub log_lines_lost: u64,
     /// The other nodes that are heard.
     pub peers: Vec<PeerView>,
     /// The open orders, the oldest first.
@@ -186,6 +190,7 @@ impl From<&Status> for StatusView {
             digest: format!("{:016x}", status.digest),
             durable: status.durable,
             disk_failed: status.disk_failed,
+            log_lines_lost: 0,
             peers: status.peers.iter().map(PeerView::from).collect(),
             orders: status.orders.iter().map(OrderView::from).collect(),
             car: status.car.as_ref().map(OwnCarView::from),

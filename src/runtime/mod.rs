@@ -42,6 +42,7 @@ use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
 use crate::journal::JournalError;
 use crate::latch::{self, Refusal};
+use crate::log;
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, mac_of};
 use crate::operator::{
     self, BindError, EventView, OperatorSocket, Query, Reply, Request, StatusView,
@@ -360,6 +361,7 @@ impl Running {
 
     fn status(&self, now: Timestamp) -> StatusView {
         let mut status = StatusView::from(&self.node.status(now));
+        status.log_lines_lost = log::lost();
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
             car.line = panel.counters().into();
         }

@@ -5,7 +5,7 @@
     reason = "not every test binary has unusual processes, or looks at what they cost"
 )]
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::{Building, Line};
 
@@ -44,5 +44,11 @@ impl Building {
             .output()
             .expect("it runs");
         assert!(cleared.status.success(), "{cleared:?}");
+    }
+
+    /// Starts a node that logs to this.
+    pub(crate) fn start_logging_to(&mut self, name: &str, log: impl Into<Stdio>) {
+        let child = self.command(name).stderr(log).spawn().expect("the node");
+        self.cabin_mut(name).node = Some(child);
     }
 }

@@ -56,6 +56,7 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Format,
         Value("human"),
         "`human` has times and, on a terminal, colours; `journal` has neither, as the journal of \
-         the system adds its own times.",
+         the system adds its own times, and starts each line with the priority that the journal \
+         reads; `json` is one object a line.",
     ),
 ];

@@ -1,0 +1,183 @@
+//! How a line of the log looks.
+
+use std::error::Error;
+use std::fmt::{self, Debug, Write};
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::format::{Format, Full, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+/// The message, then `name=value` for each field. A value that has anything but plain characters is
+/// in quotes, so that a program can tell where it ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields;
+
+impl<'writer> FormatFields<'writer> for Fields {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> fmt::Result {
+        let mut line = Line {
+            writer,
+            is_empty: true,
+            result: Ok(()),
+        };
+        fields.record(&mut line);
+        line.result
+    }
+}
+
+struct Line<'writer> {
+    writer: Writer<'writer>,
+    is_empty: bool,
+    result: fmt::Result,
+}
+
+impl Line<'_> {
+    fn put(&mut self, field: &Field, value: &str) {
+        let space = if self.is_empty { "" } else { " " };
+        self.is_empty = false;
+        let put = if field.name() == "message" {
+            write!(self.writer, "{space}{value}")
+        } else if is_plain(value) {
+            write!(self.writer, "{space}{}={value}", field.name())
+        } else {
+            write!(self.writer, "{space}{}={value:?}", field.name())
+        };
+        self.result = self.result.and(put);
+    }
+}
+
+/// Numbers and switches come by way of `record_debug`, as does everything that is logged with `%`.
+impl Visit for Line<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
+        self.put(field, &value.to_string());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.put(field, &format!("{value:?}"));
+    }
+}
+
+fn is_plain(value: &str) -> bool {
+    let needs_quotes = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '=');
+    !value.is_empty() && !value.contains(needs_quotes)
+}
+
+/// Each line starts with its priority, which the system's journal takes off again: `<3>` for an
+/// error, `<4>` for a warning (see `sd-daemon(3)`). Without time, for the journal adds its own.
+#[derive(Debug)]
+pub(super) struct Prefixed(Format<Full, ()>);
+
+impl Prefixed {
+    pub(super) fn new() -> Self {
+        Self(Format::default().without_time().with_ansi(false))
+    }
+}
+
+impl<S, N> FormatEvent<S, N> for Prefixed
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut text = String::new();
+        self.0
+            .format_event(context, Writer::new(&mut text), event)?;
+        writer.write_str(&prefix(*event.metadata().level(), &text))
+    }
+}
+
+/// Puts the priority before each line.
+pub(super) fn prefix(level: Level, text: &str) -> String {
+    let priority = priority(level);
+    let lines = text.trim_end().lines();
+    lines.fold(String::new(), |mut prefixed, line| {
+        // Writing to a string does not fail.
+        writeln!(prefixed, "<{priority}>{line}").unwrap_or_default();
+        prefixed
+    })
+}
+
+/// The priority of `syslog(3)`.
+fn priority(level: Level) -> u8 {
+    match level {
+        Level::ERROR => 3,
+        Level::WARN => 4,
+        Level::INFO => 6,
+        Level::DEBUG | Level::TRACE => 7,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use tracing::{error, info, warn};
+    use tracing_subscriber::fmt::SubscriberBuilder;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("a lock").extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn journal(log: impl FnOnce()) -> String {
+        let page = Page::default();
+        let pen = page.clone();
+        let subscriber = SubscriberBuilder::default()
+            .fmt_fields(Fields)
+            .event_format(Prefixed::new())
+            .with_writer(move || pen.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, log);
+        String::from_utf8(page.0.lock().expect("a lock").clone()).expect("text")
+    }
+
+    #[test]
+    fn each_line_for_the_journal_has_its_priority() {
+        let text = journal(|| {
+            info!("one");
+            warn!("two");
+            error!("three\nand four");
+        });
+        let target = module_path!();
+        assert_eq!(
+            text,
+            format!(
+                "<6> INFO {target}: one\n<4> WARN {target}: two\n<3>ERROR {target}: three\n<3>and four\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_value_is_quoted_where_it_is_more_than_a_word() {
+        let text = journal(|| {
+            let (call, node) = ("hall 3 up", "A");
+            let nothing: Option<u8> = None;
+            info!(%call, %node, waited_ms = 12, is_here = true, path = "/a b", nothing, quote = "\"", empty = "", "served");
+        });
+        let expected = r#"served call="hall 3 up" node=A waited_ms=12 is_here=true path="/a b" quote="\"" empty="""#;
+        assert!(text.trim_end().ends_with(expected), "{text}");
+    }
+}

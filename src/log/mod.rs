@@ -1,0 +1,135 @@
+//! The log of a running node, on standard error.
+//!
+//! ```text
+//!   tracing ─▶ Format ─▶ bounded queue ─▶ thread `log` ─▶ standard error
+//! ```
+//!
+//! Whoever logs never waits: when nobody reads standard error, or the disk under it is full, lines
+//! are dropped and counted ([`lost`]), and the log says how many once it can be written again. So
+//! that nothing else in the process writes to standard error, panics are logged as well.
+//!
+//! `queue.rs` has the thread, `format.rs` the lines, `filter.rs` what `log.filter` may say.
+
+mod filter;
+mod format;
+mod queue;
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::panic::PanicHookInfo;
+use std::time::Duration;
+
+use tracing::error;
+use tracing::metadata::Level;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+pub use self::filter::LogFilter;
+use self::format::{Fields, Prefixed};
+use self::queue::Queue;
+pub use self::queue::lost;
+use crate::config::{LogFormat, LogSettings};
+
+/// How long what waits may take to be written when the process ends.
+pub const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+
+/// Why there is no log.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// There is no standard error, or no thread for it.
+    #[error("the log can't be started")]
+    Thread(#[source] io::Error),
+    /// There is a log already.
+    #[error("the log can't be started")]
+    Start(#[from] TryInitError),
+}
+
+/// The log, once it is started. It goes on when this is dropped; [`finish`](Self::finish) sees to
+/// what waits.
+#[derive(Debug)]
+pub struct Log {
+    queue: Queue,
+    format: LogFormat,
+}
+
+/// Starts the log.
+///
+/// # Errors
+/// [`LogError`]: nothing is logged.
+pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
+    // Not through `io::stderr`, whose lock the thread would hold while nobody reads.
+    let output = io::stderr().as_fd().try_clone_to_owned();
+    let queue =
+        Queue::start(File::from(output.map_err(LogError::Thread)?)).map_err(LogError::Thread)?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(settings.filter.to_env_filter())
+        .with_writer(queue.pen())
+        // It would write to standard error itself, and panic where it can't.
+        .log_internal_errors(false);
+    match settings.format {
+        LogFormat::Human => log
+            .fmt_fields(Fields)
+            .with_ansi(io::stderr().is_terminal())
+            .finish()
+            .try_init()?,
+        LogFormat::Journal => log
+            .fmt_fields(Fields)
+            .with_ansi(false)
+            .event_format(Prefixed::new())
+            .finish()
+            .try_init()?,
+        LogFormat::Json => log
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .with_span_list(false)
+            .finish()
+            .try_init()?,
+    }
+    std::panic::set_hook(Box::new(log_panic));
+    Ok(Log {
+        queue,
+        format: settings.format,
+    })
+}
+
+impl Log {
+    /// Tells an error and its causes as the last lines: as text for people, and in the log's format
+    /// where a program reads it.
+    pub fn complain(&self, failure: &dyn Error) {
+        let text = crate::cli::output::complaint(failure);
+        match self.format {
+            LogFormat::Human => self.queue.pen().write_line(text.as_bytes()),
+            LogFormat::Journal => {
+                let lines = format::prefix(Level::ERROR, &text);
+                self.queue.pen().write_line(lines.as_bytes());
+            }
+            LogFormat::Json => error!("{}", text.trim_end()),
+        }
+    }
+
+    /// Waits until everything is written, [`FLUSH_LIMIT`] at most. What then still waits is lost: a
+    /// reader who does not read must not keep the process from ending.
+    pub fn finish(self) {
+        self.queue.flush(FLUSH_LIMIT);
+    }
+}
+
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let thread = std::thread::current();
+    let location = panic.location().map(ToString::to_string);
+    let backtrace = Backtrace::capture();
+    let trace = match backtrace.status() {
+        BacktraceStatus::Captured => backtrace.to_string(),
+        _ => String::new(),
+    };
+    error!(
+        thread = thread.name().unwrap_or("unnamed"),
+        location,
+        reason = panic.payload_as_str().unwrap_or("no message"),
+        trace,
+        "a thread panicked: this is a fault of the program, please report it"
+    );
+}
