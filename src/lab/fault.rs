@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 use elevator_fleet::model::JournalId;
-use elevator_fleet::node::Node;
 
 use super::World;
 use super::disk::Disk;
@@ -180,8 +179,9 @@ impl World {
         let Some(backlog) = process.backlog.take() else {
             return;
         };
-        if self.now.saturating_sub(process.suspended_at) >= NOTICED {
-            self.with(node, Node::handle_interrupted);
+        let late = self.now.saturating_sub(process.suspended_at);
+        if late >= NOTICED {
+            self.with(node, |node, now| node.handle_interrupted(late, now));
         }
         for event in backlog {
             self.happen(event);

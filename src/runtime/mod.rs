@@ -277,7 +277,8 @@ impl Running {
             warn!("the loop showed no sign of life: the panel line stopped the motor");
         }
         if late.is_some() || has_lapsed {
-            self.node.handle_interrupted(now);
+            let late = late.unwrap_or_else(|| now.since(planned));
+            self.node.handle_interrupted(late, now);
             self.drain();
         }
     }

@@ -1,6 +1,7 @@
 //! What each input does.
 
 use core::net::Ipv4Addr;
+use std::time::Duration;
 
 use elevator_driver::{Button, PanelEvent, PanelInputs};
 
@@ -220,8 +221,11 @@ impl Node {
 
     /// The process was held up until this moment: what others did meanwhile could not be heard, and
     /// what the car did not be watched (H1).
-    pub fn handle_interrupted(&mut self, now: Timestamp) {
-        self.membership.forgive(now);
+    ///
+    /// `late` is how long the process did not run. A peer that stays silent is lost in bounded time
+    /// however often that happens.
+    pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
+        self.membership.excuse_silence(late, now);
         self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {
             car.handle_interrupted(now);
@@ -245,16 +249,7 @@ impl Node {
                 });
             }
         }
-        let due: Vec<ElectionTimer> = self
-            .election_timers
-            .iter()
-            .filter(|(_, at)| **at <= now)
-            .map(|(timer, _)| timer.clone())
-            .collect();
-        for timer in due {
-            self.election_timers.remove(&timer);
-            self.elect(Input::Fired(&timer), now);
-        }
+        self.fire_election_timers(now);
         self.pair(now);
         if self.replan_at.is_some_and(|at| at <= now) {
             self.replan_at = None;
@@ -267,6 +262,24 @@ impl Node {
             self.stale.car = true;
         }
         self.settle(now);
+    }
+
+    /// Fires every election timer that is due and still runs when its turn comes: one that fires
+    /// may stop the next, or start it again.
+    fn fire_election_timers(&mut self, now: Timestamp) {
+        let mut due: Vec<(Timestamp, ElectionTimer)> = self
+            .election_timers
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(timer, at)| (*at, timer.clone()))
+            .collect();
+        due.sort();
+        for (at, timer) in due {
+            if self.election_timers.get(&timer) == Some(&at) {
+                self.election_timers.remove(&timer);
+                self.elect(Input::Fired(&timer), now);
+            }
+        }
     }
 
     /// The process is about to end: the motor stops and stays stopped.

@@ -7,6 +7,7 @@ mod peer;
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use super::MeshTimes;
 use crate::model::{NodeId, Timestamp};
@@ -257,13 +258,12 @@ impl Membership {
         self.check_at
     }
 
-    /// This node was held up: nobody's silence counts while it could not listen.
-    pub(super) fn forgive(&mut self, now: Timestamp) {
-        let grace = now - self.times.probe_after;
+    /// This node did not run for `late`, and nobody's silence counts for that time: see
+    /// [`Peer::excuse_silence`].
+    pub(super) fn excuse_silence(&mut self, late: Duration, now: Timestamp) {
+        let times = self.times;
         for peer in self.lives.values_mut() {
-            peer.heard_at = peer.heard_at.max(grace);
-            peer.echoed_at = peer.echoed_at.map(|at| at.max(grace));
-            peer.disputed_since = None;
+            peer.excuse_silence(late, &times, now);
         }
     }
 

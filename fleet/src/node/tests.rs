@@ -1,6 +1,8 @@
 //! Whole nodes, told what happens one thing at a time.
 
+mod held_up;
 mod packets;
+mod timers;
 
 use std::time::Duration;
 
@@ -22,7 +24,13 @@ pub(super) fn node(index: u8, life: u64) -> Node {
 
 /// The same under another protocol.
 fn electing(index: u8, life: u64, election: ElectionSettings) -> Node {
-    let mut node = Node::new(NodeSettings {
+    let mut node = unstarted(index, life, election);
+    node.start(Timestamp::START);
+    node
+}
+
+fn unstarted(index: u8, life: u64, election: ElectionSettings) -> Node {
+    Node::new(NodeSettings {
         identity: Identity {
             fleet: FleetName::new("test").expect("a name"),
             node: name(index),
@@ -40,9 +48,7 @@ fn electing(index: u8, life: u64, election: ElectionSettings) -> Node {
         kinematics: Kinematics::default(),
         restored: Restored::default(),
         seed: u64::from(index),
-    });
-    node.start(Timestamp::START);
-    node
+    })
 }
 
 pub(super) fn drain(node: &mut Node) -> Vec<Action> {

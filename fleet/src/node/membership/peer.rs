@@ -7,6 +7,10 @@ use crate::model::{CarView, Term, Timestamp};
 use crate::node::MeshTimes;
 use crate::wire::{Hello, Standing};
 
+/// How many interruptions of this node in a row excuse the silence of a peer. Each leaves the node
+/// a moment in which it listens.
+const MOST_EXCUSES: u8 = 16;
+
 /// One life of another node.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Peer {
@@ -35,6 +39,17 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
     pub(in crate::node) unechoed: bool,
+    /// Interruptions of this node since the peer last gave a sign of life.
+    excuses: Excuses,
+}
+
+/// Interruptions of this node during which a peer could not be heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Excuses {
+    /// How many, in a row.
+    count: u8,
+    /// The peer's latest sign of life as of the last of them.
+    alive_at: Timestamp,
 }
 
 impl Peer {
@@ -56,6 +71,7 @@ impl Peer {
             vouched: None,
             disputed_since: None,
             unechoed: false,
+            excuses: Excuses::default(),
         }
     }
 
@@ -82,6 +98,31 @@ impl Peer {
     pub(super) fn alive_at(&self) -> Timestamp {
         self.echoed_at
             .map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
+    }
+
+    /// This node did not run for `late`, until `now`.
+    ///
+    /// The first interruption after a sign of life renews the peer up to its next probe, as what it
+    /// sent meanwhile may have been dropped. Each further one only excuses the time in which this
+    /// node did not run: what it did not hear while it ran stays evidence (H1). After
+    /// [`MOST_EXCUSES`] in a row there is no more excuse.
+    pub(super) fn excuse_silence(&mut self, late: Duration, times: &MeshTimes, now: Timestamp) {
+        if self.alive_at() != self.excuses.alive_at {
+            self.excuses.count = 0;
+        }
+        let renewed = (self.excuses.count == 0).then(|| now - times.probe_after);
+        if self.excuses.count < MOST_EXCUSES {
+            self.excuses.count += 1;
+            let times = [&mut self.heard_at]
+                .into_iter()
+                .chain(&mut self.echoed_at)
+                .chain(&mut self.disputed_since);
+            for at in times {
+                let excused = (*at + late).min(now);
+                *at = renewed.map_or(excused, |renewed| excused.max(renewed));
+            }
+        }
+        self.excuses.alive_at = self.alive_at();
     }
 
     pub(super) fn lives(&self, limit: Duration, now: Timestamp) -> bool {
