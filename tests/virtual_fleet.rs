@@ -34,6 +34,8 @@ mod election_token_ring;
 mod network;
 #[path = "virtual_fleet/promise.rs"]
 mod promise;
+#[path = "virtual_fleet/riders.rs"]
+mod riders;
 #[path = "virtual_fleet/roles.rs"]
 mod roles;
 #[path = "virtual_fleet/service.rs"]

@@ -249,7 +249,8 @@ impl Car {
             .min()
     }
 
-    /// The panel is new or gone: nothing that was known of the car holds (H1).
+    /// The panel is new or gone: nothing that was known of the car holds (H1), except where its
+    /// riders want to go (S3).
     fn start_over(&mut self, state: State) {
         if self.state.is_final() {
             return;
@@ -257,7 +258,9 @@ impl Car {
         self.state = state;
         self.inputs = PanelInputs::default();
         self.position = None;
-        self.direction = None;
+        if self.cab.is_empty() {
+            self.direction = None;
+        }
     }
 
     fn read(&mut self, inputs: &PanelInputs) {

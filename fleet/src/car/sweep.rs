@@ -26,6 +26,7 @@ impl Plan {
         travel: Option<Direction>,
         older: Direction,
     ) -> Option<Direction> {
+        let travel = travel.or_else(|| self.nearest_car_call(floor, older));
         let first = travel.unwrap_or(older);
         if travel.is_some() && self.has_ahead(floor, first) {
             return Some(first);
@@ -42,7 +43,8 @@ impl Plan {
     }
 
     /// Where a car at rest at `floor` goes: on in its direction while there is a stop ahead, else to
-    /// the nearest stop, of two that are equally near in the `older` direction.
+    /// the nearest stop, of two that are equally near in the `older` direction. A car without a
+    /// direction takes its riders first where they want to go (S3).
     pub(super) fn departure(
         &self,
         floor: Floor,
@@ -50,6 +52,7 @@ impl Plan {
         older: Direction,
     ) -> Option<(Direction, Floor)> {
         let chosen = direction
+            .or_else(|| self.nearest_car_call(floor, older))
             .filter(|d| self.has_ahead(floor, *d))
             .or_else(|| self.nearest(floor, older))?;
         let stop_at = self.pick(chosen, |stop| stop.is_beyond(floor, chosen))?;
@@ -80,10 +83,13 @@ impl Plan {
     }
 
     fn nearest(&self, floor: Floor, older: Direction) -> Option<Direction> {
-        self.floors()
-            .filter_map(|stop| Some((floor.distance(stop), floor.direction_to(stop)?)))
-            .min_by_key(|(distance, direction)| (*distance, *direction != older))
-            .map(|(_, direction)| direction)
+        nearest(self.floors(), floor, older)
+    }
+
+    /// The way to the nearest car call elsewhere. A car whose direction is not known, because its
+    /// panel or its node is new, must not carry its riders the other way (S3).
+    fn nearest_car_call(&self, floor: Floor, older: Direction) -> Option<Direction> {
+        nearest(self.cab.iter().copied(), floor, older)
     }
 
     fn floors(&self) -> impl Iterator<Item = Floor> {
@@ -97,6 +103,18 @@ impl Plan {
             .filter(move |call| call.direction == direction)
             .map(|call| call.floor)
     }
+}
+
+/// The way from `floor` to the nearest of these stops elsewhere.
+fn nearest(
+    stops: impl Iterator<Item = Floor>,
+    floor: Floor,
+    older: Direction,
+) -> Option<Direction> {
+    stops
+        .filter_map(|stop| Some((floor.distance(stop), floor.direction_to(stop)?)))
+        .min_by_key(|(distance, direction)| (*distance, *direction != older))
+        .map(|(_, direction)| direction)
 }
 
 /// The floor farthest in `direction`.

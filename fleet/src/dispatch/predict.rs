@@ -19,7 +19,8 @@ use crate::model::{Availability, CarPhase, CarView, HallCall};
 /// - It turns at the farthest call. A call there for the other direction is served on arrival,
 ///   unless one for the car's own direction is there too: then it is served when the door has
 ///   been open for the first.
-/// - A car without a direction serves a call where it stands, or else goes to the nearest.
+/// - A car without a direction goes towards its nearest car call. Without car calls it serves a call
+///   where it stands, or else goes to the nearest.
 /// - A moving car stops at none nearer than its `next_stop`, and at that one even if its reason
 ///   has gone away, if it has begun to stop there.
 /// - The door stands open for the dwell and a transfer per call served. A call at an open door is

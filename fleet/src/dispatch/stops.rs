@@ -77,23 +77,19 @@ impl Stops {
             .or_else(|| opposite.contains(floor).then_some(floor))
     }
 
-    /// The way that a car goes which may go either way: for a call where it is, or else towards
-    /// the nearest one; up where that leaves a choice.
+    /// The way that a car goes which may go either way: towards its nearest car call (S3), or else
+    /// for a call where it is, or else towards the nearest one; up where that leaves a choice.
     pub(super) fn direction_of_choice(&self, at: Floor) -> Direction {
+        if let Some(direction) = nearest(&self.cab, at) {
+            return direction;
+        }
         if self.up.contains(at) {
             return Direction::Up;
         }
         if self.down.contains(at) {
             return Direction::Down;
         }
-        let nearest = |way| self.all().nearest_beyond(at, way);
-        match (nearest(Direction::Up), nearest(Direction::Down)) {
-            (Some(above), Some(below)) if at.distance(below) < at.distance(above) => {
-                Direction::Down
-            }
-            (None, Some(_)) => Direction::Down,
-            (Some(_), _) | (None, None) => Direction::Up,
-        }
+        nearest(&self.all(), at).unwrap_or(Direction::Up)
     }
 
     /// The direction for which the door opens at a stop that was reached going `way`.
@@ -122,5 +118,18 @@ impl Stops {
             Direction::Up => &mut self.up,
             Direction::Down => &mut self.down,
         }
+    }
+}
+
+/// The way to the nearest of these stops elsewhere, up where two are equally near.
+fn nearest(stops: &FloorSet, at: Floor) -> Option<Direction> {
+    let beyond = |way| stops.nearest_beyond(at, way);
+    match (beyond(Direction::Up), beyond(Direction::Down)) {
+        (Some(above), Some(below)) if at.distance(below) < at.distance(above) => {
+            Some(Direction::Down)
+        }
+        (None, Some(_)) => Some(Direction::Down),
+        (Some(_), _) => Some(Direction::Up),
+        (None, None) => None,
     }
 }

@@ -234,3 +234,62 @@ fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_eit
         assert_eq!(world.car.lantern(), HallLantern::Lit(direction));
     }
 }
+
+fn assign(world: &mut World, calls: &[(u8, Direction)]) {
+    for (at, direction) in calls {
+        let call = HallCall {
+            floor: floor(*at),
+            direction: *direction,
+        };
+        world.hall.insert(call);
+        world.assigned.insert(call);
+    }
+    world.tell_stops();
+}
+
+/// S3: the group is gone, so that every hall call is the car's, and its panel line breaks off
+/// under way.
+#[test]
+fn car_keeps_its_direction_when_its_panel_comes_back() {
+    let mut world = World::at(1).settled();
+    world.press_cab(0);
+    world.press_cab(5);
+    // The farther of the two, so that the direction is not that of the nearest car call.
+    world.run_until("under way down", |w| w.car.indicator() == Some(floor(0)));
+    world.run_until("under way up", |w| w.car.indicator() == Some(floor(2)));
+    world.press_cab(1);
+    world.disconnect();
+    world.run(5);
+    world.reconnect();
+    assign(
+        &mut world,
+        &[
+            (1, Direction::Down),
+            (2, Direction::Down),
+            (3, Direction::Down),
+        ],
+    );
+    let before = arrivals(&world).len();
+    world.run_until("all served", World::is_quiet);
+    let after = arrivals(&world).split_off(before);
+    let up: Vec<&u8> = after.iter().take_while(|at| **at != 5).collect();
+    assert!(up.is_sorted() && after.contains(&5), "{after:?}");
+}
+
+/// S3: a node that has just started knows its riders' destinations, and no direction.
+#[test]
+fn car_without_a_direction_takes_its_riders_first_where_they_want_to_go() {
+    let mut world = World::at(2).settled();
+    world.cab.insert(floor(5));
+    assign(
+        &mut world,
+        &[
+            (1, Direction::Down),
+            (2, Direction::Down),
+            (0, Direction::Up),
+        ],
+    );
+    assert_eq!(world.car.view(world.now).direction, Some(Direction::Up));
+    world.run_until("all served", World::is_quiet);
+    assert_eq!(arrivals(&world), [5, 2, 1, 0]);
+}
