@@ -3,6 +3,8 @@
 //! The record comes first: only once it is on disk is the latch taken away. Whatever happens in
 //! between, the node is still latched, and clearing again does no harm.
 
+mod account;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_fleet::model::NodeId;
 
-use crate::journal::{self, AuditRecord, Journal, JournalError};
+use crate::journal::{self, Account, AuditEvent, AuditRecord, Journal, JournalError};
 use crate::latch::{self, Latch, commission};
 use crate::operator::{BindError, Claim};
 
@@ -26,6 +28,8 @@ pub struct Clearance<'a> {
     pub operator: &'a str,
     /// Why.
     pub reason: &'a str,
+    /// The account that gave the command.
+    pub account: &'a Account,
 }
 
 /// Why nothing was cleared. The latch is as it was.
@@ -80,7 +84,7 @@ pub fn clear(
 ) -> Result<Option<Latch>, ClearError> {
     check_user(data_dir)?;
     let _claim = claim(data_dir)?;
-    let Some(latch) = find(data_dir) else {
+    let Some(latch) = find(data_dir)? else {
         return Ok(None);
     };
     let node = latch::owner(data_dir)
@@ -105,9 +109,56 @@ pub fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, ClearError> {
     Ok(journal::audit_of(data_dir)?)
 }
 
-fn find(data_dir: &Path) -> Option<Latch> {
-    let is_lost = || commission::is_marked(data_dir) && !journal::exists(data_dir);
-    latch::find(data_dir).or_else(|| is_lost().then_some(Latch::JournalLost))
+fn find(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
+    if let Some(latch) = latch::find(data_dir) {
+        return Ok(Some(latch));
+    }
+    if !journal::exists(data_dir) {
+        return Ok(commission::is_marked(data_dir).then_some(Latch::JournalLost));
+    }
+    match journal::audit_of(data_dir) {
+        Ok(records) => Ok(removed(&records)),
+        // What becomes of such a journal is for the next start to say.
+        Err(JournalError::Unreadable(_) | JournalError::Failing { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The latch that the audit log has, if nobody has cleared it.
+pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
+    let record = journal::uncleared(records)?;
+    let recorded = match &record.event {
+        AuditEvent::Hang { evidence } => {
+            let (node, at) = (&record.node, &record.at);
+            format!("the car of node {node} hung at {at}, {evidence}")
+        }
+        AuditEvent::LatchFound { latch } => latch.to_string(),
+        AuditEvent::ClearHang { .. } | AuditEvent::Other(_) => return None,
+    };
+    Some(Latch::Removed { recorded })
+}
+
+/// Sees to it that the audit log of a node that has a latch has its hang, so that the latch can't be
+/// removed unnoticed from here on.
+///
+/// # Errors
+/// [`JournalError`]: the log is as it was. The latch is there all the same.
+pub(crate) fn note_latch(
+    data_dir: &Path,
+    node: &NodeId,
+    latch: &Latch,
+) -> Result<(), JournalError> {
+    journal::complete_audit(data_dir, node, |records| match latch {
+        Latch::Hang(hang) => {
+            Some(AuditRecord::hang(hang)).filter(|record| !records.contains(record))
+        }
+        Latch::JournalLost | Latch::Unreadable { .. } | Latch::Removed { .. } => {
+            let latch = latch.clone();
+            let event = AuditEvent::LatchFound { latch };
+            let found = AuditRecord::now(node.clone(), event, SystemTime::now());
+            Some(found).filter(|_| journal::uncleared(records).is_none())
+        }
+    })
 }
 
 fn record(
@@ -125,15 +176,13 @@ fn record(
             records.push(hang);
         }
     }
-    let now = SystemTime::now();
-    let (operator, reason) = (by.operator, by.reason);
-    records.push(AuditRecord::clear_hang(
-        node.clone(),
-        operator,
-        reason,
-        latch,
-        now,
-    ));
+    let cleared = AuditEvent::ClearHang {
+        operator: by.operator.to_owned(),
+        reason: by.reason.to_owned(),
+        account: Some(by.account.clone()),
+        cleared: latch.clone(),
+    };
+    records.push(AuditRecord::now(node.clone(), cleared, SystemTime::now()));
     journal.record(&records)
 }
 

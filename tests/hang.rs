@@ -115,6 +115,61 @@ fn time(text: &str) -> SystemTime {
     humantime::parse_rfc3339(text).expect("a time")
 }
 
+/// H2, H3: the audit log has the hang, so that a latch does not vanish unnoticed.
+#[test]
+fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
+    let mut building = Building::with_cars(20, Line::Serial, &["A"]);
+    fly(&building, "A", building.cab(19));
+    send(&building, "A", "fault motor stuck");
+    assert_eq!(building.exit("A").code(), Some(3));
+    send(&building, "A", "fault motor ok");
+    let latch = building.data_dir("A").join("hang.toml");
+    for _ in 0..2 {
+        std::fs::remove_file(&latch).expect("the latch");
+        for _ in 0..2 {
+            let said = refused(&building, "A");
+            for part in [
+                "node A hung at 20",
+                "removed by hand",
+                "clear-hang --operator",
+            ] {
+                assert!(said.contains(part), "{said}");
+            }
+            assert!(is_latched(&building, "A"), "it is put back");
+        }
+    }
+    // Before any start has missed it, too.
+    std::fs::remove_file(&latch).expect("the latch");
+    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .args([
+            "clear-hang",
+            "--operator",
+            "kovac",
+            "--reason",
+            "brake replaced",
+        ])
+        .arg("--data-dir")
+        .arg(building.data_dir("A"))
+        .env("SUDO_USER", "novak")
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("cleared: the car of node A hung at 20"));
+    let records = audit(&building, "A");
+    let kinds: Vec<_> = records
+        .iter()
+        .map(|record| record["kind"].clone())
+        .collect();
+    assert_eq!(kinds, ["hang", "clear-hang"]);
+    let account = &records[1]["account"];
+    assert_eq!(account["sudo_user"], "novak");
+    assert_eq!(account["uid"], rustix::process::getuid().as_raw());
+    let shown = text(&liftmesh(&building, "A", &["audit"]).stdout);
+    assert!(shown.contains("sudo by novak"), "{shown}");
+    building.start("A");
+    building.wait_in_service(&["A"]);
+}
+
 /// F9, H1–H4: from the hang in mid-flight to the return to service.
 #[test]
 fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {

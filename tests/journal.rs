@@ -214,3 +214,61 @@ fn the_term_goes_on_after_a_power_cut() {
         building.kill(name);
     }
 }
+
+fn liftmesh(building: &Building, words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .args(words)
+        .arg("--data-dir")
+        .arg(building.data_dir("A"))
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// H3: what a program of another version has recorded is shown, and keeps nobody from clearing.
+#[test]
+fn an_unknown_kind_in_the_audit_log_blocks_no_clearing() {
+    let mut building = with("format-2.redb");
+    let database = Database::open(journal(&building)).expect("a database");
+    let transaction = database.begin_write().expect("a transaction");
+    let audit = TableDefinition::<u64, &[u8]>::new("audit");
+    let mut audit = transaction.open_table(audit).expect("a table");
+    let record = br#"{"at":"2030-01-01T00:00:00.000Z","node":"A","program":"9.0.0",
+        "kind":"brake-test","result":{"passed":true}}"#;
+    audit.insert(3, &record[..]).expect("inserted");
+    audit.insert(4, &b"no JSON"[..]).expect("inserted");
+    drop(audit);
+    transaction.commit().expect("written");
+    drop(database);
+    fs::write(building.data_dir("A").join("hang.toml"), "?").expect("a latch");
+    let shown = liftmesh(&building, &["audit"]);
+    for part in [
+        "brake-test",
+        r#"{"result":{"passed":true}}"#,
+        "unreadable",
+        "no JSON",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    let words = [
+        "clear-hang",
+        "--operator",
+        "kovac",
+        "--reason",
+        "found it in order",
+    ];
+    assert!(liftmesh(&building, &words).starts_with("cleared: "));
+    let json = liftmesh(&building, &["audit", "--json"]);
+    let records: Vec<Value> = json
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(records[2]["result"]["passed"], true, "{json}");
+    let account = &records.last().expect("a clearing")["account"];
+    assert_eq!(account["uid"], rustix::process::getuid().as_raw());
+    building.start("A");
+    wait_for_status(&building, "A");
+    assert_eq!(liftmesh(&building, &["audit", "--json"]), json);
+}

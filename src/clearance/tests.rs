@@ -5,11 +5,19 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::journal::AuditEvent;
-use crate::latch::{Evidence, Hang, Way};
+use crate::latch::{Evidence, Hang, Refusal, Way};
 
 const BY: Clearance<'_> = Clearance {
     operator: "kovac",
     reason: "brake replaced",
+    account: &ACCOUNT,
+};
+
+const ACCOUNT: Account = Account {
+    uid: 990,
+    login_uid: Some(1000),
+    sudo_user: None,
+    terminal: None,
 };
 
 fn node() -> NodeId {
@@ -49,9 +57,116 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
     let records = audit(data_dir).expect("an audit log");
     let kind = |record: AuditRecord| match record.event {
         AuditEvent::Hang { .. } => "hang",
+        AuditEvent::LatchFound { .. } => "latch-found",
         AuditEvent::ClearHang { .. } => "clear-hang",
+        AuditEvent::Other(_) => "other",
     };
     records.into_iter().map(kind).collect()
+}
+
+/// What a start makes of the directory: whether it is refused.
+fn starts(directory: &TempDir) -> Option<Latch> {
+    if let Some(latch) = latch::find(directory.path()) {
+        note_latch(directory.path(), &node(), &latch).expect("noted");
+        return Some(latch);
+    }
+    removed(&audit(directory.path()).expect("an audit log"))
+}
+
+fn log(directory: &TempDir, records: &[AuditRecord]) {
+    let (journal, _) = Journal::open(directory.path(), &node()).expect("a journal");
+    journal.record(records).expect("on disk");
+}
+
+fn remove_by_hand(directory: &TempDir) {
+    fs::remove_file(directory.path().join(latch::FILE)).expect("there");
+}
+
+fn is_removed(latch: Option<&Latch>) -> bool {
+    latch.is_some_and(|latch| matches!(latch, Latch::Removed { .. }))
+}
+
+/// H3: the file is not the only trace of a hang.
+#[test]
+fn a_latch_that_was_removed_by_hand_is_missed() {
+    let directory = latched();
+    log(&directory, &[AuditRecord::hang(&hang())]);
+    remove_by_hand(&directory);
+    let found = starts(&directory).expect("refused");
+    let text = Refusal::new(directory.path(), found).to_string();
+    for part in [
+        "the car of node car-1 hung at 2026-05-01T12:00:00.123Z",
+        "removed by hand",
+        "liftmesh clear-hang",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    let cleared = clear(directory.path(), None, BY).expect("cleared");
+    assert!(is_removed(cleared.as_ref()), "{cleared:?}");
+    assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
+    assert_eq!(starts(&directory), None);
+    assert_eq!(clear(directory.path(), None, BY).expect("asked"), None);
+}
+
+/// H2, H3: the power went when the latch was on disk and the record was not; the next start
+/// completes the log, once.
+#[test]
+fn a_hang_that_was_not_recorded_is_recorded_by_the_next_start() {
+    let directory = latched();
+    for _ in 0..2 {
+        assert_eq!(starts(&directory), Some(Latch::Hang(hang())));
+        assert_eq!(kinds(directory.path()), ["hang"]);
+    }
+    remove_by_hand(&directory);
+    assert!(is_removed(starts(&directory).as_ref()));
+}
+
+/// H2: the power went when the record was on disk and the latch was not.
+#[test]
+fn a_hang_whose_latch_never_reached_the_disk_refuses_the_start() {
+    let directory = commissioned();
+    log(&directory, &[AuditRecord::hang(&hang())]);
+    assert!(is_removed(starts(&directory).as_ref()));
+}
+
+/// H3: the power went when the clearing was recorded and the latch was still there.
+#[test]
+fn a_clearing_that_left_its_latch_can_be_repeated() {
+    let directory = latched();
+    clear(directory.path(), None, BY).expect("cleared");
+    latch::set(directory.path(), &Latch::Hang(hang())).expect("on disk");
+    assert_eq!(starts(&directory), Some(Latch::Hang(hang())));
+    assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
+    clear(directory.path(), None, BY).expect("cleared");
+    assert_eq!(starts(&directory), None);
+}
+
+/// H3: nor does one go unnoticed whose words were lost.
+#[test]
+fn a_latch_that_cant_be_read_is_recorded_when_it_is_found() {
+    let directory = commissioned();
+    fs::write(directory.path().join(latch::FILE), "?").expect("written");
+    for _ in 0..2 {
+        assert!(starts(&directory).is_some());
+        assert_eq!(kinds(directory.path()), ["latch-found"]);
+    }
+    remove_by_hand(&directory);
+    assert!(is_removed(starts(&directory).as_ref()));
+    clear(directory.path(), None, BY).expect("cleared");
+    assert_eq!(starts(&directory), None);
+}
+
+/// P5: where nothing can be recorded nothing is made, and the latch counts.
+#[test]
+fn noting_a_latch_makes_no_journal_and_sets_none_aside() {
+    let directory = TempDir::new().expect("a directory");
+    let latch = Latch::Hang(hang());
+    note_latch(directory.path(), &node(), &latch).expect("nothing to note");
+    assert!(!journal::exists(directory.path()));
+    let path = directory.path().join("journal.redb");
+    fs::write(&path, [7; 4096]).expect("written");
+    assert!(note_latch(directory.path(), &node(), &latch).is_err());
+    assert_eq!(fs::read(&path).expect("there"), [7; 4096]);
 }
 
 /// H3
@@ -68,6 +183,7 @@ fn clearing_takes_the_latch_away_and_leaves_both_records() {
         AuditEvent::ClearHang {
             operator: "kovac".to_owned(),
             reason: "brake replaced".to_owned(),
+            account: Some(ACCOUNT),
             cleared: Latch::Hang(hang()),
         }
     );

@@ -5,7 +5,7 @@ use clap::Args;
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
 use crate::clearance::{self, ClearError, Clearance};
-use crate::journal::{AuditEvent, AuditRecord};
+use crate::journal::{Account, AuditEvent, AuditRecord, OtherEvent};
 use crate::latch::Latch;
 use crate::operator::{Client, ClientError};
 
@@ -64,6 +64,7 @@ impl ClearHangArgs {
         let by = Clearance {
             operator: &self.operator,
             reason: &self.reason,
+            account: &Account::of_process(),
         };
         let text = match clearance::clear(&data_dir, name, by) {
             Ok(Some(latch)) => format!("cleared: {latch}\nThe node can be started.\n"),
@@ -107,21 +108,48 @@ fn json(record: &AuditRecord) -> String {
 
 pub(super) fn page(records: &[AuditRecord]) -> String {
     table(
-        ["time (UTC)", "kind", "operator", "reason", "evidence"],
+        [
+            "time (UTC)",
+            "kind",
+            "operator",
+            "account",
+            "reason",
+            "evidence",
+        ],
         records.iter().map(|record| {
-            let [kind, operator, reason, evidence] = match &record.event {
+            let [kind, operator, used, reason, evidence] = match &record.event {
                 AuditEvent::Hang { evidence } => {
-                    ["hang", "", "", &*evidence.to_string()].map(str::to_owned)
+                    ["hang", "", "", "", &*evidence.to_string()].map(str::to_owned)
+                }
+                AuditEvent::LatchFound { latch } => {
+                    ["latch-found", "", "", "", &*latch.to_string()].map(str::to_owned)
                 }
                 AuditEvent::ClearHang {
                     operator,
                     reason,
+                    account: by,
                     cleared,
-                } => ["clear-hang", operator, reason, &*what(cleared)].map(str::to_owned),
+                } => {
+                    let by = by.as_ref().map(account).unwrap_or_default();
+                    ["clear-hang", operator, &by, reason, &*what(cleared)].map(str::to_owned)
+                }
+                AuditEvent::Other(OtherEvent { kind, fields }) => {
+                    let fields = serde_json::json!(fields).to_string();
+                    [kind.as_str(), "", "", "", &fields].map(str::to_owned)
+                }
             };
-            [record.at.clone(), kind, operator, reason, evidence]
+            [record.at.clone(), kind, operator, used, reason, evidence]
         }),
     )
+}
+
+fn account(account: &Account) -> String {
+    let uid = Some(format!("uid {}", account.uid));
+    let login = account.login_uid.map(|uid| format!("login uid {uid}"));
+    let sudo = account.sudo_user.as_ref();
+    let sudo = sudo.map(|user| format!("sudo by {user}"));
+    let parts = [uid, login, sudo, account.terminal.clone()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn what(cleared: &Latch) -> String {
@@ -129,6 +157,7 @@ fn what(cleared: &Latch) -> String {
         Latch::Hang(hang) => format!("the hang of {}", hang.at),
         Latch::JournalLost => "the journal was lost".to_owned(),
         Latch::Unreadable { .. } => "a latch that could not be read".to_owned(),
+        Latch::Removed { .. } => "a hang whose latch was gone".to_owned(),
     }
 }
 

@@ -1,13 +1,19 @@
 //! The audit log: what an operator has to answer for, and what led to it. It is kept for ever; it
 //! grows by a record for each hang and each clearing.
+//!
+//! A record of another version of the program, or one that can't be read at all, is kept and shown
+//! for what it is: nobody is kept from clearing a hang by what somebody else has written.
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use elevator_fleet::model::NodeId;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::error::ReadError;
+use super::tables;
 use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).
@@ -36,15 +42,56 @@ pub enum AuditEvent {
         /// What was known.
         evidence: Evidence,
     },
+    /// A latch of which the log had no hang kept the node from starting: what it says is lost.
+    LatchFound {
+        /// The latch.
+        latch: Latch,
+    },
     /// An operator cleared what kept the node from starting (H3).
     ClearHang {
         /// Who.
         operator: String,
         /// Why.
         reason: String,
+        /// The account that gave the command; absent in records of older programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        account: Option<Account>,
         /// What was cleared.
         cleared: Latch,
     },
+    /// Something that this program does not know.
+    #[serde(untagged)]
+    Other(OtherEvent),
+}
+
+/// What another version of the program has recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OtherEvent {
+    /// What it calls it; [`UNREADABLE`] for a record that is no JSON of a record.
+    pub kind: String,
+    /// What it says of it.
+    #[serde(flatten)]
+    pub fields: BTreeMap<String, Value>,
+}
+
+/// The kind of a record that can't be read.
+pub const UNREADABLE: &str = "unreadable";
+
+/// The account that gave a command, as far as the system tells it. The name of the operator is what
+/// somebody has typed; this is not.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Account {
+    /// The number of the user that the command ran as.
+    pub uid: u32,
+    /// The number of the user that had logged in (`/proc/self/loginuid`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login_uid: Option<u32>,
+    /// Who used `sudo` (`SUDO_USER`, which the caller can forge).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sudo_user: Option<String>,
+    /// The terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<String>,
 }
 
 impl AuditRecord {
@@ -61,25 +108,45 @@ impl AuditRecord {
         }
     }
 
-    /// The record of a clearing, at this moment of the wall clock.
+    /// The record of something that happens now, at this moment of the wall clock.
     #[must_use]
-    pub fn clear_hang(
-        node: NodeId,
-        operator: &str,
-        reason: &str,
-        cleared: &Latch,
-        at: SystemTime,
-    ) -> Self {
+    pub fn now(node: NodeId, event: AuditEvent, at: SystemTime) -> Self {
         Self {
             at: wall(at),
             node,
             program: PROGRAM.to_owned(),
-            event: AuditEvent::ClearHang {
-                operator: operator.to_owned(),
-                reason: reason.to_owned(),
-                cleared: cleared.clone(),
-            },
+            event,
         }
+    }
+
+    /// What stands in for a record that can't be read.
+    fn unreadable(node: NodeId, number: u64, bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let fields = [("number", number.into()), ("record", text.into())];
+        Self {
+            at: "?".to_owned(),
+            node,
+            program: "?".to_owned(),
+            event: AuditEvent::Other(OtherEvent {
+                kind: UNREADABLE.to_owned(),
+                fields: fields.map(|(name, value)| (name.to_owned(), value)).into(),
+            }),
+        }
+    }
+}
+
+/// The hang, or the latch, that nobody has cleared, if there is one.
+#[must_use]
+pub fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
+    let last = records.iter().rev().find(|record| match record.event {
+        AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } | AuditEvent::ClearHang { .. } => {
+            true
+        }
+        AuditEvent::Other(_) => false,
+    })?;
+    match last.event {
+        AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } => Some(last),
+        AuditEvent::ClearHang { .. } | AuditEvent::Other(_) => None,
     }
 }
 
@@ -92,13 +159,15 @@ pub(super) fn read(database: &Database) -> Result<Vec<AuditRecord>, ReadError> {
         Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
+    let owner = tables::owner(&transaction)?;
     let mut records = Vec::new();
     for entry in table.iter()? {
-        let (_, bytes) = entry?;
-        let Ok(record) = serde_json::from_slice(bytes.value()) else {
-            return Err(ReadError::Malformed("a record of the audit log"));
-        };
-        records.push(record);
+        let (number, bytes) = entry?;
+        let bytes = bytes.value();
+        records.push(
+            serde_json::from_slice(bytes)
+                .unwrap_or_else(|_| AuditRecord::unreadable(owner.clone(), number.value(), bytes)),
+        );
     }
     Ok(records)
 }

@@ -48,7 +48,7 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
         /// Whose it is.
-        owner: String,
+        owner: NodeId,
         /// Who this node is.
         node: NodeId,
     },

@@ -31,7 +31,7 @@ use elevator_fleet::node::{Change, Restored};
 use redb::{Builder, Database, DatabaseError};
 use tracing::{error, info, warn};
 
-pub use self::audit::{AuditEvent, AuditRecord};
+pub use self::audit::{Account, AuditEvent, AuditRecord, OtherEvent, UNREADABLE, uncleared};
 pub use self::error::{JournalError, OtherFormat, ReadError};
 pub(crate) use self::medium::is_failing;
 use self::tables::Contents;
@@ -197,8 +197,42 @@ pub fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
     if is_missing(&path) {
         return Ok(Vec::new());
     }
+    let database = open_sound(path)?;
+    audit::read(&database).map_err(JournalError::Unreadable)
+}
+
+/// Appends to the audit log of a node that does not run what `missing` says that it lacks. Where
+/// there is no journal none is made, and nothing is set aside.
+///
+/// # Errors
+/// As [`audit_of`], [`JournalError::Format`], [`JournalError::Foreign`] or [`JournalError::Audit`]:
+/// nothing is appended.
+pub(crate) fn complete_audit(
+    directory: &Path,
+    node: &NodeId,
+    missing: impl FnOnce(&[AuditRecord]) -> Option<AuditRecord>,
+) -> Result<(), JournalError> {
+    let path = directory.join(FILE);
+    if is_missing(&path) {
+        return Ok(());
+    }
+    if let Some(refusal) = version::refusal(&path, node) {
+        return Err(refusal);
+    }
+    let database = open_sound(path)?;
+    let records = audit::read(&database).map_err(JournalError::Unreadable)?;
+    match missing(&records) {
+        Some(record) => audit::append(&database, &[record]).map_err(|source| JournalError::Audit {
+            source: Box::new(source),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A journal that is there, as it is.
+fn open_sound(path: PathBuf) -> Result<Database, JournalError> {
     match attempt(|builder| builder.create_file(file(&path)?)) {
-        Attempt::Open(database, _) => audit::read(&database).map_err(JournalError::Unreadable),
+        Attempt::Open(database, _) => Ok(database),
         Attempt::InUse => Err(JournalError::InUse { path }),
         Attempt::Denied(source) => Err(denied(path, source)),
         Attempt::Failing(source) => Err(failing(path, Restored::default(), source)),
@@ -304,7 +338,7 @@ fn restored_of(
         Contents::Other(found) => Err(JournalError::Format { path, found }),
         Contents::Journal {
             owner, restored, ..
-        } if owner == node.as_str() => Ok(Some(restored)),
+        } if owner == *node => Ok(Some(restored)),
         Contents::Journal { owner, .. } => {
             let node = node.clone();
             Err(JournalError::Foreign { path, owner, node })

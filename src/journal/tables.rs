@@ -54,7 +54,7 @@ pub(super) enum Contents {
     /// A journal.
     Journal {
         /// The name of its node.
-        owner: String,
+        owner: NodeId,
         /// Its format, which may be an older one.
         format: u64,
         /// All that stands in it; nothing is reserved beyond what may have been used.
@@ -91,9 +91,7 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
         newer => return Ok(Contents::Other(OtherFormat::Journal(newer))),
     };
     let journal = JournalId(number(KEY_JOURNAL)?);
-    let owner = transaction.open_table(NAMES)?.get(KEY_NODE)?;
-    let owner = owner.ok_or(ReadError::Malformed(KEY_NODE))?;
-    let owner = owner.value().to_owned();
+    let owner = owner(&transaction)?;
     let own = records
         .iter()
         .map(|record| record.dot)
@@ -115,6 +113,13 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
             records,
         },
     })
+}
+
+/// The name of the journal's node.
+pub(super) fn owner(transaction: &ReadTransaction) -> Result<NodeId, ReadError> {
+    let name = transaction.open_table(NAMES)?.get(KEY_NODE)?;
+    name.and_then(|name| NodeId::new(name.value()).ok())
+        .ok_or(ReadError::Malformed(KEY_NODE))
 }
 
 fn read_orders(transaction: &ReadTransaction, now: SystemTime) -> Result<Vec<Record>, ReadError> {

@@ -251,7 +251,7 @@ fn the_journal_of_another_node_is_refused_and_left_alone() {
     let error = Journal::open(directory.path(), &other).expect_err("refused");
     assert!(
         matches!(&error, JournalError::Foreign { owner, node, .. }
-            if owner == "car-1" && *node == other),
+            if owner.as_str() == "car-1" && *node == other),
         "{error:?}"
     );
     let (_, restored) = open(&directory);
@@ -424,4 +424,41 @@ fn reading_the_audit_log_makes_nothing_and_sets_nothing_aside() {
     let refused = audit_of(directory.path());
     assert!(matches!(refused, Err(JournalError::InUse { .. })));
     drop(journal);
+}
+
+/// H3: a record of a later program is kept word by word, and one that is no record is shown.
+#[test]
+fn an_audit_record_of_another_program_is_kept_and_shown() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    let later = [
+        r#"{"at":"1","node":"car-1","program":"9.0.0","kind":"brake-test","passed":true,"runs":[1,2]}"#,
+        r#"{"at":"2","node":"car-1","program":"9.0.0","kind":"hang","evidence":{"torque":7}}"#,
+    ];
+    let transaction = journal.database.begin_write().expect("a transaction");
+    {
+        let table = redb::TableDefinition::<u64, &[u8]>::new("audit");
+        let mut table = transaction.open_table(table).expect("a table");
+        for (number, text) in (1..).zip(later.into_iter().chain(["no JSON"])) {
+            table.insert(number, text.as_bytes()).expect("inserted");
+        }
+    }
+    transaction.commit().expect("on disk");
+    journal.record(&[hang("3")]).expect("on disk");
+    let records = journal.audit().expect("read");
+    let kind = |record: &AuditRecord| match &record.event {
+        AuditEvent::Other(other) => other.kind.clone(),
+        event => format!("{event:?}"),
+    };
+    assert_eq!(kind(&records[0]), "brake-test");
+    assert_eq!(kind(&records[1]), "hang");
+    assert_eq!(kind(&records[2]), UNREADABLE);
+    assert_eq!(records[3], hang("3"));
+    for (record, text) in records.iter().zip(later) {
+        let again = serde_json::to_value(record).expect("JSON");
+        let before: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!(again, before);
+    }
+    assert_eq!(uncleared(&records), Some(&hang("3")));
+    assert_eq!(uncleared(&records[..3]), None);
 }

@@ -46,7 +46,7 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) enum Work {
     Write(Batch),
-    Record(AuditRecord),
+    Record(Box<AuditRecord>),
     Audit(oneshot::Sender<Vec<AuditRecord>>),
 }
 
@@ -105,7 +105,7 @@ impl JournalWriter {
     /// # Errors
     /// [`SubmitError`]: the record is dropped.
     pub fn record(&self, record: AuditRecord) -> Result<(), SubmitError> {
-        self.ask(Work::Record(record))
+        self.ask(Work::Record(Box::new(record)))
     }
 
     /// Asks for the audit log. Never waits; where it can't be read, the answer is dropped.
@@ -163,7 +163,7 @@ pub(super) fn write_all(
         for work in std::iter::once(first).chain(queue.try_iter().take(WRITE_QUEUE)) {
             match work {
                 Work::Write(batch) => group.push(batch),
-                Work::Record(record) => records.push(record),
+                Work::Record(record) => records.push(*record),
                 Work::Audit(answer) => questions.push(answer),
             }
         }

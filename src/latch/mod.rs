@@ -11,6 +11,17 @@
 //! on nothing else there, so it outlives a damaged journal. Whatever can't be understood counts as
 //! a latch: a car is put back by somebody who has looked at it, or not at all.
 //!
+//! The audit log has the hang as well, and so tells a latch that was cleared from one that was
+//! removed by hand. The two are written at once, on two threads, and either may be missing after a
+//! crash:
+//!
+//! | latch | hang in the audit log | what a start does |
+//! | --- | --- | --- |
+//! | there | there | refuses |
+//! | there | missing | refuses, and completes the log: from here on the latch can't go unnoticed |
+//! | gone | there, not cleared | refuses, and puts a latch back ([`Latch::Removed`]) |
+//! | gone | there, cleared | starts |
+//!
 //! Beside it lies the mark of a commissioned node, [`commission`]: a node that has run before and
 //! finds its journal gone can't know what else went with it.
 
@@ -58,6 +69,11 @@ pub enum Latch {
     Unreadable {
         /// Why.
         reason: String,
+    },
+    /// The audit log has a hang that nobody has cleared, and its latch is gone.
+    Removed {
+        /// What the log has.
+        recorded: String,
     },
 }
 
@@ -311,6 +327,11 @@ impl fmt::Display for Latch {
             Self::Unreadable { reason } => write!(
                 f,
                 "there is a latch, so the car may have hung, but what it says is lost: {reason}"
+            ),
+            Self::Removed { recorded } => write!(
+                f,
+                "{recorded}. {FILE} is gone, and nobody has cleared the hang: the file was removed \
+                 by hand, or lost when the power went. `liftmesh clear-hang` is the way to clear it"
             ),
         }
     }

@@ -7,7 +7,7 @@ use elevator_fleet::node::{Change, Lsn, Restored};
 use tokio::sync::oneshot;
 use tracing::{error, warn};
 
-use super::RunError;
+use super::{RunError, hang};
 use crate::journal::{self, AuditRecord, Journal, JournalError, JournalWriter, Lost, Progress};
 use crate::latch::{Latch, Refusal, commission};
 
@@ -39,6 +39,7 @@ impl Disk {
         };
         match Journal::open_or(directory, node, lost) {
             Ok((journal, restored)) => {
+                hang::check_audit(directory, &journal.audit()?)?;
                 if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
                     warn!(%error, "the node can't be marked as commissioned");
                 }

@@ -8,13 +8,35 @@ use std::time::{Duration, SystemTime};
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::model::NodeId;
 use tokio::sync::oneshot;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
-use crate::latch::{self, Hang, Kept, Latch};
+use crate::clearance;
+use crate::journal::AuditRecord;
+use crate::latch::{self, Hang, Kept, Latch, Refusal};
 
 /// How long after the motor stop the latch may take to be on disk (H2). The process ends then, one
 /// way or the other; a sound disk takes some milliseconds.
 const LATCH_LIMIT: Duration = Duration::from_secs(2);
+
+/// Sees to it that the audit log has the hang of a latch that keeps the node from starting.
+pub(super) fn note(refusal: &Refusal, node: &NodeId) {
+    if let Err(error) = clearance::note_latch(&refusal.data_dir, node, &refusal.latch) {
+        warn!(%error, "the audit log may lack the hang: clear-hang will record it");
+    }
+}
+
+/// Refuses the start of a node whose audit log has a hang that nobody has cleared, although there is
+/// no latch (H3); puts one back.
+pub(super) fn check_audit(data_dir: &Path, records: &[AuditRecord]) -> Result<(), Refusal> {
+    let Some(latch) = clearance::removed(records) else {
+        return Ok(());
+    };
+    if let Err(error) = latch::set(data_dir, &latch) {
+        // The log has it still.
+        warn!(%error, "the latch can't be put back");
+    }
+    Err(Refusal::new(data_dir, latch))
+}
 
 /// A latch on its way to the disk, on a thread of its own: nothing of the panel waits for it.
 #[derive(Debug)]

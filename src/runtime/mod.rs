@@ -179,7 +179,8 @@ struct Running {
 impl Running {
     fn start(settings: &Settings) -> Result<Self, RunError> {
         let socket = OperatorSocket::bind(&settings.data_dir)?;
-        latch::check(&settings.data_dir)?;
+        latch::check(&settings.data_dir)
+            .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
         let (disk, restored) = Disk::open(&settings.data_dir, &settings.node)?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);

@@ -7,6 +7,7 @@ use crate::clearance::{self, Clearance};
 use crate::demo::error::DemoError;
 use crate::demo::process;
 use crate::demo::scene::{Life, Power, Weight};
+use crate::journal::Account;
 use crate::mesh::Cable;
 
 impl Stage {
@@ -75,6 +76,7 @@ impl Stage {
         let by = Clearance {
             operator: "demo",
             reason,
+            account: &Account::of_process(),
         };
         let (weight, text) = match clearance::clear(&self.site.data_dir(car), None, by) {
             Ok(Some(_)) => {

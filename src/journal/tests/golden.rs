@@ -95,8 +95,13 @@ fn audit_records() -> [AuditRecord; 2] {
         },
     };
     let cleared = Latch::Hang(hang.clone());
-    let mut clearing =
-        AuditRecord::clear_hang(car("A"), "kovac", "brake replaced", &cleared, UNIX_EPOCH);
+    let clearing = AuditEvent::ClearHang {
+        operator: "kovac".to_owned(),
+        reason: "brake replaced".to_owned(),
+        account: None,
+        cleared,
+    };
+    let mut clearing = AuditRecord::now(car("A"), clearing, UNIX_EPOCH);
     clearing.program = "0.1.0".to_owned();
     clearing.at = "2026-05-01T13:00:00.000Z".to_owned();
     [AuditRecord::hang(&hang), clearing]

@@ -1,0 +1,72 @@
+//! The account that gives a command.
+
+use std::fs;
+use std::io::{IsTerminal, stderr, stdin, stdout};
+
+use crate::journal::Account;
+
+/// What the kernel shows for a process that no login has led to.
+const NO_LOGIN: u32 = u32::MAX;
+
+/// The longest name, in characters, that is believed.
+const LONGEST_NAME: usize = 64;
+
+impl Account {
+    /// The account of this process. What the system does not tell is left out.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let login = fs::read_to_string("/proc/self/loginuid").ok();
+        Self {
+            uid: rustix::process::getuid().as_raw(),
+            login_uid: login.as_deref().and_then(login_uid),
+            sudo_user: std::env::var("SUDO_USER").ok().and_then(printable),
+            terminal: terminal(),
+        }
+    }
+}
+
+fn login_uid(text: &str) -> Option<u32> {
+    text.trim().parse().ok().filter(|uid| *uid != NO_LOGIN)
+}
+
+/// The first of the standard streams that is a terminal.
+fn terminal() -> Option<String> {
+    let streams = [
+        (0, stdin().is_terminal()),
+        (2, stderr().is_terminal()),
+        (1, stdout().is_terminal()),
+    ];
+    let (number, _) = streams.into_iter().find(|(_, is_terminal)| *is_terminal)?;
+    let path = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
+    printable(path.to_string_lossy().into_owned())
+}
+
+/// A name that fits a line of the audit log.
+fn printable(name: String) -> Option<String> {
+    let fits = !name.is_empty()
+        && name.chars().count() <= LONGEST_NAME
+        && !name.chars().any(char::is_control);
+    fits.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_is_a_number_that_is_set() {
+        assert_eq!(login_uid("1000"), Some(1000));
+        assert_eq!(login_uid("0\n"), Some(0));
+        assert_eq!(login_uid("4294967295"), None);
+        assert_eq!(login_uid(""), None);
+    }
+
+    #[test]
+    fn a_name_that_would_break_a_line_is_left_out() {
+        let name = |name: &str| printable(name.to_owned());
+        assert_eq!(name("kovac"), Some("kovac".to_owned()));
+        assert_eq!(name("a\nb"), None);
+        assert_eq!(name(""), None);
+        assert_eq!(name(&"x".repeat(65)), None);
+    }
+}
