@@ -17,6 +17,7 @@ fn main() -> ExitCode {
     // A panic was told where it happened.
     let ended = panic::catch_unwind(|| match cli::execute(Cli::parse()) {
         Ok(Next::Done) => Exit::Done,
+        Ok(Next::Latched) => Exit::Refused,
         Ok(Next::Run(settings)) => run(&settings),
         Err(error) => {
             let exit = error.exit();

@@ -24,6 +24,7 @@ pub struct Panel {
     // Before the line, so that a line that waits for room ends when both are dropped.
     events: mpsc::Receiver<PanelEvent>,
     line: PanelLine,
+    url: PanelUrl,
     /// The line's thread has ended, and that has been told.
     ended: bool,
 }
@@ -47,6 +48,7 @@ impl Panel {
         Ok(Self {
             events,
             line,
+            url: url.clone(),
             ended: false,
         })
     }
@@ -65,6 +67,12 @@ impl Panel {
     #[must_use]
     pub fn lapses(&self) -> u64 {
         self.line.lapses()
+    }
+
+    /// Where the panel is.
+    #[must_use]
+    pub fn url(&self) -> &PanelUrl {
+        &self.url
     }
 
     /// What has come in over the line.

@@ -6,7 +6,12 @@
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
 
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::car::HangEvidence;
+use elevator_fleet::model::NodeId;
+use liftmesh::latch::{self, Hang, Latch};
 use tempfile::TempDir;
 
 /// Runs the binary with these words, in an environment without settings.
@@ -197,6 +202,91 @@ fn without_a_node_status_and_order_end_with_five_and_say_how_to_start_one() {
         error.contains("data_dir is not set; give --data-dir"),
         "{error}"
     );
+}
+
+/// F9: a script and an operator can tell a node that is latched from one that was stopped.
+#[test]
+fn a_latched_node_reads_as_latched() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    let evidence = HangEvidence {
+        floor: Floor::try_from(5).ok(),
+        direction: Direction::Up,
+        expected: Duration::from_secs(10),
+        actual: Duration::from_secs(10),
+        last_sensor: Floor::try_from(2).ok(),
+    };
+    let at = SystemTime::UNIX_EPOCH;
+    let hang = Hang::new(NodeId::new("A").unwrap(), &evidence, at);
+    latch::set(directory.path(), &Latch::Hang(hang)).unwrap();
+    let remedy = format!("liftmesh clear-hang --operator NAME --reason TEXT --data-dir {path}");
+
+    let status = run(&["status", "--data-dir", path]);
+    assert_eq!(status.status.code(), Some(4));
+    assert_eq!(String::from_utf8(status.stderr).unwrap(), "");
+    let page = String::from_utf8(status.stdout).unwrap();
+    assert_eq!(
+        page,
+        format!(
+            "Node A: not running, latched\n  the car of node A hung at 1970-01-01T00:00:00.000Z, on \
+             its way up to floor 5: driven for 10.0 s (10.0 s allowed) without a new floor sensor, \
+             the last was floor 2\n\nIt does not start before an operator has looked into the car. \
+             Once the car is fit to run:\n  {remedy}\n"
+        )
+    );
+
+    let status = run(&["status", "--json", "--data-dir", path]);
+    assert_eq!(status.status.code(), Some(4));
+    let view: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!(view["running"], false);
+    assert_eq!(view["node"], "A");
+    assert_eq!(view["latch"]["cause"], "hang");
+    assert_eq!(view["latch"]["at"], "1970-01-01T00:00:00.000Z");
+    assert_eq!(view["latch"]["evidence"]["last_sensor"], 2);
+    assert_eq!(view["remedy"], remedy.as_str());
+
+    let error = fails(4, &["order", "hall", "1", "up", "--data-dir", path]);
+    assert!(error.contains("the car of node A hung at"), "{error}");
+    assert!(error.contains(&remedy), "{error}");
+}
+
+#[test]
+fn completions_offer_the_values_that_a_setting_takes() {
+    let fish = done(&["completions", "fish"]);
+    let offers = |flag: &str, value: &str| {
+        let mark = format!(" -l {flag} ");
+        let mut lines = fish
+            .split("complete -c liftmesh")
+            .filter(|l| l.contains(&mark));
+        lines.any(|line| line.contains(value))
+    };
+    for (flag, value) in [
+        ("election", "token-ring"),
+        ("role", "control-unit"),
+        ("senior-preset", "emulator"),
+        ("home-direction", "down"),
+        ("mesh-detection", "false"),
+        ("log-format", "journal"),
+        ("bully-estimate", "health"),
+        ("protocols", "ballot"),
+    ] {
+        assert!(offers(flag, value), "{flag} {value}");
+    }
+    // A wrong value is told with its place, with all the others.
+    let error = fails(2, &["run", "--election", "raft", "--role", "butler"]);
+    assert!(
+        error.contains("flag --election: election = \"raft\""),
+        "{error}"
+    );
+    assert!(error.contains("flag --role: role = \"butler\""), "{error}");
+}
+
+#[test]
+#[cfg(feature = "simulator")]
+fn the_examples_of_simulate_name_this_program() {
+    let help = done(&["simulate", "--help"]);
+    assert!(help.contains("  liftmesh simulate --serial "), "{help}");
+    assert!(!help.contains("elevator-simulator"), "{help}");
 }
 
 #[test]

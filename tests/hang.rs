@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use building::{Building, Line, PATIENCE};
 use elevator_driver::{Button, Direction, DoorState};
-use liftmesh::operator::view::{EventKind, EventView};
+use liftmesh::operator::view::{EventKind, EventView, LossView};
 use liftmesh::operator::{Client, Notice};
 use rustix::process::Signal;
 
@@ -188,6 +188,15 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     assert_eq!(building.exit("A").code(), Some(3));
     assert_eq!(building.car("A").driven, None, "the motor still runs");
     assert!(is_latched(&building, "A"));
+    let status = liftmesh(&building, "A", &["status"]);
+    assert_eq!(status.status.code(), Some(4), "{}", text(&status.stderr));
+    assert!(text(&status.stdout).starts_with("Node A: not running, latched\n"));
+    building.wait("B shows why A is lost", |building| {
+        let lost = building.status("B").map(|status| status.lost);
+        lost.is_some_and(
+            |lost| matches!(&lost[..], [a] if a.node == "A" && a.cause == LossView::Hung),
+        )
+    });
 
     // H4: the last beacon says that the car hangs, and then the link ends.
     let (lost, assigned) = redistribution(&seen_by_b);

@@ -28,14 +28,19 @@ const REDRAW: Duration = Duration::from_millis(100);
 /// How often the parent process is looked for.
 const PARENT_CHECK: Duration = Duration::from_millis(250);
 
-/// Examples for the end of `--help`.
-pub const EXAMPLES: &str = "\
+/// Examples for the end of `--help`, with the words that start the simulator.
+#[must_use]
+pub fn examples(program: &str) -> String {
+    EXAMPLES.replace("PROGRAM", program)
+}
+
+const EXAMPLES: &str = "\
 Examples:
   A car with 4 floors on a pseudo-terminal that is always found under one name:
-    elevator-simulator --serial --serial-link /tmp/car-a --control /tmp/car-a.control
+    PROGRAM --serial --serial-link /tmp/car-a --control /tmp/car-a.control
 
   The same for a client of the elevator-server protocol, started between two floors:
-    elevator-simulator --tcp 127.0.0.1:15657 --start-position 4.2
+    PROGRAM --tcp 127.0.0.1:15657 --start-position 4.2
 
   Press a button, and let the motor stick:
     printf 'press hall 2 up\\nfault motor stuck\\n' | nc -NU /tmp/car-a.control
@@ -50,7 +55,6 @@ is not understood (exit code 2).";
 
 /// The settings of one simulated car.
 #[derive(Debug, Clone, ClapArgs)]
-#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Floors of the shaft, 2 to 254
     #[arg(long, default_value = "4", value_parser = floors, value_name = "N")]

@@ -13,7 +13,11 @@ use elevator_simulator::cli::{self, Args};
 /// It offers the panel over a pseudo-terminal, over TCP, or both, and a control interface through
 /// which passengers and faults are made.
 #[derive(Debug, Parser)]
-#[command(name = "elevator-simulator", version)]
+#[command(
+    name = "elevator-simulator",
+    version,
+    after_long_help = cli::examples("elevator-simulator")
+)]
 struct Program {
     #[command(flatten)]
     args: Args,

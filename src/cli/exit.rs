@@ -14,7 +14,7 @@ pub enum Exit {
     Usage = 2,
     /// The car hung (F9).
     Hung = 3,
-    /// The node refuses to start because a hang has not been cleared (F9).
+    /// The node does not run, and refuses to start, because a hang has not been cleared (F9).
     Refused = 4,
     /// No running node answers.
     NoNode = 5,
@@ -28,7 +28,7 @@ impl Exit {
         (Self::Hung, "the car hung: the motor is stopped"),
         (
             Self::Refused,
-            "refused to start: a hang has not been cleared",
+            "latched: the node does not run, for a hang has not been cleared",
         ),
         (Self::NoNode, "no running node answers"),
     ];

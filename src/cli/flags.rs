@@ -1,11 +1,18 @@
 //! Every key of the configuration as a flag.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::sync::LazyLock;
 
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+#[cfg(feature = "simulator")]
+use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
-use crate::config::{KEYS, Key, KeyDefault};
+#[cfg(feature = "simulator")]
+use elevator_fleet::wire::Protocol;
+
+use crate::config::{KEYS, Key, KeyDefault, Kind};
 
 /// The settings that were given as flags, by the paths of their keys. What they say is checked
 /// with the rest of the configuration.
@@ -50,6 +57,13 @@ impl Args for SettingFlags {
     }
 }
 
+/// Takes the name of an election protocol.
+#[cfg(feature = "simulator")]
+pub(crate) fn protocol() -> impl TypedValueParser<Value = Protocol> {
+    let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Protocol>())
+}
+
 fn argument(key: &'static Key, flag: &'static str) -> Arg {
     let default = match key.default {
         KeyDefault::Required(_) => String::new(),
@@ -73,11 +87,42 @@ fn argument(key: &'static Key, flag: &'static str) -> Arg {
         Some("log") => "Log",
         Some(other) => other,
     };
+    let hint = if key.kind == Kind::Path {
+        ValueHint::AnyPath
+    } else {
+        ValueHint::Unknown
+    };
     Arg::new(key.path)
         .long(flag)
+        .value_parser(Offer(key.kind))
+        .hide_possible_values(true)
+        .value_hint(hint)
         .allow_negative_numbers(true)
         .value_name(key.kind.placeholder())
         .help(format!("{brief}{default}"))
         .long_help(format!("{} Takes {}.{default}", key.about, key.kind))
         .help_heading(heading)
+}
+
+/// Takes any text: it is checked with the rest of the configuration. Completions offer what suits.
+#[derive(Debug, Clone)]
+struct Offer(Kind);
+
+impl TypedValueParser for Offer {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let offered = self.0.offered();
+        let values = offered.into_iter().map(PossibleValue::new);
+        (values.len() > 0).then(|| Box::new(values) as Box<dyn Iterator<Item = _>>)
+    }
 }

@@ -41,7 +41,7 @@ pub enum Experiment {
 #[derive(Debug, Clone, Args)]
 pub struct ElectionsArgs {
     /// The protocols to compare [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = super::protocol())]
     pub protocols: Vec<Protocol>,
     /// The numbers of nodes, 2 to 200 each
     #[arg(

@@ -23,11 +23,15 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::clearance::ClearError;
 use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
+use crate::latch;
+use crate::operator::view::LatchedView;
 use crate::operator::{Client, ClientError, ErrorCode};
 
 pub use clear_hang::{AuditArgs, ClearHangArgs};
 pub use exit::Exit;
 pub use flags::SettingFlags;
+#[cfg(feature = "simulator")]
+pub(crate) use flags::protocol;
 pub use order::OrderArgs;
 pub use status::StatusArgs;
 
@@ -109,6 +113,7 @@ pub enum Command {
     Demo(crate::demo::Args),
     /// Simulate one elevator with its panel
     #[cfg(feature = "simulator")]
+    #[command(after_long_help = elevator_simulator::cli::examples("liftmesh simulate"))]
     Simulate(Box<elevator_simulator::cli::Args>),
     /// Run the brain in virtual time: compare the election protocols
     #[cfg(feature = "simulator")]
@@ -168,8 +173,25 @@ pub struct NodeArgs {
 }
 
 impl NodeArgs {
+    /// Connects to the running node; of one that does not run because of a latch, the error says
+    /// so.
     fn connect(&self) -> Result<Client, CommandError> {
-        Ok(Client::connect(&self.place()?.0)?)
+        let (data_dir, name) = self.place()?;
+        match Client::connect(&data_dir) {
+            Err(ClientError::NoNode(path)) => Err(match latch::find(&data_dir) {
+                Some(latch) => CommandError::Latched(Box::new(LatchedView {
+                    running: false,
+                    node: latch::owner(&data_dir)
+                        .or(name)
+                        .map(|node| node.to_string()),
+                    remedy: latch::remedy(&data_dir),
+                    data_dir,
+                    latch,
+                })),
+                None => ClientError::NoNode(path).into(),
+            }),
+            connected => Ok(connected?),
+        }
     }
 
     /// The data directory and, where the configuration has it, the node's name.
@@ -196,6 +218,12 @@ pub enum CommandError {
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
+    /// The node does not run, for a hang has not been cleared.
+    #[error(
+        "no node runs with data directory {}: {}\nLook into the car. Once it is fit to run:\n  {}",
+        .0.data_dir.display(), .0.latch, .0.remedy
+    )]
+    Latched(Box<LatchedView>),
     /// The running node could not be asked, or refused.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -238,6 +266,7 @@ impl CommandError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Config(_) => Exit::Usage,
+            Self::Latched(_) => Exit::Refused,
             Self::Clear(error) => match error {
                 ClearError::Directory { .. }
                 | ClearError::AnotherUser { .. }
@@ -272,6 +301,8 @@ impl CommandError {
 pub enum Next {
     /// Nothing.
     Done,
+    /// To say by the exit code that a node has a latch, which has been told.
+    Latched,
     /// To run a node with these settings.
     Run(Box<Settings>),
 }
@@ -293,7 +324,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
             }
             return Ok(Next::Run(Box::new(settings)));
         }
-        Command::Status(args) => args.execute()?,
+        Command::Status(args) => return args.execute(),
         Command::Order(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,

@@ -134,8 +134,11 @@ impl OrderArgs {
             };
             match notice {
                 Notice::Event(event) => match event.kind {
-                    EventKind::Served { call: served, .. } if served == *call => {
-                        return tell(call, "served", started);
+                    EventKind::Served {
+                        call: served, car, ..
+                    } if served == *call => {
+                        let by = car.map(|car| format!(" by {car}")).unwrap_or_default();
+                        return tell(call, &format!("served{by}"), started);
                     }
                     EventKind::Promised { call: promised }
                         if promised == *call && wait == Wait::Lit =>

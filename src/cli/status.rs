@@ -5,11 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use super::table::table;
-use super::{CommandError, NodeArgs, output};
+use super::{CommandError, Next, NodeArgs, output};
 use crate::operator::StatusView;
-use crate::operator::view::{ClimateView, GroupCarView, OwnCarView};
+use crate::operator::view::{GroupCarView, LatchedView, OwnCarView, StandingView};
 
 /// Between two looks of `--watch`.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -18,7 +19,10 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh status --data-dir /var/lib/liftmesh
   liftmesh status --config /etc/liftmesh/node.toml --watch
-  liftmesh status --data-dir /tmp/A --json | jq '.orders[] | select(.waited > 60)'";
+  liftmesh status --data-dir /tmp/A --json | jq '.orders[] | select(.waited > 60)'
+
+It ends with 0 for a running node, with 4 for one that does not run because a hang has not been
+cleared, and with 5 for one that does not run for another reason.";
 
 /// The arguments of `liftmesh status`.
 #[derive(Debug, Clone, Args)]
@@ -35,8 +39,18 @@ pub struct StatusArgs {
 }
 
 impl StatusArgs {
-    pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let mut client = self.node.connect()?;
+    pub(super) fn execute(&self) -> Result<Next, CommandError> {
+        let mut client = match self.node.connect() {
+            Err(CommandError::Latched(latched)) => {
+                output::print(&if self.json {
+                    format!("{}\n", json(&*latched))
+                } else {
+                    latched_page(&latched)
+                })?;
+                return Ok(Next::Latched);
+            }
+            client => client?,
+        };
         loop {
             let status = client.status()?;
             if self.json {
@@ -47,7 +61,7 @@ impl StatusArgs {
                 output::print(&page(&status))?;
             }
             if !self.watch {
-                return Ok(());
+                return Ok(Next::Done);
             }
             thread::sleep(PERIOD);
         }
@@ -55,8 +69,18 @@ impl StatusArgs {
 }
 
 /// A view has nothing that JSON could not hold.
-fn json(status: &StatusView) -> String {
-    serde_json::to_string(status).unwrap_or_else(|error| unreachable!("{error}"))
+fn json(view: &impl Serialize) -> String {
+    serde_json::to_string(view).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// Why a node does not run, and what to do.
+fn latched_page(view: &LatchedView) -> String {
+    let node = view.node.as_deref().unwrap_or("of this data directory");
+    let LatchedView { latch, remedy, .. } = view;
+    format!(
+        "Node {node}: not running, latched\n  {latch}\n\nIt does not start before an operator has \
+         looked into the car. Once the car is fit to run:\n  {remedy}\n"
+    )
 }
 
 /// The state as people read it.
@@ -80,13 +104,15 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         "  fleet {}, {}, address {}, {} floors",
         status.fleet, status.election, status.address, status.floors
     )?;
-    if !status.election_state.is_empty() {
-        writeln!(
-            page,
-            "  {}: {}",
-            status.election,
-            list(&status.election_state)
-        )?;
+    // That a follower has lost the election sounds worse than it is: whom it follows says as much.
+    let said = |name: &str, value: &str| name == "state" && value == "lost";
+    let details: Vec<_> = status
+        .election_state
+        .iter()
+        .filter(|detail| !said(&detail.name, &detail.value))
+        .collect();
+    if !details.is_empty() {
+        writeln!(page, "  {}: {}", status.election, list(&details))?;
     }
     let disk = match (status.disk_failed, status.durable) {
         (true, _) => "the disk has failed",
@@ -98,8 +124,10 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         Some(car) => write_car(page, &status.node, car)?,
         None => writeln!(page, "\nNo car: {}", status.role)?,
     }
-    write_climate(page, &status.climate)?;
+    write_climate(page, status)?;
+    write_conflicts(page, status)?;
     write_peers(page, status)?;
+    write_lost(page, status)?;
     write_orders(page, status)
 }
 
@@ -145,22 +173,22 @@ fn write_sensors(page: &mut String, car: &OwnCarView) -> fmt::Result {
     Ok(())
 }
 
-fn write_climate(page: &mut String, climate: &ClimateView) -> fmt::Result {
+fn write_climate(page: &mut String, status: &StatusView) -> fmt::Result {
+    let climate = &status.climate;
     writeln!(page, "\nClimate: the display shows {:?}", climate.display)?;
+    writeln!(page, "  own sensors: {}", own_sensors(status))?;
+    let from = match &status.standing {
+        StandingView::Slave { master } => format!("by {master} "),
+        StandingView::Seeking | StandingView::Master => String::new(),
+    };
     match (climate.age, climate.brightness) {
         (Some(age), Some(brightness)) => writeln!(
             page,
-            "  average {}, backlight {brightness} of 255, told {age:.1} s ago",
+            "  fleet's average: {}, backlight {brightness} of 255, told {from}{age:.1} s ago",
             degrees(climate.average)
         )?,
-        _ => writeln!(page, "  no coordinator has told an average lately")?,
+        _ => writeln!(page, "  fleet's average: no master has told one lately")?,
     }
-    writeln!(
-        page,
-        "  own sensors {}, illuminance {}",
-        degrees(climate.temperature),
-        known(climate.illuminance)
-    )?;
     if climate.units.is_empty() {
         return Ok(());
     }
@@ -174,6 +202,25 @@ fn write_climate(page: &mut String, climate: &ClimateView) -> fmt::Result {
     });
     page.push_str(&table(["UNIT", "TEMPERATURE", "LIGHT", "AGE"], rows));
     Ok(())
+}
+
+/// What the node's own sensors read or, where they read nothing, why.
+fn own_sensors(status: &StatusView) -> String {
+    let climate = &status.climate;
+    if climate.temperature.is_none() && climate.illuminance.is_none() {
+        return match &status.car {
+            None => "unknown: no panel has told a reading lately",
+            Some(car) if car.panel.starts_with("tcp:") => "none: an elevator server has none",
+            Some(car) if !car.connected => "unknown while the panel is not connected",
+            Some(_) => "unknown: the panel has told no reading lately",
+        }
+        .to_owned();
+    }
+    format!(
+        "{}, illuminance {}",
+        degrees(climate.temperature),
+        known(climate.illuminance)
+    )
 }
 
 fn degrees(temperature: Option<impl fmt::Display>) -> String {
@@ -212,6 +259,38 @@ fn write_peers(page: &mut String, status: &StatusView) -> fmt::Result {
         "NODE", "ADDRESS", "STANDING", "LINK", "STORE", "SILENT", "CAR",
     ];
     write!(page, "\nPeers\n{}", table(heading, rows))
+}
+
+fn write_lost(page: &mut String, status: &StatusView) -> fmt::Result {
+    if status.lost.is_empty() {
+        return Ok(());
+    }
+    let rows = status.lost.iter().map(|lost| {
+        [
+            lost.node.clone(),
+            lost.address.to_string(),
+            format!("{} ago", uptime(lost.silent)),
+            lost.cause.to_string(),
+        ]
+    });
+    let heading = ["NODE", "ADDRESS", "LAST HEARD", "CAUSE"];
+    write!(page, "\nLost peers\n{}", table(heading, rows))
+}
+
+fn write_conflicts(page: &mut String, status: &StatusView) -> fmt::Result {
+    if status.conflicts.is_empty() {
+        return Ok(());
+    }
+    let rows = status.conflicts.iter().map(|conflict| {
+        [
+            conflict.kind.to_string(),
+            conflict.what.clone(),
+            uptime(conflict.since).to_string(),
+            format!("{} ago", uptime(conflict.last)),
+        ]
+    });
+    let heading = ["CONFLICT", "WHAT", "FOR", "LAST SEEN"];
+    write!(page, "\nConflicts\n{}", table(heading, rows))
 }
 
 fn write_orders(page: &mut String, status: &StatusView) -> fmt::Result {

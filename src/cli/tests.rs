@@ -89,9 +89,7 @@ fn what_goes_wrong_has_its_exit_code() {
     assert_eq!(CommandError::from(closed).exit(), Exit::Done);
 }
 
-#[test]
-fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
-    let status = serde_json::json!({
+const STATUS: &str = r#"{
         "node": "A", "role": "cabin", "fleet": "liftmesh", "address": "127.0.0.1",
         "mac": "02:00:7f:00:00:01", "election": "ballot",
         "election_state": [{"name": "round", "value": "2"}, {"name": "vote", "value": "77"}],
@@ -100,6 +98,14 @@ fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
         "peers": [{
             "node": "B", "role": "control-unit", "address": "127.0.0.2", "standing": {"role": "master"},
             "silent": 0.012, "joined": true, "in_step": false, "car": null
+        }],
+        "lost": [
+            {"node": "C", "role": "cabin", "address": "127.0.0.3", "silent": 75.4, "cause": "hung"},
+            {"node": "D", "role": "cabin", "address": "127.0.0.4", "silent": 3.0, "cause": "silent"}
+        ],
+        "conflicts": [{
+            "kind": "name", "what": "another node, at 127.0.0.9, is named A like this one",
+            "since": 3600.0, "last": 0.02
         }],
         "orders": [{
             "call": {"kind": "hall", "floor": 3, "direction": "down"},
@@ -121,8 +127,11 @@ fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
                 {"unit": "10.0.0.9", "temperature": 21, "illuminance": 128, "age": 1.0}
             ]
         }
-    });
-    let status = serde_json::from_value(status).unwrap();
+}"#;
+
+#[test]
+fn the_page_shows_who_leads_what_is_open_and_where_the_car_is() {
+    let status = serde_json::from_str(STATUS).unwrap();
     assert_eq!(
         status::page(&status),
         "\
@@ -139,15 +148,24 @@ Car A: floor 1, door open for 31.0 s, not in service: door blocked
   lit lamps: cab 2
 
 Climate: the display shows \"21.5 C 10:05\"
-  average 21.5 °C, backlight 188 of 255, told 0.2 s ago
-  own sensors 22 °C, illuminance unknown
+  own sensors: 22 °C, illuminance unknown
+  fleet's average: 21.5 °C, backlight 188 of 255, told by B 0.2 s ago
   UNIT      TEMPERATURE  LIGHT    AGE
   A         22 °C        unknown  0.2 s
   10.0.0.9  21 °C        128      1.0 s
 
+Conflicts
+  CONFLICT  WHAT                                                  FOR  LAST SEEN
+  name      another node, at 127.0.0.9, is named A like this one  1h   0s ago
+
 Peers
   NODE  ADDRESS    STANDING  LINK    STORE    SILENT  CAR
   B     127.0.0.2  master    joined  differs  12 ms   control-unit
+
+Lost peers
+  NODE  ADDRESS    LAST HEARD  CAUSE
+  C     127.0.0.3  1m 15s ago  its car hung
+  D     127.0.0.4  3s ago      fell silent
 
 Open orders
   ORDER        AGE    CAR  PROMISED  HOLDERS

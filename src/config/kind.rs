@@ -110,6 +110,38 @@ impl Kind {
         }
     }
 
+    /// The values that it takes, or such that a completion may offer; none where there are too
+    /// many.
+    #[must_use]
+    pub fn offered(self) -> Vec<String> {
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+        match self {
+            Self::Role => Role::ALL.map(|role| role.to_string()).to_vec(),
+            Self::Election => Protocol::ALL.map(|known| known.to_string()).to_vec(),
+            Self::Estimate => words(&["health"]),
+            Self::Preset => words(&["fleet", "source", "emulator"]),
+            Self::Direction => Direction::BOTH.map(|way| way.to_string()).to_vec(),
+            Self::Switch => words(&["true", "false"]),
+            Self::Filter => words(&["error", "warn", "info", "debug", "trace"]),
+            Self::Format => words(&["human", "journal"]),
+            Self::Name
+            | Self::Mac
+            | Self::Address
+            | Self::Broadcast
+            | Self::Port
+            | Self::Panel
+            | Self::Multicast
+            | Self::Interface
+            | Self::Floors
+            | Self::Floor
+            | Self::Path
+            | Self::Time(..)
+            | Self::Number(..)
+            | Self::Whole(..)
+            | Self::Percent => Vec::new(),
+        }
+    }
+
     /// Whether a file writes the value without quotes.
     #[must_use]
     pub fn is_bare(self) -> bool {

@@ -99,8 +99,9 @@ pub struct Args {
     /// The number of floors, 2 to 40
     #[arg(long, default_value = "6", value_name = "N", value_parser = floors)]
     pub floors: FloorCount,
-    /// How the coordinator is elected: lowest-ip, bully, senior, ballot or token-ring
-    #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL")]
+    /// How the coordinator is elected
+    #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL",
+          value_parser = crate::cli::protocol())]
     pub election: Protocol,
     /// Lines of text instead of a screen, which is also what comes where there is no terminal
     #[arg(long)]

@@ -50,6 +50,7 @@ impl World {
                 call,
                 waited,
                 here: true,
+                ..
             } => self.served_here(node, call, *waited),
             Report::Promised { call } => self.remember_promise(node, call.button()),
             Report::Standing { to, .. } | Report::Rotated { to, .. } => {

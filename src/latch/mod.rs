@@ -130,9 +130,8 @@ pub enum Kept {
 /// A node does not start: it has a latch.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "refused to start: {latch}\nLook into the car. Once it is fit to run:\n  \
-     liftmesh clear-hang --operator NAME --reason TEXT --data-dir {}",
-    quoted(data_dir)
+    "refused to start: {latch}\nLook into the car. Once it is fit to run:\n  {}",
+    remedy(data_dir)
 )]
 pub struct Refusal {
     /// The node's data directory.
@@ -255,6 +254,13 @@ fn is_absent(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
+}
+
+/// The command that clears a latch.
+#[must_use]
+pub fn remedy(data_dir: &Path) -> String {
+    let data_dir = quoted(data_dir);
+    format!("liftmesh clear-hang --operator NAME --reason TEXT --data-dir {data_dir}")
 }
 
 /// A path as a shell takes it.

@@ -278,6 +278,10 @@ impl DatagramTask {
                 let count = count_of(&error);
                 self.counters.add(count);
                 trace!(%from, %error, "a datagram was dropped");
+                if let WireError::Version(version) = error {
+                    self.hand_on(Note::OtherVersion { from, version });
+                    return;
+                }
                 if self.log.opens(&Line::Dropped(count)) {
                     warn!(
                         %from,
@@ -294,7 +298,11 @@ impl DatagramTask {
         }
         self.counters.add(Count::Received);
         let beacon = Box::new(beacon);
-        if self.notes.try_send(Note::Beacon { from, beacon }).is_err() {
+        self.hand_on(Note::Beacon { from, beacon });
+    }
+
+    fn hand_on(&self, note: Note) {
+        if self.notes.try_send(note).is_err() {
             self.counters.add(Count::InboxFull);
         }
     }

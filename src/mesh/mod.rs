@@ -116,6 +116,13 @@ pub enum MeshEvent {
         /// The beacon.
         beacon: Box<Beacon>,
     },
+    /// A datagram of another version of the wire protocol came in.
+    OtherVersion {
+        /// Where it came from.
+        from: Ipv4Addr,
+        /// The version.
+        version: u8,
+    },
     /// A packet came in at the port of packets; it is not checked at all.
     Packet {
         /// Where it came from.
@@ -167,6 +174,10 @@ enum Note {
     Beacon {
         from: Ipv4Addr,
         beacon: Box<Beacon>,
+    },
+    OtherVersion {
+        from: Ipv4Addr,
+        version: u8,
     },
     Packet {
         from: Ipv4Addr,
@@ -449,7 +460,10 @@ impl Mesh {
     /// What is left of a note where the cable is cut: that links and dials come to nothing.
     fn through_cut(note: Note) -> Option<Note> {
         match note {
-            Note::Beacon { .. } | Note::Packet { .. } | Note::Frame { .. } => None,
+            Note::Beacon { .. }
+            | Note::OtherVersion { .. }
+            | Note::Packet { .. }
+            | Note::Frame { .. } => None,
             Note::Greeted { peer, side, .. } => match side {
                 LinkSide::Dialled => Some(Note::DialFailed {
                     peer: peer.node,
@@ -468,6 +482,7 @@ impl Mesh {
         };
         match note {
             Note::Beacon { from, beacon } => Some(MeshEvent::Beacon { from, beacon }),
+            Note::OtherVersion { from, version } => Some(MeshEvent::OtherVersion { from, version }),
             Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
             Note::Greeted {
                 connection,

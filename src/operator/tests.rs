@@ -15,7 +15,8 @@ use elevator_fleet::model::{
     Unavailable,
 };
 use elevator_fleet::node::{
-    CarStatus, ClimateStatus, OrderRefused, OrderStatus, PeerStatus, Report, Status, UnitStatus,
+    CarStatus, ClimateStatus, ConflictKind, ConflictStatus, LossCause, LostStatus, OrderRefused,
+    OrderStatus, PeerStatus, Report, Status, UnitStatus,
 };
 use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
 use tempfile::TempDir;
@@ -93,6 +94,19 @@ fn status(orders: Vec<OrderStatus>) -> Status {
                 phase: CarPhase::Open,
                 ..car_view()
             }),
+        }],
+        lost: vec![LostStatus {
+            node: node("C"),
+            role: Role::Cabin,
+            address: Ipv4Addr::new(127, 0, 0, 3),
+            silent: Duration::from_secs(75),
+            cause: LossCause::Hung,
+        }],
+        conflicts: vec![ConflictStatus {
+            kind: ConflictKind::Floors,
+            what: "node D has 9 floors, this one 4".to_owned(),
+            since: Duration::from_secs(20),
+            last: Duration::from_millis(30),
         }],
         orders,
         car: Some(CarStatus {
@@ -212,6 +226,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                         call,
                         waited: Duration::ZERO,
                         here: true,
+                        car: None,
                     },
                 ] {
                     // Nobody may be watching.
@@ -340,6 +355,14 @@ fn the_json_of_a_status_has_these_names() {
     );
     assert_eq!(peer["silent"], 0.012);
     assert_eq!(peer["car"]["unavailable"], "door blocked");
+    let lost = serde_json::json!([{
+        "node": "C", "role": "cabin", "address": "127.0.0.3", "silent": 75.0, "cause": "hung"
+    }]);
+    assert_eq!(status["lost"], lost);
+    let conflicts = serde_json::json!([{
+        "kind": "floors", "what": "node D has 9 floors, this one 4", "since": 20.0, "last": 0.03
+    }]);
+    assert_eq!(status["conflicts"], conflicts);
     let car = &status["car"];
     assert_eq!(
         car["phase"],
@@ -496,6 +519,7 @@ fn an_event_reads_back_as_it_was_written() {
             call: hall(1, Direction::Up),
             waited: Duration::from_millis(2_500),
             here: false,
+            car: None,
         },
         Report::DiskFailed,
     ] {

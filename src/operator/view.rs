@@ -7,6 +7,7 @@
 mod car;
 mod climate;
 mod event;
+mod trouble;
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use self::car::{DoorView, GroupCarView, LampView, LineView, OwnCarView, PhaseView};
 pub use self::climate::{ClimateView, UnitView};
 pub use self::event::{EventKind, EventView};
+pub use self::trouble::{ConflictKindView, ConflictView, LatchedView, LossView, LostView};
 
 /// A node's whole state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,6 +62,12 @@ pub struct StatusView {
     pub log_lines_lost: u64,
     /// The other nodes that are heard.
     pub peers: Vec<PeerView>,
+    /// The nodes that were peers and are not heard any more, by name.
+    #[serde(default)]
+    pub lost: Vec<LostView>,
+    /// The nodes that are heard and do not go together with this one.
+    #[serde(default)]
+    pub conflicts: Vec<ConflictView>,
     /// The open orders, the oldest first.
     pub orders: Vec<OrderView>,
     /// The node's own car; null for a node without one.
@@ -192,6 +200,8 @@ impl From<&Status> for StatusView {
             disk_failed: status.disk_failed,
             log_lines_lost: 0,
             peers: status.peers.iter().map(PeerView::from).collect(),
+            lost: status.lost.iter().map(LostView::from).collect(),
+            conflicts: status.conflicts.iter().map(ConflictView::from).collect(),
             orders: status.orders.iter().map(OrderView::from).collect(),
             car: status.car.as_ref().map(OwnCarView::from),
             climate: (&status.climate).into(),

@@ -330,6 +330,9 @@ impl Running {
     fn handle_mesh(&mut self, event: MeshEvent, now: Timestamp) {
         match event {
             MeshEvent::Beacon { from, beacon } => self.node.handle_beacon(from, &beacon, now),
+            MeshEvent::OtherVersion { from, version } => {
+                self.node.handle_other_version(from, version, now);
+            }
             MeshEvent::Packet { from, bytes } => self.node.handle_packet(from, &bytes, now),
             MeshEvent::LinkUp { link, peer, side } => {
                 self.node.handle_link_up(link, &peer, side, now);
@@ -366,6 +369,7 @@ impl Running {
         status.log_lines_lost = log::lost();
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
             car.line = panel.counters().into();
+            car.panel = panel.url().to_string();
         }
         status
     }

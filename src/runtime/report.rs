@@ -10,12 +10,17 @@ pub(super) fn log(report: &Report) {
         }
         Report::Rotated { from, to, term } => debug!(?from, ?to, %term, "the duty has gone on"),
         Report::PeerFound { node, address } => info!(%node, %address, "peer found"),
-        Report::PeerLost { node } => info!(%node, "peer lost"),
+        Report::PeerLost { node } => warn!(%node, "peer lost"),
         Report::Joined { node } => info!(%node, "peer joined"),
         Report::Repair { node } => warn!(%node, "stores differed: the whole state is sent"),
         Report::Placed { call, origin } => info!(%call, %origin, "order placed"),
         Report::Promised { call } => info!(%call, "order promised"),
-        Report::Served { call, waited, here } => info!(%call, ?waited, here, "order served"),
+        Report::Served {
+            call, waited, car, ..
+        } => {
+            let car = car.as_ref().map(tracing::field::display);
+            info!(%call, ?waited, car, "order served");
+        }
         Report::Assigned { call, car } => info!(%call, %car, "order assigned"),
         Report::Door(state) => info!(?state, "door"),
         Report::Floor(floor) => info!(%floor, "floor"),

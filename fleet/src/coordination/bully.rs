@@ -384,6 +384,7 @@ impl Election for Bully {
             Detail::new("estimate", self.estimate()),
         ];
         details.extend(waits_for.map(|what| Detail::new("waits for", what)));
+        details.extend(self.follows().map(|site| Detail::new("follows", site)));
         details
     }
 }

@@ -146,6 +146,8 @@ pub enum Report {
         waited: Duration,
         /// This node's car served it.
         here: bool,
+        /// The car that served it, as far as this node can tell.
+        car: Option<NodeId>,
     },
     /// The master has assigned a call, or assigned it anew.
     Assigned {

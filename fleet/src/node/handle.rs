@@ -74,6 +74,13 @@ impl Node {
         self.settle(now);
     }
 
+    /// A datagram of another version of the wire protocol arrived from this address.
+    pub fn handle_other_version(&mut self, from: Ipv4Addr, version: u8, now: Timestamp) {
+        if let Some(Heard::Conflict(what)) = self.membership.hear_version(from, version, now) {
+            self.report(Report::Conflict(what));
+        }
+    }
+
     /// A link stands: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
         let verdict = self.membership.meet(peer, now);

@@ -3,6 +3,8 @@
 //! A peer counts while its packets arrive *and* it keeps echoing a recent beacon of this node's
 //! present life. So a one-way link finds nobody, and a replayed beacon proves nothing (E1).
 
+mod conflict;
+mod lost;
 mod peer;
 
 use core::net::Ipv4Addr;
@@ -11,16 +13,19 @@ use std::time::Duration;
 
 use super::MeshTimes;
 use crate::model::{NodeId, Timestamp};
+use crate::wire::codec::VERSION;
 use crate::wire::{Beacon, Echo, Hello, Nonce};
 
+pub use conflict::ConflictKind;
+pub use lost::LossCause;
+
+use conflict::{Conflicts, Sighting};
+use lost::LostPeers;
 pub(super) use peer::Peer;
 
 /// The most lives of nodes that are kept track of; beyond it the ones that don't hear this node
 /// are not taken in, so that a flood of strangers costs little.
 const MOST_LIVES: usize = 512;
-
-/// The most conflicts that are told of.
-const MOST_COMPLAINTS: usize = 64;
 
 /// The lives of nodes that have been heard lately.
 #[derive(Debug, Clone)]
@@ -32,8 +37,8 @@ pub(super) struct Membership {
     found: BTreeMap<NodeId, Nonce>,
     /// This node's latest beacons and when they were sent, as far as an echo of them still counts.
     sent: VecDeque<(u64, Timestamp)>,
-    /// Conflicts that have been told of.
-    complained: BTreeSet<String>,
+    lost: LostPeers,
+    conflicts: Conflicts,
     /// Where the echoes of the next beacon begin.
     rotation: usize,
     /// No peer is to be probed or lost before this. What is heard only defers it, so it is looked
@@ -83,7 +88,8 @@ impl Membership {
             lives: BTreeMap::new(),
             found: BTreeMap::new(),
             sent: VecDeque::new(),
-            complained: BTreeSet::new(),
+            lost: LostPeers::default(),
+            conflicts: Conflicts::default(),
             rotation: 0,
             check_at: None,
         }
@@ -146,7 +152,7 @@ impl Membership {
 
     /// Takes note of a beacon.
     pub(super) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
-        if let Some(verdict) = self.stranger(&beacon.hello) {
+        if let Some(verdict) = self.stranger(&beacon.hello, now) {
             return verdict;
         }
         let echoed = self.echo_sent_at(&beacon.echoes);
@@ -173,7 +179,7 @@ impl Membership {
 
     /// Takes note of a node at the other end of a link: whoever shakes hands hears and is heard.
     pub(super) fn meet(&mut self, hello: &Hello, now: Timestamp) -> Heard {
-        if let Some(verdict) = self.stranger(hello) {
+        if let Some(verdict) = self.stranger(hello, now) {
             return verdict;
         }
         let Some(peer) = self.life(hello, now) else {
@@ -221,7 +227,6 @@ impl Membership {
     /// Drops whoever has been silent for too long; hands back the names that counted.
     fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
         let limit = self.times.dead_after;
-        self.lives.retain(|_, peer| now < peer.heard_at + limit);
         let gone: Vec<NodeId> = self
             .found
             .iter()
@@ -233,8 +238,12 @@ impl Membership {
             .map(|(name, _)| name.clone())
             .collect();
         for name in &gone {
-            self.found.remove(name);
+            let nonce = self.found.remove(name);
+            if let Some(peer) = nonce.and_then(|nonce| self.lives.get(&nonce)) {
+                self.lost.add(name.clone(), peer);
+            }
         }
+        self.lives.retain(|_, peer| now < peer.heard_at + limit);
         gone
     }
 
@@ -267,43 +276,76 @@ impl Membership {
         }
     }
 
-    fn stranger(&mut self, hello: &Hello) -> Option<Heard> {
-        if hello.fleet != self.own.fleet || hello.nonce == self.own.nonce {
+    /// Takes note of a node at this address whose datagrams can't be read, for they are of another
+    /// version of the wire protocol.
+    pub(super) fn hear_version(
+        &mut self,
+        from: Ipv4Addr,
+        version: u8,
+        now: Timestamp,
+    ) -> Option<Heard> {
+        let what = format!(
+            "a node at {from} speaks version {version} of the wire protocol, this one {VERSION}"
+        );
+        self.conflict(ConflictKind::Version, what, now)
+    }
+
+    /// The peers that were lost and have not come back.
+    pub(super) fn lost(&self) -> &LostPeers {
+        &self.lost
+    }
+
+    /// The nodes that do not go together with this one.
+    pub(super) fn conflicts(&self) -> &Conflicts {
+        &self.conflicts
+    }
+
+    fn stranger(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
+        if hello.nonce == self.own.nonce {
             return Some(Heard::Ignored);
         }
-        let what = if hello.node == self.own.node {
-            format!(
+        if hello.fleet != self.own.fleet {
+            let what = format!(
+                "nodes of fleet {} are heard, this one is of fleet {}",
+                hello.fleet, self.own.fleet
+            );
+            // Several fleets may share a network: nothing to report.
+            self.conflict(ConflictKind::Fleet, what, now);
+            return Some(Heard::Ignored);
+        }
+        let (kind, what) = if hello.node == self.own.node {
+            let what = format!(
                 "another node, at {}, is named {} like this one",
                 hello.address, hello.node
-            )
+            );
+            (ConflictKind::Name, what)
         } else if hello.floors != self.own.floors {
-            let floors = hello.floors.get();
-            format!(
-                "node {} has {floors} floors, this one {}",
-                hello.node,
-                self.own.floors.get()
-            )
+            let (node, floors) = (&hello.node, hello.floors.get());
+            let own = self.own.floors.get();
+            let what = format!("node {node} has {floors} floors, this one {own}");
+            (ConflictKind::Floors, what)
         } else if hello.protocol != self.own.protocol {
-            format!(
-                "node {} elects by {}, this one by {}",
-                hello.node, hello.protocol, self.own.protocol
-            )
+            let (node, protocol) = (&hello.node, hello.protocol);
+            let own = self.own.protocol;
+            let what = format!("node {node} elects by {protocol}, this one by {own}");
+            (ConflictKind::Election, what)
         } else {
             if hello.address == self.own.address {
-                return self.complain(format!(
-                    "node {} has the address {} like this one",
-                    hello.node, hello.address
-                ));
+                let (node, address) = (&hello.node, hello.address);
+                let what = format!("node {node} has the address {address} like this one");
+                return self.conflict(ConflictKind::Address, what, now);
             }
             return None;
         };
-        Some(self.complain(what).unwrap_or(Heard::Ignored))
+        Some(self.conflict(kind, what, now).unwrap_or(Heard::Ignored))
     }
 
-    fn complain(&mut self, what: String) -> Option<Heard> {
-        // A flood of strangers must not fill the memory.
-        let fresh = self.complained.len() < MOST_COMPLAINTS && self.complained.insert(what.clone());
-        fresh.then_some(Heard::Conflict(what))
+    /// Notes a conflict; hands it back when it is new, to be reported.
+    fn conflict(&mut self, kind: ConflictKind, what: String, now: Timestamp) -> Option<Heard> {
+        match self.conflicts.note(kind, &what, now) {
+            Sighting::New => Some(Heard::Conflict(what)),
+            Sighting::Known => None,
+        }
     }
 
     fn life(&mut self, hello: &Hello, now: Timestamp) -> Option<&mut Peer> {
@@ -349,13 +391,15 @@ impl Membership {
             // Both live: the one that came first stays, so that neither takes over from the other.
             let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
             let what = format!("two nodes are named {name}: one at {first}, one at {second}");
-            return self.complain(what).unwrap_or(Heard::Unproven);
+            let shown = self.conflict(ConflictKind::Name, what, now);
+            return shown.unwrap_or(Heard::Unproven);
         }
         // One address has one process: the earlier life is over.
         if let Some(nonce) = before {
             self.lives.remove(&nonce);
         }
         self.found.insert(hello.node.clone(), hello.nonce);
+        self.lost.remove(&hello.node);
         self.check_at = Some(self.check_at.map_or(now, |at| at.min(now)));
         Heard::Current {
             found: true,
@@ -368,8 +412,12 @@ impl Membership {
 mod tests {
     use elevator_driver::FloorCount;
 
+    use std::time::Duration;
+
     use super::*;
-    use crate::model::{FleetName, Mac, Role};
+    use crate::model::{
+        Availability, CarPhase, CarView, FleetName, FloorSet, Mac, Role, Unavailable,
+    };
     use crate::wire::Protocol;
 
     fn hello(node: &str, address: u8, nonce: u64) -> Hello {
@@ -430,6 +478,138 @@ mod tests {
             Heard::Conflict(_)
         ));
         assert_eq!(members.meet(&neighbour, Timestamp::START), FOUND);
+    }
+
+    fn peer_lost_at(members: &mut Membership, hello: &Hello, at: Timestamp) {
+        members.meet(hello, at);
+        let after = at + MeshTimes::default().dead_after;
+        let (gone, _) = members.check(after);
+        assert_eq!(gone.as_slice(), std::slice::from_ref(&hello.node));
+    }
+
+    #[test]
+    fn a_lost_peer_is_listed_until_it_comes_back_or_a_day_has_passed() {
+        let mut members = membership();
+        let names = |members: &Membership, now| -> Vec<String> {
+            let recent = members.lost().recent(now);
+            recent.map(|(name, _)| name.to_string()).collect()
+        };
+        let start = Timestamp::START;
+        peer_lost_at(&mut members, &hello("B", 2, 2), start);
+        let day = Duration::from_hours(24);
+        assert_eq!(names(&members, start + day / 2), ["B"]);
+        assert!(names(&members, start + day).is_empty());
+        let now = start + day / 2;
+        members.meet(&hello("B", 2, 3), now);
+        assert!(names(&members, now).is_empty(), "it is back");
+    }
+
+    #[test]
+    fn a_lost_peer_whose_car_hung_is_told_from_a_silent_one() {
+        let mut members = membership();
+        let start = Timestamp::START;
+        members.meet(&hello("B", 2, 2), start);
+        members.meet(&hello("C", 3, 3), start);
+        let name = NodeId::new("B").expect("a name");
+        let hung = CarView {
+            availability: Availability::Unavailable(Unavailable::Hung),
+            floor: None,
+            phase: CarPhase::Idle,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: None,
+            left_out: FloorSet::default(),
+        };
+        members.get_mut(&name).expect("met").car = Some((hung, start));
+        let now = start + Duration::from_secs(1);
+        members.check(now);
+        let causes: Vec<_> = members
+            .lost()
+            .recent(now)
+            .map(|(name, lost)| (name.as_str(), lost.cause))
+            .collect();
+        let expected = [("B", LossCause::Hung), ("C", LossCause::Silent)];
+        assert_eq!(causes, expected);
+    }
+
+    #[test]
+    fn the_first_of_too_many_lost_peers_makes_room() {
+        let mut members = membership();
+        let mut now = Timestamp::START;
+        for number in 0..70_u8 {
+            let name = format!("N{number}");
+            peer_lost_at(
+                &mut members,
+                &hello(&name, 10 + number, 10 + u64::from(number)),
+                now,
+            );
+            now = now + Duration::from_secs(1);
+        }
+        assert_eq!(members.lost().recent(now).count(), 64);
+        let first = NodeId::new("N0").expect("a name");
+        assert!(members.lost().recent(now).all(|(name, _)| *name != first));
+    }
+
+    /// Every way in which a node may not fit is listed while it shows, and reported once.
+    #[test]
+    fn conflicts_are_listed_while_they_show() {
+        let mut members = membership();
+        let own = hello("A", 1, 1);
+        let now = Timestamp::START;
+        let of_fleet = Hello {
+            fleet: FleetName::new("other").expect("a name"),
+            ..hello("B", 2, 2)
+        };
+        let of_floors = Hello {
+            floors: FloorCount::new(9).expect("floors"),
+            ..hello("C", 3, 3)
+        };
+        let of_election = Hello {
+            protocol: Protocol::Bully,
+            ..hello("D", 4, 4)
+        };
+        assert_eq!(members.meet(&of_fleet, now), Heard::Ignored);
+        for stranger in [
+            of_floors,
+            of_election,
+            hello("A", 5, 5),
+            Hello {
+                address: own.address,
+                ..hello("E", 1, 6)
+            },
+        ] {
+            assert!(matches!(members.meet(&stranger, now), Heard::Conflict(_)));
+        }
+        let version =
+            |members: &mut Membership| members.hear_version(Ipv4Addr::new(127, 0, 0, 7), 9, now);
+        assert!(matches!(version(&mut members), Some(Heard::Conflict(_))));
+        assert_eq!(version(&mut members), None, "reported once");
+        let listed: Vec<_> = members
+            .conflicts()
+            .recent(now)
+            .map(|(_, c)| c.kind)
+            .collect();
+        for kind in [
+            ConflictKind::Name,
+            ConflictKind::Address,
+            ConflictKind::Floors,
+            ConflictKind::Election,
+            ConflictKind::Version,
+            ConflictKind::Fleet,
+        ] {
+            assert!(listed.contains(&kind), "{kind:?}");
+        }
+        let later = now + Duration::from_mins(1);
+        assert_eq!(members.conflicts().recent(later).count(), 0);
+    }
+
+    #[test]
+    fn a_flood_of_strangers_is_not_listed_in_full() {
+        let mut members = membership();
+        for number in 0..200_u8 {
+            members.hear_version(Ipv4Addr::new(10, 0, 0, number), 2, Timestamp::START);
+        }
+        assert_eq!(members.conflicts().recent(Timestamp::START).count(), 16);
     }
 
     /// A letter is taken in once, in whatever order the beacons arrive.

@@ -54,9 +54,13 @@ pub use action::{Action, Change, LinkId, Lsn, Report};
 pub use climate::ClimateTimer;
 pub use handle::OrderRefused;
 pub use health::health;
+pub use membership::{ConflictKind, LossCause};
 pub use packets::PacketCounts;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
-pub use status::{CarStatus, ClimateStatus, OrderStatus, PeerStatus, Status, UnitStatus};
+pub use status::{
+    CarStatus, ClimateStatus, ConflictStatus, LostStatus, OrderStatus, PeerStatus, Status,
+    UnitStatus,
+};
 
 pub use crate::coordination::LinkSide;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Action, LinkId, Node, Report};
-use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
+use crate::model::{Call, CarPhase, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
 use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer};
 
@@ -50,7 +50,7 @@ impl Node {
                     if closed.dot != dot {
                         self.replication.replaced(closed.dot);
                     }
-                    self.served_elsewhere(call, now.since(closed.placed));
+                    self.served_elsewhere(call, from, now.since(closed.placed));
                 }
             }
         }
@@ -60,8 +60,9 @@ impl Node {
         self.stale.orders();
     }
 
-    fn served_elsewhere(&mut self, call: &Call, waited: Duration) {
+    fn served_elsewhere(&mut self, call: &Call, from: Option<&NodeId>, waited: Duration) {
         if self.orders.of_call(call).next().is_none() {
+            let car = self.server(call, from);
             if let Call::Hall(hall) = call {
                 self.plan.forget(*hall);
             }
@@ -69,8 +70,41 @@ impl Node {
                 call: call.clone(),
                 waited,
                 here: false,
+                car,
             });
         }
+    }
+
+    /// The car that served a call elsewhere, for people: a record does not name it. The node that
+    /// said so, if its car stands at the landing with its door open; otherwise the car that the
+    /// call was assigned to, or any that stands there.
+    fn server(&self, call: &Call, from: Option<&NodeId>) -> Option<NodeId> {
+        let hall = match call {
+            Call::Cab { car, .. } => return Some(car.clone()),
+            Call::Hall(hall) => hall,
+        };
+        let stands_there = |name: &&NodeId| {
+            let peer = self.membership.get(name);
+            peer.and_then(|peer| peer.car).is_some_and(|(view, _)| {
+                let open = match view.phase {
+                    CarPhase::Opening | CarPhase::Open => true,
+                    CarPhase::Idle
+                    | CarPhase::Moving { .. }
+                    | CarPhase::Homing
+                    | CarPhase::Closing => false,
+                };
+                open && view.floor == Some(hall.floor)
+            })
+        };
+        let teller = from.filter(stands_there);
+        let assigned = || self.plan.car(*hall);
+        let any = || {
+            self.membership
+                .peers()
+                .map(|(name, _)| name)
+                .find(stands_there)
+        };
+        teller.or_else(assigned).or_else(any).cloned()
     }
 
     fn take_record(&mut self, peer: &NodeId, record: &Record, now: Timestamp) {

@@ -244,6 +244,7 @@ impl Node {
             call,
             waited: now.since(placed),
             here: true,
+            car: Some(self.hello.node.clone()),
         });
         self.clock.hurry();
         self.stale.orders();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};
 
 use super::Node;
+use super::membership::{ConflictKind, LossCause};
 use crate::climate::{Reading, Source};
 use crate::coordination::Detail;
 use crate::model::{Call, CarView, NodeId, Role, Term, Timestamp};
@@ -33,6 +34,10 @@ pub struct Status {
     pub disk_failed: bool,
     /// The other nodes that are heard, by name.
     pub peers: Vec<PeerStatus>,
+    /// The nodes that were peers and are not heard any more, by name; at most 64, each for a day.
+    pub lost: Vec<LostStatus>,
+    /// The nodes that are heard and do not go together with this one: those of the last minute.
+    pub conflicts: Vec<ConflictStatus>,
     /// The open orders, the oldest first; one entry a call.
     pub orders: Vec<OrderStatus>,
     /// The node's own car, where it has one.
@@ -88,6 +93,34 @@ pub struct PeerStatus {
     pub in_step: bool,
     /// Its car.
     pub car: Option<CarView>,
+}
+
+/// A node that was a peer and is not heard any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostStatus {
+    /// Its name.
+    pub node: NodeId,
+    /// What it is there for.
+    pub role: Role,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// How long ago it was last heard.
+    pub silent: Duration,
+    /// Why it was lost, as far as that is known.
+    pub cause: LossCause,
+}
+
+/// A node that does not go together with this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictStatus {
+    /// In which way.
+    pub kind: ConflictKind,
+    /// The same in words, with names and addresses.
+    pub what: String,
+    /// How long ago it first showed.
+    pub since: Duration,
+    /// How long ago it last showed.
+    pub last: Duration,
 }
 
 /// An open order.
@@ -146,6 +179,8 @@ impl Node {
             durable: self.ledger.all_durable(),
             disk_failed: self.ledger.failed(),
             peers: self.peer_status(now),
+            lost: self.lost_status(now),
+            conflicts: self.conflict_status(now),
             orders: self.order_status(now),
             car: self.car_status(now),
             climate: self.climate_status(now),
@@ -183,6 +218,30 @@ impl Node {
                 joined: self.links.is_joined(name),
                 in_step: peer.digest == self.orders.digest(),
                 car: peer.car.map(|(view, _)| view),
+            })
+            .collect()
+    }
+
+    fn lost_status(&self, now: Timestamp) -> Vec<LostStatus> {
+        let lost = self.membership.lost().recent(now);
+        lost.map(|(name, peer)| LostStatus {
+            node: name.clone(),
+            role: peer.role,
+            address: peer.address,
+            silent: now.since(peer.heard_at),
+            cause: peer.cause,
+        })
+        .collect()
+    }
+
+    fn conflict_status(&self, now: Timestamp) -> Vec<ConflictStatus> {
+        let conflicts = self.membership.conflicts().recent(now);
+        conflicts
+            .map(|(what, conflict)| ConflictStatus {
+                kind: conflict.kind,
+                what: what.to_owned(),
+                since: now.since(conflict.first),
+                last: now.since(conflict.last),
             })
             .collect()
     }

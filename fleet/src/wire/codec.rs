@@ -21,7 +21,8 @@ pub const MAX_DATAGRAM: usize = 1200;
 pub const MAX_FRAME: usize = 4 * 1024 * 1024;
 
 const MAGIC: [u8; 2] = *b"LM";
-const VERSION: u8 = 1;
+/// The version of the wire protocol that this node speaks.
+pub const VERSION: u8 = 1;
 const NO_KEY: u8 = 0;
 const HEADER: usize = 4;
 const CHECK: usize = 4;

@@ -97,6 +97,7 @@ fn service_at_another_floor_is_noticed() {
         call: call(elsewhere),
         waited: Duration::ZERO,
         here: true,
+        car: None,
     };
     world.judge(0, &served);
     complains(&world, "F18");

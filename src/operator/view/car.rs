@@ -57,6 +57,9 @@ pub struct OwnCarView {
     /// As the group sees it.
     #[serde(flatten)]
     pub group: GroupCarView,
+    /// The panel's address, such as `serial:///dev/ttyUSB0`.
+    #[serde(default)]
+    pub panel: String,
     /// The panel answers.
     pub connected: bool,
     /// Why it does not; null while it does.
@@ -190,6 +193,8 @@ impl From<&CarStatus> for OwnCarView {
     fn from(car: &CarStatus) -> Self {
         Self {
             group: (&car.view).into(),
+            // The brain does not know it.
+            panel: String::new(),
             connected: car.panel.is_ok(),
             disconnected: car.panel.clone().err(),
             line: LineView::default(),

@@ -76,6 +76,9 @@ pub enum EventKind {
         waited: f64,
         /// This node's car served it.
         here: bool,
+        /// The car that served it; null where this node can't tell.
+        #[serde(default)]
+        car: Option<String>,
     },
     /// The master has assigned a call.
     Assigned {
@@ -176,10 +179,16 @@ impl From<&Report> for EventKind {
                 origin: origin.to_string(),
             },
             Report::Promised { call } => Self::Promised { call: call.into() },
-            Report::Served { call, waited, here } => Self::Served {
+            Report::Served {
+                call,
+                waited,
+                here,
+                car,
+            } => Self::Served {
                 call: call.into(),
                 waited: seconds(*waited),
                 here: *here,
+                car: car.as_ref().map(ToString::to_string),
             },
             Report::Assigned { call, car } => Self::Assigned {
                 call: call.into(),
@@ -230,9 +239,11 @@ impl fmt::Display for EventKind {
             Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
             Self::Placed { call, origin } => write!(f, "{call} placed at {origin}"),
             Self::Promised { call } => write!(f, "{call} promised"),
-            Self::Served { call, waited, here } => {
-                let by = if *here { "" } else { " by another car" };
-                write!(f, "{call} served{by} after {waited:.1} s")
+            Self::Served {
+                call, waited, car, ..
+            } => {
+                let car = car.as_deref().unwrap_or("another car");
+                write!(f, "{call} served by {car} after {waited:.1} s")
             }
             Self::Assigned { call, car } => write!(f, "{call} assigned to {car}"),
             Self::Door { door } => write!(f, "door {door}"),

@@ -460,7 +460,12 @@ fn the_state_is_shown_by_its_name() {
     is_told(&mut first, 2, Message::Answer);
     assert_eq!(first.details()[2], Detail::new("waits for", "coordinator"));
     is_told(&mut first, 2, coordinator(1));
-    assert_eq!(state(&first), "lost");
+    assert_eq!(
+        state(&first),
+        "lost",
+        "it has lost the election, not its way"
+    );
+    assert_eq!(first.details()[2], Detail::new("follows", name(2)));
     assert_eq!(state(&leader(2, &[1])), "coordinator");
     assert_eq!(first.details()[1], Detail::new("estimate", 10));
 }

@@ -1,0 +1,80 @@
+//! Nodes that are heard and do not go together with this one, for the operator.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::model::Timestamp;
+
+/// The most conflicts of one kind that are kept, so that a flood of strangers does not fill the
+/// memory; further ones are not noted.
+const MOST_OF_A_KIND: usize = 16;
+
+/// A conflict that has not shown for so long is over.
+const KEPT_FOR: Duration = Duration::from_mins(1);
+
+/// The conflicts that have shown lately, by their text.
+#[derive(Debug, Clone, Default)]
+pub(in crate::node) struct Conflicts(BTreeMap<String, Conflict>);
+
+/// When a conflict has shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::node) struct Conflict {
+    pub(in crate::node) kind: ConflictKind,
+    pub(in crate::node) first: Timestamp,
+    pub(in crate::node) last: Timestamp,
+}
+
+/// How nodes do not go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConflictKind {
+    /// Two nodes have one name.
+    Name,
+    /// Two nodes have one address.
+    Address,
+    /// A node has another number of floors.
+    Floors,
+    /// A node elects by another protocol.
+    Election,
+    /// A node speaks another version of the wire protocol.
+    Version,
+    /// Nodes of another fleet are on this network. That may be as it should be, or a wrong
+    /// `fleet`.
+    Fleet,
+}
+
+/// Whether a conflict has shown before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sighting {
+    New,
+    /// It has, or there is no room to note it.
+    Known,
+}
+
+impl Conflicts {
+    /// Notes that a conflict shows.
+    pub(super) fn note(&mut self, kind: ConflictKind, what: &str, now: Timestamp) -> Sighting {
+        if let Some(known) = self.0.get_mut(what)
+            && now.since(known.last) < KEPT_FOR
+        {
+            known.last = now;
+            return Sighting::Known;
+        }
+        self.0.retain(|_, known| now.since(known.last) < KEPT_FOR);
+        let of_kind = self.0.values().filter(|known| known.kind == kind);
+        if of_kind.count() >= MOST_OF_A_KIND {
+            return Sighting::Known;
+        }
+        let (first, last) = (now, now);
+        let conflict = Conflict { kind, first, last };
+        self.0.insert(what.to_owned(), conflict);
+        Sighting::New
+    }
+
+    /// Those that have shown within the last minute, by their text.
+    pub(in crate::node) fn recent(&self, now: Timestamp) -> impl Iterator<Item = (&str, Conflict)> {
+        self.0
+            .iter()
+            .filter(move |(_, known)| now.since(known.last) < KEPT_FOR)
+            .map(|(what, known)| (what.as_str(), *known))
+    }
+}

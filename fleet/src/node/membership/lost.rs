@@ -1,0 +1,79 @@
+//! Peers that are not heard any more, for the operator.
+
+use core::net::Ipv4Addr;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Peer;
+use crate::model::{Availability, NodeId, Role, Timestamp, Unavailable};
+
+/// The most lost peers that are kept; the one that was lost first makes room for the next.
+const MOST: usize = 64;
+
+/// How long a lost peer is kept.
+const KEPT_FOR: Duration = Duration::from_hours(24);
+
+/// The peers that were lost, until they come back.
+#[derive(Debug, Clone, Default)]
+pub(in crate::node) struct LostPeers(BTreeMap<NodeId, LostPeer>);
+
+/// A peer as it was when it was last heard.
+#[derive(Debug, Clone)]
+pub(in crate::node) struct LostPeer {
+    pub(in crate::node) address: Ipv4Addr,
+    pub(in crate::node) role: Role,
+    pub(in crate::node) heard_at: Timestamp,
+    pub(in crate::node) cause: LossCause,
+}
+
+/// What is known of the reason for a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossCause {
+    /// Nothing but that it fell silent: it was stopped, it failed, or the network did.
+    Silent,
+    /// Its car hung (F9). Its node stays down until an operator clears the hang.
+    Hung,
+}
+
+impl LostPeers {
+    pub(super) fn add(&mut self, name: NodeId, peer: &Peer) {
+        let oldest = self.0.iter().min_by_key(|(_, lost)| lost.heard_at);
+        if self.0.len() >= MOST
+            && let Some(oldest) = oldest.map(|(name, _)| name.clone())
+        {
+            self.0.remove(&oldest);
+        }
+        self.0.insert(name, LostPeer::of(peer));
+    }
+
+    pub(super) fn remove(&mut self, name: &NodeId) {
+        self.0.remove(name);
+    }
+
+    /// Those that were heard within the last day, by name.
+    pub(in crate::node) fn recent(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&NodeId, &LostPeer)> {
+        self.0
+            .iter()
+            .filter(move |(_, lost)| now.since(lost.heard_at) < KEPT_FOR)
+    }
+}
+
+impl LostPeer {
+    fn of(peer: &Peer) -> Self {
+        let hung = Availability::Unavailable(Unavailable::Hung);
+        let has_hung = peer.car.is_some_and(|(car, _)| car.availability == hung);
+        Self {
+            address: peer.hello.address,
+            role: peer.hello.role,
+            heard_at: peer.heard_at,
+            cause: if has_hung {
+                LossCause::Hung
+            } else {
+                LossCause::Silent
+            },
+        }
+    }
+}
