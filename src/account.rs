@@ -34,8 +34,10 @@ pub struct Tally {
     pub placed: u32,
     /// Those whose lamp went dark after a car had been there.
     pub served: u32,
-    /// Those whose lamp went dark although none had, or stayed lit to the end.
+    /// Those whose lamp went dark although none had.
     pub lost: u32,
+    /// Those whose lamp was still lit at the end.
+    pub unserved: u32,
     /// Those of the served that came from a landing: their passengers waited.
     pub fetched: u32,
     /// All their waiting times together, from the press to the open door.
@@ -75,7 +77,14 @@ pub enum Verdict {
     Lost {
         /// What.
         call: Call,
-        /// On whose panel the lamp was seen dark, or lit at the end.
+        /// On whose panel the lamp was seen dark.
+        at: NodeId,
+    },
+    /// The end came before a car did.
+    Unserved {
+        /// What.
+        call: Call,
+        /// On whose panel the lamp is lit.
         at: NodeId,
     },
 }
@@ -147,23 +156,24 @@ impl Account {
         self.open.iter().map(|(call, entry)| (call, &entry.lit_on))
     }
 
-    /// The end: what is still lit on a living panel is lost.
+    /// The end: what is still lit on a living panel stays unserved.
     pub fn close(&mut self, living: &BTreeSet<NodeId>) -> Vec<Verdict> {
-        let mut lost = Vec::new();
+        let mut unserved = Vec::new();
         for (call, entry) in &mut self.open {
             if entry.service == Service::Counted {
                 continue;
             }
             if let Some(at) = entry.lit_on.intersection(living).next() {
-                lost.push(Verdict::Lost {
+                let verdict = Verdict::Unserved {
                     call: call.clone(),
                     at: at.clone(),
-                });
+                };
                 entry.service = Service::Counted;
-                self.tally.lost += 1;
+                self.tally.count(&verdict);
+                unserved.push(verdict);
             }
         }
-        lost
+        unserved
     }
 
     fn see_lit(&mut self, car: &NodeId, sight: &Sight, now: Duration, verdicts: &mut Vec<Verdict>) {
@@ -306,6 +316,7 @@ impl Tally {
                 }
             }
             Verdict::Lost { .. } => self.lost += 1,
+            Verdict::Unserved { .. } => self.unserved += 1,
         }
     }
 }

@@ -152,12 +152,14 @@ fn what_one_half_served_stays_served_when_the_other_half_hears_of_it() {
 }
 
 #[test]
-fn what_is_lit_at_the_end_is_lost_once() {
+fn what_is_lit_at_the_end_is_unserved_and_not_lost() {
     let mut account = lit_on_two_panels();
     let living = BTreeSet::from([car("A"), car("B")]);
-    assert!(is_lost(&account.close(&living)));
+    let verdicts = account.close(&living);
+    assert!(matches!(verdicts[..], [Verdict::Unserved { .. }]));
     assert!(account.close(&living).is_empty());
-    assert_eq!(account.tally().lost, 1);
+    let tally = account.tally();
+    assert_eq!((tally.placed, tally.lost, tally.unserved), (1, 0, 1));
 }
 
 #[test]

@@ -12,6 +12,14 @@ pub enum DemoError {
     /// Orders were lost.
     #[error("{} of the orders were lost: {}", .0.len(), .0.join(", "))]
     OrdersLost(Vec<String>),
+    /// No order was lost, but some were not served in time.
+    #[error("{seconds} s after the last passenger {} of the orders were unserved: {}", .orders.len(), .orders.join(", "))]
+    Unserved {
+        /// How long it was waited for.
+        seconds: u64,
+        /// The orders, in words.
+        orders: Vec<String>,
+    },
     /// No order was lost, but not everything is well after chaos.
     #[error("{seconds} s after the last passenger not everything is well: {missing}")]
     NotHealed {
@@ -21,8 +29,13 @@ pub enum DemoError {
         missing: String,
     },
     /// More cars than have names.
-    #[error("the demo has room for 1 to 12 cars, not {0}: give --cars another number")]
+    #[error("the demo has room for 1 to 64 cars, not {0}: give --cars another number")]
     Cars(usize),
+    /// More cars than can be looked at.
+    #[error(
+        "a screen has room for 1 to 12 cars, not {0}: add --headless, or give --cars another number"
+    )]
+    CarsOnScreen(usize),
     /// Its directory.
     #[error(
         "cannot make a directory for the demo's sockets and logs in {}: set TMPDIR to a \

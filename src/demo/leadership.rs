@@ -189,6 +189,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn nobody_leads_where_no_node_runs() {
+        for election in Protocol::ALL {
+            let mut leadership = Leadership::new(election);
+            let alone = [("A", Standing::Master)];
+            observe(&mut leadership, &alone);
+            assert_eq!(leadership.leader(), Some(&name("A")));
+            assert_eq!(observe(&mut leadership, &[]), None);
+            assert_eq!(leadership.leader(), None, "{election}");
+        }
+    }
+
     // T1
     #[test]
     fn a_duty_that_goes_round_is_no_change_and_its_holders_need_not_fit_together() {

@@ -48,27 +48,30 @@ pub(super) struct Line<C> {
 }
 
 impl Line<String> {
-    /// A line to a simulator; its commands are those of the control interface.
+    /// A line to a simulator; its commands are those of the control interface. It looks so many times
+    /// as slowly as usual.
     pub(super) fn to_car(
         car: usize,
         client: ControlClient,
+        slowdown: u32,
         news: SyncSender<News>,
     ) -> Result<Self, DemoError> {
         Self::start(format!("car {car}"), move |commands| {
-            accompany_car(car, client, &commands, &news);
+            accompany_car(car, client, CAR_PERIOD * slowdown, &commands, &news);
         })
     }
 }
 
 impl Line<Cable> {
-    /// A line to a node, whether it runs or not.
+    /// A line to a node, whether it runs or not. It asks so many times as slowly as usual.
     pub(super) fn to_node(
         car: usize,
         data_dir: PathBuf,
+        slowdown: u32,
         news: SyncSender<News>,
     ) -> Result<Self, DemoError> {
         Self::start(format!("node {car}"), move |commands| {
-            accompany_node(car, &data_dir, &commands, &news);
+            accompany_node(car, &data_dir, NODE_PERIOD * slowdown, &commands, &news);
         })
     }
 }
@@ -105,11 +108,12 @@ impl<C: Send + 'static> Line<C> {
 fn accompany_car(
     car: usize,
     mut client: ControlClient,
+    period: Duration,
     commands: &Receiver<String>,
     news: &SyncSender<News>,
 ) {
     loop {
-        let told = match commands.recv_timeout(CAR_PERIOD) {
+        let told = match commands.recv_timeout(period) {
             Ok(command) => client.send(&command).map(|_ok| None),
             Err(RecvTimeoutError::Timeout) => look(&mut client).map(Some),
             Err(RecvTimeoutError::Disconnected) => return,
@@ -133,12 +137,13 @@ fn look(client: &mut ControlClient) -> Result<Box<SimulatorState>, ControlError>
 fn accompany_node(
     car: usize,
     data_dir: &Path,
+    period: Duration,
     commands: &Receiver<Cable>,
     news: &SyncSender<News>,
 ) {
     let mut client = None;
     loop {
-        let refused = match commands.recv_timeout(NODE_PERIOD) {
+        let refused = match commands.recv_timeout(period) {
             Ok(cable) => rewire(&mut client, data_dir, cable).err(),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,

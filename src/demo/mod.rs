@@ -57,6 +57,7 @@ const GAP: Duration = Duration::from_secs(15);
 
 /// What can still be looked at.
 const MOST_FLOORS: u8 = 40;
+const MOST_CARS_ON_SCREEN: usize = 12;
 
 /// Examples for the end of `--help`.
 pub const EXAMPLES: &str = "\
@@ -69,6 +70,9 @@ Examples:
 
   Half a minute of the same passengers each time, as lines of text; fails if an order is lost:
     liftmesh demo --headless --duration 30s --seed 7
+
+  A large fleet:
+    liftmesh demo --headless --cars 24 --floors 40
 
   One fault after the other for a minute, the same each time; fails if an order is lost:
     liftmesh demo --headless --chaos --seed 7
@@ -86,14 +90,14 @@ The keys act on the chosen car and floor:
          bring it back
 
 Everything runs on the loopback interface and in a temporary directory, and ends with the demo.
-The exit code is 0, or 1 when an order was lost (the last line names it), a process failed, or the
-fleet was not whole again after chaos.";
+The exit code is 0, or 1 when an order was lost or stayed unserved to the end (the last line names
+it), a process failed, or the fleet was not whole again after chaos.";
 
 /// What the demo is to be.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The number of cars, 1 to 12
+    /// The number of cars, 1 to 12, and up to 64 without a screen
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub cars: usize,
     /// The number of floors, 2 to 40
@@ -110,9 +114,9 @@ pub struct Args {
     /// lines cut, hangs, obstructions, stop switches, power cuts. At the end everything is put right
     #[arg(long)]
     pub chaos: bool,
-    /// No more passengers and faults after this time, and the end once all orders are served, after
-    /// a minute at the latest, with chaos three [default: none on a screen, otherwise 30s, with
-    /// chaos 1m]
+    /// No more passengers and faults after this time, and the end once all orders are served. They
+    /// may take a minute, and longer in a larger building and after chaos [default: none on a screen,
+    /// otherwise 30s, with chaos 1m]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
     /// The seed of the passengers: who comes when, and wants to go where; and of chaos
@@ -140,6 +144,9 @@ struct Plan {
 /// [`DemoError`]; lost orders are one.
 pub fn run(args: &Args) -> Result<(), DemoError> {
     let ending = Ending::catch().map_err(DemoError::Signals)?;
+    if View::has_screen(args.headless) && args.cars > MOST_CARS_ON_SCREEN {
+        return Err(DemoError::CarsOnScreen(args.cars));
+    }
     let site = Site::new(args.cars, args.floors, args.election)?;
     let mut view = View::open(args.headless).map_err(DemoError::Output)?;
     let unattended = !view.is_screen();
@@ -159,6 +166,7 @@ pub fn run(args: &Args) -> Result<(), DemoError> {
     };
     let mut stage = Stage::open(plan, site)?;
     let course = play(&mut stage, &mut view, &ending);
+    stage.close_account();
     let (tally, changes) = (stage.tally(), stage.scene().master_changes);
     let (toll, lost) = (stage.toll().cloned(), stage.lost().to_vec());
     stage.close();

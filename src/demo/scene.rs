@@ -224,6 +224,14 @@ pub(super) enum Weight {
 }
 
 impl Scene {
+    /// Where the nodes stand that run and can hear each other.
+    pub(super) fn standings(&self) -> Vec<(&NodeId, &Standing)> {
+        let cars = self.cars.iter();
+        let connected = cars.filter(|car| car.node.cable == Cable::Whole);
+        let standings = connected.filter_map(|car| Some((&car.name, &car.node.view()?.standing)));
+        standings.collect()
+    }
+
     /// Puts an event on top.
     pub(super) fn tell(&mut self, event: Event) {
         self.events.push_front(event);

@@ -9,13 +9,19 @@ use std::{env, fs};
 
 use elevator_driver::FloorCount;
 use elevator_fleet::model::NodeId;
+use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::Protocol;
 use tempfile::TempDir;
 
 use super::error::DemoError;
 
-/// Cars are named by letters, and have addresses from 127.0.0.11 on.
-const NAMES: [&str; 12] = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L"];
+/// Every node hears every other one, and all of them share this machine.
+const MOST_CARS: usize = 64;
+
+/// So many cars run at full pace.
+const CARS_AT_FULL_PACE: usize = 12;
+
+/// Cars have addresses from 127.0.0.11 on.
 const FIRST_ADDRESS: u8 = 11;
 
 /// Where all of loopback hears.
@@ -47,14 +53,13 @@ impl Site {
         floors: FloorCount,
         election: Protocol,
     ) -> Result<Self, DemoError> {
-        let names: Vec<NodeId> = NAMES
-            .iter()
-            .take(cars)
-            .filter_map(|name| NodeId::new(name).ok())
-            .collect();
-        if names.len() != cars || cars == 0 {
+        if !(1..=MOST_CARS).contains(&cars) {
             return Err(DemoError::Cars(cars));
         }
+        let names: Vec<NodeId> = names()
+            .filter_map(|name| NodeId::new(&name).ok())
+            .take(cars)
+            .collect();
         let dir = tempfile::Builder::new()
             .prefix("liftmesh-demo-")
             .tempdir()
@@ -79,6 +84,12 @@ impl Site {
             })?;
         }
         Ok(site)
+    }
+
+    /// How many times as slow as usual each process is looked at, so that this one machine can run
+    /// them all. Beacons, whose number grows with the square of the fleet, are slower by its square.
+    pub(super) fn slowdown(&self) -> u32 {
+        u32::try_from(self.cars.len().div_ceil(CARS_AT_FULL_PACE)).unwrap_or(u32::MAX)
     }
 
     /// The cars' names.
@@ -152,6 +163,21 @@ impl Site {
         if let Some(port) = self.ballot_port {
             command.args(["--ballot-port", &port.to_string()]);
         }
+        let slowdown = self.slowdown();
+        if slowdown > 1 {
+            let slowdown = slowdown * slowdown;
+            let times = MeshTimes::default();
+            for (flag, time) in [
+                ("--beacon-period", times.beacon_period),
+                ("--probe-after", times.probe_after),
+                ("--probe-period", times.probe_period),
+                ("--dead-after", times.dead_after),
+                ("--repair-after", times.repair_after),
+            ] {
+                let time = humantime::format_duration(time * slowdown);
+                command.args([flag, &time.to_string()]);
+            }
+        }
         command
     }
 
@@ -173,6 +199,15 @@ impl Site {
     fn dir(&self) -> &std::path::Path {
         self.dir.path()
     }
+}
+
+/// A to Z, then AA, AB and so on.
+fn names() -> impl Iterator<Item = String> {
+    let letters = 'A'..='Z';
+    let pairs = letters
+        .clone()
+        .flat_map(|one| ('A'..='Z').map(move |two| format!("{one}{two}")));
+    letters.map(String::from).chain(pairs)
 }
 
 /// The address of a car's node.
@@ -265,8 +300,20 @@ mod tests {
     }
 
     #[test]
+    fn sixty_four_cars_have_names_and_addresses_of_their_own() {
+        let site = Site::new(64, floors(), Protocol::LowestIp).unwrap();
+        let names: std::collections::BTreeSet<_> = site.cars().iter().collect();
+        assert_eq!(names.len(), 64);
+        assert_eq!(
+            ["A", "Z", "AA", "BL"],
+            [0, 25, 26, 63].map(|car| site.name(car))
+        );
+        assert_eq!(address(63), Ipv4Addr::new(127, 0, 0, 74));
+    }
+
+    #[test]
     fn too_many_cars_are_refused() {
-        for cars in [0, 13] {
+        for cars in [0, 65] {
             let refused = Site::new(cars, floors(), Protocol::LowestIp).unwrap_err();
             assert!(matches!(refused, DemoError::Cars(_)));
         }

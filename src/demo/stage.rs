@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::model::NodeId;
 use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
@@ -41,14 +41,18 @@ const NEWS: usize = 256;
 /// How long a simulator may take to open its control socket.
 const SIMULATOR_LIMIT: Duration = Duration::from_secs(15);
 
-/// How long the fleet may take to come together.
+/// How long the fleet may take to come together, and what each car adds.
 const FLEET_LIMIT: Duration = Duration::from_secs(30);
+const FLEET_LIMIT_PER_CAR: Duration = Duration::from_secs(1);
 
-/// How long the last orders may take.
+/// How long the last orders may take in the smallest building, what each floor adds for a journey
+/// there and back, and each order that a car still has to serve.
 const DRAIN_LIMIT: Duration = Duration::from_mins(1);
+const DRAIN_LIMIT_PER_FLOOR: Duration = Duration::from_secs(5);
+const DRAIN_LIMIT_PER_ORDER: Duration = Duration::from_secs(12);
 
-/// The same after chaos, where the last hang has to come to its end first.
-const HEAL_LIMIT: Duration = Duration::from_mins(3);
+/// What chaos adds: the last hang has to come to its end first.
+const HEAL_LIMIT: Duration = Duration::from_mins(2);
 
 /// A node that has just started gets its lamps in line within this.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -71,6 +75,8 @@ pub(super) struct Stage {
     account: Account,
     /// The lost orders, in words.
     lost: Vec<String>,
+    /// Those that were not served by the end.
+    unserved: Vec<String>,
     chaos: Option<Chaos>,
     leadership: Leadership,
     crowd: Crowd,
@@ -80,7 +86,7 @@ pub(super) struct Stage {
     ticked_at: Duration,
     /// When the fleet had come together.
     ready_at: Option<Duration>,
-    drain_since: Option<Duration>,
+    drain: Option<Drain>,
     dark_since: Option<Duration>,
 }
 
@@ -95,6 +101,19 @@ struct Actor {
     settled_since: Option<Duration>,
     /// Since when it has had none.
     still_since: Option<Duration>,
+}
+
+/// The time in which the last orders are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Drain {
+    since: Duration,
+    limit: Duration,
+}
+
+impl Drain {
+    fn until(self) -> Duration {
+        self.since + self.limit
+    }
 }
 
 /// Whether the demo goes on.
@@ -155,13 +174,14 @@ impl Stage {
             sights: vec![Sight::default(); cars],
             account: Account::default(),
             lost: Vec::new(),
+            unserved: Vec::new(),
             chaos: plan.chaos.then(|| Chaos::new(plan.seed, cars)),
             leadership: Leadership::new(plan.election),
             crowd: Crowd::new(),
             traffic: Duration::ZERO,
             ticked_at: Duration::ZERO,
             ready_at: None,
-            drain_since: None,
+            drain: None,
             dark_since: None,
             plan,
         };
@@ -271,8 +291,7 @@ impl Stage {
                 self.tell(Some(car), Weight::Bad, text);
             } else if exit(Exit::Refused) {
                 scene.life = Life::Hung;
-                let text = "refused to start: the hang has not been cleared";
-                self.tell(Some(car), Weight::Bad, text);
+                self.tell(Some(car), Weight::Bad, faults::HANG_NOT_CLEARED);
             } else if self.plan.unattended || self.scene.phase == Phase::Starting {
                 return Err(failure);
             } else {
@@ -311,14 +330,29 @@ impl Actor {
     ) -> Result<Self, DemoError> {
         let client = connect(site, car, &mut simulator)?;
         Ok(Self {
-            to_car: Line::to_car(car, client, news.clone())?,
-            to_node: Line::to_node(car, site.data_dir(car), news.clone())?,
+            to_car: Line::to_car(car, client, site.slowdown(), news.clone())?,
+            to_node: Line::to_node(car, site.data_dir(car), site.slowdown(), news.clone())?,
             node: Some(start_node(site, car)?),
             simulator,
             settled_since: None,
             still_since: None,
         })
     }
+}
+
+/// How long a fleet may take to come together.
+fn fleet_limit(cars: usize) -> Duration {
+    FLEET_LIMIT + FLEET_LIMIT_PER_CAR * u32::try_from(cars).unwrap_or(u32::MAX)
+}
+
+/// How long the last orders may take: of so many open ones, in a building of this size.
+fn drain_limit(floors: FloorCount, cars: usize, open: usize, chaos: bool) -> Duration {
+    let per_car = u32::try_from(open.div_ceil(cars.max(1))).unwrap_or(u32::MAX);
+    let healing = if chaos { HEAL_LIMIT } else { Duration::ZERO };
+    DRAIN_LIMIT
+        + DRAIN_LIMIT_PER_FLOOR * u32::from(floors.get())
+        + DRAIN_LIMIT_PER_ORDER.saturating_mul(per_car)
+        + healing
 }
 
 fn start_node(site: &Site, car: usize) -> Result<Process, DemoError> {
@@ -349,5 +383,29 @@ fn silent(site: &Site, car: usize, simulator: &Process, source: ControlError) ->
         car: site.name(car).to_owned(),
         log: simulator.last_lines(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_orders_get_time_that_fits_the_size() {
+        let limit = |floors, cars, open, chaos| {
+            let floors = FloorCount::new(floors).unwrap();
+            drain_limit(floors, cars, open, chaos).as_secs()
+        };
+        assert_eq!(limit(2, 1, 0, false), 70);
+        assert_eq!(limit(6, 3, 7, false), 126);
+        assert_eq!(limit(40, 8, 30, false), 308);
+        assert_eq!(
+            limit(40, 1, 30, false),
+            620,
+            "one car has to serve them all"
+        );
+        assert_eq!(limit(6, 3, 7, true), 246);
+        assert_eq!(fleet_limit(3).as_secs(), 33);
+        assert_eq!(fleet_limit(64).as_secs(), 94);
     }
 }

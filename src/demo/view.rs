@@ -23,15 +23,20 @@ pub(super) enum View {
 }
 
 impl View {
-    /// A screen where there is a terminal, unless lines are wanted.
+    /// Whether there is to be a screen: where there is a terminal, unless lines are wanted.
+    pub(super) fn has_screen(headless: bool) -> bool {
+        !headless && io::stdout().is_terminal()
+    }
+
+    /// A screen or lines, as [`has_screen`](Self::has_screen) says.
     ///
     /// # Errors
     /// The terminal cannot be set up; it is as it was.
     pub(super) fn open(headless: bool) -> io::Result<Self> {
-        if headless || !io::stdout().is_terminal() {
-            return Ok(Self::Lines);
+        if Self::has_screen(headless) {
+            return Ok(Self::Screen(ratatui::try_init()?));
         }
-        Ok(Self::Screen(ratatui::try_init()?))
+        Ok(Self::Lines)
     }
 
     /// Whether there is a terminal with keys.
@@ -106,6 +111,7 @@ fn summary(tally: Tally, master_changes: Option<u32>) -> String {
         placed,
         served,
         lost,
+        unserved,
         longest,
         fetched: _,
         waited: _,
@@ -124,7 +130,9 @@ fn summary(tally: Tally, master_changes: Option<u32>) -> String {
         || "the master's duty goes round".to_owned(),
         |changes| format!("changes of master {changes}"),
     );
-    format!("summary: {placed} orders placed, {served} served, {lost} lost; {waits}; {changes}")
+    format!(
+        "summary: {placed} orders placed, {served} served, {lost} lost, {unserved} unserved at the end; {waits}; {changes}"
+    )
 }
 
 #[cfg(test)]
@@ -134,17 +142,18 @@ mod tests {
     #[test]
     fn the_summary_is_one_line_with_every_figure() {
         let tally = Tally {
-            placed: 9,
+            placed: 12,
             served: 8,
             lost: 1,
+            unserved: 3,
             fetched: 8,
             waited: Duration::from_secs(64),
             longest: Duration::from_millis(20_500),
         };
         assert_eq!(
             summary(tally, Some(2)),
-            "summary: 9 orders placed, 8 served, 1 lost; waiting mean 8.0 s, max 20.5 s; \
-             changes of master 2"
+            "summary: 12 orders placed, 8 served, 1 lost, 3 unserved at the end; waiting mean \
+             8.0 s, max 20.5 s; changes of master 2"
         );
         let idle = summary(Tally::default(), None);
         assert!(idle.contains("nobody waited"), "{idle}");

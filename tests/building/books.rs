@@ -204,7 +204,7 @@ impl Keeper {
         for verdict in verdicts {
             match verdict {
                 Verdict::Placed { .. } | Verdict::Served { .. } => {}
-                Verdict::Lost { call, at } => {
+                Verdict::Lost { call, at } | Verdict::Unserved { call, at } => {
                     self.lost
                         .push(format!("{call}, on the panel of {at}, {now:.1} s"));
                 }

@@ -70,6 +70,7 @@ fn scene() -> Scene {
             placed: 9,
             served: 8,
             lost: 0,
+            unserved: 0,
             fetched: 8,
             waited: Duration::from_secs(64),
             longest: Duration::from_secs(21),

@@ -10,6 +10,9 @@ use crate::demo::scene::{Life, Power, Weight};
 use crate::journal::Account;
 use crate::mesh::Cable;
 
+/// Why a node does not start. It fits in the list of events.
+pub(super) const HANG_NOT_CLEARED: &str = "hung: clear it (x), then start it";
+
 impl Stage {
     pub(super) fn kill(&mut self, car: usize) {
         if let Some(node) = self.actors[car].node.take() {
@@ -19,15 +22,24 @@ impl Stage {
         }
     }
 
-    /// Starts a node that does not run. One whose hang has not been cleared refuses, as it does
-    /// everywhere (H3).
+    /// Starts a node that does not run. One whose hang has not been cleared would refuse, as it does
+    /// everywhere (H3), so that the reason is told instead.
     pub(super) fn start(&mut self, car: usize) -> Result<(), DemoError> {
         if self.scene.power == Power::Off {
             self.tell(Some(car), Weight::Notable, "there is no power");
-        } else if self.actors[car].node.is_none() {
-            self.start_node(car)?;
-            self.tell(Some(car), Weight::Notable, "node started again");
+            return Ok(());
         }
+        let (weight, text) = match &self.scene.cars[car].node.life {
+            // It would refuse, and say so in its log alone.
+            Life::Hung => (Weight::Bad, HANG_NOT_CLEARED),
+            Life::Frozen => (Weight::Notable, "the node is frozen (f thaws it)"),
+            Life::Starting | Life::Running => (Weight::Notable, "the node runs already"),
+            Life::Killed | Life::Cleared | Life::Ended(_) => {
+                self.start_node(car)?;
+                (Weight::Notable, "node started again")
+            }
+        };
+        self.tell(Some(car), weight, text);
         Ok(())
     }
 

@@ -101,6 +101,11 @@ impl Stage {
                 self.lost.push(call.to_string());
                 (at, Weight::Bad, format!("lost    {call}"))
             }
+            Verdict::Unserved { call, at } => {
+                let text = format!("{call} unserved at the end");
+                self.unserved.push(call.to_string());
+                (at, Weight::Bad, text)
+            }
         };
         let car = self.site.cars().iter().position(|name| *name == who);
         self.tell(car, weight, text);
@@ -127,13 +132,13 @@ impl Stage {
                 self.tell(Some(car), Weight::Plain, format!("hears {peer}"));
             }
         }
+    }
+
+    /// Also where no node says anything any more: then nobody leads, and no order is known.
+    pub(super) fn review_nodes(&mut self) {
         self.gather_orders();
-        let nodes = self.scene.cars.iter().filter_map(|car| {
-            let view = car.node.view()?;
-            (car.node.cable == Cable::Whole).then_some((&car.name, &view.standing))
-        });
-        let nodes: Vec<_> = nodes.collect();
-        if let Some(master) = self.leadership.observe(&nodes) {
+        let standings = self.scene.standings();
+        if let Some(master) = self.leadership.observe(&standings) {
             let leads = self.site.cars().iter().position(|name| *name == master);
             self.tell(leads, Weight::Notable, "is the master");
         }

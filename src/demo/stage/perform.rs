@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::Button;
 use elevator_fleet::model::Call;
 
-use super::{Course, DRAIN_LIMIT, FLEET_LIMIT, HEAL_LIMIT, Stage};
+use super::{Course, Drain, Stage, drain_limit, fleet_limit};
 use crate::demo::error::DemoError;
 use crate::demo::leadership::agree;
 use crate::demo::process::Process;
@@ -40,16 +40,20 @@ impl Stage {
                 .duration
                 .is_some_and(|planned| self.run_time(now) >= planned)
         {
-            self.scene.phase = Phase::Draining;
-            self.drain_since = Some(now);
-            self.tell(
-                None,
-                Weight::Notable,
-                "no more passengers; serving the last orders",
-            );
+            self.begin_drain(now);
         }
         self.bring_scene_in_line(now);
         Ok(course)
+    }
+
+    fn begin_drain(&mut self, now: Duration) {
+        let open = self.account.lit().count();
+        let limit = drain_limit(self.plan.floors, self.actors.len(), open, self.plan.chaos);
+        self.scene.phase = Phase::Draining;
+        self.drain = Some(Drain { since: now, limit });
+        let limit = limit.as_secs();
+        let text = format!("no more passengers; serving the last orders, for {limit} s at most");
+        self.tell(None, Weight::Notable, text);
     }
 
     /// How long ago the fleet was ready.
@@ -65,12 +69,13 @@ impl Stage {
             self.tell(None, Weight::Notable, "the fleet is ready; passengers come");
             return Ok(());
         };
-        if now < FLEET_LIMIT {
+        let limit = fleet_limit(self.actors.len());
+        if now < limit {
             return Ok(());
         }
         let log = self.actors[car].node.as_ref().map(Process::last_lines);
         Err(DemoError::NotReady {
-            seconds: FLEET_LIMIT.as_secs(),
+            seconds: limit.as_secs(),
             missing: format!("node {} {missing}", self.site.name(car)),
             log: log.unwrap_or_default(),
         })
@@ -139,25 +144,29 @@ impl Stage {
         }
         let dark_since = *self.dark_since.get_or_insert(now);
         let drained = !is_lit && unhealed.is_none() && now.saturating_sub(dark_since) >= DARK;
-        let limit = match self.chaos {
-            Some(_) => HEAL_LIMIT,
-            None => DRAIN_LIMIT,
-        };
-        let too_long = self
-            .drain_since
-            .is_some_and(|since| now.saturating_sub(since) >= limit);
-        if !drained && !too_long {
+        let drain = self.drain.filter(|drain| !drained && now < drain.until());
+        if drain.is_some() {
             return Ok(Course::On);
         }
-        for verdict in self.account.close(&living) {
-            self.tell_verdict(verdict);
+        self.close_account();
+        let seconds = self.drain.map_or(0, |drain| drain.limit.as_secs());
+        if !self.lost.is_empty() {
+            return Ok(Course::Over);
         }
-        match unhealed {
-            Some(missing) if self.lost.is_empty() => Err(DemoError::NotHealed {
-                seconds: limit.as_secs(),
-                missing,
-            }),
-            Some(_) | None => Ok(Course::Over),
+        if let Some(missing) = unhealed {
+            return Err(DemoError::NotHealed { seconds, missing });
+        }
+        if !self.unserved.is_empty() {
+            let orders = std::mem::take(&mut self.unserved);
+            return Err(DemoError::Unserved { seconds, orders });
+        }
+        Ok(Course::Over)
+    }
+
+    /// No car comes any more: what is still lit stays unserved.
+    pub(in crate::demo) fn close_account(&mut self) {
+        for verdict in self.account.close(&self.living()) {
+            self.tell_verdict(verdict);
         }
     }
 
@@ -186,6 +195,7 @@ impl Stage {
     }
 
     fn bring_scene_in_line(&mut self, now: Duration) {
+        self.review_nodes();
         self.scene.elapsed = now;
         self.scene.tally = self.account.tally();
         self.scene.leader = self.leadership.leader().cloned();
