@@ -9,6 +9,9 @@
 //!   counters
 //!   keys (two lines)
 //! ```
+//!
+//! What does not fit scrolls with the chosen car and floor. A terminal below [`NEEDED`] is told so
+//! instead.
 
 use std::time::Duration;
 
@@ -26,11 +29,19 @@ mod lists;
 mod palette;
 mod shafts;
 
-/// The lists need this many columns to be of use.
+/// The columns and lines of the smallest terminal that shows enough to be of use.
+const NEEDED: (u16, u16) = (80, 22);
+
+/// The columns of the lists, and the least in which they leave out what is told elsewhere too.
 const LISTS: u16 = 48;
+const NARROW_LISTS: u16 = 34;
 
 /// Draws the whole screen.
 pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
+    let (width, height) = (frame.area().width, frame.area().height);
+    if width < NEEDED.0 || height < NEEDED.1 {
+        return draw_size(frame);
+    }
     let [title, election, body, counters, keys] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(election_height(scene.election)),
@@ -42,13 +53,47 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
     frame.render_widget(self::title(scene), title);
     let told = Paragraph::new(self::election(scene)).wrap(Wrap { trim: true });
     frame.render_widget(told, election.inner(Margin::new(1, 0)));
-    let shafts = shafts::width(scene).min(body.width.saturating_sub(LISTS));
+    let shafts = shafts_width(scene, body.width);
     let [left, right] =
         Layout::horizontal([Constraint::Length(shafts), Constraint::Min(0)]).areas(body);
     shafts::draw(scene, frame, left);
     lists::draw(scene, frame, right);
     self::counters(scene, frame, counters);
     frame.render_widget(Paragraph::new(self::keys()), keys);
+}
+
+/// What size the terminal needs.
+fn draw_size(frame: &mut Frame<'_>) {
+    let Rect { width, height, .. } = frame.area();
+    let text = vec![
+        Line::styled(
+            format!("This terminal has {width} × {height}."),
+            palette::bad(),
+        ),
+        Line::raw(format!("The demo needs {} × {}.", NEEDED.0, NEEDED.1)),
+        Line::raw("Make it larger, or start the demo with --headless."),
+        Line::styled("q  quit", palette::key()),
+    ];
+    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), frame.area());
+}
+
+/// The shafts get what the lists can spare: few columns where all cars fit beside the full lists, and
+/// more where they would not.
+fn shafts_width(scene: &Scene, body: u16) -> u16 {
+    let (wanted, least) = shafts::width(scene);
+    let beside_lists = body.saturating_sub(LISTS);
+    if least <= beside_lists {
+        wanted.min(beside_lists)
+    } else {
+        least.min(body.saturating_sub(NARROW_LISTS))
+    }
+}
+
+/// The first of those that are shown where not all are: the chosen one is among them.
+fn first_shown(chosen: usize, shown: usize, all: usize) -> usize {
+    chosen
+        .saturating_sub(shown / 2)
+        .min(all.saturating_sub(shown))
 }
 
 fn block(title: &str) -> Block<'_> {
@@ -126,6 +171,38 @@ fn election(scene: &Scene) -> Line<'_> {
 }
 
 fn counters(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
+    let room = usize::from(area.width.saturating_sub(2));
+    let lines = LABELS.map(|labels| account(scene, labels));
+    let [long, middle, short] = lines;
+    let line = [long, middle]
+        .into_iter()
+        .find(|line| line.width() <= room)
+        .unwrap_or(short);
+    frame.render_widget(Paragraph::new(line).block(block("Account")), area);
+}
+
+/// The words of the account, from the widest terminals to the narrowest.
+const LABELS: [[&str; 6]; 3] = [
+    [
+        "orders placed",
+        "served",
+        "lost",
+        "waiting mean",
+        "changes of master",
+        "passengers arrived",
+    ],
+    [
+        "placed",
+        "served",
+        "lost",
+        "waiting mean",
+        "changes of master",
+        "arrived",
+    ],
+    ["placed", "served", "lost", "mean", "masters", "arrived"],
+];
+
+fn account<'a>(scene: &Scene, labels: [&'a str; 6]) -> Line<'a> {
     let tally = scene.tally;
     let lost = if tally.lost == 0 {
         palette::good()
@@ -134,30 +211,29 @@ fn counters(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     };
     let waits = tally.mean().map_or_else(
         || "–".to_owned(),
-        |mean| format!("mean {}  max {}", seconds(mean), seconds(tally.longest)),
+        |mean| format!("{}  max {}", seconds(mean), seconds(tally.longest)),
     );
     let changes = scene.master_changes;
     let changes = changes.map_or_else(|| "–".to_owned(), |changes| changes.to_string());
-    let figure = |label: &'static str, value: String, style: Style| {
-        [
-            Span::styled(label, palette::quiet()),
-            Span::styled(format!(" {value}"), style.add_modifier(Modifier::BOLD)),
-            Span::raw("   "),
-        ]
-    };
     let plain = Style::new();
-    let line: Line<'_> = [
-        figure(" orders placed", tally.placed.to_string(), plain),
-        figure("served", tally.served.to_string(), palette::good()),
-        figure("lost", tally.lost.to_string(), lost),
-        figure("waiting", waits, plain),
-        figure("changes of master", changes, plain),
-        figure("passengers arrived", scene.arrived.to_string(), plain),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    frame.render_widget(Paragraph::new(line).block(block("Account")), area);
+    let figures = [
+        (tally.placed.to_string(), plain),
+        (tally.served.to_string(), palette::good()),
+        (tally.lost.to_string(), lost),
+        (waits, plain),
+        (changes, plain),
+        (scene.arrived.to_string(), plain),
+    ];
+    let spans = labels
+        .into_iter()
+        .zip(figures)
+        .flat_map(|(label, (value, style))| {
+            [
+                Span::styled(format!(" {label}"), palette::quiet()),
+                Span::styled(format!(" {value} "), style.add_modifier(Modifier::BOLD)),
+            ]
+        });
+    spans.collect()
 }
 
 fn keys() -> Vec<Line<'static>> {

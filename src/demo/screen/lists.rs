@@ -10,22 +10,30 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
 use super::super::scene::{CarScene, Event, Life, NodeView, OrderScene, Scene, Standing, Weight};
-use super::{block, clock, palette, seconds};
+use super::{LISTS, block, clock, first_shown, palette, seconds};
 use crate::mesh::Cable;
 
 /// An order that has waited for so long fills its bar.
 const LONG_WAIT: Duration = Duration::from_secs(40);
 
+/// The columns of a node's peers; where their names have no room, they are counted.
+const PEERS: u16 = 8;
+
 /// The width of that bar.
 const BAR: usize = 8;
+
+/// A list with one row: its frame, its header and the row.
+const LEAST: u16 = 4;
 
 /// Draws the three lists.
 pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     let nodes = u16::try_from(scene.cars.len()).unwrap_or(u16::MAX);
+    let orders = (area.height * 36 / 100).max(LEAST);
+    let rest = area.height.saturating_sub(orders + LEAST + 1);
     let [top, middle, bottom] = Layout::vertical([
-        Constraint::Length(nodes.saturating_add(3)),
-        Constraint::Percentage(36),
-        Constraint::Min(4),
+        Constraint::Length(nodes.saturating_add(3).min(rest.max(LEAST))),
+        Constraint::Length(orders),
+        Constraint::Min(0),
     ])
     .areas(area);
     draw_nodes(scene, frame, top);
@@ -34,7 +42,12 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn draw_nodes(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
-    let rows = scene.cars.iter().enumerate().map(|(index, car)| {
+    let all = scene.cars.len();
+    let shown = usize::from(area.height.saturating_sub(LEAST - 1)).min(all);
+    let first = first_shown(scene.car, shown, all);
+    let wide = area.width >= LISTS;
+    let rows = scene.cars.iter().enumerate().skip(first).take(shown);
+    let rows = rows.map(|(index, car)| {
         let name = if index == scene.car {
             palette::selected()
         } else {
@@ -42,41 +55,58 @@ fn draw_nodes(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
         };
         let (standing, style) = standing(car);
         let view = car.node.view();
-        Row::new([
+        let cells = [
             Cell::new(Span::styled(format!(" {} ", car.name), name)),
             Cell::new(car.address.to_string()),
             Cell::new(Span::styled(standing, style)),
             Cell::new(view.map_or_else(String::new, |view| view.term.to_string())),
             Cell::new(view.map_or_else(String::new, peers)),
-        ])
+        ];
+        Row::new(without_address(wide, cells))
     });
-    let widths = [
-        Constraint::Length(4),
-        Constraint::Length(12),
-        Constraint::Min(12),
-        Constraint::Length(4),
-        Constraint::Length(8),
-    ];
-    let header = Row::new(["node", "address", "role", "term", "peers"]).style(palette::quiet());
+    let widths = without_address(
+        wide,
+        [
+            Constraint::Length(4),
+            Constraint::Length(12),
+            Constraint::Min(12),
+            Constraint::Length(4),
+            Constraint::Length(PEERS),
+        ],
+    );
+    let header = without_address(wide, ["node", "address", "role", "term", "peers"]);
+    let header = Row::new(header).style(palette::quiet());
+    let title = if shown < all {
+        format!("Fleet {}–{} of {all}", first + 1, first + shown)
+    } else {
+        "Fleet".to_owned()
+    };
     frame.render_widget(
-        Table::new(rows, widths)
-            .header(header)
-            .block(block("Fleet")),
+        Table::new(rows, widths).header(header).block(block(&title)),
         area,
     );
 }
 
+/// What a row of the fleet shows; a narrow one has no room for the address.
+fn without_address<T>(wide: bool, row: [T; 5]) -> Vec<T> {
+    let cells = row.into_iter().enumerate();
+    let shown = cells.filter(|(index, _)| wide || *index != 1);
+    shown.map(|(_, cell)| cell).collect()
+}
+
 fn draw_orders(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
+    let wide = area.width >= LISTS;
     let rows = scene.orders.iter().map(|order| {
         let assignee = order.assignee.as_ref().map_or("–", |car| car.as_str());
-        Row::new([
+        let cells = [
             Cell::new(format!(" {}", order.call)),
             Cell::new(Line::from(bar(order))),
             Cell::new(format!("{:>7}", seconds(order.age))),
             Cell::new(format!("→ {assignee}")),
             Cell::new(if order.promised { "✓" } else { " " }).style(palette::good()),
             Cell::new(order.holders.to_string()),
-        ])
+        ];
+        Row::new(without_bar(wide, cells))
     });
     let widths = [
         Constraint::Min(12),
@@ -86,12 +116,21 @@ fn draw_orders(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
         Constraint::Length(3),
         Constraint::Length(4),
     ];
-    let header = Row::new([" call", "", "    age", "car", "lit", "held"]).style(palette::quiet());
+    let widths = without_bar(wide, widths);
+    let header = without_bar(wide, [" call", "", "    age", "car", "lit", "held"]);
+    let header = Row::new(header).style(palette::quiet());
     let title = format!("Open orders {}", scene.orders.len());
     frame.render_widget(
         Table::new(rows, widths).header(header).block(block(&title)),
         area,
     );
+}
+
+/// What a row of the orders shows; a narrow one has no room for the bar and the holders.
+fn without_bar<T>(wide: bool, row: [T; 6]) -> Vec<T> {
+    let cells = row.into_iter().enumerate();
+    let shown = cells.filter(|(index, _)| wide || ![1, 5].contains(index));
+    shown.map(|(_, cell)| cell).collect()
 }
 
 fn draw_events(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
@@ -157,9 +196,12 @@ pub(super) fn standing(car: &CarScene) -> (String, Style) {
 
 fn peers(view: &NodeView) -> String {
     let names: Vec<&str> = view.peers.iter().map(NodeId::as_str).collect();
+    let listed = names.join(" ");
     if names.is_empty() {
         "alone".to_owned()
+    } else if listed.len() <= usize::from(PEERS) {
+        listed
     } else {
-        names.join(" ")
+        names.len().to_string()
     }
 }

@@ -1,5 +1,7 @@
 //! The shafts side by side: landings, lamps, and the cars, moved by eighths of a line.
 
+use std::ops::Range;
+
 use elevator_driver::{Button, Direction, DoorState, Floor};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -7,7 +9,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::super::scene::{CarScene, Life, Scene, Standing};
-use super::{arrow, block, palette};
+use super::{arrow, block, first_shown, palette};
 use crate::mesh::Cable;
 
 /// The landing's number and the passengers on it.
@@ -16,6 +18,10 @@ const LANDING: u16 = 9;
 /// A car is this wide, and what stands beside its shaft is this much wider.
 const CAR: u16 = 9;
 const BESIDE: u16 = 8;
+
+/// The narrowest car, and the columns that the last one's words need beyond its shaft.
+const NARROW_CAR: u16 = 3;
+const MARGIN: u16 = 2;
 
 /// Lines above and below the shafts.
 const HEAD: u16 = 2;
@@ -27,29 +33,36 @@ const FLOOR: u16 = 5;
 /// A line's height in the steps by which a car moves.
 const STEPS: i32 = 8;
 
-/// The columns that the shafts would like.
-pub(super) fn width(scene: &Scene) -> u16 {
+/// The columns that the shafts would like, and the least in which all are shown.
+pub(super) fn width(scene: &Scene) -> (u16, u16) {
     let cars = u16::try_from(scene.cars.len()).unwrap_or(u16::MAX);
-    cars.saturating_mul(CAR + BESIDE)
-        .saturating_add(LANDING + 2)
+    let width = |pitch| cars.saturating_mul(pitch).saturating_add(LANDING + 2);
+    let least = width(NARROW_CAR + BESIDE).saturating_add(MARGIN);
+    (width(CAR + BESIDE), least)
 }
 
 /// Draws all shafts.
 pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
-    let block = block("Shafts");
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = block("").inner(area);
     let rows = inner.height.saturating_sub(HEAD + FOOT);
     let floors = u16::from(scene.floors.get());
     let lines = (rows / floors).clamp(1, FLOOR);
     let shown = (rows / lines).min(floors);
-    if shown == 0 {
+    let all = scene.cars.len();
+    let width = inner.width.saturating_sub(LANDING);
+    let pitch = width / u16::try_from(all).unwrap_or(u16::MAX).max(1);
+    let pitch = pitch.clamp(NARROW_CAR + BESIDE, CAR + BESIDE);
+    let columns = usize::from(width / pitch).min(all);
+    if shown == 0 || columns == 0 {
         return;
     }
-    // Where not all floors fit, the selected one is among those that are shown.
-    let lowest = u16::from(scene.floor.index())
-        .saturating_sub(shown / 2)
-        .min(floors - shown);
+    let first = first_shown(scene.car, columns, all);
+    let lowest = usize::from(scene.floor.index());
+    let lowest = first_shown(lowest, usize::from(shown), usize::from(floors));
+    let lowest = u16::try_from(lowest).unwrap_or(0);
+    let cars = first..first + columns;
+    let title = title(scene, cars.clone(), lowest..lowest + shown);
+    frame.render_widget(block(&title), area);
     let ground = inner.y + HEAD + shown * lines;
     let view = View {
         area: Rect {
@@ -62,22 +75,37 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     };
     let buffer = frame.buffer_mut();
     view.landings(scene, buffer);
-    let cars = u16::try_from(scene.cars.len()).unwrap_or(u16::MAX).max(1);
-    let pitch = (inner.width.saturating_sub(LANDING) / cars).min(CAR + BESIDE);
-    for (index, car) in (0u16..).zip(&scene.cars) {
+    for (place, index) in (0u16..).zip(cars) {
         let column = Column {
-            x: inner.x + LANDING + index * pitch,
-            car: pitch.saturating_sub(BESIDE).max(3),
+            x: inner.x + LANDING + place * pitch,
+            car: pitch.saturating_sub(BESIDE),
             pitch,
+            right: inner.right(),
         };
-        if column.x + pitch > inner.right() {
-            break;
-        }
-        let selected = usize::from(index) == scene.car;
+        let car = &scene.cars[index];
+        let selected = index == scene.car;
         column.head(car, selected, inner.y, buffer);
         column.foot(car, ground, buffer);
         view.shaft(scene, car, &column, buffer);
     }
+}
+
+/// Says which cars and floors are shown, where not all are.
+fn title(scene: &Scene, cars: Range<usize>, floors: Range<u16>) -> String {
+    let all = scene.cars.len();
+    let name = |car: usize| scene.cars.get(car).map_or("", |car| car.name.as_str());
+    let cars = if cars.len() < all {
+        format!(" {}–{} of {all}", name(cars.start), name(cars.end - 1))
+    } else {
+        String::new()
+    };
+    let all = scene.floors.get();
+    let floors = if floors.len() < usize::from(all) {
+        format!(", floors {}–{} of {all}", floors.start, floors.end - 1)
+    } else {
+        String::new()
+    };
+    format!("Shafts{cars}{floors}")
 }
 
 /// Which floors are shown, and where.
@@ -92,6 +120,8 @@ struct Column {
     x: u16,
     car: u16,
     pitch: u16,
+    /// Where the room for words ends.
+    right: u16,
 }
 
 impl View {
@@ -185,9 +215,11 @@ impl Column {
             palette::heading()
         };
         buffer.set_string(self.x + 3, y, format!(" {} ", car.name), style);
-        let room = usize::from(self.pitch.saturating_sub(7));
-        let (role, style) = role(car, room);
         let at = self.x + 6 + u16::try_from(car.name.as_str().len().saturating_sub(1)).unwrap_or(0);
+        // Up to the name of the next car.
+        let room = (self.x + self.pitch + 2).min(self.right);
+        let room = usize::from(room.saturating_sub(at));
+        let (role, style) = role(car, room);
         buffer.set_stringn(at, y, role, room, style);
         let floor = car
             .indicator
@@ -202,9 +234,13 @@ impl Column {
     }
 
     fn foot(&self, car: &CarScene, y: u16, buffer: &mut Buffer) {
-        let (word, style) = condition(car);
-        let width = usize::from(self.car + 4);
-        buffer.set_stringn(self.x + 2, y, format!("{word:^width$}"), width, style);
+        let (word, style) = condition(car, self.car == NARROW_CAR);
+        // Centred below the car, in all that there is between its neighbours' words.
+        let centre = self.x + 4 + self.car / 2;
+        let half = (self.pitch - 1) / 2;
+        let width = usize::from(2 * half + 1);
+        let text = format!("{word:^width$}");
+        buffer.set_stringn(centre - half, y, text, width, style);
     }
 }
 
@@ -269,7 +305,8 @@ fn lamp(car: &CarScene, button: Button, at: (u16, u16), buffer: &mut Buffer) {
 fn role(car: &CarScene, room: usize) -> (String, Style) {
     let fits = room >= 9;
     match &car.node.life {
-        Life::Starting => ("starting".to_owned(), palette::quiet()),
+        Life::Starting if fits => ("starting".to_owned(), palette::quiet()),
+        Life::Starting => ("starts".to_owned(), palette::quiet()),
         Life::Frozen => ("frozen".to_owned(), palette::bad()),
         Life::Killed => ("killed".to_owned(), palette::bad()),
         Life::Hung => ("hung".to_owned(), palette::bad()),
@@ -288,11 +325,13 @@ fn role(car: &CarScene, room: usize) -> (String, Style) {
     }
 }
 
-fn condition(car: &CarScene) -> (String, Style) {
+fn condition(car: &CarScene, narrow: bool) -> (String, Style) {
     let why = car.node.view().and_then(|view| view.unavailable.clone());
     let bad = |word: &str| (word.to_owned(), palette::bad());
     match (car.faults, why) {
+        (faults, _) if faults.stuck && narrow => bad("stuck"),
         (faults, _) if faults.stuck => bad("motor stuck"),
+        (faults, _) if faults.stopped && narrow => bad("stopped"),
         (faults, _) if faults.stopped => bad("stop pulled"),
         (faults, _) if faults.obstructed => bad("obstructed"),
         (_, Some(why)) => (why, palette::notable()),
@@ -313,10 +352,15 @@ fn is_sound(car: &CarScene) -> bool {
 
 /// As many figures as fit, or a number where they don't.
 fn people(count: usize, room: usize) -> String {
+    let number = count.to_string();
     if count <= room {
         "☻".repeat(count)
+    } else if number.len() < room {
+        format!("☻{number}")
+    } else if number.len() == room {
+        number
     } else {
-        format!("☻{count}")
+        "+".to_owned()
     }
 }
 

@@ -5,6 +5,7 @@ use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::wire::Protocol;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 
 use super::super::scene::{
     CarScene, Event, Life, NodeView, OrderScene, Power, Scene, Standing, Weight,
@@ -12,6 +13,8 @@ use super::super::scene::{
 use super::*;
 use crate::account::Tally;
 use crate::operator::view::DetailView;
+
+mod svg;
 
 fn name(text: &str) -> NodeId {
     NodeId::new(text).unwrap()
@@ -83,13 +86,20 @@ fn scene() -> Scene {
     }
 }
 
-fn picture(scene: &Scene, width: u16, height: u16) -> String {
+fn cells(scene: &Scene, width: u16, height: u16) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(scene, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
+    terminal.backend().buffer().clone()
+}
+
+fn picture(scene: &Scene, width: u16, height: u16) -> String {
+    text(&cells(scene, width, height))
+}
+
+fn text(buffer: &Buffer) -> String {
     buffer
         .content()
-        .chunks(usize::from(width))
+        .chunks(usize::from(buffer.area.width))
         .map(|row| {
             row.iter()
                 .map(ratatui::buffer::Cell::symbol)
@@ -217,5 +227,209 @@ fn no_terminal_is_too_small_and_no_building_too_high() {
             let drawn = picture(&scene, width, height);
             assert_eq!(drawn.lines().count(), usize::from(height));
         }
+    }
+}
+
+/// Eight cars and twenty floors.
+fn large() -> Scene {
+    let mut scene = scene();
+    scene.floors = FloorCount::new(20).unwrap();
+    scene.waiting = vec![2; 20];
+    let names = ["A", "B", "C", "D", "E", "F", "G", "H"];
+    let template = scene.cars[0].clone();
+    scene.cars = names
+        .map(|one| CarScene {
+            name: name(one),
+            ..template.clone()
+        })
+        .into();
+    scene
+}
+
+#[test]
+fn a_small_terminal_shows_the_chosen_car_and_floor_of_a_large_building() {
+    let mut scene = large();
+    for (car, floor, shafts, fleet) in [
+        (0, 0, "Shafts A–C of 8, floors 0–11 of 20", "Fleet 1–3 of 8"),
+        (
+            4,
+            10,
+            "Shafts D–F of 8, floors 4–15 of 20",
+            "Fleet 4–6 of 8",
+        ),
+        (
+            7,
+            19,
+            "Shafts F–H of 8, floors 8–19 of 20",
+            "Fleet 6–8 of 8",
+        ),
+    ] {
+        scene.car = car;
+        scene.floor = scene.floors.floor(floor).unwrap();
+        let drawn = picture(&scene, 80, 24);
+        for part in [
+            shafts,
+            fleet,
+            "Open orders 1",
+            "hall 1 up",
+            "Events",
+            "killed",
+        ] {
+            assert!(drawn.contains(part), "no {part}:\n{drawn}");
+        }
+        let chosen = format!(" {} ★", scene.cars[car].name);
+        assert!(drawn.contains(&chosen), "no{chosen}:\n{drawn}");
+        assert!(drawn.contains(&format!("{floor:>3} ☻☻")), "{drawn}");
+        for figure in [
+            "placed 9",
+            "served 8",
+            "lost 0",
+            "mean 8.0 s  max 21.0 s",
+            "arrived 5",
+        ] {
+            assert!(drawn.contains(figure), "no {figure}:\n{drawn}");
+        }
+    }
+}
+
+/// Nothing is drawn over anything else: every frame is whole.
+#[test]
+fn every_frame_is_whole_from_the_smallest_terminal_on() {
+    for scene in [scene(), large()] {
+        for (width, height) in [
+            (80, 22),
+            (80, 24),
+            (100, 30),
+            (132, 40),
+            (200, 50),
+            (300, 80),
+        ] {
+            let drawn = picture(&scene, width, height);
+            let corners = |corner| drawn.matches(corner).count();
+            for corner in ['╭', '╮', '╰', '╯'] {
+                assert_eq!(
+                    corners(corner),
+                    5,
+                    "{corner} at {width} × {height}:\n{drawn}"
+                );
+            }
+            let body = drawn.lines().filter(|line| line.starts_with('│'));
+            for line in body {
+                let edges = line.ends_with('│') || line.ends_with('╮') || line.ends_with('╯');
+                assert!(edges, "{line} at {width} × {height}:\n{drawn}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_terminal_that_is_too_small_says_what_it_needs() {
+    for (width, height) in [(60, 18), (79, 24), (80, 21)] {
+        let drawn = picture(&scene(), width, height);
+        let has = format!("This terminal has {width} × {height}.");
+        assert!(drawn.starts_with(&has), "{drawn}");
+        assert!(drawn.contains("The demo needs 80 × 22."), "{drawn}");
+        assert!(!drawn.contains("Shafts"), "{drawn}");
+    }
+}
+
+/// Three cars, of which the middle one's node has just been killed.
+fn of_the_docs() -> Scene {
+    let floors = FloorCount::new(6).unwrap();
+    let floor = |index| floors.floor(index).unwrap();
+    let hall = |index, direction| Button::Hall(floor(index), direction);
+    let mut scene = scene();
+    let mut cars = ["A", "B", "C"].map(|one| CarScene {
+        name: name(one),
+        ..scene.cars[0].clone()
+    });
+    let lamps = [hall(1, Direction::Down), hall(2, Direction::Down)];
+    for (car, last) in cars.iter_mut().zip(11..) {
+        car.address = [127, 0, 0, last].into();
+        car.lamps = lamps.into();
+        car.riding = 0;
+    }
+    let said = |standing, peer| NodeView {
+        standing,
+        peers: vec![name(peer)],
+        ..scene.cars[0].node.said.clone().unwrap()
+    };
+    cars[0].node.said = Some(said(Standing::Master, "C"));
+    cars[2].node.said = Some(said(Standing::Slave(name("A")), "A"));
+    cars[1].node.life = Life::Killed;
+    cars[1].lamps = [hall(1, Direction::Down), Button::Cab(floor(0))].into();
+    (cars[0].height, cars[0].indicator, cars[0].lantern) = (4.0, Some(floor(4)), None);
+    cars[0].riding = 1;
+    (cars[1].height, cars[1].indicator, cars[1].lantern) =
+        (1.0, Some(floor(1)), Some(Direction::Down));
+    cars[1].riding = 2;
+    (cars[2].height, cars[2].indicator, cars[2].lantern) = (2.55, Some(floor(3)), None);
+    (cars[2].door, cars[2].door_fraction) = (DoorState::Closed, 0.0);
+    cars[2].moves = Some(Direction::Down);
+    let order = |button, age, car: &str| OrderScene {
+        call: Call::of_button(button, &name("B")),
+        age: Duration::from_millis(age),
+        assignee: Some(name(car)),
+        holders: 2,
+        promised: true,
+    };
+    scene.orders = vec![
+        order(hall(1, Direction::Down), 10_200, "C"),
+        order(Button::Cab(floor(0)), 4_900, "B"),
+        order(hall(2, Direction::Down), 4_800, "A"),
+    ];
+    let event = |at, car: Option<&str>, text: &str, weight| Event {
+        at: Duration::from_secs(at),
+        car: car.map(name),
+        text: text.to_owned(),
+        weight,
+    };
+    scene.events = VecDeque::from([
+        event(19, Some("A"), "served  cab A 4 after 16.1 s", Weight::Good),
+        event(16, Some("C"), "hears B no more", Weight::Notable),
+        event(16, Some("A"), "hears B no more", Weight::Notable),
+        event(16, Some("A"), "lit     hall 2 down", Weight::Plain),
+        event(16, None, "passenger at 2 wants to go to 0", Weight::Plain),
+        event(16, Some("B"), "node killed (kill -9)", Weight::Bad),
+        event(15, Some("B"), "lit     cab B 0", Weight::Plain),
+        event(10, Some("C"), "lit     hall 1 down", Weight::Plain),
+        event(10, None, "passenger at 1 wants to go to 0", Weight::Plain),
+        event(4, Some("A"), "served  hall 0 up after 1.5 s", Weight::Good),
+        event(3, Some("A"), "lit     cab A 4", Weight::Plain),
+        event(2, Some("B"), "lit     hall 0 up", Weight::Plain),
+    ]);
+    scene.elapsed = Duration::from_secs(20);
+    (scene.floors, scene.floor, scene.seed) = (floors, floor(1), 11);
+    scene.cars = cars.into();
+    scene.waiting = vec![0, 0, 1, 0, 0, 0];
+    scene.tally = Tally {
+        placed: 5,
+        served: 2,
+        fetched: 1,
+        waited: Duration::from_millis(1_500),
+        longest: Duration::from_millis(1_500),
+        ..Tally::default()
+    };
+    (scene.master_changes, scene.arrived) = (Some(0), 1);
+    scene
+}
+
+/// `LIFTMESH_DRAW=1 cargo test --lib documented` draws them anew.
+#[test]
+fn the_documented_pictures_are_what_the_screen_shows() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let cells = cells(&of_the_docs(), 120, 38);
+    let about =
+        "Three simulated cars in their shafts, the fleet, open orders and events in a terminal";
+    for (file, drawn) in [
+        ("demo.txt", text(&cells)),
+        ("demo.svg", svg::svg(&cells, about)),
+    ] {
+        let file = docs.join(file);
+        if std::env::var_os("LIFTMESH_DRAW").is_some() {
+            std::fs::write(&file, &drawn).unwrap();
+        }
+        let shown = std::fs::read_to_string(&file).unwrap();
+        assert!(shown == drawn, "{} is another picture", file.display());
     }
 }
