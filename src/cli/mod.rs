@@ -236,6 +236,12 @@ pub enum CommandError {
     /// Nothing was cleared, or the audit log can't be read.
     #[error(transparent)]
     Clear(#[from] ClearError),
+    /// There is no order yet.
+    #[error(
+        "{0} is not placed yet: the node's disk does not answer. The node places it once the disk \
+         answers or has failed, and forgets it if the node ends before"
+    )]
+    NotPlaced(String),
     /// The order stands, but what was waited for did not happen in time.
     #[error("{call} was placed and was not {what} within {limit}; it stays open")]
     WaitedTooLong {
@@ -289,7 +295,9 @@ impl CommandError {
             ) => Exit::Failed,
             // Whoever closes the pipe has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
-            Self::Output(_) | Self::Parent(_) | Self::WaitedTooLong { .. } => Exit::Failed,
+            Self::Output(_) | Self::Parent(_) | Self::NotPlaced(_) | Self::WaitedTooLong { .. } => {
+                Exit::Failed
+            }
             #[cfg(feature = "simulator")]
             Self::Demo(_) | Self::Simulator(_) | Self::Lab(_) => Exit::Failed,
         }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand, ValueEnum};
+use elevator_fleet::node::Taken;
 
 use super::{CommandError, NodeArgs, output};
 use crate::operator::view::{DirectionView, EventKind};
@@ -14,8 +15,11 @@ Examples:
   liftmesh order cab A 5 --data-dir /var/lib/liftmesh
   liftmesh order hall 0 up --wait served --timeout 2m --config /etc/liftmesh/node.toml
 
-Floors count from 0 at the bottom. The order is taken in when the command returns; --wait lit
-waits until it is promised (its lamp may be lit), --wait served until a car has come.";
+Floors count from 0 at the bottom. The order is placed when the command returns with 0; --wait lit
+waits until it is promised (its lamp may be lit), --wait served until a car has come. No order is
+needed, and none is placed, where the car stands there with its door open: the command says so and
+ends with 0. While the node's disk does not answer an order may not be placed yet: the command says
+so and ends with 1.";
 
 /// The arguments of `liftmesh order`.
 #[derive(Debug, Clone, Args)]
@@ -97,25 +101,32 @@ impl OrderArgs {
         let call = CallView::from(&self.order);
         let mut client = self.node.connect()?;
         let Some(wait) = self.wait else {
-            client.order(&call)?;
-            output::print(&format!("{call} placed\n"))?;
-            return Ok(());
+            return match client.order(&call)? {
+                Taken::Placed => Ok(output::print(&format!("{call} placed\n"))?),
+                Taken::Absorbed => tell_absorbed(&call),
+                Taken::Waiting => Err(CommandError::NotPlaced(call.to_string())),
+            };
         };
         // Before the order, so that nothing that becomes of it is missed.
         let watch = self.node.connect()?.watch()?;
         let started = Instant::now();
-        client.order(&call)?;
-        self.follow(&call, wait, client, watch, started)
+        let taken = client.order(&call)?;
+        if taken == Taken::Absorbed {
+            return tell_absorbed(&call);
+        }
+        self.follow(&call, wait, taken, client, watch, started)
     }
 
     fn follow(
         &self,
         call: &CallView,
         wait: Wait,
+        taken: Taken,
         mut client: Client,
         mut watch: Watch,
         started: Instant,
     ) -> Result<(), CommandError> {
+        let mut is_placed = taken == Taken::Placed;
         // A repeated press of an order that is promised already is not told of again.
         if wait == Wait::Lit && is_promised(&mut client, call)? {
             return tell(call, "promised", started);
@@ -123,6 +134,9 @@ impl OrderArgs {
         loop {
             let left = self.timeout.saturating_sub(started.elapsed());
             let Some(notice) = watch.next_within(left)? else {
+                if !is_placed {
+                    return Err(CommandError::NotPlaced(call.to_string()));
+                }
                 return Err(CommandError::WaitedTooLong {
                     call: call.to_string(),
                     what: match wait {
@@ -145,6 +159,7 @@ impl OrderArgs {
                     {
                         return tell(call, "promised", started);
                     }
+                    EventKind::Placed { call: placed, .. } if placed == *call => is_placed = true,
                     _ => {}
                 },
                 Notice::Missed(_) => {
@@ -152,9 +167,11 @@ impl OrderArgs {
                         return tell(call, "promised", started);
                     }
                     // So many events after its press an open order is listed.
-                    if client.status()?.order(call).is_none() {
+                    let is_open = client.status()?.order(call).is_some();
+                    if is_placed && !is_open {
                         return tell(call, "served", started);
                     }
+                    is_placed |= is_open;
                 }
             }
         }
@@ -164,6 +181,12 @@ impl OrderArgs {
 fn is_promised(client: &mut Client, call: &CallView) -> Result<bool, CommandError> {
     let status = client.status()?;
     Ok(status.order(call).is_some_and(|order| order.promised))
+}
+
+fn tell_absorbed(call: &CallView) -> Result<(), CommandError> {
+    Ok(output::print(&format!(
+        "{call} not placed: the car stands there with its door open, and keeps it open\n"
+    ))?)
 }
 
 fn tell(call: &CallView, what: &str, started: Instant) -> Result<(), CommandError> {

@@ -5,6 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use elevator_fleet::node::Taken;
+
 use super::protocol::{ErrorCode, QueryLine, ReplyLine};
 use super::socket::SOCKET;
 use super::stand_in::stand_ins;
@@ -103,15 +105,18 @@ impl Client {
         }
     }
 
-    /// Places an order, as if its button had been pressed. Success means that the node has taken
-    /// it in, not yet that it is promised (F12).
+    /// Places an order, as if its button had been pressed, and hands back what became of it.
+    /// [`Taken::Placed`] means that the node has it in its store, not yet that it is promised
+    /// (F12).
     ///
     /// # Errors
     /// [`ClientError`]; only where it is `Refused` for another reason than
     /// [`ErrorCode::NoAnswer`] is it certain that the order was not taken in.
-    pub fn order(&mut self, call: &CallView) -> Result<(), ClientError> {
+    pub fn order(&mut self, call: &CallView) -> Result<Taken, ClientError> {
         match self.ask(&QueryLine::Order { call: call.clone() })? {
-            ReplyLine::Placed => Ok(()),
+            ReplyLine::Placed => Ok(Taken::Placed),
+            ReplyLine::Absorbed => Ok(Taken::Absorbed),
+            ReplyLine::Waiting => Ok(Taken::Waiting),
             _ => Err(ClientError::Unfit),
         }
     }
@@ -250,6 +255,8 @@ impl Iterator for Watch {
             Ok(
                 ReplyLine::Status { .. }
                 | ReplyLine::Placed
+                | ReplyLine::Absorbed
+                | ReplyLine::Waiting
                 | ReplyLine::Rewired
                 | ReplyLine::NothingToClear
                 | ReplyLine::Audit { .. }

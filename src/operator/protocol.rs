@@ -16,7 +16,8 @@ pub(super) const LONGEST_QUERY: usize = 4 * 1024;
 pub enum QueryLine {
     /// The node's state: answered by [`ReplyLine::Status`].
     Status,
-    /// An order, as if its button had been pressed: answered by [`ReplyLine::Placed`].
+    /// An order, as if its button had been pressed: answered by [`ReplyLine::Placed`],
+    /// [`ReplyLine::Absorbed`] or [`ReplyLine::Waiting`].
     Order {
         /// What is asked for.
         call: CallView,
@@ -56,6 +57,12 @@ pub enum ReplyLine {
     /// The node has taken the order in. Its lamp is lit, and so it is promised, only once
     /// [`OrderView::promised`](super::view::OrderView::promised) says so (F12).
     Placed,
+    /// No order was made: a car stands there with its door open for that direction, and keeps it
+    /// open for its dwell.
+    Absorbed,
+    /// There is no order yet: the node's disk does not answer. The node places it as soon as the
+    /// disk does, or fails for good; it is lost if the node ends before.
+    Waiting,
     /// The network is as was wanted.
     Rewired,
     /// The node runs and has no latch.
@@ -94,7 +101,7 @@ pub enum ErrorCode {
     Malformed,
     /// The building has no such button.
     NoSuchButton,
-    /// Neither the node nor any that it hears has this car.
+    /// Neither the node nor any that it hears has this car: it would stay open for ever.
     UnknownCar,
     /// The node does not run with `--allow-faults`.
     FaultsNotAllowed,

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use elevator_fleet::model::Call;
-use elevator_fleet::node::OrderRefused;
+use elevator_fleet::node::{OrderRefused, Taken};
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -73,7 +73,7 @@ pub enum Reply {
     /// The node's state.
     Status(Box<StatusView>),
     /// What became of an order.
-    Order(Result<(), OrderRefused>),
+    Order(Result<Taken, OrderRefused>),
     /// Whether faults may be injected; the network is as was wanted only then.
     Network(FaultInjection),
     /// The node runs, so its car does not hang.
@@ -236,7 +236,9 @@ impl Connection {
             self.check_car(car).await?;
         }
         match self.ask(Query::Order(call)).await? {
-            Reply::Order(Ok(())) => Ok(ReplyLine::Placed),
+            Reply::Order(Ok(Taken::Placed)) => Ok(ReplyLine::Placed),
+            Reply::Order(Ok(Taken::Absorbed)) => Ok(ReplyLine::Absorbed),
+            Reply::Order(Ok(Taken::Waiting)) => Ok(ReplyLine::Waiting),
             Reply::Order(Err(cause)) => Err(refused(ErrorCode::NoSuchButton, &cause)),
             _ => Err(no_answer()),
         }
@@ -282,7 +284,7 @@ impl Connection {
     /// An order for a car that nobody has would stay open for ever.
     async fn check_car(&self, car: &str) -> Result<(), ReplyLine> {
         let status = self.status().await?;
-        let known: Vec<_> = status.nodes().collect();
+        let known: Vec<_> = status.cars().collect();
         if known.contains(&car) {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use elevator_fleet::model::{
 };
 use elevator_fleet::node::{
     CarStatus, ClimateStatus, ConflictKind, ConflictStatus, LossCause, LostStatus, OrderRefused,
-    OrderStatus, PeerStatus, Report, Status, UnitStatus,
+    OrderStatus, PeerStatus, Report, Status, Taken, UnitStatus,
 };
 use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
 use tempfile::TempDir;
@@ -234,7 +234,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                         .send(EventView::new(&report, SystemTime::UNIX_EPOCH))
                         .unwrap_or_default();
                 }
-                Reply::Order(Ok(()))
+                Reply::Order(Ok(Taken::Placed))
             }
             Query::ClearHang => Reply::NothingToClear,
             Query::Audit => Reply::Audit(oneshot::channel().1),
@@ -248,7 +248,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                     promised: false,
                     holders: 1,
                 });
-                Reply::Order(Ok(()))
+                Reply::Order(Ok(Taken::Placed))
             }
         };
         reply.send(answer).unwrap();

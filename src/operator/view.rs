@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::coordination::Detail;
-use elevator_fleet::model::{Call, HallCall, NodeId};
+use elevator_fleet::model::{Call, HallCall, NodeId, Role};
 use elevator_fleet::node::{OrderStatus, PeerStatus, Status};
 use elevator_fleet::wire::Standing;
 use serde::{Deserialize, Serialize};
@@ -172,6 +172,15 @@ impl StatusView {
     pub fn nodes(&self) -> impl Iterator<Item = &str> {
         let peers = self.peers.iter().map(|peer| peer.node.as_str());
         std::iter::once(self.node.as_str()).chain(peers)
+    }
+
+    /// The names of the cars: that of the node, where it has one, and those of the peers that it
+    /// hears.
+    pub fn cars(&self) -> impl Iterator<Item = &str> {
+        let own = self.car.is_some().then_some(self.node.as_str());
+        let cabin = Role::Cabin.to_string();
+        let peers = self.peers.iter().filter(move |peer| peer.role == cabin);
+        own.into_iter().chain(peers.map(|peer| peer.node.as_str()))
     }
 
     /// The open order for a call, if any.

@@ -3,6 +3,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
+use elevator_fleet::node::Taken;
 use elevator_simulator::simulator::SerialConfig;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
 use tempfile::TempDir;
@@ -113,7 +114,7 @@ impl Process {
 
     fn order(&self, call: &CallView) {
         let mut client = until("node", || Client::connect(&self.data_dir).ok());
-        client.order(call).expect("placed");
+        assert_eq!(client.order(call).expect("an answer"), Taken::Placed);
     }
 
     fn stop(self) -> Outcome {

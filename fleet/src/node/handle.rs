@@ -9,7 +9,6 @@ use super::links::{Handshake, accepts};
 use super::membership::Heard;
 use super::neighbours::Trust;
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
-use crate::car::Car;
 use crate::coordination::{ElectionTimer, Input, LinkRule};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
 use crate::orders::Holding;
@@ -34,6 +33,19 @@ pub enum OrderRefused {
         /// The node.
         node: NodeId,
     },
+}
+
+/// What became of an order that was placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// It is in the order store.
+    Placed,
+    /// No order was made: the car's door is open at that floor for that direction, and the press
+    /// keeps it open for its dwell (F18).
+    Absorbed,
+    /// There is no order yet: the disk has not reserved a sequence for it (O4). It is placed once
+    /// the disk has, or has failed, and lost if the node ends before.
+    Waiting,
 }
 
 impl Node {
@@ -179,11 +191,11 @@ impl Node {
         self.settle(now);
     }
 
-    /// An operator places an order; it is one like any other.
+    /// An operator places an order, which is the same as a press of its button.
     ///
     /// # Errors
     /// The building has no such button, or the node no car for a cab order.
-    pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<(), OrderRefused> {
+    pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
         if !self.settings.floors.has_button(call.button()) {
             let top = self.settings.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
@@ -192,9 +204,14 @@ impl Node {
             let node = self.hello.node.clone();
             return Err(OrderRefused::NoCar { call, node });
         }
-        self.place(call, now);
+        let taken = if self.absorbs(&call, now) {
+            self.stale.car = true;
+            Taken::Absorbed
+        } else {
+            self.place(call, now)
+        };
         self.settle(now);
-        Ok(())
+        Ok(taken)
     }
 
     /// Everything up to and with this batch is on disk.
@@ -207,9 +224,7 @@ impl Node {
             }
             self.stale.promise = true;
         }
-        for call in std::mem::take(&mut self.unplaced) {
-            self.place(call, now);
-        }
+        self.place_again(now);
         self.settle(now);
     }
 
@@ -219,9 +234,7 @@ impl Node {
             self.ledger.fail(fresh);
             self.promise.distrust_own();
             self.report(Report::DiskFailed);
-            for call in std::mem::take(&mut self.unplaced) {
-                self.place(call, now);
-            }
+            self.place_again(now);
         }
         self.settle(now);
     }
@@ -310,11 +323,8 @@ impl Node {
     }
 
     fn press(&mut self, button: Button, now: Timestamp) {
-        let absorbed = self
-            .car
-            .as_mut()
-            .is_some_and(|car: &mut Car| car.absorbs(button, now));
         let call = Call::of_button(button, &self.hello.node);
+        let absorbed = self.absorbs(&call, now);
         let served = match call {
             Call::Hall(_) => true,
             Call::Cab { .. } => self.car.is_some(),
@@ -322,5 +332,14 @@ impl Node {
         if !absorbed && served && self.settings.floors.has_button(button) {
             self.place(call, now);
         }
+    }
+    /// Whether the open door of this node's car makes an order for this call needless.
+    fn absorbs(&mut self, call: &Call, now: Timestamp) -> bool {
+        let is_here = match call {
+            Call::Hall(_) => true,
+            Call::Cab { car, .. } => *car == self.hello.node,
+        };
+        let car = self.car.as_mut().filter(|_| is_here);
+        car.is_some_and(|car| car.absorbs(call.button(), now))
     }
 }

@@ -2,21 +2,31 @@
 
 use std::time::Duration;
 
-use super::{Action, LinkId, Node, Report};
+use super::{Action, LinkId, Node, Report, Taken};
 use crate::model::{Call, CarPhase, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
 use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer};
 
 impl Node {
-    pub(super) fn place(&mut self, call: Call, now: Timestamp) {
+    pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
         let Some(dot) = self.ledger.dot() else {
             self.unplaced.insert(call);
-            return;
+            return Taken::Waiting;
         };
         let own = self.hello.node.clone();
         let merged = self.orders.place(dot, &own, call.clone(), now);
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
         self.take_merged(dot, &call, &own, merged, None, now);
+        Taken::Placed
+    }
+
+    /// Places the presses that waited for a sequence; those for which there is none go on waiting.
+    pub(super) fn place_again(&mut self, now: Timestamp) {
+        for call in std::mem::take(&mut self.unplaced) {
+            match self.place(call, now) {
+                Taken::Placed | Taken::Waiting | Taken::Absorbed => {}
+            }
+        }
     }
 
     /// Follows up on a change of the store; `from` is the peer that told of it.

@@ -11,9 +11,9 @@ use crate::climate::ClimateSettings;
 use crate::coordination::ElectionSettings;
 use crate::coordination::nodes::{address, name};
 use crate::dispatch::Kinematics;
-use crate::model::{FleetName, Mac, Role};
+use crate::model::{Call, FleetName, HallCall, Mac, Role};
 use crate::wire::{Beacon, Frame, Nonce, Protocol};
-use elevator_driver::FloorCount;
+use elevator_driver::{Direction, FloorCount};
 
 const PERIOD: Duration = Duration::from_millis(25);
 
@@ -232,4 +232,49 @@ fn a_link_that_has_joined_at_one_end_only_is_given_up() {
         let after = talk(&mut one, &mut two, soon, soon + Duration::from_secs(2));
         assert!(after.contains(&Action::Close(link)), "{protocol}");
     }
+}
+
+fn persists(actions: &[Action]) -> Vec<(Lsn, Vec<Change>)> {
+    let batches = actions.iter().filter_map(|action| match action {
+        Action::Persist { lsn, changes } => Some((*lsn, changes.clone())),
+        Action::Broadcast(_)
+        | Action::Unicast { .. }
+        | Action::Packet { .. }
+        | Action::Dial { .. }
+        | Action::Send { .. }
+        | Action::Close(_)
+        | Action::Panel(_)
+        | Action::Report(_) => None,
+    });
+    batches.collect()
+}
+
+/// O4: before the disk has reserved a sequence there is no order, and nobody is told of one.
+#[test]
+fn an_order_without_a_sequence_waits_and_is_placed_later() {
+    let mut node = node(1, 1);
+    let batches = persists(&drain(&mut node));
+    let floor = FloorCount::new(4).and_then(|floors| floors.floor(2));
+    let call = Call::Hall(HallCall {
+        floor: floor.expect("a floor"),
+        direction: Direction::Up,
+    });
+    let now = Timestamp::START;
+    assert_eq!(node.handle_order(call.clone(), now), Ok(Taken::Waiting));
+    assert_eq!(node.orders().calls().count(), 0);
+    let (lsn, _) = batches.last().expect("a reservation");
+    node.handle_durable(*lsn, now);
+    assert_eq!(node.orders().calls().collect::<Vec<_>>(), [&call]);
+    assert_eq!(node.handle_order(call, now), Ok(Taken::Placed));
+}
+
+/// E3: the first thing that a master of a fresh journal writes is its term.
+#[test]
+fn a_master_writes_its_term() {
+    let mut node = node(1, 1);
+    let written: Vec<Change> = persists(&drain(&mut node))
+        .into_iter()
+        .flat_map(|(_, changes)| changes)
+        .collect();
+    assert!(written.contains(&Change::Term(Term(1))), "{written:?}");
 }

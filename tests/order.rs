@@ -1,0 +1,132 @@
+//! `liftmesh order`: what it says of an order is so.
+#![cfg(feature = "simulator")]
+#![allow(
+    clippy::expect_used,
+    reason = "all of this is test code, which ends where what it needs is missing"
+)]
+
+mod building;
+
+use std::process::{Command, Output};
+
+use building::{Building, Line, Stopped};
+use elevator_driver::{Direction, DoorState};
+use elevator_fleet::model::Role;
+use elevator_fleet::node::Taken;
+use liftmesh::operator::Client;
+use liftmesh::operator::view::{CallView, DirectionView};
+
+fn order(building: &Building, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .arg("order")
+        .args(words)
+        .arg("--data-dir")
+        .arg(building.data_dir("A"))
+        .output()
+        .expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// F18: as a press of the button there, it keeps the door open and makes no order.
+#[test]
+fn an_order_at_an_open_door_is_not_called_placed() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    building
+        .panel("A")
+        .send("obstruct on")
+        .expect("an obstacle");
+    building.press("A", building.hall(0, Direction::Up));
+    building.wait("the door is open", |building| {
+        building.car("A").door == DoorState::Open
+            && building
+                .status("A")
+                .is_some_and(|status| status.orders.is_empty())
+    });
+    for words in [
+        &["hall", "0", "up"][..],
+        &["cab", "A", "0"],
+        &["hall", "0", "up", "--wait", "served"],
+        &["cab", "A", "0", "--wait", "lit"],
+    ] {
+        let output = order(&building, words);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        assert!(said.contains("not placed: the car stands there"), "{said}");
+        let status = building.status("A").expect("a status");
+        assert!(status.orders.is_empty(), "{:?}", status.orders);
+    }
+    // The other direction is another matter.
+    let output = order(&building, &["hall", "1", "down"]);
+    assert_eq!(text(&output.stdout), "hall 1 down placed\n");
+    building
+        .panel("A")
+        .send("obstruct off")
+        .expect("no obstacle");
+    building.wait_all_dark();
+    building.assert_safe();
+}
+
+/// O4: without a sequence from the disk there is no order, and nobody says that there is one.
+#[test]
+fn an_order_that_waits_for_the_disk_is_not_called_placed() {
+    let building = Building::with_cars(4, Line::Serial, &["A"]);
+    building.take_out("A");
+    let threads = building.threads("A");
+    let journal = threads.iter().find(|thread| thread.name == "journal");
+    let Some(held) = Stopped::new(journal.expect("the journal's thread")) else {
+        return;
+    };
+    let mut client = Client::connect(&building.data_dir("A")).expect("a node");
+    let hall = CallView::Hall {
+        floor: 1,
+        direction: DirectionView::Up,
+    };
+    let presses = (0..1_000)
+        .position(|_| client.order(&hall).expect("an answer") == Taken::Waiting)
+        .expect("the sequences that are reserved come to an end");
+    assert!(presses >= 128, "{presses}");
+    let cab = CallView::Cab {
+        car: "A".to_owned(),
+        floor: 3,
+    };
+    for words in [
+        &["cab", "A", "3"][..],
+        &["cab", "A", "3", "--wait", "lit", "--timeout", "100ms"],
+    ] {
+        let output = order(&building, words);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("cab A 3 is not placed yet"), "{said}");
+        assert_eq!(text(&output.stdout), "");
+    }
+    let status = building.status("A").expect("a status");
+    assert!(!status.disk_failed);
+    assert!(status.order(&cab).is_none());
+    drop(held);
+    building.wait("the order is placed and promised", |building| {
+        let status = building.status("A");
+        status.is_some_and(|status| status.order(&cab).is_some_and(|order| order.promised))
+    });
+    building.put_in("A");
+    building.wait_all_dark();
+}
+
+/// A node without a car has nobody who could serve a cab order.
+#[test]
+fn a_cab_order_for_a_node_without_a_car_is_refused() {
+    let mut building = Building::with_cars(4, Line::Serial, &["A"]);
+    building.install_unit("U", 9, Role::ControlUnit);
+    building.start("U");
+    building.wait("U is heard", |building| {
+        let status = building.status("A");
+        status.is_some_and(|status| status.nodes().any(|node| node == "U"))
+    });
+    let output = order(&building, &["cab", "U", "2"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no car U is heard; there are A"), "{said}");
+    assert!(building.status("A").expect("a status").orders.is_empty());
+}
