@@ -25,8 +25,6 @@ pub struct Panel {
     events: mpsc::Receiver<PanelEvent>,
     line: PanelLine,
     url: PanelUrl,
-    /// The line's thread has ended, and that has been told.
-    ended: bool,
 }
 
 impl Panel {
@@ -49,7 +47,6 @@ impl Panel {
             events,
             line,
             url: url.clone(),
-            ended: false,
         })
     }
 
@@ -81,22 +78,10 @@ impl Panel {
         self.line.counters()
     }
 
-    /// Waits for the next event. Safe to drop and call again: no event is lost. If the line's
-    /// thread has ended, which it does only by a fault, the panel is told to be gone, for good.
-    pub async fn next_event(&mut self) -> PanelEvent {
-        let event = if self.ended {
-            None
-        } else {
-            self.events.recv().await
-        };
-        match event {
-            Some(event) => event,
-            None if self.ended => std::future::pending().await,
-            None => {
-                self.ended = true;
-                PanelEvent::Disconnected("the line's thread has ended; restart the node".to_owned())
-            }
-        }
+    /// Waits for the next event. Safe to drop and call again: no event is lost. `None` once the
+    /// line's thread has ended, which it does only by a fault.
+    pub async fn next_event(&mut self) -> Option<PanelEvent> {
+        self.events.recv().await
     }
 
     /// Stops the motor as the last word, and ends the line.
@@ -109,5 +94,13 @@ impl Panel {
             Ok(Err(error)) => error!(%error, "the panel line failed at its end"),
             Err(_elapsed) => warn!("the panel line does not end: its panel's watchdog must"),
         }
+    }
+}
+
+#[cfg(test)]
+impl Panel {
+    /// The line's thread ends as it does by a panic: nobody is left to tell anything.
+    pub(crate) fn lose_thread(&mut self) {
+        self.events = mpsc::channel(1).1;
     }
 }

@@ -314,3 +314,23 @@ fn the_example_in_the_repository_is_right() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/node.toml");
     done(&["check-config", "--config", file.to_str().unwrap()]);
 }
+
+/// A parent that has ended before the system could be asked to tell is not waited for.
+#[test]
+fn a_node_whose_parent_has_ended_already_does_not_start() {
+    let mut parent = Command::new("true").spawn().expect("a process");
+    let gone = parent.id().to_string();
+    parent.wait().expect("it ends");
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .args(["run", "--die-with-parent", &gone])
+        .args(["--car", "A", "--floors", "4", "--address", "127.0.0.1"])
+        .args(["--broadcast", "127.255.255.255:46100"])
+        .args(["--panel", "serial:///nowhere", "--data-dir"])
+        .arg(directory.path())
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("has ended"), "{said}");
+}

@@ -7,13 +7,17 @@
 
 mod building;
 
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use building::{Building, Line, PATIENCE};
+use rustix::fs::OFlags;
 use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use tempfile::TempDir;
 
 /// After so long without a sign of life the supervisor would act.
@@ -134,4 +138,157 @@ fn the_unit_file_is_right() {
     let said = String::from_utf8_lossy(&verified.stderr).into_owned();
     assert!(verified.status.success(), "{said}");
     assert!(!said.contains("liftmesh.service"), "{said}");
+}
+
+/// Whether `setsid` is there to give a node a session of its own.
+fn has_setsid() -> bool {
+    let found = Command::new("setsid").arg("--version").output().is_ok();
+    if !found {
+        building::skip("it needs setsid");
+    }
+    found
+}
+
+/// A terminal: its far end, and the side that a process has.
+fn terminal() -> (File, File) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags).expect("a pseudo-terminal");
+    grantpt(&master).expect("granted");
+    unlockpt(&master).expect("unlocked");
+    let name = ptsname(&master, Vec::new()).expect("a name");
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let side = rustix::fs::open(name, flags, rustix::fs::Mode::empty()).expect("a terminal");
+    (File::from(master), File::from(side))
+}
+
+fn fly(building: &Building, name: &str) {
+    building.press(name, building.cab(19));
+    building.wait("the car moves", |building| {
+        building.car(name).speed.abs() > 1.0
+    });
+}
+
+/// S2: the terminal in which a node was started is closed.
+#[test]
+fn a_node_whose_terminal_hangs_up_ends_in_order() {
+    if !has_setsid() {
+        return;
+    }
+    let mut building = Building::new(20, Line::Serial);
+    building.install("A", 1);
+    let (far_end, terminal) = terminal();
+    building.start_by("A", &["setsid", "--ctty"], terminal);
+    building.wait_in_service(&["A"]);
+    fly(&building, "A");
+    drop(far_end);
+    assert!(building.exit("A").success());
+    building.wait("the motor stands", |building| {
+        building.car("A").driven.is_none()
+    });
+    assert_eq!(building.car("A").watchdog_stops, 0, "the node stopped it");
+}
+
+#[test]
+fn a_node_that_was_started_to_outlive_its_terminal_does() {
+    if !has_setsid() {
+        return;
+    }
+    let mut building = Building::new(20, Line::Serial);
+    building.install("A", 1);
+    let (far_end, terminal) = terminal();
+    let ignores = [
+        "setsid",
+        "--ctty",
+        "sh",
+        "-c",
+        "trap '' HUP; exec \"$@\"",
+        "sh",
+    ];
+    building.start_by("A", &ignores, terminal);
+    building.wait_in_service(&["A"]);
+    drop(far_end);
+    building.signal("A", Signal::HUP);
+    fly(&building, "A");
+    assert!(building.stop("A").success());
+}
+
+/// A daemon has no terminal, and nothing to read again.
+#[test]
+fn a_node_without_a_terminal_goes_on_at_sighup() {
+    if !has_setsid() {
+        return;
+    }
+    let mut building = Building::new(20, Line::Serial);
+    building.install("A", 1);
+    building.start_by("A", &["setsid"], Stdio::null());
+    building.wait_in_service(&["A"]);
+    building.signal("A", Signal::HUP);
+    building.wait("it says so", |building| {
+        building.logged("A").contains("SIGHUP")
+    });
+    fly(&building, "A");
+    assert!(building.stop("A").success());
+}
+
+/// The journal of the system learns each line's priority.
+#[test]
+fn a_log_that_leads_to_the_journal_has_priorities() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    let path = building.place("journal.log");
+    let log = File::create(&path).expect("a log");
+    let stream = log.metadata().expect("a file");
+    let stream = format!("JOURNAL_STREAM={}:{}", stream.dev(), stream.ino());
+    let wrapper = ["sh", "-c", "exec \"$@\" 2>\"$0\""];
+    let to = [path.to_str().expect("text"), "env", stream.as_str()];
+    building.start_by("A", &[&wrapper[..], &to[..]].concat(), Stdio::null());
+    building.wait_in_service(&["A"]);
+    building
+        .panel("A")
+        .send("fault line unplugged")
+        .expect("taken");
+    let has = |line: &str| {
+        let log = std::fs::read_to_string(&path).expect("a log");
+        log.lines().any(|found| found.starts_with(line))
+    };
+    building.wait("the warning has its priority", |_| {
+        has("<4> WARN liftmesh::runtime::report: panel disconnected reason=")
+    });
+    assert!(has("<6> INFO liftmesh::runtime: node starts node=A "));
+    building.stop("A");
+    let log = std::fs::read_to_string(&path).expect("a log");
+    assert!(log.lines().all(|line| line.starts_with('<')), "{log}");
+}
+
+/// A program that reads the log gets objects.
+#[test]
+fn a_log_for_programs_is_json() {
+    let mut building = Building::new(4, Line::Serial);
+    building.install("A", 1);
+    building.start_with("A", |command| {
+        command.args(["--log-format", "json"]);
+    });
+    building.wait_in_service(&["A"]);
+    building.press("A", building.cab(2));
+    let objects = |building: &Building| {
+        let log = building.logged("A");
+        let objects = log.lines().map(serde_json::from_str::<serde_json::Value>);
+        objects.collect::<Result<Vec<_>, _>>()
+    };
+    building.wait("the order has its line", |building| {
+        let served = |line: &serde_json::Value| {
+            line["message"] == "order served"
+                && line["call"] == "cab A 2"
+                && line["origin"] == "A"
+                && line["car"] == "A"
+                && line["waited_ms"].is_u64()
+        };
+        objects(building).is_ok_and(|lines| lines.iter().filter(|line| served(line)).count() == 1)
+    });
+    assert!(building.stop("A").success());
+    for line in objects(&building).expect("JSON") {
+        for part in ["timestamp", "level", "target", "message"] {
+            assert!(line[part].is_string(), "{line}");
+        }
+    }
 }

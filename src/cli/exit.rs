@@ -6,9 +6,10 @@ use std::process::ExitCode;
 /// The exit codes of `liftmesh`. Their numbers and meanings stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what was asked.
+    /// It did what was asked; a node was told to stop by SIGINT, SIGTERM, or SIGHUP from its terminal.
     Done = 0,
-    /// It failed while running.
+    /// It failed while running: a part of a node ended that should run, a command could not do its
+    /// work or waited for too long, or the program panicked.
     Failed = 1,
     /// The configuration or the command line is wrong.
     Usage = 2,
@@ -22,8 +23,11 @@ pub enum Exit {
 
 impl Exit {
     const ALL: [(Self, &str); 6] = [
-        (Self::Done, "done"),
-        (Self::Failed, "failed at run time"),
+        (Self::Done, "done, or told to stop"),
+        (
+            Self::Failed,
+            "failed at run time; of a node, its motor is stopped",
+        ),
         (Self::Usage, "wrong configuration or command line"),
         (Self::Hung, "the car hung: the motor is stopped"),
         (

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use elevator_fleet::model::NodeId;
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::clearance::ClearError;
 use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
@@ -135,9 +135,9 @@ pub struct RunArgs {
     /// Let whoever reaches the operator's socket cut the network: for demo and tests only
     #[arg(long, hide = true)]
     pub allow_faults: bool,
-    /// End when the process that started this one is gone
-    #[arg(long, hide = true)]
-    pub die_with_parent: bool,
+    /// End when the process with this number, which started this one, is gone
+    #[arg(long, hide = true, value_name = "PID")]
+    pub die_with_parent: Option<u32>,
 }
 
 /// Where the configuration of a node is.
@@ -233,6 +233,9 @@ pub enum CommandError {
     /// The end of the parent process would go unnoticed.
     #[error("the system does not tell when the parent process ends")]
     Parent(#[source] std::io::Error),
+    /// The parent process has ended before this one could start.
+    #[error("process {0}, which is to have started this one, has ended")]
+    Orphan(u32),
     /// Nothing was cleared, or the audit log can't be read.
     #[error(transparent)]
     Clear(#[from] ClearError),
@@ -295,9 +298,11 @@ impl CommandError {
             ) => Exit::Failed,
             // Whoever closes the pipe has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
-            Self::Output(_) | Self::Parent(_) | Self::NotPlaced(_) | Self::WaitedTooLong { .. } => {
-                Exit::Failed
-            }
+            Self::Output(_)
+            | Self::Parent(_)
+            | Self::Orphan(_)
+            | Self::NotPlaced(_)
+            | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]
             Self::Demo(_) | Self::Simulator(_) | Self::Lab(_) => Exit::Failed,
         }
@@ -326,9 +331,8 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
             if args.allow_faults {
                 settings.faults = FaultInjection::Allowed;
             }
-            if args.die_with_parent {
-                set_parent_process_death_signal(Some(Signal::TERM))
-                    .map_err(|error| CommandError::Parent(error.into()))?;
+            if let Some(parent) = args.die_with_parent {
+                die_with(parent)?;
             }
             return Ok(Next::Run(Box::new(settings)));
         }
@@ -352,6 +356,19 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         }
     }
     Ok(Next::Done)
+}
+
+/// Has the system end this process when its parent ends.
+fn die_with(parent: u32) -> Result<(), CommandError> {
+    set_parent_process_death_signal(Some(Signal::TERM))
+        .map_err(|error| CommandError::Parent(error.into()))?;
+    // One that ended before is not noticed that way.
+    let found = getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+    if found == Some(parent) {
+        Ok(())
+    } else {
+        Err(CommandError::Orphan(parent))
+    }
 }
 
 #[cfg(test)]

@@ -260,7 +260,7 @@ impl fmt::Display for Kind {
             Self::Filter => {
                 f.write_str("a level, or levels by module, such as info,liftmesh::mesh=debug")
             }
-            Self::Format => f.write_str("human, journal or json"),
+            Self::Format => f.write_str("auto, human, journal or json"),
         }
     }
 }
@@ -380,6 +380,7 @@ pub(super) fn filter(text: &str) -> Option<LogFilter> {
 
 pub(super) fn format(text: &str) -> Option<LogFormat> {
     match text {
+        "auto" => Some(LogFormat::Auto),
         "human" => Some(LogFormat::Human),
         "journal" => Some(LogFormat::Journal),
         "json" => Some(LogFormat::Json),

@@ -83,6 +83,8 @@ pub struct LogSettings {
 /// How the log looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
+    /// For the system's journal where standard error leads there, for people otherwise.
+    Auto,
     /// With times and, on a terminal, colours.
     Human,
     /// With neither, and with priorities, for the system's journal.

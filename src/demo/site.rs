@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{self, Command};
 use std::{env, fs};
 
 use elevator_driver::FloorCount;
@@ -144,7 +144,8 @@ impl Site {
             }
         }
         command
-            .args(["run", "--allow-faults", "--die-with-parent"])
+            .args(["run", "--allow-faults"])
+            .args(["--die-with-parent", &process::id().to_string()])
             .args(["--fleet", "demo"])
             .args(["--car", self.name(car)])
             .args(["--address", &address(car).to_string()])

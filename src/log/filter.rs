@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 19] = [
+const TARGETS: [&str; 20] = [
     "liftmesh::journal",
     "liftmesh::journal::medium",
     "liftmesh::journal::writer",
@@ -12,6 +12,7 @@ const TARGETS: [&str; 19] = [
     "liftmesh::log::queue",
     "liftmesh::mesh",
     "liftmesh::mesh::accept",
+    "liftmesh::mesh::addresses",
     "liftmesh::mesh::datagram",
     "liftmesh::mesh::interface",
     "liftmesh::mesh::link",
@@ -117,7 +118,9 @@ mod tests {
                 let path = entry.expect("an entry").path();
                 if path.is_dir() {
                     waiting.push(path);
-                } else if logs(&std::fs::read_to_string(&path).expect("text")) {
+                } else if path.extension().is_some_and(|extension| extension == "rs")
+                    && logs(&std::fs::read_to_string(&path).expect("text"))
+                {
                     let module = path
                         .strip_prefix(&source)
                         .expect("below")

@@ -51,7 +51,15 @@ pub enum LogError {
 #[derive(Debug)]
 pub struct Log {
     queue: Queue,
-    format: LogFormat,
+    look: Look,
+}
+
+/// What the lines look like in this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    People,
+    Journal,
+    Json,
 }
 
 /// Starts the log.
@@ -68,19 +76,23 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
         .with_writer(queue.pen())
         // It would write to standard error itself, and panic where it can't.
         .log_internal_errors(false);
-    match settings.format {
-        LogFormat::Human => log
+    let look = look_of(
+        settings.format,
+        std::env::var("JOURNAL_STREAM").ok().as_deref(),
+    );
+    match look {
+        Look::People => log
             .fmt_fields(Fields)
             .with_ansi(io::stderr().is_terminal())
             .finish()
             .try_init()?,
-        LogFormat::Journal => log
+        Look::Journal => log
             .fmt_fields(Fields)
             .with_ansi(false)
             .event_format(Prefixed::new())
             .finish()
             .try_init()?,
-        LogFormat::Json => log
+        Look::Json => log
             .json()
             .flatten_event(true)
             .with_current_span(false)
@@ -89,10 +101,7 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
             .try_init()?,
     }
     std::panic::set_hook(Box::new(log_panic));
-    Ok(Log {
-        queue,
-        format: settings.format,
-    })
+    Ok(Log { queue, look })
 }
 
 impl Log {
@@ -100,13 +109,13 @@ impl Log {
     /// where a program reads it.
     pub fn complain(&self, failure: &dyn Error) {
         let text = crate::cli::output::complaint(failure);
-        match self.format {
-            LogFormat::Human => self.queue.pen().write_line(text.as_bytes()),
-            LogFormat::Journal => {
+        match self.look {
+            Look::People => self.queue.pen().write_line(text.as_bytes()),
+            Look::Journal => {
                 let lines = format::prefix(Level::ERROR, &text);
                 self.queue.pen().write_line(lines.as_bytes());
             }
-            LogFormat::Json => error!("{}", text.trim_end()),
+            Look::Json => error!("{}", text.trim_end()),
         }
     }
 
@@ -114,6 +123,31 @@ impl Log {
     /// reader who does not read must not keep the process from ending.
     pub fn finish(self) {
         self.queue.flush(FLUSH_LIMIT);
+    }
+}
+
+/// A time, as the log has it: a whole number of milliseconds, in a field whose name ends in `_ms`.
+#[must_use]
+pub fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The system names the journal's stream in `JOURNAL_STREAM`; standard error may lead elsewhere all
+/// the same.
+fn look_of(format: LogFormat, journal: Option<&str>) -> Look {
+    match format {
+        LogFormat::Human => Look::People,
+        LogFormat::Journal => Look::Journal,
+        LogFormat::Json => Look::Json,
+        LogFormat::Auto => {
+            let stream = rustix::fs::fstat(io::stderr()).ok();
+            let stream = stream.map(|stream| format!("{}:{}", stream.st_dev, stream.st_ino));
+            if journal.is_some() && stream.as_deref() == journal {
+                Look::Journal
+            } else {
+                Look::People
+            }
+        }
     }
 }
 

@@ -149,7 +149,9 @@ impl Acceptor {
                     }
                 }
             }
-            Err(error) => debug!(%error, "a greeting failed"),
+            // This task fails with it, and so the whole mesh.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(error) => debug!(%error, "a greeting was cancelled"),
         }
     }
 }

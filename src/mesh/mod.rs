@@ -17,6 +17,9 @@
 //! | dial | connects, exchanges `Hello`, ends | no link exists yet |
 //! | link | reads and writes one link until either side ends it | the peer sees the end and rejoins with its full state |
 //!
+//! A task that ends by a panic, or of its own accord where it never should, is reported as
+//! [`MeshEvent::Failed`]: half a mesh is worse than a node that starts anew.
+//!
 //! Every task's handle is in one of the [`Mesh`]'s two `JoinSet`s (greetings: in the accept task's),
 //! so dropping the mesh ends them all. [`Mesh`] itself is owned by the runtime loop; its methods
 //! never wait, except for the next event and the end.
@@ -47,7 +50,7 @@ use elevator_fleet::node::{LinkId, LinkSide};
 use elevator_fleet::wire::{Beacon, Frame, Hello, codec};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
 pub use self::count::{Count, Counters};
@@ -156,6 +159,11 @@ pub enum MeshEvent {
         /// Which link.
         link: LinkId,
     },
+    /// A task has ended that should run: the mesh is not whole any more.
+    Failed {
+        /// Which, and how.
+        reason: String,
+    },
 }
 
 /// The network cable, as fault injection has it (demo and tests only).
@@ -202,6 +210,21 @@ enum Note {
     },
 }
 
+/// What a task that has ended was there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    Accept,
+    Dial,
+    Datagrams,
+    Link,
+}
+
+/// What the mesh waits for.
+enum Step {
+    Note(Note),
+    Ended(Result<Task, JoinError>),
+}
+
 /// A link as the mesh keeps it.
 #[derive(Debug)]
 struct Link {
@@ -215,9 +238,9 @@ struct Link {
 pub struct Mesh {
     settings: Arc<MeshSettings>,
     /// Tasks that may be ended at any moment: accept, dials.
-    openers: JoinSet<()>,
+    openers: JoinSet<Task>,
     /// Tasks that are given time to send what is queued: datagrams, links.
-    carriers: JoinSet<()>,
+    carriers: JoinSet<Task>,
     datagrams: mpsc::Sender<Outgoing>,
     packets: Option<mpsc::Sender<Outgoing>>,
     links: BTreeMap<LinkId, Link>,
@@ -264,7 +287,10 @@ impl Mesh {
             let (datagrams, outgoing) = mpsc::channel(datagram::QUEUE);
             let (settings, counters) = (Arc::clone(&settings), Arc::clone(&counters));
             let task = DatagramTask::new(channel, settings, outgoing, notes.clone(), counters);
-            carriers.spawn(task.run(sockets));
+            carriers.spawn(async move {
+                task.run(sockets).await;
+                Task::Datagrams
+            });
             datagrams
         };
         let datagrams = carry(Channel::Beacons, datagram_sockets);
@@ -272,12 +298,16 @@ impl Mesh {
             .packets
             .clone()
             .map(|packets| carry(Channel::Packets(packets), packet_sockets));
-        openers.spawn(accept::run(
+        let accept = accept::run(
             listener,
             Arc::clone(&settings),
             notes.clone(),
             Arc::clone(&counters),
-        ));
+        );
+        openers.spawn(async move {
+            accept.await;
+            Task::Accept
+        });
         Ok(Self {
             settings,
             openers,
@@ -354,6 +384,7 @@ impl Mesh {
             if notes.send(note).await.is_err() {
                 trace!("dial outlived the mesh");
             }
+            Task::Dial
         });
     }
 
@@ -391,12 +422,16 @@ impl Mesh {
             if let Some(link) = self.given_up.pop_front() {
                 return MeshEvent::LinkDown { link };
             }
-            let note = tokio::select! {
-                Some(note) = self.inbox.recv() => note,
-                Some(ended) = self.openers.join_next() => { reap(ended); continue }
-                Some(ended) = self.carriers.join_next() => { reap(ended); continue }
+            let step = tokio::select! {
+                Some(note) = self.inbox.recv() => Step::Note(note),
+                Some(ended) = self.openers.join_next() => Step::Ended(ended),
+                Some(ended) = self.carriers.join_next() => Step::Ended(ended),
             };
-            if let Some(event) = self.take(note) {
+            let event = match step {
+                Step::Note(note) => self.take(note),
+                Step::Ended(ended) => failure(ended).map(|reason| MeshEvent::Failed { reason }),
+            };
+            if let Some(event) = event {
                 return event;
             }
         }
@@ -421,7 +456,8 @@ impl Mesh {
                     // A link that waits for room in the inbox would not get to its end.
                     Some(_) = inbox.recv() => {}
                     ended = carriers.join_next() => match ended {
-                        Some(ended) => reap(ended),
+                        // They are to end now, and a panic was logged.
+                        Some(_) => {}
                         None => break,
                     },
                 }
@@ -491,7 +527,7 @@ impl Mesh {
             } => Some(self.open(*connection, peer, side)),
             Note::DialFailed { peer, error } => {
                 if self.dial_log.opens(&peer) {
-                    info!(%peer, %error, "a peer that is heard can't be dialled");
+                    warn!(%peer, %error, "a peer that is heard can't be dialled");
                 }
                 Some(MeshEvent::DialFailed { peer })
             }
@@ -509,9 +545,11 @@ impl Mesh {
         let link = LinkId(self.next_link);
         self.next_link += 1;
         let (queue, outgoing) = mpsc::channel(LINK_QUEUE);
-        let task = self
-            .carriers
-            .spawn(link::run(link, connection, outgoing, self.notes.clone()));
+        let run = link::run(link, connection, outgoing, self.notes.clone());
+        let task = self.carriers.spawn(async move {
+            run.await;
+            Task::Link
+        });
         info!(link = link.0, peer = %peer.node, address = %peer.address, ?side, "link up");
         let known = Link {
             peer: peer.node.clone(),
@@ -532,11 +570,23 @@ impl Mesh {
     }
 }
 
-fn reap(ended: Result<(), tokio::task::JoinError>) {
-    if let Err(error) = ended
-        && !error.is_cancelled()
-    {
-        error!(%error, "a task of the mesh failed");
+/// Why a task's end is a failure, if it is one.
+fn failure(ended: Result<Task, JoinError>) -> Option<String> {
+    match ended {
+        Ok(Task::Dial | Task::Link) => None,
+        Ok(Task::Accept) => Some("the task that takes connections in has ended".to_owned()),
+        Ok(Task::Datagrams) => Some("the task of the datagrams has ended".to_owned()),
+        // This node gave a link up.
+        Err(error) if error.is_cancelled() => None,
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+impl Mesh {
+    /// A task of the mesh panics.
+    pub(crate) fn panic_in_a_task(&mut self) {
+        self.carriers.spawn(async { panic!("injected") });
     }
 }
 

@@ -128,13 +128,14 @@ fn turn_away(stream: &UnixStream) {
         format!("the node serves {CLIENTS} clients already"),
     );
     // Whoever doesn't take it at once finds a closed connection, which says as much.
-    let told = serde_json::to_vec(&reply)
+    let told_it = serde_json::to_vec(&reply)
         .map_err(io::Error::from)
         .and_then(|mut line| {
             line.push(b'\n');
             stream.try_write(&line)
         });
-    warn!(?told, "an operator's connection was turned away");
+    let told_it = told_it.is_ok();
+    warn!(told_it, "an operator's connection was turned away");
 }
 
 async fn accompany(

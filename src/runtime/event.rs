@@ -6,6 +6,17 @@ use crate::journal::Progress;
 use crate::mesh::MeshEvent;
 use crate::operator::Request;
 
+/// A part of the process has ended that should run. What it did is not done any more, and only a
+/// new process does it again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{part} failed: {reason}")]
+pub struct Failure {
+    /// Which part.
+    pub part: &'static str,
+    /// How it ended.
+    pub reason: String,
+}
+
 /// One thing that happened. The loop chooses the next one and does nothing else.
 #[derive(Debug)]
 pub enum Event {
@@ -19,6 +30,8 @@ pub enum Event {
     Request(Request),
     /// The moment has come that the node wanted to be woken at, or the loop looks after itself.
     Timeout,
+    /// A part of the process has ended that should run.
+    Failed(Failure),
     /// The node is to end.
     Stop,
 }

@@ -8,11 +8,12 @@ use std::time::{Duration, SystemTime};
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::model::NodeId;
 use tokio::sync::oneshot;
-use tracing::{error, info, warn};
+use tracing::{error, warn};
 
 use crate::clearance;
 use crate::journal::AuditRecord;
 use crate::latch::{self, Hang, Kept, Latch, Refusal};
+use crate::log::millis;
 
 /// How long after the motor stop the latch may take to be on disk (H2). The process ends then, one
 /// way or the other; a sound disk takes some milliseconds.
@@ -79,7 +80,7 @@ impl Latching {
     pub(super) async fn finish(self) {
         match tokio::time::timeout(LATCH_LIMIT, self.done).await {
             Ok(Ok(Ok(Kept::Whole))) => {
-                info!("latched: the node does not start again before `liftmesh clear-hang`");
+                error!("latched: the node does not start again before `liftmesh clear-hang`");
             }
             Ok(Ok(Ok(Kept::Bare(error)))) => error!(
                 %error,
@@ -92,7 +93,7 @@ impl Latching {
                  being started: do not start it before the car has been looked into"
             ),
             Ok(Err(_)) | Err(_) => error!(
-                limit = ?LATCH_LIMIT,
+                limit_ms = millis(LATCH_LIMIT),
                 "NOT LATCHED in time: the disk does not answer. Nothing but this log may keep the \
                  node from being started: do not start it before the car has been looked into"
             ),

@@ -25,7 +25,7 @@ mod supervisor;
 use std::io;
 use std::time::SystemTime;
 
-use elevator_driver::{OpenError, PanelEvent};
+use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::model::{JournalId, Timestamp};
 use elevator_fleet::node::{Action, Node, Report};
@@ -36,8 +36,9 @@ use tracing::{debug, error, info, warn};
 
 use self::clock::Clock;
 use self::disk::{Disk, DiskFailure};
-pub use self::event::Event;
+pub use self::event::{Event, Failure};
 use self::hang::Latching;
+use self::report::ReportLog;
 use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
 use crate::journal::JournalError;
@@ -58,7 +59,8 @@ pub enum Outcome {
     Hung(HangEvidence),
 }
 
-/// Why a node could not be started. The panel was not told anything.
+/// Why a node could not be started, or could not go on. In the first case the panel was told
+/// nothing; in the second the motor is stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Another node runs with the data directory, or it can't be used.
@@ -85,6 +87,9 @@ pub enum RunError {
     /// The system does not hand out signals.
     #[error("signals can't be received")]
     Signals(#[source] io::Error),
+    /// A part of the running node has failed; the node has ended in order.
+    #[error("the node can't go on: {0}")]
+    Failed(#[from] Failure),
 }
 
 impl RunError {
@@ -106,12 +111,13 @@ impl RunError {
                 | JournalError::Failing { .. }
                 | JournalError::Random(_) => false,
             },
-            Self::Random(_) | Self::Thread(_) | Self::Signals(_) => false,
+            Self::Random(_) | Self::Thread(_) | Self::Signals(_) | Self::Failed(_) => false,
         }
     }
 }
 
-/// Runs a node until it is told to stop by SIGINT or SIGTERM, or its car hangs.
+/// Runs a node until it is told to stop by SIGINT or SIGTERM, by SIGHUP if it was started in a
+/// terminal, or its car hangs.
 ///
 /// One thread is enough: a current-thread runtime with I/O and time enabled will do. It must not be
 /// dropped in a way that waits for blocking tasks without limit (`Runtime::shutdown_timeout`).
@@ -132,25 +138,30 @@ pub async fn run_until(
     stop: impl Future<Output = ()>,
 ) -> Result<Outcome, RunError> {
     let mut running = Running::start(settings)?;
-    tokio::pin!(stop);
-    let hung = loop {
-        let (event, planned) = running.next(stop.as_mut()).await;
-        if let Event::Stop = event {
-            break None;
-        }
-        running.check_interruption(planned);
-        running.handle(event);
-        running.mind_wall_clock();
-        running.show_life();
-        if let Some(evidence) = running.hung {
-            break Some(evidence);
-        }
+    let ending = running.run(stop).await;
+    let latching = match &ending {
+        // At once: the motor has been told to stop.
+        Ending::Hung(evidence) => Some(Latching::start(
+            &settings.data_dir,
+            settings.node.clone(),
+            evidence,
+        )),
+        Ending::Stopped | Ending::Failed(_) => None,
     };
-    // At once: the motor has been told to stop.
-    let latching =
-        hung.map(|evidence| Latching::start(&settings.data_dir, settings.node.clone(), &evidence));
-    running.end(latching).await;
-    Ok(hung.map_or(Outcome::Stopped, Outcome::Hung))
+    running.end(&ending, latching).await;
+    match ending {
+        Ending::Stopped => Ok(Outcome::Stopped),
+        Ending::Hung(evidence) => Ok(Outcome::Hung(evidence)),
+        Ending::Failed(failure) => Err(failure.into()),
+    }
+}
+
+/// Why the loop has ended.
+#[derive(Debug)]
+enum Ending {
+    Stopped,
+    Hung(HangEvidence),
+    Failed(Failure),
 }
 
 /// A node that runs.
@@ -166,6 +177,7 @@ struct Running {
     /// The identity under which the node goes on without its disk.
     spare: JournalId,
     requests: mpsc::Receiver<Request>,
+    log: ReportLog,
     reports: broadcast::Sender<EventView>,
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
@@ -173,6 +185,7 @@ struct Running {
     /// How often the panel line has stopped the motor on its own, as far as the node knows.
     lapses: u64,
     hung: Option<HangEvidence>,
+    failure: Option<Failure>,
     faults: FaultInjection,
 }
 
@@ -227,12 +240,14 @@ impl Running {
             disk,
             spare,
             requests,
+            log: ReportLog::new(settings.node.clone()),
             reports,
             operator,
             stop_operator,
             supervisor: Supervisor::from_environment(),
             lapses: 0,
             hung: None,
+            failure: None,
             faults: settings.faults,
         };
         let now = running.clock.now();
@@ -248,6 +263,27 @@ impl Running {
         Ok(running)
     }
 
+    /// Turns until the node is to end, or can't go on.
+    async fn run(&mut self, stop: impl Future<Output = ()>) -> Ending {
+        tokio::pin!(stop);
+        loop {
+            let (event, planned) = self.next(stop.as_mut()).await;
+            if let Event::Stop = event {
+                return Ending::Stopped;
+            }
+            self.check_interruption(planned);
+            self.handle(event);
+            self.mind_wall_clock();
+            self.show_life();
+            if let Some(evidence) = self.hung {
+                return Ending::Hung(evidence);
+            }
+            if let Some(failure) = self.failure.take() {
+                return Ending::Failed(failure);
+            }
+        }
+    }
+
     /// Chooses the next event; tells also when the loop meant to wake at the latest.
     async fn next<S: Future<Output = ()> + Unpin>(&mut self, stop: S) -> (Event, Timestamp) {
         let deadline = self.node.poll_timeout().map(|(at, _)| at);
@@ -256,9 +292,10 @@ impl Running {
             () = stop => Event::Stop,
             () = tokio::time::sleep_until(self.clock.instant(planned)) => Event::Timeout,
             event = self.mesh.next_event() => Event::Mesh(event),
-            event = next_of(&mut self.panel) => Event::Panel(event),
+            event = next_of(&mut self.panel) => event,
             progress = self.disk.progress() => Event::Disk(progress),
             Some(request) = self.requests.recv() => Event::Request(request),
+            failure = failure_of(&mut self.operator) => Event::Failed(failure),
         };
         (event, planned)
     }
@@ -269,7 +306,10 @@ impl Running {
         let now = self.clock.now();
         let late = clock::suspended(planned, now);
         if let Some(late) = late {
-            warn!(?late, "the process was suspended or held up");
+            warn!(
+                late_ms = log::millis(late),
+                "the process was suspended or held up"
+            );
         }
         let lapses = self.panel.as_ref().map_or(0, Panel::lapses);
         let has_lapsed = lapses != self.lapses;
@@ -322,6 +362,7 @@ impl Running {
             }
             Event::Request(request) => self.answer(request, now),
             Event::Timeout => self.node.handle_timeout(now),
+            Event::Failed(failure) => self.failure = Some(failure),
             Event::Stop => self.node.shut_down(now),
         }
         self.drain();
@@ -340,6 +381,10 @@ impl Running {
             MeshEvent::DialFailed { peer } => self.node.handle_dial_failed(&peer, now),
             MeshEvent::Frame { link, frame } => self.node.handle_frame(link, frame, now),
             MeshEvent::LinkDown { link } => self.node.handle_link_down(link, now),
+            MeshEvent::Failed { reason } => {
+                let part = "the mesh";
+                self.failure = Some(Failure { part, reason });
+            }
         }
     }
 
@@ -410,7 +455,7 @@ impl Running {
     }
 
     fn report(&mut self, report: &Report) {
-        report::log(report);
+        self.log.log(report);
         self.supervisor.note(report);
         // Nobody has to listen; and where the duty goes round, that it does is no event.
         if self.reports.receiver_count() > 0
@@ -429,10 +474,33 @@ impl Running {
 }
 
 /// The next event of the panel; never, where there is none.
-async fn next_of(panel: &mut Option<Panel>) -> PanelEvent {
-    match panel {
+async fn next_of(panel: &mut Option<Panel>) -> Event {
+    let event = match panel {
         Some(panel) => panel.next_event().await,
         None => std::future::pending().await,
+    };
+    event.map_or_else(
+        || {
+            Event::Failed(Failure {
+                part: "the panel line",
+                reason: "its thread has ended".to_owned(),
+            })
+        },
+        Event::Panel,
+    )
+}
+
+/// The failure of the operator's task; a socket that can't be served is none, the car goes on.
+async fn failure_of(operator: &mut JoinSet<()>) -> Failure {
+    loop {
+        match operator.join_next().await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                let (part, reason) = ("the operator's socket", error.to_string());
+                return Failure { part, reason };
+            }
+            None => std::future::pending().await,
+        }
     }
 }
 

@@ -1,35 +1,86 @@
 //! How a node ends.
 
+use std::fs::File;
 use std::io;
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal as listen};
+use tokio::signal::unix::{Signal, SignalKind, signal as listen};
 use tokio::task::JoinSet;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
-use super::{Event, Latching, Running};
+use super::{Ending, Event, Latching, Running};
 use crate::journal::AuditRecord;
 
 /// How long the operator's clients may hold up the end.
 const OPERATOR_LIMIT: Duration = Duration::from_secs(1);
 
-/// Completes at SIGINT or SIGTERM, from the call on.
+/// Completes at SIGINT or SIGTERM, from the call on; at SIGHUP where a terminal has hung up.
 pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
+    let mut hang_up = HangUp::listen()?;
     Ok(async move {
         let name = tokio::select! {
             _ = interrupt.recv() => "SIGINT",
             _ = terminate.recv() => "SIGTERM",
+            () = hang_up.ends() => "SIGHUP",
         };
         info!(signal = name, "told to stop");
     })
 }
 
+/// What SIGHUP means. By default it would end the process without stopping the motor.
+enum HangUp {
+    /// The node was started in a terminal, which goes: the node ends in order.
+    Ends(Signal),
+    /// A daemon, which has nothing to read again: it goes on.
+    Nothing(Signal),
+    /// Whoever started the node has seen to it that it goes on (`nohup`).
+    Ignored,
+}
+
+impl HangUp {
+    fn listen() -> io::Result<Self> {
+        if is_ignored(SignalKind::hangup()) {
+            return Ok(Self::Ignored);
+        }
+        let signal = listen(SignalKind::hangup())?;
+        // Only a process that has a terminal can open this one.
+        Ok(match File::open("/dev/tty") {
+            Ok(_) => Self::Ends(signal),
+            Err(_) => Self::Nothing(signal),
+        })
+    }
+
+    /// Completes where the node is to end.
+    async fn ends(&mut self) {
+        match self {
+            Self::Ends(signal) => {
+                signal.recv().await;
+            }
+            Self::Nothing(signal) => {
+                while signal.recv().await.is_some() {
+                    info!("SIGHUP: a node has nothing to read again, it goes on");
+                }
+                std::future::pending::<()>().await;
+            }
+            Self::Ignored => std::future::pending().await,
+        }
+    }
+}
+
+/// Whether whoever started this process has it ignore a signal.
+fn is_ignored(signal: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal.as_raw_value() - 1) & 1 == 1)
+}
+
 impl Running {
     /// Stops the motor, writes what is to be written, says goodbye: all at once, each within a time
     /// limit of its own, 4 s at most.
-    pub(super) async fn end(mut self, latching: Option<Latching>) {
+    pub(super) async fn end(mut self, ending: &Ending, latching: Option<Latching>) {
         if let Some(latching) = &latching {
             // The car has been stopped already, its brain has nothing more to say to it, and the
             // others have been told.
@@ -37,8 +88,18 @@ impl Running {
                 .stopping("the car hung: see `liftmesh clear-hang --help`");
             self.disk.record(AuditRecord::hang(latching.hang()));
         } else {
-            self.supervisor.stopping("told to stop");
             self.handle(Event::Stop);
+            match ending {
+                Ending::Failed(failure) => {
+                    error!(
+                        part = failure.part,
+                        reason = failure.reason,
+                        "the node can't go on"
+                    );
+                    self.supervisor.stopping(&failure.to_string());
+                }
+                Ending::Stopped | Ending::Hung(_) => self.supervisor.stopping("told to stop"),
+            }
         }
         let Self {
             mesh,

@@ -292,3 +292,60 @@ fn a_node_whose_port_is_taken_does_not_start() {
     let ended = cabin.start().thread.join().expect("no panic");
     assert!(matches!(ended, Err(RunError::Mesh(_))), "{ended:?}");
 }
+
+/// S2: a part of the process fails while the motor runs. The motor stops, the process ends.
+fn fails(expected: &str, inject: impl FnOnce(&mut Running)) {
+    let cabin = Cabin::new(&Lan::new(), 1);
+    let driven = || cabin.simulator.state().expect("it runs").car.driven;
+    let failed = async {
+        let mut running = Running::start(&cabin.settings).expect("it starts");
+        let mut control = cabin.control();
+        let is_driven = async {
+            while driven().is_none() {
+                control.press(Button::Cab(floor(3))).expect("pressed");
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let ending = tokio::time::timeout(PATIENCE, running.run(is_driven)).await;
+        assert!(matches!(ending, Ok(Ending::Stopped)), "{ending:?}");
+        inject(&mut running);
+        let ending = tokio::time::timeout(PATIENCE, running.run(std::future::pending())).await;
+        let ending = ending.expect("it ends");
+        running.end(&ending, None).await;
+        ending
+    };
+    let ending = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(failed);
+    let Ending::Failed(failure) = ending else {
+        panic!("{ending:?}");
+    };
+    assert!(failure.to_string().contains(expected), "{failure}");
+    assert!(!RunError::Failed(failure).is_usage());
+    assert_eq!(driven(), None, "the motor still runs");
+    assert_eq!(
+        cabin.simulator.state().expect("it runs").car.watchdog_stops,
+        0
+    );
+}
+
+#[test]
+fn a_mesh_task_that_panics_ends_the_node() {
+    fails("the mesh failed", |running| running.mesh.panic_in_a_task());
+}
+
+#[test]
+fn an_operators_task_that_panics_ends_the_node() {
+    fails("the operator's socket failed", |running| {
+        running.operator.spawn(async { panic!("injected") });
+    });
+}
+
+#[test]
+fn a_panel_line_whose_thread_has_ended_ends_the_node() {
+    fails("the panel line failed", |running| {
+        running.panel.as_mut().expect("a panel").lose_thread();
+    });
+}

@@ -5,6 +5,7 @@
     reason = "not every test binary has unusual processes, or looks at what they cost"
 )]
 
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 use super::{Building, Line};
@@ -50,5 +51,25 @@ impl Building {
     pub(crate) fn start_logging_to(&mut self, name: &str, log: impl Into<Stdio>) {
         let child = self.command(name).stderr(log).spawn().expect("the node");
         self.cabin_mut(name).node = Some(child);
+    }
+
+    /// Starts a node by way of another program, which becomes the node.
+    pub(crate) fn start_by(&mut self, name: &str, wrapper: &[&str], stdin: impl Into<Stdio>) {
+        let node = self.command(name);
+        let log = File::create(self.log(name)).expect("a log");
+        let child = Command::new(wrapper[0])
+            .args(&wrapper[1..])
+            .arg(node.get_program())
+            .args(node.get_args())
+            .stdin(stdin)
+            .stderr(log)
+            .spawn()
+            .expect("the node");
+        self.cabin_mut(name).node = Some(child);
+    }
+
+    /// What a node has logged.
+    pub(crate) fn logged(&self, name: &str) -> String {
+        std::fs::read_to_string(self.log(name)).expect("a log")
     }
 }

@@ -54,9 +54,10 @@ pub(super) const KEYS: &[Key] = &[
     Key::new(
         "log.format",
         Kind::Format,
-        Value("human"),
+        Value("auto"),
         "`human` has times and, on a terminal, colours; `journal` has neither, as the journal of \
          the system adds its own times, and starts each line with the priority that the journal \
-         reads; `json` is one object a line.",
+         reads; `json` is one object a line; `auto` is `journal` where standard error leads there, \
+         and `human` otherwise.",
     ),
 ];
