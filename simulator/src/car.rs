@@ -196,7 +196,8 @@ impl SimulatedCar {
             temperature: self.climate.reading().temperature,
             illuminance: self.climate.reading().illuminance,
             faults: Faults {
-                motor_stuck: self.shaft.motor_stuck(),
+                motor: self.shaft.motor_fault(),
+                levelling: self.shaft.levelling_fault(),
                 door_jammed: self.door.is_jammed(),
                 dead_sensors: self.shaft.dead_sensors().clone(),
                 stuck_buttons: self.stuck_buttons().collect(),

@@ -45,6 +45,9 @@ Examples:
   Press a button, and let the motor stick:
     printf 'press hall 2 up\\nfault motor stuck\\n' | nc -NU /tmp/car-a.control
 
+  List everything that the control socket can do, all faults included:
+    printf 'help\\n' | nc -NU /tmp/car-a.control
+
 At start one line for each way to reach it goes to the standard output:
   panel serial:///tmp/car-a
   panel tcp://127.0.0.1:15657

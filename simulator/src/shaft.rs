@@ -8,6 +8,8 @@
 //!      └──────────────────────────── Braking             Jammed ──▶ Resting (Stop, or freed)
 //!
 //!   Resting ─── Constant (door locked) ──▶ Constant ─── Stop ──▶ Resting, on the spot
+//!   Resting ─── Run, Home without levelling ──▶ Sensing ─── sensor, Stop ──▶ Resting or Braking
+//!   Resting ─── Run, Home of a drive that trips ──▶ Tripping ─── 1 s ──▶ Resting
 //! ```
 //!
 //! The levelling drive follows a [profile] exactly, so a run ends at the floor to the
@@ -22,8 +24,12 @@ use elevator_driver::{Direction, Floor, FloorCount};
 use crate::config::{CarConfig, ConstantDrive, Kinematics};
 use profile::{Motion, Profile};
 
+pub use fault::{LevellingFault, MotorFault};
+
 mod constant;
+mod fault;
 mod profile;
+mod sensing;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -68,7 +74,12 @@ pub struct Shaft {
     command: DriveCommand,
     /// The command or a fault changed since the drive last looked.
     unheeded: bool,
-    motor_stuck: bool,
+    motor_fault: Option<MotorFault>,
+    /// The drive has given up on its command and waits for another.
+    gave_up: bool,
+    levelling_fault: Option<LevellingFault>,
+    /// How fast everything goes, 1 as configured.
+    pace: f64,
     dead_sensors: BTreeSet<Floor>,
 }
 
@@ -90,6 +101,17 @@ enum Drive {
     Constant(Direction),
     /// The motor is driven and nothing moves.
     Jammed(Direction),
+    /// The motor is driven, nothing moves, and in so many seconds the drive cuts out.
+    Tripping {
+        direction: Direction,
+        left: f64,
+    },
+    /// At one speed until a sensor says that the floor is there.
+    Sensing {
+        direction: Direction,
+        /// It has been there, and the brake is late.
+        late: bool,
+    },
 }
 
 impl Shaft {
@@ -104,7 +126,10 @@ impl Shaft {
             drive: Drive::Resting,
             command: DriveCommand::Stop,
             unheeded: false,
-            motor_stuck: false,
+            motor_fault: None,
+            gave_up: false,
+            levelling_fault: None,
+            pace: 1.0,
             dead_sensors: BTreeSet::new(),
         }
     }
@@ -124,28 +149,36 @@ impl Shaft {
     /// Speed in m/s, upwards positive.
     #[must_use]
     pub fn speed(&self) -> f64 {
-        match &self.drive {
-            Drive::Resting | Drive::Jammed(_) => 0.0,
+        let configured = match &self.drive {
+            Drive::Resting | Drive::Jammed(_) | Drive::Tripping { .. } => 0.0,
             Drive::Travelling {
                 direction, profile, ..
             } => sign(*direction) * profile.motion().speed,
             Drive::Braking { direction, speed } => sign(*direction) * speed,
-            Drive::Constant(direction) => sign(*direction) * self.constant_speed(*direction),
-        }
+            Drive::Constant(direction) | Drive::Sensing { direction, .. } => {
+                sign(*direction) * self.constant_speed(*direction)
+            }
+        };
+        configured * self.pace
     }
 
     /// Acceleration in m/s², upwards positive.
     #[must_use]
     pub fn acceleration(&self) -> f64 {
-        match &self.drive {
-            Drive::Resting | Drive::Jammed(_) | Drive::Constant(_) => 0.0,
+        let configured = match &self.drive {
+            Drive::Resting
+            | Drive::Jammed(_)
+            | Drive::Tripping { .. }
+            | Drive::Constant(_)
+            | Drive::Sensing { .. } => 0.0,
             Drive::Travelling {
                 direction, profile, ..
             } => sign(*direction) * profile.motion().acceleration,
             Drive::Braking { direction, .. } => {
                 -sign(*direction) * self.kinematics.emergency_braking
             }
-        }
+        };
+        configured * self.pace * self.pace
     }
 
     /// The direction in which the motor is driven or the car still moves, or `None` at rest.
@@ -156,7 +189,9 @@ impl Shaft {
             Drive::Travelling { direction, .. }
             | Drive::Braking { direction, .. }
             | Drive::Constant(direction)
-            | Drive::Jammed(direction) => Some(direction),
+            | Drive::Jammed(direction)
+            | Drive::Tripping { direction, .. }
+            | Drive::Sensing { direction, .. } => Some(direction),
         }
     }
 
@@ -175,8 +210,8 @@ impl Shaft {
             .filter(|floor| !self.dead_sensors.contains(floor))
     }
 
-    /// The nearest floor where a levelling run can still come to rest; `None` at rest, while
-    /// homing, and without levelling.
+    /// The nearest floor where a run can still come to rest; `None` at rest, while homing, and
+    /// under the bare motor of the elevator-server protocol.
     #[must_use]
     pub fn next_stop(&self) -> Option<Floor> {
         match &self.drive {
@@ -185,17 +220,22 @@ impl Shaft {
                 homing: false,
                 ..
             } => Some(self.first_stop(*direction)),
+            Drive::Sensing { direction, .. } => self.next_sensed_stop(*direction),
             Drive::Travelling { .. }
             | Drive::Resting
             | Drive::Braking { .. }
             | Drive::Constant(_)
-            | Drive::Jammed(_) => None,
+            | Drive::Jammed(_)
+            | Drive::Tripping { .. } => None,
         }
     }
 
     /// Tells the drive what to do from this moment.
     pub fn command(&mut self, command: DriveCommand) {
-        self.unheeded |= command != self.command;
+        if command != self.command {
+            self.unheeded = true;
+            self.gave_up = false;
+        }
         self.command = command;
     }
 
@@ -203,8 +243,14 @@ impl Shaft {
     /// already where it is to be.
     #[must_use]
     pub fn wanted_motion(&self) -> Option<Direction> {
-        match self.command {
+        match self.effective_command() {
             DriveCommand::Stop => None,
+            DriveCommand::Run { direction, .. } | DriveCommand::Home { direction }
+                if self.levelling_fault.is_some() =>
+            {
+                let stays = self.senses_its_stop() || self.room(direction) <= SAME_PLACE;
+                (!stays).then_some(direction)
+            }
             DriveCommand::Run { direction, .. } | DriveCommand::Home { direction } => {
                 let target = self.target_at_rest()?;
                 self.direction_to(target).map(|_| direction)
@@ -213,18 +259,6 @@ impl Shaft {
                 (self.room(direction) > SAME_PLACE).then_some(direction)
             }
         }
-    }
-
-    /// Makes the car stick in the shaft (the motor may be driven, nothing moves), or frees it.
-    pub fn set_motor_stuck(&mut self, stuck: bool) {
-        self.motor_stuck = stuck;
-        self.unheeded = true;
-    }
-
-    /// Whether the car sticks in the shaft.
-    #[must_use]
-    pub fn motor_stuck(&self) -> bool {
-        self.motor_stuck
     }
 
     /// Kills a floor's sensor, or brings it back.
@@ -247,9 +281,13 @@ impl Shaft {
     #[must_use]
     pub fn is_at_rest(&self, may_start: bool) -> bool {
         match self.drive {
-            Drive::Resting => !(may_start && self.wanted_motion().is_some()),
+            Drive::Resting => !(may_start && self.starts() && self.wanted_motion().is_some()),
             Drive::Jammed(_) => !self.unheeded,
-            Drive::Travelling { .. } | Drive::Braking { .. } | Drive::Constant(_) => false,
+            Drive::Travelling { .. }
+            | Drive::Braking { .. }
+            | Drive::Constant(_)
+            | Drive::Tripping { .. }
+            | Drive::Sensing { .. } => false,
         }
     }
 
@@ -260,8 +298,20 @@ impl Shaft {
             self.unheeded = false;
             self.heed(may_start);
         }
+        let (real, seconds) = (seconds, seconds * self.pace);
         match &mut self.drive {
             Drive::Resting | Drive::Jammed(_) => {}
+            Drive::Tripping { left, .. } => {
+                *left -= real;
+                if *left <= 0.0 {
+                    self.gave_up = true;
+                    self.drive = Drive::Resting;
+                }
+            }
+            Drive::Sensing { direction, .. } => {
+                let direction = *direction;
+                self.move_to_a_sensor(direction, seconds);
+            }
             Drive::Travelling {
                 direction,
                 target,
@@ -298,19 +348,22 @@ impl Shaft {
 
     /// Brings the drive in line with its command.
     fn heed(&mut self, may_start: bool) {
-        if self.motor_stuck {
-            self.jam(may_start);
+        if self.heeds_a_fault(may_start) {
             return;
         }
         match &self.drive {
             Drive::Resting => self.set_off(may_start),
-            Drive::Jammed(_) => {
+            Drive::Jammed(_) | Drive::Tripping { .. } => {
                 self.drive = Drive::Resting;
                 self.set_off(may_start);
             }
             // The brake is on: whatever comes next starts from rest.
             Drive::Braking { .. } => {}
-            Drive::Constant(direction) => match self.command {
+            Drive::Sensing { direction, .. } => {
+                let direction = *direction;
+                self.redirect_sensing(direction);
+            }
+            Drive::Constant(direction) => match self.effective_command() {
                 DriveCommand::Constant(wanted) => self.drive = Drive::Constant(wanted),
                 DriveCommand::Stop => self.drive = Drive::Resting,
                 DriveCommand::Run { .. } | DriveCommand::Home { .. } => {
@@ -329,20 +382,16 @@ impl Shaft {
         }
     }
 
-    fn jam(&mut self, may_start: bool) {
-        let moving = self.drive != Drive::Resting;
-        self.drive = match self.wanted_motion() {
-            Some(direction) if moving || may_start => Drive::Jammed(direction),
-            _ => Drive::Resting,
-        };
-    }
-
     fn set_off(&mut self, may_start: bool) {
-        let Some(wanted) = self.wanted_motion().filter(|_| may_start) else {
+        let starts = may_start && self.starts();
+        let Some(wanted) = self.wanted_motion().filter(|_| starts) else {
             return;
         };
-        if let DriveCommand::Constant(direction) = self.command {
+        if let DriveCommand::Constant(direction) = self.effective_command() {
             self.drive = Drive::Constant(direction);
+        } else if self.levelling_fault.is_some() {
+            let (direction, late) = (wanted, false);
+            self.drive = Drive::Sensing { direction, late };
         } else if let Some(target) = self.target_at_rest() {
             // A homing car that stands just past a sensor's middle levels against its direction.
             let direction = self.direction_to(target).unwrap_or(wanted);
@@ -350,56 +399,19 @@ impl Shaft {
         }
     }
 
-    /// The command changed in flight.
-    fn redirect(&mut self, direction: Direction, motion: Motion) {
-        let first = self.first_stop(direction);
-        let target = match self.command {
-            DriveCommand::Stop | DriveCommand::Constant(_) => {
-                let speed = motion.speed;
-                self.drive = Drive::Braking { direction, speed };
-                return;
-            }
-            DriveCommand::Run {
-                direction: wanted,
-                stop_at,
-            } if wanted == direction => {
-                let stop_at = stop_at.min(self.floors.top());
-                if stop_at.is_beyond(first, direction) {
-                    stop_at
-                } else {
-                    first
-                }
-            }
-            DriveCommand::Home { direction: wanted } if wanted == direction => {
-                self.first_live(first, direction)
-            }
-            DriveCommand::Run { .. } | DriveCommand::Home { .. } => first,
-        };
-        self.travel(direction, target, motion);
-    }
-
-    fn travel(&mut self, direction: Direction, target: Floor, motion: Motion) {
-        let homing = matches!(self.command, DriveCommand::Home { .. });
-        let cruise = if homing {
-            self.kinematics.creep_speed
-        } else {
-            self.kinematics.rated_speed
-        };
-        let length = (self.height(target) - self.position).abs();
-        self.drive = Drive::Travelling {
-            direction,
-            target,
-            homing,
-            from: self.position,
-            profile: Profile::new(motion, length, cruise, &self.kinematics),
-        };
-    }
-
     /// How far it is to the end of the shaft, m.
     fn room(&self, direction: Direction) -> f64 {
         match direction {
             Direction::Up => self.top() - self.position,
             Direction::Down => self.position,
+        }
+    }
+
+    /// The floor at the end of the shaft.
+    fn last_floor(&self, direction: Direction) -> Floor {
+        match direction {
+            Direction::Up => self.floors.top(),
+            Direction::Down => Floor::BOTTOM,
         }
     }
 

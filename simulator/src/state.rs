@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use elevator_driver::{Button, Direction, DoorState, Floor, KeySwitch};
 use serde::{Deserialize, Serialize};
 
+use crate::shaft::{LevellingFault, MotorFault};
+
 /// Everything there is to see of a car at one moment.
 ///
 /// As JSON it is one flat object; lengths are metres, speeds m/s, times milliseconds of the car's
@@ -92,8 +94,10 @@ pub enum DriveMode {
 /// What is broken in a car.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Faults {
-    /// The car sticks in the shaft: the motor may be driven, nothing moves.
-    pub motor_stuck: bool,
+    /// What is wrong with the motor.
+    pub motor: Option<MotorFault>,
+    /// What is wrong with the levelling.
+    pub levelling: Option<LevellingFault>,
     /// The door sticks where it is.
     pub door_jammed: bool,
     /// The floors whose sensors never become active.

@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 
 use elevator_driver::{Button, Direction, FloorCount, KeySwitch};
 use elevator_simulator::control::ControlError;
+use elevator_simulator::shaft::MotorFault;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig};
 
 fn start(folder: &tempfile::TempDir) -> Simulator {
@@ -41,7 +42,7 @@ fn switches_and_faults_show_in_the_state_of_every_client() {
     }
     let car = ControlClient::connect(&path).unwrap().state().unwrap();
     let floor = |index| FloorCount::new(4).unwrap().floor(index).unwrap();
-    assert!(car.stop && car.obstruction && car.faults.motor_stuck);
+    assert!(car.stop && car.obstruction && car.faults.motor == Some(MotorFault::Stuck));
     assert_eq!(car.key, KeySwitch::FireRecall);
     assert_eq!(car.load, Some(40));
     assert_eq!((car.temperature, car.illuminance), (Some(-3), None));

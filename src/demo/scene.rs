@@ -9,6 +9,7 @@ use elevator_driver::{Direction, DoorState, Floor, FloorCount, LampSet};
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::CarState;
+use elevator_simulator::shaft::MotorFault;
 
 use crate::account::Tally;
 use crate::mesh::Cable;
@@ -277,7 +278,7 @@ impl CarScene {
         self.lamps.clone_from(&state.lamps);
         self.display.clone_from(&state.display_text);
         self.faults = Faults {
-            stuck: state.faults.motor_stuck,
+            stuck: state.faults.motor == Some(MotorFault::Stuck),
             obstructed: state.obstruction,
             stopped: state.stop,
         };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use elevator_driver::{Button, Climate, Floor, KeySwitch, STUCK_AFTER};
 
 use super::{PRESSES, SimulatedCar, UnknownButton};
+use crate::shaft::{LevellingFault, MotorFault};
 
 /// What people, surroundings and faults do.
 impl SimulatedCar {
@@ -81,9 +82,19 @@ impl SimulatedCar {
         self.climate.set(climate);
     }
 
-    /// Makes the car stick in the shaft, or frees it.
-    pub fn set_motor_stuck(&mut self, stuck: bool) {
-        self.shaft.set_motor_stuck(stuck);
+    /// Breaks the motor, or repairs it.
+    pub fn set_motor_fault(&mut self, fault: Option<MotorFault>) {
+        self.shaft.set_motor_fault(fault);
+    }
+
+    /// Makes the drive stop without levelling, or repairs it.
+    pub fn set_levelling_fault(&mut self, fault: Option<LevellingFault>) {
+        self.shaft.set_levelling_fault(fault);
+    }
+
+    /// Makes the car faster or slower, in per cent of what is configured; at least 1.
+    pub fn set_speed(&mut self, percent: u8) {
+        self.shaft.set_speed(percent);
     }
 
     /// Makes the door stick where it is, or frees it.
@@ -94,6 +105,13 @@ impl SimulatedCar {
     /// Kills a floor's sensor, or brings it back.
     pub fn set_sensor_dead(&mut self, floor: Floor, dead: bool) {
         self.shaft.set_sensor_dead(floor, dead);
+    }
+
+    /// Kills every floor sensor, or brings all back.
+    pub fn set_all_sensors_dead(&mut self, dead: bool) {
+        for floor in self.floors.floors() {
+            self.shaft.set_sensor_dead(floor, dead);
+        }
     }
 
     fn check_button(&self, button: Button) -> Result<(), UnknownButton> {

@@ -2,6 +2,7 @@ use elevator_driver::{DoorState, Lamps, STUCK_AFTER};
 use proptest::prelude::*;
 
 use super::*;
+use crate::shaft::{LevellingFault, MotorFault};
 
 fn car() -> SimulatedCar {
     SimulatedCar::new(&CarConfig::new(FloorCount::new(4).unwrap()), 1).unwrap()
@@ -202,7 +203,9 @@ enum Happening {
     Outputs(MotorCommand, DoorCommand),
     BareMotor(Option<Direction>),
     Obstruction(bool),
-    Stuck(bool),
+    Motor(Option<MotorFault>),
+    Levelling(Option<LevellingFault>),
+    Speed(u8),
     Jammed(bool),
     Silence,
     Wait(u16),
@@ -227,7 +230,17 @@ fn happening() -> impl Strategy<Value = Happening> {
         6 => (motor, door).prop_map(|(motor, door)| Happening::Outputs(motor, door)),
         2 => prop::option::of(direction()).prop_map(Happening::BareMotor),
         1 => any::<bool>().prop_map(Happening::Obstruction),
-        1 => any::<bool>().prop_map(Happening::Stuck),
+        1 => prop::option::of(prop_oneof![
+            Just(MotorFault::Stuck),
+            Just(MotorFault::Trips),
+            Just(MotorFault::Dead),
+            Just(MotorFault::Reversed),
+        ]).prop_map(Happening::Motor),
+        1 => prop::option::of(prop_oneof![
+            Just(LevellingFault::Off),
+            Just(LevellingFault::Overshoots),
+        ]).prop_map(Happening::Levelling),
+        1 => (50_u8..150).prop_map(Happening::Speed),
         1 => any::<bool>().prop_map(Happening::Jammed),
         1 => Just(Happening::Silence),
         6 => (1_u16..300).prop_map(Happening::Wait),
@@ -256,7 +269,9 @@ proptest! {
                 }
                 Happening::BareMotor(motor) => car.set_motor(motor),
                 Happening::Obstruction(active) => car.set_obstruction(active),
-                Happening::Stuck(stuck) => car.set_motor_stuck(stuck),
+                Happening::Motor(fault) => car.set_motor_fault(fault),
+                Happening::Levelling(fault) => car.set_levelling_fault(fault),
+                Happening::Speed(percent) => car.set_speed(percent),
                 Happening::Jammed(jammed) => car.set_door_jammed(jammed),
                 Happening::Silence => { car.stop_for_silence(); }
                 Happening::Wait(steps) => wait = steps,

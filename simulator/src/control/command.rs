@@ -2,6 +2,8 @@
 
 use elevator_driver::{Button, Climate, Direction, Floor, FloorCount, KeySwitch};
 
+use crate::shaft::{LevellingFault, MotorFault};
+
 /// What `help` answers, without its closing `ok`.
 pub const HELP: &str = "\
 press hall FLOOR up|down     press a hall button for a moment
@@ -13,9 +15,18 @@ stop on|off                  pull or push the stop switch
 key normal|independent|fire|out
 load PERCENT|none            load in the cab, 0 to 255 % of the rated load
 climate CELSIUS ILLUMINANCE  what the climate sensors read from here on; none: no such sensor
-fault motor stuck|ok         the motor is driven and the car does not move
+fault motor stuck            the motor is driven and the car does not move
+fault motor trips            the drive runs for 1 s, moves nothing and cuts out
+fault motor dead             the drive does not start
+fault motor reversed         the motor runs the wrong way
+fault motor ok               the motor is repaired
+fault levelling off          runs end where a floor sensor becomes active
+fault levelling overshoots   runs end past the floor sensor, between floors
+fault levelling ok           runs end level with the floor
+fault speed PERCENT          how fast the car moves, 1 to 255 % of its rated speed
 fault door jammed|ok         the door stays where it is
 fault sensor FLOOR dead|ok   a floor sensor never becomes active
+fault sensor all dead|ok     no floor sensor becomes active
 fault noise PERCENT          bytes on the serial line that are lost or damaged
 fault line unplugged|ok      cut the serial line; a new one comes under the same link
 fault panel restart          the serial panel loses its memory
@@ -43,12 +54,18 @@ pub enum Command {
     Load(Option<u8>),
     /// What the climate sensors read.
     Climate(Climate),
-    /// The car sticks in the shaft, or is freed.
-    MotorStuck(bool),
+    /// The motor breaks, or is repaired.
+    Motor(Option<MotorFault>),
+    /// Runs end without levelling, or level again.
+    Levelling(Option<LevellingFault>),
+    /// How fast the car moves, per cent.
+    Speed(u8),
     /// The door sticks, or is freed.
     DoorJammed(bool),
     /// A floor's sensor is dead, or works.
     SensorDead(Floor, bool),
+    /// All floor sensors are dead, or work.
+    AllSensorsDead(bool),
     /// The share of damaged bytes on the serial line, per cent.
     Noise(u8),
     /// The serial line is cut, or plugged again.
@@ -168,8 +185,14 @@ impl<'a> Words<'a> {
 
     fn fault(&mut self) -> Result<Command, CommandError> {
         Ok(match self.next() {
-            "motor" => Command::MotorStuck(self.choice("stuck", "ok", "stuck or ok")?),
+            "motor" => Command::Motor(self.motor()?),
+            "levelling" => Command::Levelling(self.levelling()?),
+            "speed" => Command::Speed(self.speed()?),
             "door" => Command::DoorJammed(self.choice("jammed", "ok", "jammed or ok")?),
+            "sensor" if self.rest.clone().next() == Some("all") => {
+                self.next();
+                Command::AllSensorsDead(self.choice("dead", "ok", "dead or ok")?)
+            }
             "sensor" => {
                 let floor = self.floor()?;
                 Command::SensorDead(floor, self.choice("dead", "ok", "dead or ok")?)
@@ -181,9 +204,39 @@ impl<'a> Words<'a> {
                 other => return Err(self.wrong(other, "restart")),
             },
             other => {
-                return Err(self.wrong(other, "motor, door, sensor, noise, line or panel"));
+                let wanted = "motor, levelling, speed, door, sensor, noise, line or panel";
+                return Err(self.wrong(other, wanted));
             }
         })
+    }
+
+    fn motor(&mut self) -> Result<Option<MotorFault>, CommandError> {
+        match self.next() {
+            "stuck" => Ok(Some(MotorFault::Stuck)),
+            "trips" => Ok(Some(MotorFault::Trips)),
+            "dead" => Ok(Some(MotorFault::Dead)),
+            "reversed" => Ok(Some(MotorFault::Reversed)),
+            "ok" => Ok(None),
+            other => Err(self.wrong(other, "stuck, trips, dead, reversed or ok")),
+        }
+    }
+
+    fn levelling(&mut self) -> Result<Option<LevellingFault>, CommandError> {
+        match self.next() {
+            "off" => Ok(Some(LevellingFault::Off)),
+            "overshoots" => Ok(Some(LevellingFault::Overshoots)),
+            "ok" => Ok(None),
+            other => Err(self.wrong(other, "off, overshoots or ok")),
+        }
+    }
+
+    fn speed(&mut self) -> Result<u8, CommandError> {
+        let word = self.next();
+        word.trim_end_matches('%')
+            .parse()
+            .ok()
+            .filter(|percent| *percent > 0)
+            .ok_or_else(|| self.wrong(word, "a speed from 1 to 255 %"))
     }
 
     fn choice(&mut self, yes: &str, no: &str, wanted: &'static str) -> Result<bool, CommandError> {
@@ -288,7 +341,25 @@ mod tests {
                     illuminance: None,
                 }),
             ),
-            ("fault motor stuck", Command::MotorStuck(true)),
+            ("fault motor stuck", Command::Motor(Some(MotorFault::Stuck))),
+            ("fault motor trips", Command::Motor(Some(MotorFault::Trips))),
+            ("fault motor dead", Command::Motor(Some(MotorFault::Dead))),
+            (
+                "fault motor reversed",
+                Command::Motor(Some(MotorFault::Reversed)),
+            ),
+            ("fault motor ok", Command::Motor(None)),
+            (
+                "fault levelling off",
+                Command::Levelling(Some(LevellingFault::Off)),
+            ),
+            (
+                "fault levelling overshoots",
+                Command::Levelling(Some(LevellingFault::Overshoots)),
+            ),
+            ("fault levelling ok", Command::Levelling(None)),
+            ("fault speed 80%", Command::Speed(80)),
+            ("fault sensor all dead", Command::AllSensorsDead(true)),
             ("fault door ok", Command::DoorJammed(false)),
             ("fault sensor 3 dead", Command::SensorDead(floor(3), true)),
             ("fault noise 5%", Command::Noise(5)),
@@ -319,6 +390,10 @@ mod tests {
             "fault noise 101",
             "fault panel",
             "fault sensor dead",
+            "fault sensor all",
+            "fault motor broken",
+            "fault levelling",
+            "fault speed 0",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -15,13 +15,18 @@ impl Shaft {
                 self.drive = Drive::Resting;
                 return;
             }
-            let speed = self.constant_speed(direction);
-            // To the next edge of a floor zone at most: the speed changes there.
-            let way = room.min(self.to_zone_edge(direction)).max(SAME_PLACE);
-            let time = left.min(way / speed);
+            let (way, speed) = self.constant_stretch(direction);
+            let time = left.min(room.min(way) / speed);
             self.position = (self.position + sign(direction) * speed * time).clamp(0.0, self.top());
             left -= time;
         }
+    }
+
+    /// How far the car goes at one speed, and that speed, in m and m/s: to the next edge of a floor
+    /// zone.
+    pub(super) fn constant_stretch(&self, direction: Direction) -> (f64, f64) {
+        let way = self.to_zone_edge(direction).max(SAME_PLACE);
+        (way, self.constant_speed(direction))
     }
 
     /// The speed at this place, m/s.

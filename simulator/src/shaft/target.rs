@@ -2,13 +2,13 @@
 
 use elevator_driver::{Direction, Floor};
 
-use super::profile::stopping_distance;
+use super::profile::{Motion, Profile, stopping_distance};
 use super::{Drive, DriveCommand, SAME_PLACE, Shaft, sign};
 
 impl Shaft {
     /// Where a resting car is to come to rest under a levelling command.
     pub(super) fn target_at_rest(&self) -> Option<Floor> {
-        match self.command {
+        match self.effective_command() {
             DriveCommand::Stop | DriveCommand::Constant(_) => None,
             DriveCommand::Run { direction, stop_at } => {
                 let stop_at = stop_at.min(self.floors.top());
@@ -32,13 +32,15 @@ impl Shaft {
             Drive::Travelling { profile, .. } => {
                 stopping_distance(profile.motion(), &self.kinematics)
             }
-            Drive::Resting | Drive::Braking { .. } | Drive::Constant(_) | Drive::Jammed(_) => 0.0,
+            Drive::Resting
+            | Drive::Braking { .. }
+            | Drive::Constant(_)
+            | Drive::Jammed(_)
+            | Drive::Tripping { .. }
+            | Drive::Sensing { .. } => 0.0,
         };
         self.ahead(direction, self.position + sign(direction) * distance)
-            .unwrap_or(match direction {
-                Direction::Up => self.floors.top(),
-                Direction::Down => Floor::BOTTOM,
-            })
+            .unwrap_or_else(|| self.last_floor(direction))
     }
 
     /// The first floor at or after a height, seen in `direction`.
@@ -72,5 +74,50 @@ impl Shaft {
         } else {
             Some(Direction::Down)
         }
+    }
+
+    /// The command changed in flight.
+    pub(super) fn redirect(&mut self, direction: Direction, motion: Motion) {
+        let first = self.first_stop(direction);
+        let target = match self.effective_command() {
+            DriveCommand::Stop | DriveCommand::Constant(_) => {
+                let speed = motion.speed;
+                self.drive = Drive::Braking { direction, speed };
+                return;
+            }
+            DriveCommand::Run {
+                direction: wanted,
+                stop_at,
+            } if wanted == direction => {
+                let stop_at = stop_at.min(self.floors.top());
+                if stop_at.is_beyond(first, direction) {
+                    stop_at
+                } else {
+                    first
+                }
+            }
+            DriveCommand::Home { direction: wanted } if wanted == direction => {
+                self.first_live(first, direction)
+            }
+            DriveCommand::Run { .. } | DriveCommand::Home { .. } => first,
+        };
+        self.travel(direction, target, motion);
+    }
+
+    pub(super) fn travel(&mut self, direction: Direction, target: Floor, motion: Motion) {
+        let homing = matches!(self.command, DriveCommand::Home { .. });
+        let cruise = if homing {
+            self.kinematics.creep_speed
+        } else {
+            self.kinematics.rated_speed
+        };
+        let length = (self.height(target) - self.position).abs();
+        self.drive = Drive::Travelling {
+            direction,
+            target,
+            homing,
+            from: self.position,
+            profile: Profile::new(motion, length, cruise, &self.kinematics),
+        };
     }
 }

@@ -2,6 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod fault;
+
 const STEP: f64 = 0.01;
 const TOLERANCE: f64 = 1e-6;
 
@@ -156,7 +158,7 @@ fn a_stuck_motor_is_driven_and_nothing_moves() {
     let mut shaft = shaft_at(0.0);
     shaft.command(run(Direction::Up, 3));
     shaft.advance(1.0, true);
-    shaft.set_motor_stuck(true);
+    shaft.set_motor_fault(Some(MotorFault::Stuck));
     shaft.advance(STEP, true);
     let stuck_at = shaft.position();
     shaft.advance(60.0, true);
@@ -168,7 +170,7 @@ fn a_stuck_motor_is_driven_and_nothing_moves() {
     shaft.command(run(Direction::Up, 3));
     shaft.advance(STEP, true);
     assert_eq!(shaft.driven(), Some(Direction::Up));
-    shaft.set_motor_stuck(false);
+    shaft.set_motor_fault(None);
     until_rest(&mut shaft);
     assert_level(&shaft, 3);
 }

@@ -73,9 +73,12 @@ impl Owner {
             Command::Key(key) => self.car.set_key(key),
             Command::Load(load) => self.car.set_load(load),
             Command::Climate(climate) => self.car.set_climate(climate),
-            Command::MotorStuck(stuck) => self.car.set_motor_stuck(stuck),
+            Command::Motor(fault) => self.car.set_motor_fault(fault),
+            Command::Levelling(fault) => self.car.set_levelling_fault(fault),
+            Command::Speed(percent) => self.car.set_speed(percent),
             Command::DoorJammed(jammed) => self.car.set_door_jammed(jammed),
             Command::SensorDead(floor, dead) => self.car.set_sensor_dead(floor, dead),
+            Command::AllSensorsDead(dead) => self.car.set_all_sensors_dead(dead),
         }
         Ok("ok\n".into())
     }
