@@ -75,7 +75,7 @@ pub struct Shaft {
     /// The command or a fault changed since the drive last looked.
     unheeded: bool,
     motor_fault: Option<MotorFault>,
-    /// The drive has given up on its command and waits for another.
+    /// The drive has done what it can about its command and waits for another.
     gave_up: bool,
     levelling_fault: Option<LevellingFault>,
     /// How fast everything goes, 1 as configured.

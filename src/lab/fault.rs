@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::model::JournalId;
+use elevator_simulator::SimulatedCar;
+use elevator_simulator::shaft::{LevellingFault, MotorFault};
 
 use super::World;
 use super::disk::Disk;
@@ -52,25 +54,73 @@ pub enum Fault {
     Loss(u8),
     /// The disk can't be relied on any more.
     DiskFail(usize),
-    /// The car sticks in its shaft, or is freed.
-    MotorStuck(usize, bool),
+    /// The motor breaks, or is repaired.
+    Motor(usize, Option<MotorFault>),
+    /// Runs end without levelling, or level again.
+    Levelling(usize, Option<LevellingFault>),
+    /// From here on the car moves at so many per cent of its speed.
+    Speed(usize, u8),
     /// This floor's sensor says nothing, and all others are sound; or all are.
     DeadSensor(usize, Option<Floor>),
+    /// All floor sensors say nothing, or are sound.
+    AllSensorsDead(usize, bool),
+    /// The door sticks where it is, or is freed.
+    DoorJammed(usize, bool),
     /// Something stands in the door, or is taken away.
     Obstruct(usize, bool),
     /// The stop switch is pulled, or pushed.
     StopSwitch(usize, bool),
+    /// The load in per cent of the rated load, or no load cell.
+    Load(usize, Option<u8>),
+    /// The key switch is turned.
+    Key(usize, KeySwitch),
     /// The line between a node and its panel is cut, or plugged.
     PanelCut(usize, bool),
     /// An operator clears the latch of a car that hung.
     ClearHang(usize),
 }
 
+impl Fault {
+    /// Whether nodes or the network may take their time after it. A fault of a car is no excuse:
+    /// the group goes on as before.
+    fn disturbs_the_group(&self) -> bool {
+        match self {
+            Self::Kill(_)
+            | Self::PowerLoss(_)
+            | Self::Restart(_)
+            | Self::Replace(_)
+            | Self::Pause(_)
+            | Self::Resume(_)
+            | Self::CutOneWay { .. }
+            | Self::Cut(..)
+            | Self::RefuseLinks(..)
+            | Self::Partition(_)
+            | Self::Heal
+            | Self::Loss(_)
+            | Self::DiskFail(_) => true,
+            Self::Motor(..)
+            | Self::Levelling(..)
+            | Self::Speed(..)
+            | Self::DeadSensor(..)
+            | Self::AllSensorsDead(..)
+            | Self::DoorJammed(..)
+            | Self::Obstruct(..)
+            | Self::StopSwitch(..)
+            | Self::Load(..)
+            | Self::Key(..)
+            | Self::PanelCut(..)
+            | Self::ClearHang(_) => false,
+        }
+    }
+}
+
 impl World {
     /// Does it. What makes no sense at the moment does nothing.
     pub fn inflict(&mut self, fault: Fault) {
         self.note(0, Note::Fault(fault.clone()));
-        self.disturbed();
+        if fault.disturbs_the_group() {
+            self.disturbed();
+        }
         match fault {
             Fault::Kill(node) => self.end_process(node),
             Fault::PowerLoss(node) => {
@@ -99,39 +149,50 @@ impl World {
                 self.network.weather.loss = percent;
             }
             Fault::DiskFail(node) => self.fail_disk(node),
-            Fault::MotorStuck(node, stuck) => {
-                self.catch_up(node);
-                let machine = &mut self.machines[node];
-                if machine.car.shaft().motor_stuck() {
-                    machine.stuck_at = Some(self.now);
-                }
-                machine.car.set_motor_stuck(stuck);
-                self.touch_car(node);
+            Fault::Motor(node, fault) => self.touch(node, |car| car.set_motor_fault(fault)),
+            Fault::Levelling(node, fault) => {
+                self.touch(node, |car| car.set_levelling_fault(fault));
             }
-            Fault::DeadSensor(node, dead) => {
-                self.catch_up(node);
-                let car = &mut self.machines[node].car;
-                for floor in car.shaft().dead_sensors().clone() {
-                    car.set_sensor_dead(floor, false);
-                }
+            Fault::Speed(node, percent) => self.touch(node, |car| car.set_speed(percent)),
+            Fault::DeadSensor(node, dead) => self.touch(node, |car| {
+                car.set_all_sensors_dead(false);
                 if let Some(floor) = dead {
                     car.set_sensor_dead(floor, true);
                 }
-                self.touch_car(node);
+            }),
+            Fault::AllSensorsDead(node, dead) => {
+                self.touch(node, |car| car.set_all_sensors_dead(dead));
             }
-            Fault::Obstruct(node, active) => {
-                self.catch_up(node);
-                self.machines[node].car.set_obstruction(active);
-                self.touch_car(node);
-            }
-            Fault::StopSwitch(node, pulled) => {
-                self.catch_up(node);
-                self.machines[node].car.set_stop(pulled);
-                self.touch_car(node);
-            }
+            Fault::DoorJammed(node, jammed) => self.touch(node, |car| car.set_door_jammed(jammed)),
+            Fault::Obstruct(node, active) => self.touch(node, |car| car.set_obstruction(active)),
+            Fault::StopSwitch(node, pulled) => self.touch(node, |car| car.set_stop(pulled)),
+            Fault::Load(node, load) => self.touch(node, |car| car.set_load(load)),
+            Fault::Key(node, key) => self.touch(node, |car| car.set_key(key)),
             Fault::PanelCut(node, cut) => self.cut_panel(node, cut),
             Fault::ClearHang(node) => self.machines[node].latched = false,
         }
+    }
+
+    /// Does something to a car.
+    fn touch(&mut self, node: usize, act: impl FnOnce(&mut SimulatedCar)) {
+        self.catch_up(node);
+        act(&mut self.machines[node].car);
+        self.touch_car(node);
+        self.watch_car(node);
+    }
+
+    /// Puts a car right, and its line. It stays latched if it hung.
+    pub fn repair_car(&mut self, node: usize) {
+        self.inflict(Fault::Motor(node, None));
+        self.inflict(Fault::Levelling(node, None));
+        self.inflict(Fault::Speed(node, 100));
+        self.inflict(Fault::DeadSensor(node, None));
+        self.inflict(Fault::DoorJammed(node, false));
+        self.inflict(Fault::Obstruct(node, false));
+        self.inflict(Fault::StopSwitch(node, false));
+        self.inflict(Fault::Load(node, Some(0)));
+        self.inflict(Fault::Key(node, KeySwitch::Normal));
+        self.inflict(Fault::PanelCut(node, false));
     }
 
     /// Puts everything right: machines run, the network is whole, cars are sound.
@@ -139,11 +200,7 @@ impl World {
         self.inflict(Fault::Heal);
         self.inflict(Fault::Loss(0));
         for node in 0..self.machines.len() {
-            self.inflict(Fault::MotorStuck(node, false));
-            self.inflict(Fault::DeadSensor(node, None));
-            self.inflict(Fault::Obstruct(node, false));
-            self.inflict(Fault::StopSwitch(node, false));
-            self.inflict(Fault::PanelCut(node, false));
+            self.repair_car(node);
             self.inflict(Fault::ClearHang(node));
             self.inflict(Fault::Resume(node));
             self.inflict(Fault::Restart(node));
@@ -181,6 +238,7 @@ impl World {
         };
         let late = self.now.saturating_sub(process.suspended_at);
         if late >= NOTICED {
+            self.machines[node].watch.interrupt();
             self.with(node, |node, now| node.handle_interrupted(late, now));
         }
         for event in backlog {

@@ -137,6 +137,11 @@ impl History {
         &self.services
     }
 
+    /// When this call was last served.
+    pub(super) fn served_at(&self, call: &Call) -> Option<Duration> {
+        self.served_at.get(call).copied()
+    }
+
     pub(super) fn served(&self, call: &Call) -> usize {
         self.services
             .iter()

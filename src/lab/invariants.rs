@@ -8,6 +8,7 @@ mod climate;
 mod coordination;
 mod lamps;
 mod orders;
+mod service;
 
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ impl World {
         self.one_master_in_each_group();
         self.calls_are_assigned_to_the_living();
         self.motors_stop_without_a_controller();
+        self.hall_calls_are_served_in_time();
         self.hall_lamps_are_equal();
         self.served_lamps_are_dark();
         self.displays_show_the_climate_of_their_group();
@@ -63,7 +65,7 @@ impl World {
                 }
             }
             Report::PeerLost { node: lost } => self.notices_a_lost_disk(node, lost),
-            Report::Hung(_) => self.only_a_stuck_car_hangs(node),
+            Report::Hung(_) => self.only_a_broken_car_hangs(node),
             Report::Conflict(what) => {
                 self.machines[node].conflicts += 1;
                 if self.settings.twins.is_none() {

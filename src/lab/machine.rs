@@ -10,6 +10,7 @@ use elevator_fleet::node::Node;
 use elevator_simulator::SimulatedCar;
 
 use super::agenda::Event;
+use super::car_watch::CarWatch;
 use super::disk::Disk;
 
 #[derive(Debug)]
@@ -37,8 +38,8 @@ pub(super) struct Machine {
     pub(super) silent_since: Option<Duration>,
     /// Since when its process has known the orders that it was seen to know.
     pub(super) known: BTreeMap<Dot, Duration>,
-    /// When its car was last known to stick.
-    pub(super) stuck_at: Option<Duration>,
+    /// What has been seen of its car.
+    pub(super) watch: CarWatch,
     /// It did not reach a floor in time and waits for an operator (F9).
     pub(super) latched: bool,
     /// How often it has complained of another node's name or address.

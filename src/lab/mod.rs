@@ -20,6 +20,7 @@
 mod agenda;
 mod calm;
 mod campaign;
+mod car_watch;
 mod connection;
 mod disk;
 mod duty;
@@ -32,10 +33,12 @@ mod network;
 mod panel;
 mod perform;
 mod view;
+mod waits;
 mod world;
 
 pub use campaign::{Campaign, Outcome};
 pub use duty::Duty;
+pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::Fault;
 pub use history::{Service, Violation};
 pub use network::Weather;

@@ -22,12 +22,14 @@ const WATCHDOG: Duration = Duration::from_millis(300);
 impl World {
     pub(super) fn panel(&mut self, node: usize, outputs: &PanelOutputs) {
         self.compare_lamps(node, outputs);
+        self.watch_riders(node, outputs);
         if self.machines[node].line == Line::Cut {
             return;
         }
         self.catch_up(node);
         self.machines[node].car.set_outputs(outputs);
         self.tell_inputs(node);
+        self.watch_car(node);
         self.move_car(node);
     }
 
@@ -47,6 +49,7 @@ impl World {
     /// Sets what the climate sensors of a node's panel read from here on.
     pub fn set_climate(&mut self, node: usize, climate: Climate) {
         self.disturbed();
+        self.climate_at = self.now;
         self.machines[node].car.set_climate(climate);
         self.tell_inputs(node);
     }
@@ -72,6 +75,8 @@ impl World {
         if before == line || self.machines[node].process.is_none() {
             return;
         }
+        self.climate_at = self.now;
+        self.machines[node].watch.interrupt();
         if cut {
             self.falls_silent(node);
             self.tell_panel_gone(node);
@@ -151,7 +156,14 @@ impl World {
         let machine = &mut self.machines[node];
         let inputs = machine.car.inputs();
         if inputs != machine.told {
+            if inputs.stop != machine.told.stop {
+                machine.watch.interrupt();
+            }
+            if inputs.key != machine.told.key {
+                machine.watch.riders = None;
+            }
             machine.told = inputs.clone();
+            self.watch_car(node);
             self.tell(node, PanelEvent::Inputs(inputs));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_driver::{Button, LampSet};
+use elevator_driver::{Button, FloorCount, LampSet};
 use elevator_fleet::coordination::{ElectionSettings, bully};
 use elevator_fleet::model::{Call, NodeId, Role};
 use elevator_fleet::node::Node;
@@ -49,6 +49,21 @@ impl World {
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// The floors of every shaft.
+    #[must_use]
+    pub fn floors(&self) -> FloorCount {
+        self.settings.floors
+    }
+
+    /// Some running node knows of an open hall call.
+    #[must_use]
+    pub fn has_hall_calls(&self) -> bool {
+        self.running()
+            .filter_map(|node| self.node(node))
+            .flat_map(|node| node.orders().calls())
+            .any(|call| matches!(call, Call::Hall(_)))
     }
 
     /// How many machines there are.

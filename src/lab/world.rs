@@ -18,12 +18,14 @@ use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
 use fastrand::Rng;
 
 use super::agenda::{Agenda, Event};
+use super::car_watch::CarWatch;
 use super::connection::{Connections, Side};
 use super::disk::Disk;
 use super::duty::DutyWatch;
 use super::history::{History, Note};
 use super::machine::{Line, Machine, Process};
 use super::network::{Network, Weather};
+use super::waits::Waits;
 
 /// How often the invariants are looked at that no single event shows.
 const INSPECTION: Duration = Duration::from_millis(50);
@@ -114,6 +116,9 @@ pub struct World {
     inspected: Duration,
     /// When a node's estimate changed last.
     pub(super) ranked_at: Duration,
+    /// When a climate sensor was last set, cut off or connected.
+    pub(super) climate_at: Duration,
+    pub(super) waits: Waits,
     pub(super) duty: DutyWatch,
     /// How many events have happened.
     pub(super) events: u64,
@@ -173,6 +178,8 @@ impl World {
             fleet: FleetName::new("lab")?,
             inspected: Duration::ZERO,
             ranked_at: Duration::ZERO,
+            climate_at: Duration::ZERO,
+            waits: Waits::default(),
             duty: DutyWatch::default(),
             events: 0,
             election_traffic: Traffic::default(),
@@ -200,6 +207,7 @@ impl World {
         machine.life += 1;
         machine.term = machine.disk.term();
         machine.known.clear();
+        machine.watch.start_over();
         machine.process = Some(Process {
             node: Node::new(settings),
             born: self.now,
@@ -482,7 +490,7 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         line: Line::Plugged,
         silence: 0,
         silent_since: None,
-        stuck_at: None,
+        watch: CarWatch::default(),
         known: BTreeMap::new(),
         latched: false,
         conflicts: 0,

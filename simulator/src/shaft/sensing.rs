@@ -50,6 +50,7 @@ impl Shaft {
                 let late = true;
                 self.drive = Drive::Sensing { direction, late };
             } else {
+                self.gave_up = true;
                 self.drive = Drive::Resting;
             }
         } else if late {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use elevator_fleet::climate::ClimateSettings;
 
 use crate::lab::World;
+use crate::lab::machine::Line;
 
 /// The sensors change slowly, and are averaged in tenths: a display may be so far, in °C, beyond
 /// what they read at the moment.
@@ -14,8 +15,13 @@ impl World {
     /// C4, K1, K2: the displays of a group show a temperature between the lowest and the highest
     /// that its sensors read, and `--` where none reads any.
     pub(in crate::lab) fn displays_show_the_climate_of_their_group(&mut self) {
-        for group in self.calm_groups(self.settings.election.bound() + settling()) {
-            let read = group.iter().filter_map(|node| {
+        let settled = self.settings.election.bound() + settling();
+        if self.now.saturating_sub(self.climate_at) < settled {
+            return;
+        }
+        for group in self.calm_groups(settled) {
+            let plugged = |node: &&usize| self.machines[**node].line == Line::Plugged;
+            let read = group.iter().filter(plugged).filter_map(|node| {
                 let climate = self.machines[*node].car.inputs().climate;
                 climate.temperature.map(f64::from)
             });

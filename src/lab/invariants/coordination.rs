@@ -1,10 +1,15 @@
 //! One leads, all know who, and nobody is left with a car that is gone.
 
+use std::time::Duration;
+
 use elevator_fleet::model::{Call, NodeId, Order};
 use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::Standing;
 
 use crate::lab::World;
+
+/// An order that came in so shortly before may still be under way.
+const HANDED_OVER_WITHIN: Duration = Duration::from_millis(50);
 
 impl World {
     /// E6: where nobody comes or goes, nobody takes or leaves office.
@@ -93,7 +98,7 @@ impl World {
         let known = &self.machines[node].known;
         let had = |order: &Order| {
             let since = known.get(&order.dot);
-            since.is_some_and(|at| self.now.saturating_sub(*at) >= self.settings.election.bound())
+            since.is_some_and(|at| self.now.saturating_sub(*at) >= HANDED_OVER_WITHIN)
         };
         let handed_over = |order: &Order| {
             winner.node.orders().records(there).any(|record| {

@@ -1,20 +1,14 @@
 //! No order is lost, and every store comes to hold the same.
 
-use std::time::Duration;
-
-use elevator_driver::DoorState;
 use elevator_fleet::model::{Call, Dot};
-use elevator_fleet::orders::State;
 
 use super::EQUAL_WITHIN;
 use crate::lab::World;
-use crate::lab::history::{Service, Violation};
+use crate::lab::history::Violation;
 
 impl World {
     /// O1: what a lamp has promised is on some disk, at every moment, until it is served.
-    ///
-    /// A disk that is lost may have been the only one so far: then another is being written, for
-    /// every holder writes what it holds. Only a press that the lost disk knew has this time.
+    /// A disk that has failed does not count.
     pub(in crate::lab) fn promised_orders_are_on_a_disk(&mut self) {
         let owed: Vec<(Dot, Call)> = self
             .history
@@ -22,17 +16,14 @@ impl World {
             .map(|(dot, call)| (*dot, call.clone()))
             .collect();
         for (dot, call) in owed {
-            let held = self.machines.iter().any(|m| m.disk.holds(&call));
-            if !held && !self.another_disk_is_being_written(dot, &call) {
+            let held = self
+                .machines
+                .iter()
+                .any(|m| !m.disk.failed() && m.disk.holds(&call));
+            if !held {
                 self.once("O1", 0, &format!("{call}, {dot}, is lit and on no disk"));
             }
         }
-    }
-
-    fn another_disk_is_being_written(&self, dot: Dot, call: &Call) -> bool {
-        let lost = self.machines.iter().filter_map(|m| m.lost.as_ref());
-        let mut knew = lost.filter(|lost| !lost.disk.failed() && lost.disk.knows(dot, call));
-        knew.next().is_some() && self.machines.iter().any(|m| m.disk.is_writing(dot, call))
     }
 
     /// O4: one dot is one press, wherever it is told of.
@@ -54,32 +45,6 @@ impl World {
                 self.once("O4", node, &what);
             }
         }
-    }
-
-    /// F18: whoever says that it serves has its door open at the floor. Where the floor's sensor is
-    /// dead, the car's place counts: it may have died while the node was held up, after it had told
-    /// of the floor.
-    pub(in crate::lab) fn served_here(&mut self, node: usize, call: &Call, waited: Duration) {
-        let machine = &self.machines[node];
-        let (floor, door) = (machine.car.shaft().floor(), machine.car.inputs().door);
-        if floor != Some(call.floor()) || door == DoorState::Closed {
-            let what = format!("served {call} at {floor:?}, door {door:?}");
-            self.wrong("F18", node, &what);
-        }
-        let machine = &self.machines[node];
-        if let Some(process) = &machine.process {
-            for record in process.node.orders().records(process.clock(self.now)) {
-                if record.call == *call && record.state == State::Served {
-                    self.history.close(record.dot, call);
-                }
-            }
-        }
-        self.history.serve(Service {
-            at: self.now,
-            node,
-            call: call.clone(),
-            waited,
-        });
     }
 
     /// P1, O1, F12, F13: at the end of all things every promise has been kept.

@@ -1,0 +1,161 @@
+//! What is seen of each car from outside: how long its motor is driven for nothing, and where its
+//! riders want to go.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_driver::{Direction, DriveFeedback, Floor, HallLantern, MotorCommand, PanelOutputs};
+use elevator_fleet::model::{Call, Dot};
+use elevator_simulator::shaft::LevellingFault;
+
+use super::World;
+use super::machine::{Line, Machine};
+
+/// One car, as somebody sees it who knows its sensors, its commands and its faults.
+#[derive(Debug, Default)]
+pub(super) struct CarWatch {
+    /// How long the motor has been driven without a new floor since the last interruption.
+    pub(super) driven: Duration,
+    /// The same with all interruptions since the last new floor.
+    pub(super) driven_in_all: Duration,
+    /// The car has looked for a floor since the last new floor.
+    pub(super) homed: bool,
+    /// Until when the time has been counted, while the motor is driven as commanded.
+    counted_until: Option<Duration>,
+    /// The last floor whose sensor was active.
+    last: Option<Floor>,
+    /// The floor whose sensor was active when it was last looked.
+    sensed: Option<Floor>,
+    /// There has been a fault that a hang may follow from, and since then no run has ended at its
+    /// stop.
+    pub(super) suspect: bool,
+    /// Where the riders want to go who have been told that the car goes their way.
+    pub(super) riders: Option<Riders>,
+}
+
+/// Riders whose floors are ahead of the car.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Riders {
+    pub(super) direction: Direction,
+    pub(super) calls: BTreeMap<Dot, Floor>,
+}
+
+impl CarWatch {
+    /// A new controller knows nothing of what was before.
+    pub(super) fn start_over(&mut self) {
+        *self = Self {
+            suspect: self.suspect,
+            ..Self::default()
+        };
+    }
+
+    /// Nobody knows what the car does meanwhile (H1).
+    pub(super) fn interrupt(&mut self) {
+        self.driven = Duration::ZERO;
+        self.riders = None;
+    }
+
+    fn reach_new_floor(&mut self) {
+        self.driven = Duration::ZERO;
+        self.driven_in_all = Duration::ZERO;
+        self.homed = false;
+    }
+}
+
+impl Machine {
+    /// The motor, its levelling or all of the sensors are broken: such a car may count as hung.
+    pub(super) fn may_hang(&self) -> bool {
+        let shaft = self.car.shaft();
+        shaft.motor_fault().is_some()
+            || shaft.levelling_fault() == Some(LevellingFault::Overshoots)
+            || shaft.dead_sensors().len() == usize::from(self.car.floors().get())
+    }
+
+    /// The motor command of the process, while it is able to give any.
+    pub(super) fn motor_command(&self) -> MotorCommand {
+        let outputs = self.awake().and_then(|node| node.outputs());
+        match outputs {
+            Some(outputs) if self.line == Line::Plugged => outputs.motor,
+            Some(_) | None => MotorCommand::Stop,
+        }
+    }
+}
+
+impl World {
+    /// Counts how long the motor has been driven, and sees what the floor sensors say.
+    pub(super) fn watch_car(&mut self, node: usize) {
+        let now = self.now;
+        let machine = &mut self.machines[node];
+        let command = machine.motor_command();
+        let (floor, drive) = (machine.told.floor, machine.told.drive);
+        let broken = machine.may_hang();
+        let watch = &mut machine.watch;
+        watch.suspect |= broken;
+        let before = std::mem::replace(&mut watch.sensed, floor);
+        if let Some(until) = watch.counted_until.take() {
+            let passed = now.saturating_sub(until);
+            watch.driven += passed;
+            watch.driven_in_all += passed;
+        }
+        match command {
+            MotorCommand::Stop => {
+                watch.last = floor.or(watch.last);
+                return;
+            }
+            MotorCommand::Run { direction, stop_at } => {
+                let new = |floor: &Floor| {
+                    let is_beyond = |last: Floor| floor.is_beyond(last, direction);
+                    watch.last.is_none_or(is_beyond)
+                };
+                if floor.as_ref().is_some_and(new) {
+                    watch.reach_new_floor();
+                }
+                if floor == Some(stop_at) && drive == DriveFeedback::Stopped && !broken {
+                    watch.suspect = false;
+                }
+                watch.last = floor.or(watch.last);
+            }
+            MotorCommand::Home { .. } => {
+                watch.homed = true;
+                if floor.is_some() && before.is_none() {
+                    watch.reach_new_floor();
+                }
+                watch.last = floor.or(watch.last);
+            }
+        }
+        if drive != DriveFeedback::Stopped {
+            watch.counted_until = Some(now);
+        }
+    }
+
+    /// Takes note of the riders who are told where the car goes.
+    pub(super) fn watch_riders(&mut self, node: usize, outputs: &PanelOutputs) {
+        if let MotorCommand::Home { .. } = outputs.motor {
+            self.machines[node].watch.riders = None;
+            return;
+        }
+        let heading = match (outputs.motor, outputs.lantern) {
+            (MotorCommand::Run { direction, .. }, _) | (_, HallLantern::Lit(direction)) => {
+                direction
+            }
+            (MotorCommand::Stop | MotorCommand::Home { .. }, HallLantern::Dark) => return,
+        };
+        self.no_rider_is_carried_away(node, heading);
+        let machine = &mut self.machines[node];
+        let (Some(process), Some(at)) = (&machine.process, outputs.indicator) else {
+            return;
+        };
+        let ahead = process.node.orders().orders().filter_map(|order| {
+            let Call::Cab { car, floor } = &order.call else {
+                return None;
+            };
+            let is_ahead = *car == machine.name && floor.is_beyond(at, heading);
+            is_ahead.then_some((order.dot, *floor))
+        });
+        let calls: BTreeMap<Dot, Floor> = ahead.collect();
+        machine.watch.riders = (!calls.is_empty()).then_some(Riders {
+            direction: heading,
+            calls,
+        });
+    }
+}

@@ -1,0 +1,99 @@
+//! Lies about service.
+
+use elevator_driver::DoorState;
+use elevator_fleet::model::HallCall;
+
+use super::*;
+
+fn served(call: Call) -> Report {
+    Report::Served {
+        call,
+        waited: Duration::ZERO,
+        here: true,
+        car: None,
+    }
+}
+
+/// A calm world whose first car stands with its door open for those who want to go up.
+fn open_for_up() -> (World, Floor) {
+    let mut world = calm();
+    for node in [1, 2] {
+        world.inflict(Fault::StopSwitch(node, true));
+    }
+    world.press(0, up(1));
+    let is_open = |world: &World| world.car(0).inputs().door == DoorState::Open;
+    assert!(world.run_until(Duration::from_mins(1), is_open).is_some());
+    world.run_for(Duration::from_millis(100));
+    let floor = world.car(0).inputs().floor.expect("at a floor");
+    assert_eq!((floor.index(), world.violations()), (1, vec![]));
+    (world, floor)
+}
+
+#[test]
+fn service_at_another_floor_is_noticed() {
+    let (mut world, _) = open_for_up();
+    world.judge(0, &served(call(2)));
+    complains(&world, "F18");
+}
+
+#[test]
+fn service_behind_a_closed_door_is_noticed() {
+    let mut world = calm();
+    let floor = world.machines[0].car.inputs().floor.expect("at a floor");
+    let cab = Button::Cab(floor);
+    let call = Call::of_button(cab, &world.machines[0].name);
+    world.judge(0, &served(call));
+    complains(&world, "F18");
+}
+
+#[test]
+fn service_in_the_other_direction_is_noticed() {
+    let (mut world, floor) = open_for_up();
+    let hall = |direction| Call::Hall(HallCall { floor, direction });
+    world.judge(0, &served(hall(Direction::Up)));
+    assert_eq!(world.violations(), []);
+    world.judge(0, &served(hall(Direction::Down)));
+    complains(&world, "F18");
+}
+
+#[test]
+fn service_by_a_car_that_is_out_of_the_group_is_noticed() {
+    let (mut world, floor) = open_for_up();
+    world.inflict(Fault::Key(0, KeySwitch::Independent));
+    world.run_for(Duration::from_millis(100));
+    let direction = Direction::Up;
+    world.judge(0, &served(Call::Hall(HallCall { floor, direction })));
+    complains(&world, "F18");
+}
+
+/// Two broken cars and a sound one, before which a call waits.
+fn waiting() -> World {
+    let mut world = calm();
+    world.inflict(Fault::Motor(1, Some(MotorFault::Trips)));
+    world.inflict(Fault::DoorJammed(2, true));
+    world.press(0, up(2));
+    world.run_for(Duration::from_millis(1_500));
+    assert!(world.has_hall_calls());
+    world
+}
+
+#[test]
+fn a_call_that_waits_for_ever_for_a_sound_car_is_noticed() {
+    let mut world = waiting();
+    world.inspect();
+    world.now += world.longest_wait() + Duration::from_secs(1);
+    world.inspect();
+    complains(&world, "O7");
+}
+
+#[test]
+fn a_call_that_waits_where_no_car_is_sound_is_excused() {
+    let mut world = waiting();
+    world.inflict(Fault::Key(0, KeySwitch::FireRecall));
+    world.inspect();
+    world.now += world.longest_wait() + Duration::from_secs(1);
+    world.inspect();
+    let complaints = world.violations();
+    let waits = complaints.iter().any(|wrong| wrong.what.contains("waited"));
+    assert!(!waits, "{complaints:?}");
+}
