@@ -67,7 +67,7 @@ pub struct ElectionsArgs {
     /// Write the figures as JSON to this file
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
-    /// Draw the times as SVG into this file
+    /// Draw the figures as SVG into this file, a panel for each question
     #[arg(long, value_name = "PATH")]
     pub svg: Option<PathBuf>,
 }

@@ -83,7 +83,16 @@ fn figures_can_be_written_and_drawn() {
     let rows: Vec<serde_json::Value> = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(rows.len(), figures.len());
     let svg = plot(&figures).expect("a drawing");
-    for part in ["<svg", "leader dead, loss 0 %", "lowest-ip"] {
+    for part in [
+        "<svg",
+        "lowest-ip",
+        "How soon does another node lead when the leader dies?",
+        "What does loss do when the leader dies?",
+        "What does a protocol cost while nothing happens?",
+        "nodes (loss 0 %)",
+        "time in ms",
+        "messages a second",
+    ] {
         assert!(svg.contains(part), "no {part}");
     }
 }
