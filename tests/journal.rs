@@ -98,6 +98,13 @@ fn refused(building: &Building) -> String {
     let rights = fs::metadata(journal(building))
         .expect("there")
         .permissions();
+    let clear = ["clear-hang", "--operator", "kovac", "--reason", "a test"];
+    for words in [&["audit"][..], &clear] {
+        let output = command(building, words).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("another version of the program"), "{said}");
+    }
     let output = building.command("A").output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -215,13 +222,17 @@ fn the_term_goes_on_after_a_power_cut() {
     }
 }
 
-fn liftmesh(building: &Building, words: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+fn command(building: &Building, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
+    command
         .args(words)
         .arg("--data-dir")
-        .arg(building.data_dir("A"))
-        .output()
-        .expect("it runs");
+        .arg(building.data_dir("A"));
+    command
+}
+
+fn liftmesh(building: &Building, words: &[&str]) -> String {
+    let output = command(building, words).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
     String::from_utf8_lossy(&output.stdout).into_owned()

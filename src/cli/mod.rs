@@ -23,6 +23,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::clearance::ClearError;
 use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
+use crate::journal::JournalError;
 use crate::latch;
 use crate::operator::view::LatchedView;
 use crate::operator::{Client, ClientError, ErrorCode};
@@ -279,7 +280,10 @@ impl CommandError {
             Self::Clear(error) => match error {
                 ClearError::Directory { .. }
                 | ClearError::AnotherUser { .. }
-                | ClearError::Nameless => Exit::Usage,
+                | ClearError::Nameless
+                | ClearError::Journal(JournalError::Format { .. } | JournalError::Foreign { .. }) => {
+                    Exit::Usage
+                }
                 ClearError::Running(_) | ClearError::Journal(_) | ClearError::Latch(_) => {
                     Exit::Failed
                 }

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use elevator_fleet::model::NodeId;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+use redb::{
+    Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -147,6 +149,14 @@ pub fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
     match last.event {
         AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } => Some(last),
         AuditEvent::ClearHang { .. } | AuditEvent::Other(_) => None,
+    }
+}
+
+/// Holds that the log, where there is one, is of a kind that this program reads.
+pub(super) fn check(transaction: &ReadTransaction) -> Result<(), ReadError> {
+    match transaction.open_table(AUDIT) {
+        Ok(_) | Err(TableError::TableDoesNotExist(_)) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

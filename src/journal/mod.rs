@@ -191,7 +191,8 @@ pub fn exists(directory: &Path) -> bool {
 /// or made.
 ///
 /// # Errors
-/// [`JournalError::InUse`], [`JournalError::Unreadable`] or [`JournalError::Failing`].
+/// [`JournalError::InUse`], [`JournalError::Format`], [`JournalError::Unreadable`] or
+/// [`JournalError::Failing`].
 pub fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
     let path = directory.join(FILE);
     if is_missing(&path) {
@@ -205,7 +206,7 @@ pub fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
 /// there is no journal none is made, and nothing is set aside.
 ///
 /// # Errors
-/// As [`audit_of`], [`JournalError::Format`], [`JournalError::Foreign`] or [`JournalError::Audit`]:
+/// As [`audit_of`], [`JournalError::Foreign`] or [`JournalError::Audit`]:
 /// nothing is appended.
 pub(crate) fn complete_audit(
     directory: &Path,
@@ -231,6 +232,9 @@ pub(crate) fn complete_audit(
 
 /// A journal that is there, as it is.
 fn open_sound(path: PathBuf) -> Result<Database, JournalError> {
+    if let Some(found) = version::other_format(&path) {
+        return Err(JournalError::Format { path, found });
+    }
     match attempt(|builder| builder.create_file(file(&path)?)) {
         Attempt::Open(database, _) => Ok(database),
         Attempt::InUse => Err(JournalError::InUse { path }),

@@ -101,6 +101,7 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
         .chain([number(KEY_RESERVED)?])
         .max()
         .unwrap_or_default();
+    super::audit::check(&transaction)?;
     let term = Term(find(KEY_TERM)?.unwrap_or_default());
     Ok(Contents::Journal {
         owner,

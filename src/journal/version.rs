@@ -12,6 +12,7 @@ use redb::Builder;
 
 use super::error::{JournalError, OtherFormat};
 use super::medium;
+use super::tables::Contents;
 use super::{Attempt, attempt, restored_of};
 
 /// The file format of the database that this program reads and writes.
@@ -28,18 +29,33 @@ const CONCEIVABLE: RangeInclusive<u8> = 1..=16;
 /// The journal's refusal, if it is one of another version of the program, or of another node. `None`
 /// says nothing: it may be sound, damaged, or not readable at all.
 pub(super) fn refusal(path: &Path, node: &NodeId) -> Option<JournalError> {
+    match contents(path)? {
+        Ok(contents) => restored_of(contents, node, path).err(),
+        Err(found) => Some(JournalError::Format {
+            path: path.to_owned(),
+            found,
+        }),
+    }
+}
+
+/// What shows that another version of the program has written the journal, if something does.
+pub(super) fn other_format(path: &Path) -> Option<OtherFormat> {
+    match contents(path)? {
+        Ok(Contents::Other(found)) | Err(found) => Some(found),
+        Ok(Contents::Empty | Contents::Journal { .. }) => None,
+    }
+}
+
+/// What stands in the journal, if that can be told.
+fn contents(path: &Path) -> Option<Result<Contents, OtherFormat>> {
     let bytes = std::fs::read(path).ok()?;
-    let format = |found| JournalError::Format {
-        path: path.to_owned(),
-        found,
-    };
     if let Some(found) = of_database(&bytes) {
-        return Some(format(found));
+        return Some(Err(found));
     }
     let memory = medium::in_memory(&bytes).ok()?;
     match attempt(|builder: &Builder| builder.create_with_backend(memory)) {
-        Attempt::Open(_, contents) => restored_of(contents, node, path).err(),
-        Attempt::Other(found) => Some(format(found)),
+        Attempt::Open(_, contents) => Some(Ok(contents)),
+        Attempt::Other(found) => Some(Err(found)),
         Attempt::InUse | Attempt::Denied(_) | Attempt::Failing(_) | Attempt::Damaged(_) => None,
     }
 }

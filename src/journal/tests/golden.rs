@@ -261,6 +261,11 @@ fn later(change: impl FnOnce(&redb::WriteTransaction)) -> TempDir {
 
 fn refused(directory: &TempDir) -> OtherFormat {
     let before = bytes(directory);
+    let audit = audit_of(directory.path());
+    assert!(
+        matches!(audit, Err(JournalError::Format { .. })),
+        "{audit:?}"
+    );
     for lost in [Lost::MakeAnew, Lost::Refuse] {
         match Journal::open_or(directory.path(), &car("A"), lost) {
             Err(JournalError::Format { found, .. }) => {
@@ -317,6 +322,13 @@ fn tables_of_other_types_are_refused_and_left_as_they_are() {
         transaction.delete_table(orders).expect("deleted");
         let orders = TableDefinition::<u64, u64>::new("orders");
         transaction.open_table(orders).expect("made");
+    });
+    assert!(matches!(refused(&directory), OtherFormat::Tables(_)));
+    let directory = later(|transaction| {
+        let audit = TableDefinition::<u64, &[u8]>::new("audit");
+        transaction.delete_table(audit).expect("deleted");
+        let audit = TableDefinition::<u64, &str>::new("audit");
+        transaction.open_table(audit).expect("made");
     });
     assert!(matches!(refused(&directory), OtherFormat::Tables(_)));
 }
