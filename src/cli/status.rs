@@ -120,6 +120,13 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         (false, false) => "not all on disk yet",
     };
     writeln!(page, "  store {}, {disk}", status.digest)?;
+    if status.log_lines_lost > 0 {
+        let lost = status.log_lines_lost;
+        writeln!(
+            page,
+            "  log: {lost} lines lost, standard error could not be written"
+        )?;
+    }
     match &status.car {
         Some(car) => write_car(page, &status.node, car)?,
         None => writeln!(page, "\nNo car: {}", status.role)?,

@@ -108,3 +108,102 @@ fn door(state: DoorState) -> &'static str {
         DoorState::Closing => "closing",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use elevator_driver::{Direction, Floor};
+    use elevator_fleet::model::HallCall;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("a lock").extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn node(name: &str) -> NodeId {
+        NodeId::new(name).expect("a name")
+    }
+
+    /// What a node logs at level `info` of reports.
+    fn logged(own: &str, reports: &[Report]) -> String {
+        let page = Page::default();
+        let pen = page.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .without_time()
+            .with_ansi(false)
+            .with_target(false)
+            .with_writer(move || pen.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let mut log = ReportLog::new(node(own));
+            for report in reports {
+                log.log(report);
+            }
+        });
+        String::from_utf8(page.0.lock().expect("a lock").clone()).expect("text")
+    }
+
+    #[test]
+    fn an_order_has_one_line_where_it_was_placed_and_where_it_was_served() {
+        let call = Call::Hall(HallCall {
+            floor: Floor::try_from(3).expect("a floor"),
+            direction: Direction::Up,
+        });
+        let life = |own: &str| {
+            let call = call.clone();
+            let placed = Report::Placed {
+                call: call.clone(),
+                origin: node("A"),
+            };
+            let promised = Report::Promised { call: call.clone() };
+            let assigned = Report::Assigned {
+                call: call.clone(),
+                car: node("B"),
+            };
+            let served = Report::Served {
+                call,
+                waited: Duration::from_millis(12_345),
+                here: own == "B",
+                car: Some(node("B")),
+            };
+            logged(own, &[placed, promised, assigned, served])
+        };
+        let served = "order served call=hall 3 up origin=A car=B waited_ms=12345";
+        assert_eq!(life("A"), format!(" INFO {served} here=false\n"));
+        assert_eq!(life("B"), format!(" INFO {served} here=true\n"));
+        assert_eq!(life("C"), "");
+    }
+
+    /// F9
+    #[test]
+    fn a_hang_is_a_sentence_with_fields() {
+        let floor = |index| Floor::try_from(index).ok();
+        let evidence = HangEvidence {
+            floor: floor(5),
+            direction: Direction::Up,
+            expected: Duration::from_secs(10),
+            actual: Duration::from_millis(10_040),
+            last_sensor: floor(2),
+        };
+        assert_eq!(
+            logged("A", &[Report::Hung(evidence)]),
+            "ERROR hung: motor stopped, the node ends; it was on its way up to floor 5: driven for \
+             10.0 s (10.0 s allowed) without a new floor sensor, the last was floor 2 direction=up \
+             stop_at=5 last_sensor=2 driven_ms=10040 allowed_ms=10000\n"
+        );
+    }
+}
