@@ -30,4 +30,5 @@ pub mod log;
 pub mod mesh;
 pub mod operator;
 pub mod panel;
+pub mod probe;
 pub mod runtime;

@@ -6,6 +6,8 @@
 )]
 
 use std::net::{Ipv4Addr, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -67,8 +69,12 @@ impl Site {
             ("--fleet", "liftmesh"),
             ("--address", &address),
         ] {
-            let other = more.iter().find(|(other, _)| *other == flag);
-            command.args([flag, other.map_or(value, |(_, other)| other)]);
+            if !more.iter().any(|(other, _)| *other == flag) {
+                command.args([flag, value]);
+            }
+        }
+        for (flag, value) in more {
+            command.args([flag, value]);
         }
         let child = command.stderr(Stdio::null()).spawn().expect("the node");
         Unit(child)
@@ -117,6 +123,17 @@ fn names(list: &Value) -> Vec<&str> {
 fn has_conflict(status: &Value, kind: &str) -> bool {
     let conflicts = status["conflicts"].as_array().expect("a list");
     conflicts.iter().any(|conflict| conflict["kind"] == kind)
+}
+
+/// Says that a test is skipped, and why; a run that must not skip anything fails instead.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn skip(lack: &str) {
+    assert!(
+        std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(),
+        "nothing may be skipped: {lack}"
+    );
+    let test = std::thread::current();
+    println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
 }
 
 #[test]
@@ -197,4 +214,73 @@ fn a_follower_under_bully_reads_as_one_that_follows() {
         line.contains("follows B") && !line.contains("lost"),
         "{line}"
     );
+}
+
+/// The socket for reading, with a user that is neither the node's nor root: in its group, status and
+/// events can be read and no order placed; outside of it, nothing.
+#[test]
+fn a_group_may_read_status_and_events_and_nothing_else() {
+    const READER: (u32, u32) = (54_321, 54_300);
+    const STRANGER: (u32, u32) = (54_322, 54_301);
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can run a program as another user");
+    }
+    let site = Site::new(5);
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(site.dir.path(), open).expect("a directory for all");
+    let program = site.dir.path().join("liftmesh");
+    std::fs::copy(env!("CARGO_BIN_EXE_liftmesh"), &program).expect("a copy");
+    let socket = site.dir.path().join("read.sock");
+    let socket = socket.to_str().expect("text");
+    let group = READER.1.to_string();
+    let _a = site.start(
+        "A",
+        1,
+        &[
+            ("--read-only-socket", socket),
+            ("--read-only-group", &group),
+        ],
+    );
+    site.wait("A1", "A runs", |_| true);
+    let as_user = |(uid, gid): (u32, u32), words: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(words).uid(uid).gid(gid);
+        command.current_dir("/").env_clear();
+        command.output().expect("it runs")
+    };
+    let data_dir = site.data_dir("A1");
+    let data_dir = data_dir.to_str().expect("text");
+
+    let status = as_user(READER, &["status", "--json", "--socket", socket]);
+    assert_eq!(status.status.code(), Some(0), "{status:?}");
+    let view: Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    assert_eq!(view["node"], "A");
+    let mut events = Command::new(&program)
+        .args(["events", "--json", "--kind", "peer_found", "--limit", "1"])
+        .args(["--socket", socket])
+        .uid(READER.0)
+        .gid(READER.1)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    // Until the watch has begun nothing is seen: each new peer is another chance.
+    let mut units = Vec::new();
+    let start = Instant::now();
+    while events.try_wait().expect("a state").is_none() {
+        assert!(start.elapsed() < PATIENCE, "no event came");
+        let number = 2 + u8::try_from(units.len()).expect("few");
+        units.push(site.start(&format!("B{number}"), number, &[]));
+        let heard = units.len();
+        site.wait("A1", "the next peer", |status| {
+            names(&status["peers"]).len() == heard
+        });
+    }
+    let output = events.wait_with_output().expect("its output");
+    let event: Value = serde_json::from_slice(&output.stdout).expect("one event");
+    assert_eq!(event["event"], "peer_found");
+
+    let order = ["order", "hall", "1", "up", "--data-dir", data_dir];
+    assert_eq!(as_user(READER, &order).status.code(), Some(1), "no way in");
+    let status = as_user(STRANGER, &["status", "--socket", socket]);
+    assert_eq!(status.status.code(), Some(1), "{status:?}");
 }

@@ -83,6 +83,7 @@ fn argument(key: &'static Key, flag: &'static str) -> Arg {
         Some("senior") => "Senior",
         Some("ballot") => "Ballot",
         Some("token_ring") => "Token ring",
+        Some("operator") => "Operator",
         Some("panel_line") => "Panel line",
         Some("log") => "Log",
         Some(other) => other,

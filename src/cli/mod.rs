@@ -5,6 +5,7 @@
 
 mod clear_hang;
 mod completions;
+mod events;
 mod exit;
 mod flags;
 #[cfg(feature = "simulator")]
@@ -27,8 +28,10 @@ use crate::journal::JournalError;
 use crate::latch;
 use crate::operator::view::LatchedView;
 use crate::operator::{Client, ClientError, ErrorCode};
+use crate::probe::{self, Finding, Verdict};
 
 pub use clear_hang::{AuditArgs, ClearHangArgs};
+pub use events::EventsArgs;
 pub use exit::Exit;
 pub use flags::SettingFlags;
 #[cfg(feature = "simulator")]
@@ -59,6 +62,7 @@ Examples:
 const CHECK_EXAMPLES: &str = "\
 Examples:
   liftmesh check-config --config /etc/liftmesh/node.toml
+  sudo -u liftmesh liftmesh check-config --probe --config /etc/liftmesh/node.toml
   liftmesh check-config --example > node.toml";
 
 const COMPLETIONS_EXAMPLES: &str = "\
@@ -90,6 +94,9 @@ pub enum Command {
     /// Show the state of a running node: role, peers, open orders, car
     #[command(after_help = status::EXAMPLES)]
     Status(StatusArgs),
+    /// Follow what happens at a running node, line by line
+    #[command(after_help = events::EXAMPLES)]
+    Events(EventsArgs),
     /// Place an order at a running node, as if its button were pressed
     #[command(after_help = order::EXAMPLES)]
     Order(OrderArgs),
@@ -108,6 +115,9 @@ pub enum Command {
         /// Print an example file with every key instead
         #[arg(long)]
         example: bool,
+        /// Look at the machine too: panel, data directory, addresses and ports. Nothing is changed
+        #[arg(long, conflicts_with = "example")]
+        probe: bool,
     },
     /// Watch a whole fleet with passengers on this machine, and break it
     #[cfg(feature = "simulator")]
@@ -197,7 +207,14 @@ impl NodeArgs {
 
     /// The data directory and, where the configuration has it, the node's name.
     fn place(&self) -> Result<(PathBuf, Option<NodeId>), CommandError> {
-        let sources = Sources {
+        let values = self.sources().read()?;
+        let name = values.get("car").or_else(|| values.get("unit"));
+        let name = name.and_then(|name| NodeId::new(&name.value).ok());
+        Ok((values.data_dir()?, name))
+    }
+
+    fn sources(&self) -> Sources {
+        Sources {
             file: self.config.clone(),
             variables: std::env::vars_os().collect(),
             flags: self
@@ -205,11 +222,41 @@ impl NodeArgs {
                 .iter()
                 .map(|path| ("data_dir", path.clone()))
                 .collect(),
+        }
+    }
+}
+
+/// Which running node is meant, for a command that only reads.
+#[derive(Debug, Clone, Args)]
+pub struct ReadArgs {
+    /// The node
+    #[command(flatten)]
+    pub node: NodeArgs,
+    /// The node's socket for reading, in place of its data directory
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["data_dir", "config"],
+          value_hint = clap::ValueHint::FilePath)]
+    pub socket: Option<PathBuf>,
+}
+
+impl ReadArgs {
+    /// Connects to the running node: by the socket for reading, where that is named, or where this
+    /// user can't use the node's own.
+    fn connect(&self) -> Result<Client, CommandError> {
+        if let Some(socket) = &self.socket {
+            return Ok(Client::connect_to(socket.clone())?);
+        }
+        let refused = match self.node.connect() {
+            Err(CommandError::Client(ClientError::Socket { path, source })) => {
+                ClientError::Socket { path, source }
+            }
+            connected => return connected,
         };
-        let values = sources.read()?;
-        let name = values.get("car").or_else(|| values.get("unit"));
-        let name = name.and_then(|name| NodeId::new(&name.value).ok());
-        Ok((values.data_dir()?, name))
+        let values = self.node.sources().read()?;
+        let socket = values.get("operator.read_only_socket");
+        match socket.map(|socket| Client::connect_to(socket.value.clone().into())) {
+            Some(connected) => Ok(connected?),
+            None => Err(refused.into()),
+        }
     }
 }
 
@@ -219,6 +266,9 @@ pub enum CommandError {
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
+    /// The node could not run here.
+    #[error("the node could not run here: {0} of the above to put right")]
+    Probe(usize),
     /// The node does not run, for a hang has not been cleared.
     #[error(
         "no node runs with data directory {}: {}\nLook into the car. Once it is fit to run:\n  {}",
@@ -275,7 +325,7 @@ impl CommandError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Config(_) => Exit::Usage,
+            Self::Config(_) | Self::Probe(_) => Exit::Usage,
             Self::Latched(_) => Exit::Refused,
             Self::Clear(error) => match error {
                 ClearError::Directory { .. }
@@ -292,11 +342,17 @@ impl CommandError {
                 ErrorCode::Malformed
                 | ErrorCode::NoSuchButton
                 | ErrorCode::UnknownCar
+                | ErrorCode::ReadOnly
                 | ErrorCode::FaultsNotAllowed => Exit::Usage,
                 ErrorCode::Busy | ErrorCode::NoJournal => Exit::Failed,
                 ErrorCode::NoAnswer => Exit::NoNode,
             },
-            Self::Client(ClientError::NoNode(_) | ClientError::Lost(_)) => Exit::NoNode,
+            Self::Client(
+                ClientError::NoNode(_)
+                | ClientError::NoSocket(_)
+                | ClientError::Lost(_)
+                | ClientError::Ended,
+            ) => Exit::NoNode,
             Self::Client(
                 ClientError::Socket { .. } | ClientError::Garbled(_) | ClientError::Unfit,
             ) => Exit::Failed,
@@ -341,13 +397,17 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
             return Ok(Next::Run(Box::new(settings)));
         }
         Command::Status(args) => return args.execute(),
+        Command::Events(args) => args.execute()?,
         Command::Order(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
-        Command::CheckConfig { config, .. } => {
-            let (effective, _) = config.sources().check()?;
+        Command::CheckConfig { config, probe, .. } => {
+            let (effective, settings) = config.sources().check()?;
             output::print(&effective.to_string())?;
+            if probe {
+                look_at_machine(&settings)?;
+            }
         }
         #[cfg(feature = "simulator")]
         Command::Demo(args) => crate::demo::run(&args)?,
@@ -372,6 +432,17 @@ fn die_with(parent: u32) -> Result<(), CommandError> {
         Ok(())
     } else {
         Err(CommandError::Orphan(parent))
+    }
+}
+
+fn look_at_machine(settings: &Settings) -> Result<(), CommandError> {
+    let findings = probe::probe(settings);
+    let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
+    output::print(&format!("\n{}\n", lines.join("\n")))?;
+    let wrong = |found: &&Finding| matches!(found.verdict, Verdict::Wrong { .. });
+    match findings.iter().filter(wrong).count() {
+        0 => Ok(()),
+        count => Err(CommandError::Probe(count)),
     }
 }
 

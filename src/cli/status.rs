@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::table::table;
-use super::{CommandError, Next, NodeArgs, output};
+use super::{CommandError, Next, ReadArgs, output};
 use crate::operator::StatusView;
 use crate::operator::view::{GroupCarView, LatchedView, OwnCarView, StandingView};
 
@@ -29,7 +29,7 @@ cleared, and with 5 for one that does not run for another reason.";
 pub struct StatusArgs {
     /// Which node
     #[command(flatten)]
-    pub node: NodeArgs,
+    pub node: ReadArgs,
     /// Print JSON on one line: times in seconds, floors from 0
     #[arg(long)]
     pub json: bool,

@@ -75,6 +75,34 @@ fn an_order_can_be_waited_for() {
 }
 
 #[test]
+fn events_are_followed_by_kind_until_there_are_enough() {
+    let bench = Bench::start();
+    let socket = bench.reading_path();
+    let line = format!(
+        "liftmesh events --socket {} --kind served,promised --limit 2",
+        socket.display()
+    );
+    let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+    let path = bench.path().to_owned();
+    let placing = std::thread::spawn(move || {
+        // Until the watch has begun nothing is seen of an order.
+        let mut client = Client::connect(&path).unwrap();
+        let hall = CallView::Hall {
+            floor: 1,
+            direction: crate::operator::view::DirectionView::Up,
+        };
+        while client.order(&hall).is_ok() {
+            std::thread::yield_now();
+        }
+    });
+    execute(cli).unwrap();
+    drop(bench);
+    placing.join().unwrap();
+    let unknown = "liftmesh events --data-dir d --kind explosion";
+    assert!(Cli::try_parse_from(unknown.split_whitespace()).is_err());
+}
+
+#[test]
 fn what_goes_wrong_has_its_exit_code() {
     let refused = |code| {
         CommandError::from(ClientError::Refused {

@@ -112,6 +112,7 @@ pub const TABLES: &[(&str, &str)] = &[
         "token_ring",
         "Times of the protocol `token-ring`, alike on every node.",
     ),
+    ("operator", "Who may look at the node, beside its own user."),
     ("panel_line", "The line to the panel."),
     ("log", "The log, on standard error."),
 ];

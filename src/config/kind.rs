@@ -38,6 +38,8 @@ pub enum Kind {
     Floors,
     /// A floor.
     Floor,
+    /// A group of users.
+    Group,
     /// A file or a directory.
     Path,
     /// An election protocol.
@@ -90,6 +92,7 @@ impl Kind {
             Self::Floors => floors(text).is_some(),
             Self::Floor => floor(text).is_some(),
             Self::Path => !text.is_empty(),
+            Self::Group => group(text).is_some(),
             Self::Election => election(text).is_some(),
             Self::Time(least, most) => {
                 time(text).is_some_and(|time| (least..=most).contains(&time))
@@ -134,6 +137,7 @@ impl Kind {
             | Self::Interface
             | Self::Floors
             | Self::Floor
+            | Self::Group
             | Self::Path
             | Self::Time(..)
             | Self::Number(..)
@@ -162,6 +166,7 @@ impl Kind {
             | Self::Interface
             | Self::Panel
             | Self::Path
+            | Self::Group
             | Self::Election
             | Self::Estimate
             | Self::Preset
@@ -197,6 +202,7 @@ impl Kind {
             Self::Floors | Self::Number(..) | Self::Whole(..) => "NUMBER",
             Self::Floor => "FLOOR",
             Self::Path => "PATH",
+            Self::Group => "GROUP",
             Self::Election => "PROTOCOL",
             Self::Time(..) => "TIME",
             Self::Estimate => "ESTIMATE",
@@ -238,6 +244,7 @@ impl fmt::Display for Kind {
             ),
             Self::Floor => f.write_str("a floor from 0 to 253"),
             Self::Path => f.write_str("a path"),
+            Self::Group => f.write_str("the name or the number of a group of users"),
             Self::Election => {
                 let names = Protocol::ALL.map(|protocol| protocol.to_string());
                 f.write_str(&names.join(", "))
@@ -303,6 +310,13 @@ pub(super) fn interface(text: &str) -> Option<String> {
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b'/');
     ((1..16).contains(&text.len()) && plain).then(|| text.to_owned())
+}
+
+pub(super) fn group(text: &str) -> Option<String> {
+    let plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.$".contains(&byte));
+    ((1..=32).contains(&text.len()) && plain).then(|| text.to_owned())
 }
 
 pub(super) fn panel(text: &str) -> Option<PanelUrl> {

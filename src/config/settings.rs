@@ -18,6 +18,7 @@ use super::relation::{at_most, human, longer};
 use super::{ConfigError, elections, kind};
 use crate::log::LogFilter;
 use crate::mesh::PacketSettings;
+use crate::operator::ReadingSettings;
 
 /// The configuration of one node: every value in its range, and right beside the others.
 #[derive(Debug, Clone)]
@@ -56,6 +57,8 @@ pub struct Settings {
     pub climate: ClimateSettings,
     /// The panel line's times.
     pub panel_line: LineSettings,
+    /// The socket on which operators may only read.
+    pub reading: Option<ReadingSettings>,
     /// The log.
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
@@ -154,6 +157,7 @@ impl Settings {
             mesh: mesh(check),
             climate: climate(check),
             panel_line: panel_line(check),
+            reading: reading(check),
             log: LogSettings {
                 filter: check.required("log.filter", kind::filter),
                 format: check.required("log.format", kind::format),
@@ -203,6 +207,19 @@ fn broadcast(check: &Checker<'_>, address: Ipv4Addr) -> SocketAddrV4 {
         check.refuse_relation("broadcast", &["address"], network);
     }
     broadcast
+}
+
+fn reading(check: &Checker<'_>) -> Option<ReadingSettings> {
+    let path = check.optional("operator.read_only_socket", |text| {
+        Some(PathBuf::from(text))
+    });
+    let group = check.optional("operator.read_only_group", kind::group);
+    if path.is_none() && group.is_some() {
+        let relation = "absent, as read_only_socket is: give both".to_owned();
+        let socket = "operator.read_only_socket";
+        check.refuse_relation("operator.read_only_group", &[socket], relation);
+    }
+    path.map(|path| ReadingSettings { path, group })
 }
 
 fn kinematics(check: &Checker<'_>) -> Kinematics {

@@ -32,9 +32,16 @@ pub enum ClientError {
         path = .0.display()
     )]
     NoNode(PathBuf),
+    /// No node listens on this socket.
+    #[error(
+        "no node listens on {path}; is it the node's `operator.read_only_socket`, and does the node \
+         run?", path = .0.display()
+    )]
+    NoSocket(PathBuf),
     /// The socket is there and can't be used.
     #[error(
-        "the node's socket {path} can't be used; it is for the node's own user alone",
+        "the node's socket {path} can't be used; `node.sock` is for the node's own user, and \
+         `operator.read_only_socket` for its group",
         path = path.display()
     )]
     Socket {
@@ -47,6 +54,9 @@ pub enum ClientError {
     /// not known.
     #[error("the node does not answer any more")]
     Lost(#[source] io::Error),
+    /// The node has ended, or closed the connection.
+    #[error("the node has ended")]
+    Ended,
     /// The answer is none that this program knows.
     #[error("the node's answer is not understood; it may be of another version")]
     Garbled(#[source] serde_json::Error),
@@ -79,10 +89,20 @@ impl Client {
     }
 
     fn connect_in(data_dir: &Path) -> Result<Self, ClientError> {
-        let path = data_dir.join(SOCKET);
+        Self::connect_to(data_dir.join(SOCKET)).map_err(|error| match error {
+            ClientError::NoSocket(_) => ClientError::NoNode(data_dir.to_owned()),
+            error => error,
+        })
+    }
+
+    /// Connects to the node that listens on this socket, such as one for reading.
+    ///
+    /// # Errors
+    /// [`ClientError::NoSocket`] or [`ClientError::Socket`].
+    pub fn connect_to(path: PathBuf) -> Result<Self, ClientError> {
         let stream = UnixStream::connect(&path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => {
-                ClientError::NoNode(data_dir.to_owned())
+                ClientError::NoSocket(path.clone())
             }
             _ => ClientError::Socket { path, source },
         })?;

@@ -7,11 +7,13 @@
 //! ```
 //!
 //! `node.sock` lies in the data directory, for the node's user alone; where the disk takes none, in a
-//! directory that stands in for it. A request is one JSON object
+//! directory that stands in for it. A second socket may be configured, on which a group may read
+//! status and events. A request is one JSON object
 //! on a line ([`QueryLine`]), so is each reply ([`ReplyLine`]); [`view`] has what is in them.
 
 mod client;
 mod protocol;
+mod reading;
 mod server;
 mod socket;
 mod stand_in;
@@ -19,6 +21,7 @@ pub mod view;
 
 pub use client::{Client, ClientError, Notice, Watch};
 pub use protocol::{ErrorCode, QueryLine, ReplyLine};
+pub use reading::{ReadingError, ReadingSettings};
 pub use server::{EVENTS, Query, REQUESTS, Reply, Request, serve};
 pub use socket::{BindError, Claim, OperatorSocket};
 pub use view::{CallView, EventView, StatusView};

@@ -105,6 +105,8 @@ pub enum ErrorCode {
     UnknownCar,
     /// The node does not run with `--allow-faults`.
     FaultsNotAllowed,
+    /// The socket is for reading: it takes `status` and `watch`.
+    ReadOnly,
     /// There are too many clients.
     Busy,
     /// The node runs without its disk, or can't read it.

@@ -7,7 +7,7 @@ use elevator_fleet::model::Call;
 use elevator_fleet::node::{OrderRefused, Taken};
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, SocketAddr};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -32,6 +32,9 @@ pub const EVENTS: usize = 1024;
 
 /// Connections at a time; one more is told that there are too many, and closed.
 const CLIENTS: usize = 64;
+
+/// The same on the socket for reading, so that readers don't keep operators out.
+const READERS: usize = 32;
 
 /// How long the node's loop may take for an answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
@@ -94,38 +97,64 @@ pub async fn serve(
     events: broadcast::Sender<EventView>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let Some(listener) = socket.listener() else {
-        shutdown.await;
-        return Ok(());
-    };
-    let listener = UnixListener::from_std(listener.try_clone()?)?;
-    let mut clients = JoinSet::new();
+    let own = listener(socket.listener())?;
+    let reading = listener(socket.reading())?;
+    let (mut operators, mut readers) = (JoinSet::new(), JoinSet::new());
     tokio::pin!(shutdown);
     loop {
-        let accepted = tokio::select! {
+        let (accepted, access) = tokio::select! {
             () = &mut shutdown => break,
-            Some(_) = clients.join_next() => continue,
-            accepted = listener.accept() => accepted,
+            Some(_) = operators.join_next() => continue,
+            Some(_) = readers.join_next() => continue,
+            accepted = accept(own.as_ref()) => (accepted, Access::Full),
+            accepted = accept(reading.as_ref()) => (accepted, Access::Reading),
+        };
+        let (clients, most) = match access {
+            Access::Full => (&mut operators, CLIENTS),
+            Access::Reading => (&mut readers, READERS),
         };
         match accepted {
-            Ok((stream, _)) if clients.len() < CLIENTS => {
-                clients.spawn(accompany(stream, requests.clone(), events.clone()));
+            Ok((stream, _)) if clients.len() < most => {
+                let client = accompany(stream, access, requests.clone(), events.clone());
+                clients.spawn(client);
             }
-            Ok((stream, _)) => turn_away(&stream),
+            Ok((stream, _)) => turn_away(&stream, most),
             Err(error) => {
                 warn!(%error, "an operator's connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
             }
         }
     }
-    clients.shutdown().await;
+    operators.shutdown().await;
+    readers.shutdown().await;
     Ok(())
 }
 
-fn turn_away(stream: &UnixStream) {
+/// What a client may ask, by the socket that it came in by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Full,
+    Reading,
+}
+
+fn listener(socket: Option<&std::os::unix::net::UnixListener>) -> io::Result<Option<UnixListener>> {
+    let listener =
+        |socket: &std::os::unix::net::UnixListener| UnixListener::from_std(socket.try_clone()?);
+    socket.map(listener).transpose()
+}
+
+/// The next connection; never, where there is no socket.
+async fn accept(listener: Option<&UnixListener>) -> io::Result<(UnixStream, SocketAddr)> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn turn_away(stream: &UnixStream, most: usize) {
     let reply = error(
         ErrorCode::Busy,
-        format!("the node serves {CLIENTS} clients already"),
+        format!("the node serves {most} clients already"),
     );
     // Whoever doesn't take it at once finds a closed connection, which says as much.
     let told_it = serde_json::to_vec(&reply)
@@ -140,6 +169,7 @@ fn turn_away(stream: &UnixStream) {
 
 async fn accompany(
     stream: UnixStream,
+    access: Access,
     requests: mpsc::Sender<Request>,
     events: broadcast::Sender<EventView>,
 ) {
@@ -148,6 +178,7 @@ async fn accompany(
         reader: BufReader::new(reader),
         writer,
         requests,
+        access,
     };
     if let Err(error) = connection.run(&events).await {
         debug!(%error, "an operator's connection broke");
@@ -159,6 +190,7 @@ struct Connection {
     reader: BufReader<OwnedReadHalf>,
     writer: OwnedWriteHalf,
     requests: mpsc::Sender<Request>,
+    access: Access,
 }
 
 impl Connection {
@@ -172,7 +204,7 @@ impl Connection {
                     )
                 })
             });
-            let reply = match query {
+            let reply = match query.and_then(|query| self.permitted(query)) {
                 Ok(QueryLine::Watch) => return self.watch(events.subscribe()).await,
                 Ok(QueryLine::Status) => self
                     .status()
@@ -189,6 +221,25 @@ impl Connection {
             self.tell(&reply.unwrap_or_else(|wrong| wrong)).await?;
         }
         Ok(())
+    }
+
+    fn permitted(&self, query: QueryLine) -> Result<QueryLine, ReplyLine> {
+        let reads = match &query {
+            QueryLine::Status | QueryLine::Watch => true,
+            QueryLine::Order { .. }
+            | QueryLine::Network { .. }
+            | QueryLine::ClearHang { .. }
+            | QueryLine::Audit => false,
+        };
+        if reads || self.access == Access::Full {
+            return Ok(query);
+        }
+        Err(error(
+            ErrorCode::ReadOnly,
+            "this socket is for reading status and events; ask on the node's own socket, as its \
+             own user"
+                .to_owned(),
+        ))
     }
 
     /// The next line, or the reply to one that is too long; `None` at the end. A last line that is

@@ -11,6 +11,7 @@ use rustix::fs::Mode;
 use socket2::{Domain, SockAddr, Socket, Type};
 use tracing::warn;
 
+use super::reading::{ReadingError, ReadingSettings, ReadingSocket};
 use super::stand_in::stand_ins;
 use crate::journal;
 
@@ -30,6 +31,7 @@ pub struct OperatorSocket {
     /// Held, not used: the system frees it when the process ends, however it ends. `None` on a disk
     /// that takes nothing and has no lock.
     _lock: Option<File>,
+    reading: Option<ReadingSocket>,
 }
 
 #[derive(Debug)]
@@ -125,6 +127,7 @@ impl OperatorSocket {
             bound => Ok(Self {
                 bound: Some(bound?),
                 _lock: Some(lock),
+                reading: None,
             }),
         }
     }
@@ -156,7 +159,34 @@ impl OperatorSocket {
                  XDG_RUNTIME_DIR names for node and commands alike"
             );
         }
-        Ok(Self { bound, _lock: lock })
+        Ok(Self {
+            bound,
+            _lock: lock,
+            reading: None,
+        })
+    }
+
+    /// Binds the socket for reading too. A disk that is full, read-only or failing is no reason to
+    /// refuse (P5): then there is none, and a warning says so.
+    ///
+    /// # Errors
+    /// [`ReadingError`], where the configuration or a right is to blame.
+    pub fn with_reading(
+        mut self,
+        settings: Option<&ReadingSettings>,
+    ) -> Result<Self, ReadingError> {
+        self.reading = match settings.map(ReadingSocket::bind) {
+            Some(Err(ReadingError::Bind { path, source })) if journal::is_failing(&source) => {
+                warn!(path = %path.display(), error = %source, "running without the socket for reading");
+                None
+            }
+            reading => reading.transpose()?,
+        };
+        Ok(self)
+    }
+
+    pub(super) fn reading(&self) -> Option<&UnixListener> {
+        self.reading.as_ref().map(|reading| &reading.listener)
     }
 
     pub(super) fn listener(&self) -> Option<&UnixListener> {
@@ -250,7 +280,7 @@ fn claim_as_it_is(data_dir: &Path) -> Result<Option<File>, BindError> {
     }
 }
 
-fn listen(path: &Path) -> io::Result<UnixListener> {
+pub(super) fn listen(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

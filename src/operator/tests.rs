@@ -1,3 +1,5 @@
+mod document;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
@@ -155,7 +157,12 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        let reading = ReadingSettings {
+            path: directory.path().join("read.sock"),
+            group: None,
+        };
         let socket = OperatorSocket::bind(directory.path()).unwrap();
+        let socket = socket.with_reading(Some(&reading)).unwrap();
         let (events, _) = broadcast::channel(4);
         let shutdown = Arc::new(Notify::new());
         let (sender, stopped) = (events.clone(), Arc::clone(&shutdown));
@@ -189,18 +196,26 @@ impl Bench {
         Client::connect(self.path()).unwrap()
     }
 
+    pub(crate) fn reading_path(&self) -> std::path::PathBuf {
+        self.path().join("read.sock")
+    }
+
     fn raw(&self) -> BufReader<UnixStream> {
-        let stream = UnixStream::connect(self.path().join("node.sock")).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
-        BufReader::new(stream)
+        raw_at(&self.path().join("node.sock"))
     }
 
     fn stop(&mut self) {
         self.shutdown.notify_one();
         self.thread.take().unwrap().join().unwrap();
     }
+}
+
+fn raw_at(path: &Path) -> BufReader<UnixStream> {
+    let stream = UnixStream::connect(path).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    BufReader::new(stream)
 }
 
 impl Drop for Bench {
@@ -270,6 +285,90 @@ fn faults_are_injected_only_where_they_are_allowed() {
     let refused = client.rewire(Cable::Cut);
     let code = ErrorCode::FaultsNotAllowed;
     assert!(matches!(refused, Err(ClientError::Refused { code: why, .. }) if why == code));
+}
+
+/// A program that may read can't place, clear or break anything, whatever it sends.
+#[test]
+fn the_socket_for_reading_takes_status_and_watch_alone() {
+    let bench = Bench::start();
+    let path = bench.reading_path();
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o660);
+    let mut stream = raw_at(&path);
+    assert_eq!(
+        ask(&mut stream, b"{\"query\":\"status\"}\n")["reply"],
+        "status"
+    );
+    for query in [
+        &b"{\"query\":\"order\",\"call\":{\"kind\":\"hall\",\"floor\":1,\"direction\":\"up\"}}\n"[..],
+        b"{\"query\":\"network\",\"cable\":\"cut\"}\n",
+        b"{\"query\":\"clear_hang\",\"operator\":\"x\",\"reason\":\"y\"}\n",
+        b"{\"query\":\"audit\"}\n",
+    ] {
+        let reply = ask(&mut stream, query);
+        assert_eq!(reply["code"], "read_only", "{reply}");
+    }
+    let status = ask(&mut stream, b"{\"query\":\"status\"}\n");
+    assert_eq!(status["status"]["orders"], serde_json::json!([]));
+    assert_eq!(
+        ask(&mut stream, b"{\"query\":\"watch\"}\n")["reply"],
+        "watching"
+    );
+    // Those who read don't keep those out who operate.
+    let mut readers: Vec<_> = (0..31).map(|_| raw_at(&path)).collect();
+    for reader in &mut readers {
+        assert_eq!(ask(reader, b"{\"query\":\"status\"}\n")["reply"], "status");
+    }
+    let mut line = String::new();
+    raw_at(&path).read_line(&mut line).unwrap();
+    assert!(line.contains("\"busy\""), "{line}");
+    bench.client().status().unwrap();
+}
+
+#[test]
+fn the_socket_for_reading_replaces_a_dead_nodes_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let bind = |name: &str, group: Option<&str>| {
+        let settings = ReadingSettings {
+            path: directory.path().join(name),
+            group: group.map(str::to_owned),
+        };
+        let socket = OperatorSocket::bind(&directory.path().join("data")).unwrap();
+        socket.with_reading(Some(&settings))
+    };
+    let path = directory.path().join("read.sock");
+    drop(UnixListener::bind(&path).unwrap());
+    drop(bind("read.sock", None).unwrap());
+    assert!(!path.exists(), "it goes with the node");
+    let _other = UnixListener::bind(&path).unwrap();
+    assert!(matches!(
+        bind("read.sock", None),
+        Err(ReadingError::InUse(_))
+    ));
+    std::fs::write(directory.path().join("file"), "precious").unwrap();
+    assert!(matches!(bind("file", None), Err(ReadingError::NoSocket(_))));
+    let nobody = bind("new", Some("no-such-group-here"));
+    assert!(matches!(nobody, Err(ReadingError::NoGroup(_))));
+    assert!(matches!(bind("a/b", None), Err(ReadingError::Bind { .. })));
+}
+
+#[test]
+fn every_kind_of_event_has_the_name_that_its_json_has() {
+    let event = EventView::new(&Report::DiskFailed, SystemTime::UNIX_EPOCH);
+    let json = serde_json::to_value(&event).unwrap();
+    assert_eq!(json["event"], event.kind.name());
+    let mut names = EventKind::NAMES.to_vec();
+    names.dedup();
+    assert_eq!(names.len(), EventKind::NAMES.len());
+    for name in names {
+        let unknown = serde_json::from_value::<EventKind>(serde_json::json!({"event": name}));
+        // A kind with fields misses them, and is known.
+        let known = unknown.map_or_else(|error| error.to_string(), |kind| kind.name().to_owned());
+        assert!(
+            known == name || known.contains("missing field"),
+            "{name}: {known}"
+        );
+    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ use crate::latch::{self, Refusal};
 use crate::log;
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, mac_of};
 use crate::operator::{
-    self, BindError, EventView, OperatorSocket, Query, Reply, Request, StatusView,
+    self, BindError, EventView, OperatorSocket, Query, ReadingError, Reply, Request, StatusView,
 };
 use crate::panel::Panel;
 
@@ -66,6 +66,9 @@ pub enum RunError {
     /// Another node runs with the data directory, or it can't be used.
     #[error(transparent)]
     Operator(#[from] BindError),
+    /// The socket for reading can't be made.
+    #[error(transparent)]
+    Reading(#[from] ReadingError),
     /// An operator has to clear a hang first (F9).
     #[error(transparent)]
     Latched(#[from] Refusal),
@@ -98,7 +101,11 @@ impl RunError {
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Operator(_) | Self::Mesh(_) | Self::Panel(_) | Self::Latched(_) => true,
+            Self::Operator(_)
+            | Self::Reading(_)
+            | Self::Mesh(_)
+            | Self::Panel(_)
+            | Self::Latched(_) => true,
             Self::Journal(error) => match error {
                 JournalError::Directory { .. }
                 | JournalError::Rights { .. }
@@ -191,7 +198,8 @@ struct Running {
 
 impl Running {
     fn start(settings: &Settings) -> Result<Self, RunError> {
-        let socket = OperatorSocket::bind(&settings.data_dir)?;
+        let socket =
+            OperatorSocket::bind(&settings.data_dir)?.with_reading(settings.reading.as_ref())?;
         latch::check(&settings.data_dir)
             .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
         let (disk, restored) = Disk::open(&settings.data_dir, &settings.node)?;

@@ -224,6 +224,56 @@ mod tests {
 
     use super::*;
 
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).expect("a floor")
+    }
+
+    /// `docs/ELEVATOR-SERVER.md` has the bytes that leave here.
+    #[test]
+    fn the_document_has_the_bytes_that_are_sent() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/ELEVATOR-SERVER.md");
+        let text = std::fs::read_to_string(path).expect("the document");
+        let rows: Vec<(&str, &str)> = text
+            .lines()
+            .filter_map(|line| {
+                let mut cells = line.strip_prefix("| ")?.split(" | ");
+                let example = cells.next()?;
+                let bytes = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
+                Some((example, bytes))
+            })
+            .collect();
+        let hall = |at, direction| Button::Hall(floor(at), direction);
+        let sent = [
+            ("reload", RELOAD),
+            ("motor stop", motor(None)),
+            ("motor up", motor(Some(Direction::Up))),
+            ("motor down", motor(Some(Direction::Down))),
+            (
+                "lamp hall up 2 on",
+                order_lamp(hall(2, Direction::Up), true),
+            ),
+            (
+                "lamp hall down 3 off",
+                order_lamp(hall(3, Direction::Down), false),
+            ),
+            ("lamp cab 0 on", order_lamp(Button::Cab(floor(0)), true)),
+            ("indicator 3", indicator(floor(3))),
+            ("door lamp on", door_lamp(true)),
+            ("stop lamp off", stop_lamp(false)),
+            ("poll hall up 2", button_poll(hall(2, Direction::Up))),
+            ("poll cab 1", button_poll(Button::Cab(floor(1)))),
+            ("poll floor", FLOOR_POLL),
+            ("poll stop", STOP_POLL),
+            ("poll obstruction", OBSTRUCTION_POLL),
+        ];
+        let sent: Vec<(&str, String)> = sent
+            .into_iter()
+            .map(|(example, bytes)| (example, bytes.map(|byte| format!("{byte:02x}")).join(" ")))
+            .collect();
+        let sent: Vec<(&str, &str)> = sent.iter().map(|(e, b)| (*e, b.as_str())).collect();
+        assert_eq!(rows, sent);
+    }
+
     /// F15: where acknowledgements can't be hurried, a poll waits for the answer to the one before.
     #[test]
     fn polls_leave_one_by_one_where_acknowledgements_are_late() {

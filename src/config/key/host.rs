@@ -1,10 +1,24 @@
-//! The node's surroundings: `[panel_line]`, `[log]`.
+//! The node's surroundings: `[operator]`, `[panel_line]`, `[log]`.
 
 use super::Key;
-use super::KeyDefault::Value;
+use super::KeyDefault::{Absent, Value};
 use crate::config::kind::Kind;
 
 pub(super) const KEYS: &[Key] = &[
+    Key::new(
+        "operator.read_only_socket",
+        Kind::Path,
+        Absent("none", "/run/liftmesh/status.sock"),
+        "A second socket for operators, on which status and events can be read, and nothing else \
+         can be asked. In a directory that its users can enter.",
+    ),
+    Key::new(
+        "operator.read_only_group",
+        Kind::Group,
+        Absent("the group of the node's user", "liftmesh-read"),
+        "The group whose members may use `read_only_socket`, by name or number. The node's user has \
+         to be a member.",
+    ),
     Key::new(
         "panel_line.poll_period",
         Kind::time(1, 1_000),

@@ -140,6 +140,55 @@ pub enum EventKind {
     DiskFailed,
 }
 
+impl EventKind {
+    /// The names of all kinds, as the field `event` has them.
+    pub const NAMES: [&str; 18] = [
+        "standing",
+        "peer_found",
+        "peer_lost",
+        "joined",
+        "repair",
+        "placed",
+        "promised",
+        "served",
+        "assigned",
+        "door",
+        "floor",
+        "availability",
+        "panel",
+        "floor_unreachable",
+        "drive_refused",
+        "conflict",
+        "hung",
+        "disk_failed",
+    ];
+
+    /// The kind's name, as the field `event` has it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Standing { .. } => "standing",
+            Self::PeerFound { .. } => "peer_found",
+            Self::PeerLost { .. } => "peer_lost",
+            Self::Joined { .. } => "joined",
+            Self::Repair { .. } => "repair",
+            Self::Placed { .. } => "placed",
+            Self::Promised { .. } => "promised",
+            Self::Served { .. } => "served",
+            Self::Assigned { .. } => "assigned",
+            Self::Door { .. } => "door",
+            Self::Floor { .. } => "floor",
+            Self::Availability { .. } => "availability",
+            Self::Panel { .. } => "panel",
+            Self::FloorUnreachable { .. } => "floor_unreachable",
+            Self::DriveRefused { .. } => "drive_refused",
+            Self::Conflict { .. } => "conflict",
+            Self::Hung { .. } => "hung",
+            Self::DiskFailed { .. } => "disk_failed",
+        }
+    }
+}
+
 impl EventView {
     /// A report of a node, at this moment of the wall clock.
     #[must_use]

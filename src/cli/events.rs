@@ -1,0 +1,75 @@
+//! `liftmesh events`.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::{CommandError, ReadArgs, output};
+use crate::operator::view::{EventKind, EventView};
+use crate::operator::{ClientError, Notice};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  liftmesh events --data-dir /var/lib/liftmesh
+  liftmesh events --kind placed,assigned,served --config /etc/liftmesh/node.toml
+  liftmesh events --json --socket /run/liftmesh/status.sock | jq 'select(.event == \"hung\")'
+
+It prints what happens from now on until it is interrupted. When the node ends it ends with 5.";
+
+/// The arguments of `liftmesh events`.
+#[derive(Debug, Clone, Args)]
+pub struct EventsArgs {
+    /// Which node
+    #[command(flatten)]
+    pub node: ReadArgs,
+    /// Print JSON, one event a line: times in seconds, floors from 0
+    #[arg(long)]
+    pub json: bool,
+    /// Only these kinds [default: all]
+    #[arg(long, value_name = "KINDS", value_delimiter = ',',
+          value_parser = PossibleValuesParser::new(EventKind::NAMES))]
+    pub kind: Vec<String>,
+    /// End after this many
+    #[arg(long, value_name = "NUMBER")]
+    pub limit: Option<u64>,
+}
+
+impl EventsArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let mut left = self.limit.unwrap_or(u64::MAX);
+        let mut watch = self.node.connect()?.watch()?;
+        while left > 0 {
+            let notice = watch.next().unwrap_or(Err(ClientError::Ended))?;
+            match notice {
+                Notice::Event(event) if !self.wants(&event) => {}
+                Notice::Event(event) => {
+                    left -= 1;
+                    output::print(&self.line(&event))?;
+                }
+                Notice::Missed(events) => output::print(&self.missed(events))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, event: &EventView) -> bool {
+        self.kind.is_empty() || self.kind.iter().any(|kind| kind == event.kind.name())
+    }
+
+    fn line(&self, event: &EventView) -> String {
+        if self.json {
+            // An event has nothing that JSON could not hold.
+            let json = serde_json::to_string(event);
+            return json.unwrap_or_else(|error| unreachable!("{error}")) + "\n";
+        }
+        let EventView { at, kind } = event;
+        format!("{at}  {:<17}  {kind}\n", kind.name())
+    }
+
+    fn missed(&self, events: u64) -> String {
+        if self.json {
+            format!("{{\"event\":\"missed\",\"events\":{events}}}\n")
+        } else {
+            format!("({events} events were missed: this reader was too slow)\n")
+        }
+    }
+}

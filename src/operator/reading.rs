@@ -1,0 +1,157 @@
+//! The socket for those who may look and not touch: status and events.
+//!
+//! It lies outside the data directory, which only the node's user can enter, and belongs to a
+//! group. What may be asked on it is decided by the socket that a connection came in by, so no
+//! client can gain more.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{Gid, Group};
+
+use super::socket::listen;
+
+/// Who may use the socket.
+const MODE: u32 = 0o660;
+
+/// Where the socket is, and whose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadingSettings {
+    /// The socket's file.
+    pub path: PathBuf,
+    /// The group whose members may connect: its name or number. Without one it is the node's own.
+    pub group: Option<String>,
+}
+
+/// The bound socket. Dropping it removes the file.
+#[derive(Debug)]
+pub(super) struct ReadingSocket {
+    pub(super) listener: UnixListener,
+    path: PathBuf,
+}
+
+/// Why there is no socket for reading. An earlier file of that name may have been removed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadingError {
+    /// There is no such group.
+    #[error(
+        "operator.read_only_group = {0}: there is no such group; make it, or leave the key out"
+    )]
+    NoGroup(String),
+    /// Another process listens there.
+    #[error(
+        "operator.read_only_socket = {path}: another process listens there; each node needs a path \
+         of its own", path = .0.display()
+    )]
+    InUse(PathBuf),
+    /// Something else has the name.
+    #[error(
+        "operator.read_only_socket = {path}: there is a file of this name that is no socket; move \
+         it away, or give another path", path = .0.display()
+    )]
+    NoSocket(PathBuf),
+    /// It can't be made.
+    #[error(
+        "operator.read_only_socket = {path} can't be made: the directory has to be there, the \
+         node's user needs the right to make files in it, and the path may have 107 bytes",
+        path = path.display()
+    )]
+    Bind {
+        /// The socket's file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It can't be given to the group.
+    #[error(
+        "operator.read_only_socket = {path} can't be given to the group {group}: the node's user \
+         has to be a member of it", path = path.display()
+    )]
+    Owner {
+        /// The socket's file.
+        path: PathBuf,
+        /// The group.
+        group: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ReadingSocket {
+    pub(super) fn bind(settings: &ReadingSettings) -> Result<Self, ReadingError> {
+        let gid = settings.group()?;
+        let path = &settings.path;
+        settings.check_path()?;
+        let bind = |source| ReadingError::Bind {
+            path: path.clone(),
+            source,
+        };
+        // For the node's user alone until it belongs to the group.
+        let socket = Self {
+            listener: listen(path).map_err(bind)?,
+            path: path.clone(),
+        };
+        if let Some(gid) = gid {
+            give(path, gid).map_err(|source| ReadingError::Owner {
+                path: path.clone(),
+                group: settings.group.clone().unwrap_or_default(),
+                source,
+            })?;
+        }
+        fs::set_permissions(path, fs::Permissions::from_mode(MODE)).map_err(bind)?;
+        Ok(socket)
+    }
+}
+
+impl Drop for ReadingSocket {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_file(&self.path) {
+            tracing::debug!(%error, "the socket for reading was not removed");
+        }
+    }
+}
+
+impl ReadingSettings {
+    /// The group, if one is named.
+    pub(crate) fn group(&self) -> Result<Option<Gid>, ReadingError> {
+        let Some(name) = &self.group else {
+            return Ok(None);
+        };
+        if let Ok(number) = name.parse() {
+            return Ok(Some(Gid::from_raw(number)));
+        }
+        match Group::from_name(name) {
+            Ok(Some(group)) => Ok(Some(group.gid)),
+            Ok(None) | Err(_) => Err(ReadingError::NoGroup(name.clone())),
+        }
+    }
+
+    /// Whether the path is free, or left over from a node that is dead.
+    pub(crate) fn check_path(&self) -> Result<(), ReadingError> {
+        let path = &self.path;
+        match fs::symlink_metadata(path) {
+            Ok(file) if !file.file_type().is_socket() => Err(ReadingError::NoSocket(path.clone())),
+            Ok(_) if is_in_use(path) => Err(ReadingError::InUse(path.clone())),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(ReadingError::Bind {
+                path: path.clone(),
+                source,
+            }),
+        }
+    }
+}
+
+fn is_in_use(path: &Path) -> bool {
+    UnixStream::connect(path).is_ok()
+}
+
+fn give(path: &Path, group: Gid) -> io::Result<()> {
+    if fs::metadata(path)?.gid() == group.as_raw() {
+        return Ok(());
+    }
+    chown(path, None, Some(group.as_raw()))
+}

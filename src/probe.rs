@@ -1,0 +1,192 @@
+//! Whether a node could run here: what `liftmesh check-config --probe` looks for beside the
+//! configuration itself.
+//!
+//! It reads and opens, and changes nothing: no file is made, nothing is sent to the panel or the
+//! network. While the node itself runs, what belongs to it counts as in order.
+
+mod network;
+mod panel;
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use crate::config::Settings;
+use crate::latch;
+use crate::operator::ReadingSettings;
+
+/// What was looked at, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about: a key of the configuration.
+    pub key: &'static str,
+    /// What was found.
+    pub verdict: Verdict,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is in order, in words.
+    Good(String),
+    /// It could not be looked at, and why.
+    Unchecked(String),
+    /// It is wrong, and how to put it right.
+    Wrong {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+/// Whether the node of this configuration runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Running {
+    Yes,
+    No,
+}
+
+/// Looks at everything that the node would use.
+#[must_use]
+pub fn probe(settings: &Settings) -> Vec<Finding> {
+    let running = running(&settings.data_dir);
+    let mut findings = vec![
+        finding("data_dir", data_dir(&settings.data_dir, running)),
+        finding("address", network::address(settings.address)),
+        finding(
+            "broadcast",
+            network::broadcast(settings.address, settings.broadcast),
+        ),
+    ];
+    findings.extend(network::ports(settings, running == Running::Yes));
+    if let Some(panel) = &settings.panel {
+        findings.push(finding("panel", panel::panel(panel, running)));
+    }
+    if let Some(reading) = &settings.reading {
+        findings.push(finding(
+            "operator.read_only_socket",
+            read_only_socket(reading, running),
+        ));
+    }
+    findings
+}
+
+impl Verdict {
+    fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Wrong {
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.verdict {
+            Verdict::Good(what) => write!(f, "ok     {}: {what}", self.key),
+            Verdict::Unchecked(why) => write!(f, "-      {}: not checked, {why}", self.key),
+            Verdict::Wrong { what, remedy } => write!(f, "wrong  {}: {what}; {remedy}", self.key),
+        }
+    }
+}
+
+fn finding(key: &'static str, verdict: Verdict) -> Finding {
+    Finding { key, verdict }
+}
+
+/// The lock that a running node holds; it is not taken, but tried and let go.
+fn running(data_dir: &Path) -> Running {
+    let Ok(lock) = File::open(data_dir.join("node.lock")) else {
+        return Running::No;
+    };
+    match lock.try_lock() {
+        Err(TryLockError::WouldBlock) => Running::Yes,
+        Ok(()) | Err(TryLockError::Error(_)) => Running::No,
+    }
+}
+
+fn data_dir(path: &Path, running: Running) -> Verdict {
+    let shown = path.display();
+    if let Some(latch) = latch::find(path) {
+        let remedy = format!("look into the car, then: {}", latch::remedy(path));
+        return Verdict::wrong(format!("{shown} has a latch: {latch}"), remedy);
+    }
+    match fs::metadata(path) {
+        Ok(directory) if !directory.is_dir() => Verdict::wrong(
+            format!("{shown} is no directory"),
+            "give the path of a directory",
+        ),
+        Ok(_) => match access(path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
+            Ok(()) if running == Running::Yes => {
+                Verdict::Good(format!("{shown} is in use by this node, which runs"))
+            }
+            Ok(()) => files(path),
+            Err(error) => Verdict::wrong(
+                format!("{shown} can't be used: {error}"),
+                "let the node's user read, write and enter it, and give it a disk that takes writes",
+            ),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => makeable(path),
+        Err(error) => Verdict::wrong(
+            format!("{shown} can't be reached: {error}"),
+            "correct the path, or let the node's user enter the directories above it",
+        ),
+    }
+}
+
+/// The files that a node has left there must be its user's to write.
+fn files(path: &Path) -> Verdict {
+    for name in ["journal.redb", "node.lock", "commissioned.toml"] {
+        let file = path.join(name);
+        if let Err(error) = access(&file, Access::READ_OK | Access::WRITE_OK)
+            && io::Error::from(error).kind() != ErrorKind::NotFound
+        {
+            return Verdict::wrong(
+                format!("{} can't be read and written: {error}", file.display()),
+                "give it to the node's user",
+            );
+        }
+    }
+    Verdict::Good(format!("{} can be read and written", path.display()))
+}
+
+fn makeable(path: &Path) -> Verdict {
+    let above = path.ancestors().skip(1).find(|above| above.exists());
+    let above = above.map_or_else(|| PathBuf::from("."), Path::to_owned);
+    match access(&above, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => Verdict::Good(format!("{} will be made at the start", path.display())),
+        Err(error) => Verdict::wrong(
+            format!(
+                "{} is missing and can't be made in {}: {error}",
+                path.display(),
+                above.display()
+            ),
+            "make it and give it to the node's user",
+        ),
+    }
+}
+
+fn read_only_socket(settings: &ReadingSettings, running: Running) -> Verdict {
+    let shown = settings.path.display();
+    if let Err(error) = settings.group() {
+        return Verdict::wrong(error.to_string(), "then look again");
+    }
+    if running == Running::Yes && settings.path.exists() {
+        return Verdict::Good(format!("{shown} is there"));
+    }
+    if let Err(error) = settings.check_path() {
+        return Verdict::wrong(error.to_string(), "then look again");
+    }
+    let above = settings.path.parent().unwrap_or(Path::new("/"));
+    match access(above, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => Verdict::Good(format!("{shown} can be made")),
+        Err(error) => Verdict::wrong(
+            format!("{shown} can't be made in {}: {error}", above.display()),
+            "make the directory, and let the node's user make files in it",
+        ),
+    }
+}

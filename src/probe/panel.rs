@@ -1,0 +1,91 @@
+//! The panel: the device can be opened, the server can be reached.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::time::Duration;
+
+use elevator_driver::PanelUrl;
+use rustix::fs::OFlags;
+use rustix::termios::isatty;
+
+use super::{Running, Verdict};
+
+/// How long a server may take to accept a connection.
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
+
+pub(super) fn panel(url: &PanelUrl, running: Running) -> Verdict {
+    match url {
+        PanelUrl::Serial { path, .. } => serial(path, running),
+        PanelUrl::Tcp { host, port } => tcp(host, *port, running),
+    }
+}
+
+/// The device of a running node is not opened a second time: that may move its control lines.
+fn serial(path: &str, running: Running) -> Verdict {
+    let device = match fs::metadata(path) {
+        Ok(device) => device,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Verdict::wrong(
+                format!("there is no device {path}"),
+                "plug the panel in, or give the device that `ls /dev/serial/by-id /dev/tty*` shows",
+            );
+        }
+        Err(error) => {
+            return Verdict::wrong(format!("{path} can't be reached: {error}"), RIGHTS);
+        }
+    };
+    if !device.file_type().is_char_device() {
+        return Verdict::wrong(format!("{path} is no device"), "give a serial device");
+    }
+    if running == Running::Yes {
+        return Verdict::Good(format!(
+            "{path} is there; this node runs and may have it open"
+        ));
+    }
+    let without_waiting = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = i32::try_from(without_waiting.bits()).unwrap_or_default();
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path);
+    match opened {
+        Ok(device) if isatty(&device) => Verdict::Good(format!("{path} can be opened")),
+        Ok(_) => Verdict::wrong(format!("{path} is no terminal"), "give a serial device"),
+        Err(error) if error.kind() == ErrorKind::ResourceBusy => Verdict::wrong(
+            format!("{path} is in use by another process"),
+            "end that process, or give another device",
+        ),
+        Err(error) => Verdict::wrong(format!("{path} can't be opened: {error}"), RIGHTS),
+    }
+}
+
+const RIGHTS: &str = "add the node's user to the group that `ls -l` shows for the device";
+
+/// A connection is made and closed again; nothing is sent. The server of a running node serves that
+/// one alone.
+fn tcp(host: &str, port: u16, running: Running) -> Verdict {
+    if running == Running::Yes {
+        return Verdict::Good(format!("{host}:{port} is left to this node, which runs"));
+    }
+    match connect(host, port) {
+        Ok(()) => Verdict::Good(format!("{host}:{port} accepts connections")),
+        Err(error) => Verdict::wrong(
+            format!("no elevator server at {host}:{port}: {error}"),
+            "start the server, or correct the address",
+        ),
+    }
+}
+
+fn connect(host: &str, port: u16) -> io::Result<()> {
+    let mut last = io::Error::from(ErrorKind::NotFound);
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT_LIMIT) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
