@@ -130,3 +130,31 @@ fn a_cab_order_for_a_node_without_a_car_is_refused() {
     assert!(said.contains("no car U is heard; there are A"), "{said}");
     assert!(building.status("A").expect("a status").orders.is_empty());
 }
+
+/// Whoever waits for a car is told which one came, whether it is this node's or another's.
+#[test]
+fn an_order_that_was_served_names_the_car() {
+    let building = Building::with_cars(4, Line::Serial, &["A", "B"]);
+    let served_by = |words: &[&str]| {
+        let output = order(&building, words);
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let by = said
+            .split_once("served by ")
+            .map(|(_, rest)| rest.to_owned());
+        by.unwrap_or(said)
+    };
+    building.take_out("A");
+    let by = served_by(&["hall", "2", "down", "--wait", "served"]);
+    assert!(by.starts_with("B after "), "{by}");
+    building.put_in("A");
+    building.wait_in_service(&["A"]);
+    let by = served_by(&["cab", "A", "3", "--wait", "served"]);
+    assert!(by.starts_with("A after "), "{by}");
+    building.take_out("B");
+    let by = served_by(&["hall", "1", "up", "--wait", "served"]);
+    assert!(by.starts_with("A after "), "{by}");
+    building.put_in("B");
+    building.wait_all_dark();
+    building.assert_safe();
+}
