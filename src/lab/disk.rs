@@ -92,6 +92,21 @@ impl Disk {
             .is_some_and(|(record, _)| record.dot.sequence >= dot.sequence)
     }
 
+    /// Whether this press, or a later one of its register, is on its way to it.
+    pub(super) fn is_writing(&self, dot: Dot, call: &Call) -> bool {
+        self.committing
+            .iter()
+            .chain(&self.waiting)
+            .flat_map(|(_, changes)| changes)
+            .any(|change| match change {
+                Change::Record(record) => {
+                    (record.dot.journal, &record.call) == (dot.journal, call)
+                        && record.dot.sequence >= dot.sequence
+                }
+                Change::Reserve(_) | Change::Term(_) => false,
+            })
+    }
+
     /// Takes a batch; `true` if a transaction begins with it. A failed disk swallows it.
     pub(super) fn write(&mut self, lsn: Lsn, changes: Vec<Change>) -> bool {
         if self.failed {

@@ -9,6 +9,9 @@ use crate::lab::history::Violation;
 impl World {
     /// O1: what a lamp has promised is on some disk, at every moment, until it is served.
     /// A disk that has failed does not count.
+    ///
+    /// A disk that is taken away may have been the only one so far: then another is being written,
+    /// for every holder writes what it holds. Only a press that the lost disk knew has this time.
     pub(in crate::lab) fn promised_orders_are_on_a_disk(&mut self) {
         let owed: Vec<(Dot, Call)> = self
             .history
@@ -20,10 +23,17 @@ impl World {
                 .machines
                 .iter()
                 .any(|m| !m.disk.failed() && m.disk.holds(&call));
-            if !held {
+            if !held && !self.another_disk_is_being_written(dot, &call) {
                 self.once("O1", 0, &format!("{call}, {dot}, is lit and on no disk"));
             }
         }
+    }
+
+    fn another_disk_is_being_written(&self, dot: Dot, call: &Call) -> bool {
+        let lost = self.machines.iter().filter_map(|m| m.lost.as_ref());
+        let mut knew = lost.filter(|lost| !lost.disk.failed() && lost.disk.knows(dot, call));
+        let mut sound = self.machines.iter().filter(|m| !m.disk.failed());
+        knew.next().is_some() && sound.any(|m| m.disk.is_writing(dot, call))
     }
 
     /// O4: one dot is one press, wherever it is told of.
