@@ -32,6 +32,8 @@ mod election_senior;
 mod election_token_ring;
 #[path = "virtual_fleet/network.rs"]
 mod network;
+#[path = "virtual_fleet/planning.rs"]
+mod planning;
 #[path = "virtual_fleet/promise.rs"]
 mod promise;
 #[path = "virtual_fleet/riders.rs"]

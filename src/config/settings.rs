@@ -116,7 +116,6 @@ impl Settings {
             mesh: self.mesh,
             car: (self.role == Role::Cabin).then(|| self.car_settings.clone()),
             climate: self.climate,
-            kinematics: self.kinematics,
             restored,
             seed,
         }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elevator_driver::PanelEvent;
+use elevator_fleet::dispatch::Assignments;
+use elevator_fleet::node::PlanVersion;
 use elevator_fleet::wire::Beacon;
 
 use super::connection::{ConnectionId, Side};
@@ -39,6 +41,13 @@ pub(super) enum Event {
     Reset(ConnectionId, Side),
     /// The disk has finished a transaction.
     Committed { node: usize, life: u64 },
+    /// A plan is finished.
+    Planned {
+        node: usize,
+        life: u64,
+        version: PlanVersion,
+        plan: Assignments,
+    },
     /// The panel speaks.
     Panel {
         node: usize,

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Button, PanelInputs};
+use elevator_fleet::dispatch::CollectiveCost;
 use elevator_fleet::model::{Dot, NodeId, Term, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_simulator::SimulatedCar;
@@ -71,6 +72,7 @@ pub(super) struct LostDisk {
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) node: Node,
+    pub(super) dispatcher: CollectiveCost,
     pub(super) born: Duration,
     /// The earliest wake-up on the agenda.
     pub(super) wake: Option<Duration>,

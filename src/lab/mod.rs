@@ -32,6 +32,7 @@ mod machine;
 mod network;
 mod panel;
 mod perform;
+mod planner;
 mod view;
 mod waits;
 mod world;

@@ -21,7 +21,6 @@ const WATCHDOG: Duration = Duration::from_millis(300);
 
 impl World {
     pub(super) fn panel(&mut self, node: usize, outputs: &PanelOutputs) {
-        self.compare_lamps(node, outputs);
         self.watch_riders(node, outputs);
         if self.machines[node].line == Line::Cut {
             return;
@@ -65,6 +64,7 @@ impl World {
             .and_then(|node| node.outputs().cloned());
         if let Some(outputs) = outputs {
             self.panel(node, &outputs);
+            self.compare_lamps(node, &outputs);
         }
     }
 
@@ -185,7 +185,7 @@ impl World {
     }
 
     /// Takes note of the lamps that go on and off.
-    fn compare_lamps(&mut self, node: usize, outputs: &PanelOutputs) {
+    pub(super) fn compare_lamps(&mut self, node: usize, outputs: &PanelOutputs) {
         let before: Vec<Button> = self.machines[node].lit.keys().copied().collect();
         for button in &outputs.lamps.orders {
             if !self.machines[node].lit.contains_key(button) {

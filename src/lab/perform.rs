@@ -40,6 +40,7 @@ impl World {
                     self.commit_later(node);
                 }
             }
+            Action::Plan(request) => self.plan(node, &request),
             Action::Report(report) => self.reported(node, report),
         }
     }

@@ -9,9 +9,9 @@ use elevator_driver::{Button, FloorCount};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::coordination::ElectionSettings;
-use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::dispatch::{CollectiveCost, Kinematics};
 use elevator_fleet::model::{FleetName, JournalId, Mac, NameError, NodeId, Role, Term, Timestamp};
-use elevator_fleet::node::{Identity, MeshTimes, Node, NodeSettings};
+use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings};
 use elevator_fleet::wire::{Beacon, Nonce};
 use elevator_simulator::config::ConfigError;
 use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
@@ -50,6 +50,8 @@ pub struct WorldSettings {
     pub weather: Weather,
     /// How long a disk takes for a transaction, in microseconds.
     pub commit: std::ops::RangeInclusive<u64>,
+    /// How long a plan takes, in microseconds; up to 0, the answer comes at once.
+    pub planning: std::ops::RangeInclusive<u64>,
     /// Packets go through their real bytes, which costs time.
     pub codec: bool,
     /// The invariants are looked at, and how well the duty to coordinate is held, which costs time.
@@ -70,6 +72,7 @@ impl WorldSettings {
             roles: BTreeMap::new(),
             weather: Weather::default(),
             commit: 1_000..=8_000,
+            planning: 0..=0,
             codec: true,
             inspect: true,
             twins: None,
@@ -210,6 +213,7 @@ impl World {
         machine.watch.start_over();
         machine.process = Some(Process {
             node: Node::new(settings),
+            dispatcher: CollectiveCost::new(Kinematics::default(), self.settings.floors),
             born: self.now,
             wake: None,
             backlog: None,
@@ -274,12 +278,20 @@ impl World {
         };
         let clock = process.clock(now);
         act(&mut process.node, clock);
+        let mut shown = None;
         while let Some(action) = self.machines[node]
             .process
             .as_mut()
             .and_then(|process| process.node.poll_action())
         {
+            if let Action::Panel(outputs) = &action {
+                shown = Some(outputs.clone());
+            }
             self.perform(node, action);
+        }
+        // The panel is the first to know, and what it shows is judged by what the node then reports.
+        if let Some(outputs) = shown.filter(|_| self.machines[node].process.is_some()) {
+            self.compare_lamps(node, &outputs);
         }
         self.arm(node);
     }
@@ -346,6 +358,16 @@ impl World {
             Event::Packet(id, side) => self.packet(id, side),
             Event::Reset(id, side) => self.reset(id, side),
             Event::Committed { node, life } => self.committed(node, life),
+            Event::Planned {
+                node,
+                life,
+                version,
+                plan,
+            } => {
+                if self.machines[node].life == life {
+                    self.with(node, |node, now| node.handle_plan(version, plan, now));
+                }
+            }
             Event::Panel { node, life, event } => {
                 if self.machines[node].life == life {
                     self.with(node, |node, now| node.handle_panel(event, now));
@@ -361,6 +383,7 @@ impl World {
         let node = match &event {
             Event::Wake { node, .. }
             | Event::Committed { node, .. }
+            | Event::Planned { node, .. }
             | Event::Panel { node, .. } => Some(*node),
             Event::Datagram { to, .. } | Event::Told { to, .. } => Some(*to),
             Event::Dialled(id) => self.connections.get(*id).map(|c| c.end(Side::Target).node),
@@ -459,7 +482,6 @@ impl World {
             mesh: MeshTimes::default(),
             car: (role == Role::Cabin).then(|| CarSettings::new(self.settings.floors)),
             climate: ClimateSettings::default(),
-            kinematics: Kinematics::default(),
             restored: machine.disk.restored(),
             seed: self.random.u64(..),
         }

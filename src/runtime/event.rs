@@ -1,6 +1,8 @@
 //! All that can happen to a node.
 
 use elevator_driver::PanelEvent;
+use elevator_fleet::dispatch::Assignments;
+use elevator_fleet::node::PlanVersion;
 
 use crate::journal::Progress;
 use crate::mesh::MeshEvent;
@@ -26,6 +28,8 @@ pub enum Event {
     Panel(PanelEvent),
     /// On the disk.
     Disk(Progress),
+    /// A plan is finished.
+    Planned((PlanVersion, Assignments)),
     /// An operator asks.
     Request(Request),
     /// The moment has come that the node wanted to be woken at, or the loop looks after itself.

@@ -8,16 +8,19 @@
 //! ```
 //!
 //! The journal is opened first, and the panel has the restored lamps before anything is taken from
-//! the network (P3). A disk that takes nothing does not keep a node from its car (P5). Nothing in the loop waits for a disk, a peer or the panel. Read [`Event`] for
-//! what can happen, then `Running::handle`.
+//! the network (P3). A disk that takes nothing does not keep a node from its car (P5). Nothing in
+//! the loop waits for a disk, a peer, a plan or the panel. Read [`Event`] for what can happen, then
+//! `Running::handle`.
 //!
 //! Of its own the loop has one task, in a `JoinSet`: the operator's socket; it holds no state, and
-//! its clients find a closed connection. When the car hangs, a thread writes the latch.
+//! its clients find a closed connection. A thread makes plans, and another one writes the latch when
+//! the car hangs.
 
 mod clock;
 mod disk;
 mod event;
 mod hang;
+mod planner;
 mod report;
 mod stop;
 mod supervisor;
@@ -27,6 +30,7 @@ use std::time::SystemTime;
 
 use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
+use elevator_fleet::dispatch::{CollectiveCost, Dispatcher};
 use elevator_fleet::model::{JournalId, Timestamp};
 use elevator_fleet::node::{Action, Node, Report};
 use elevator_fleet::wire::Nonce;
@@ -38,6 +42,7 @@ use self::clock::Clock;
 use self::disk::{Disk, DiskFailure};
 pub use self::event::{Event, Failure};
 use self::hang::Latching;
+use self::planner::Planner;
 use self::report::ReportLog;
 use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
@@ -85,7 +90,7 @@ pub enum RunError {
     #[error("no random numbers")]
     Random(#[from] getrandom::Error),
     /// The system gives no thread.
-    #[error("no thread for the journal")]
+    #[error("no thread for the journal or the planner")]
     Thread(#[source] io::Error),
     /// The system does not hand out signals.
     #[error("signals can't be received")]
@@ -144,7 +149,17 @@ pub async fn run_until(
     settings: &Settings,
     stop: impl Future<Output = ()>,
 ) -> Result<Outcome, RunError> {
-    let mut running = Running::start(settings)?;
+    let dispatcher = CollectiveCost::new(settings.kinematics, settings.floors);
+    run_with(settings, Box::new(dispatcher), stop).await
+}
+
+/// As [`run_until`], with another strategy of assigning calls.
+async fn run_with(
+    settings: &Settings,
+    dispatcher: Box<dyn Dispatcher + Send>,
+    stop: impl Future<Output = ()>,
+) -> Result<Outcome, RunError> {
+    let mut running = Running::start(settings, dispatcher)?;
     let ending = running.run(stop).await;
     let latching = match &ending {
         // At once: the motor has been told to stop.
@@ -181,6 +196,7 @@ struct Running {
     mesh: Mesh,
     panel: Option<Panel>,
     disk: Disk,
+    planner: Planner,
     /// The identity under which the node goes on without its disk.
     spare: JournalId,
     requests: mpsc::Receiver<Request>,
@@ -197,7 +213,10 @@ struct Running {
 }
 
 impl Running {
-    fn start(settings: &Settings) -> Result<Self, RunError> {
+    fn start(
+        settings: &Settings,
+        dispatcher: Box<dyn Dispatcher + Send>,
+    ) -> Result<Self, RunError> {
         let socket =
             OperatorSocket::bind(&settings.data_dir)?.with_reading(settings.reading.as_ref())?;
         latch::check(&settings.data_dir)
@@ -228,6 +247,7 @@ impl Running {
             .as_ref()
             .map(|url| Panel::open(url, settings.floors, settings.panel_line))
             .transpose()?;
+        let planner = Planner::start(dispatcher).map_err(RunError::Thread)?;
         let (asked, requests) = mpsc::channel(operator::REQUESTS);
         let (reports, _) = broadcast::channel(operator::EVENTS);
         let (stop_operator, stopped) = oneshot::channel();
@@ -246,6 +266,7 @@ impl Running {
             mesh,
             panel,
             disk,
+            planner,
             spare,
             requests,
             log: ReportLog::new(settings.node.clone()),
@@ -302,6 +323,7 @@ impl Running {
             event = self.mesh.next_event() => Event::Mesh(event),
             event = next_of(&mut self.panel) => event,
             progress = self.disk.progress() => Event::Disk(progress),
+            event = next_plan(&mut self.planner) => event,
             Some(request) = self.requests.recv() => Event::Request(request),
             failure = failure_of(&mut self.operator) => Event::Failed(failure),
         };
@@ -369,6 +391,7 @@ impl Running {
                 }
             }
             Event::Request(request) => self.answer(request, now),
+            Event::Planned((version, plan)) => self.node.handle_plan(version, plan, now),
             Event::Timeout => self.node.handle_timeout(now),
             Event::Failed(failure) => self.failure = Some(failure),
             Event::Stop => self.node.shut_down(now),
@@ -457,6 +480,7 @@ impl Running {
                 }
             }
             Action::Persist { lsn, changes } => self.disk.submit(lsn, changes)?,
+            Action::Plan(request) => self.planner.ask(request),
             Action::Report(report) => self.report(&report),
         }
         Ok(())
@@ -495,6 +519,19 @@ async fn next_of(panel: &mut Option<Panel>) -> Event {
             })
         },
         Event::Panel,
+    )
+}
+
+/// The next plan.
+async fn next_plan(planner: &mut Planner) -> Event {
+    planner.plan().await.map_or_else(
+        || {
+            Event::Failed(Failure {
+                part: "the planner",
+                reason: "its thread has ended".to_owned(),
+            })
+        },
+        Event::Planned,
     )
 }
 

@@ -105,6 +105,7 @@ impl Running {
             mesh,
             panel,
             disk,
+            planner,
             requests,
             operator,
             stop_operator,
@@ -118,6 +119,7 @@ impl Running {
                 }
             },
             disk.finish(),
+            planner.finish(),
             mesh.shut_down(),
             end_operator(operator),
             async {

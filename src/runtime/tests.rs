@@ -3,6 +3,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
+use elevator_fleet::dispatch::{Assignments, CarSituation, HallDemand};
+use elevator_fleet::model::{Call, HallCall};
 use elevator_fleet::node::Taken;
 use elevator_simulator::simulator::SerialConfig;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
@@ -74,6 +76,11 @@ impl Cabin {
     }
 
     fn start(&self) -> Process {
+        let dispatcher = CollectiveCost::new(self.settings.kinematics, self.settings.floors);
+        self.start_with(Box::new(dispatcher))
+    }
+
+    fn start_with(&self, dispatcher: Box<dyn Dispatcher + Send>) -> Process {
         let (stop, stopped) = oneshot::channel::<()>();
         let settings = self.settings.clone();
         let thread = thread::spawn(move || {
@@ -81,7 +88,9 @@ impl Cabin {
                 .enable_all()
                 .build()
                 .expect("a runtime")
-                .block_on(run_until(&settings, async { drop(stopped.await) }))
+                .block_on(run_with(&settings, dispatcher, async {
+                    drop(stopped.await);
+                }))
         });
         Process {
             data_dir: self.settings.data_dir.clone(),
@@ -283,6 +292,60 @@ fn a_node_that_ends_lets_go_of_everything() {
     }
 }
 
+/// A dispatcher that is at its plan until it is let go.
+#[derive(Debug)]
+struct Slow {
+    begun: std::sync::mpsc::SyncSender<()>,
+    let_go: std::sync::mpsc::Receiver<()>,
+    dispatcher: CollectiveCost,
+}
+
+impl Dispatcher for Slow {
+    fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
+        self.begun.send(()).expect("the test waits");
+        // Let go for good once the test drops its end.
+        assert!(self.let_go.recv().is_err(), "nobody sends anything");
+        self.dispatcher.assign(cars, demand)
+    }
+}
+
+/// H6: the motor stops while a plan is being made, however long that takes. The plan is carried out
+/// when it comes.
+#[test]
+fn a_stop_does_not_wait_for_a_plan() {
+    let cabin = Cabin::new(&Lan::new(), 1);
+    let (begun, planning) = std::sync::mpsc::sync_channel(1024);
+    let (release, let_go) = std::sync::mpsc::sync_channel(1);
+    let dispatcher = Slow {
+        begun,
+        let_go,
+        dispatcher: CollectiveCost::new(cabin.settings.kinematics, cabin.settings.floors),
+    };
+    let process = cabin.start_with(Box::new(dispatcher));
+    let mut control = cabin.control();
+    let driven = || cabin.simulator.state().expect("it runs").car.driven;
+    process.until("connection to the panel", |status| {
+        status.car.as_ref().is_some_and(|car| car.connected)
+    });
+    control
+        .press(Button::Hall(floor(1), Direction::Up))
+        .expect("pressed");
+    planning
+        .recv_timeout(PATIENCE)
+        .expect("a plan is asked for");
+    // A car call needs no plan.
+    control.press(Button::Cab(floor(3))).expect("pressed");
+    until("the motor runs", || driven().map(|_| ()));
+    control.send("stop on").expect("taken");
+    until("the motor stops", || driven().is_none().then_some(()));
+    let stops = cabin.simulator.state().expect("it runs").car.watchdog_stops;
+    assert_eq!(stops, 0, "it was the node that stopped the motor");
+    control.send("stop off").expect("taken");
+    drop(release);
+    process.until("both calls are served", |status| status.orders.is_empty());
+    assert!(matches!(process.stop(), Outcome::Stopped));
+}
+
 #[test]
 fn a_node_whose_port_is_taken_does_not_start() {
     let lan = Lan::new();
@@ -293,12 +356,23 @@ fn a_node_whose_port_is_taken_does_not_start() {
     assert!(matches!(ended, Err(RunError::Mesh(_))), "{ended:?}");
 }
 
+/// A dispatcher that fails.
+#[derive(Debug)]
+struct Broken;
+
+impl Dispatcher for Broken {
+    fn assign(&mut self, _cars: &[CarSituation], _demand: &[HallDemand]) -> Assignments {
+        panic!("injected");
+    }
+}
+
 /// S2: a part of the process fails while the motor runs. The motor stops, the process ends.
 fn fails(expected: &str, inject: impl FnOnce(&mut Running)) {
     let cabin = Cabin::new(&Lan::new(), 1);
     let driven = || cabin.simulator.state().expect("it runs").car.driven;
     let failed = async {
-        let mut running = Running::start(&cabin.settings).expect("it starts");
+        let dispatcher = Box::new(Broken);
+        let mut running = Running::start(&cabin.settings, dispatcher).expect("it starts");
         let mut control = cabin.control();
         let is_driven = async {
             while driven().is_none() {
@@ -324,11 +398,25 @@ fn fails(expected: &str, inject: impl FnOnce(&mut Running)) {
     };
     assert!(failure.to_string().contains(expected), "{failure}");
     assert!(!RunError::Failed(failure).is_usage());
-    assert_eq!(driven(), None, "the motor still runs");
+    // It has been told to stop, and may still brake.
+    until("standing motor", || driven().is_none().then_some(()));
     assert_eq!(
         cabin.simulator.state().expect("it runs").car.watchdog_stops,
         0
     );
+}
+
+#[test]
+fn a_planner_that_panics_ends_the_node() {
+    fails("the planner failed", |running| {
+        let hall = Call::Hall(HallCall {
+            floor: floor(1),
+            direction: Direction::Up,
+        });
+        let now = running.clock.now();
+        running.node.handle_order(hall, now).expect("placed");
+        running.drain();
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use elevator_driver::{DoorState, Floor, PanelOutputs};
 use serde::{Deserialize, Serialize};
 
+use super::PlanRequest;
 use crate::car::HangEvidence;
 use crate::model::{Availability, Call, NodeId, Term};
 use crate::orders::Record;
@@ -20,7 +21,7 @@ pub struct LinkId(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lsn(pub u64);
 
-/// Something to be done, in the order in which the actions come.
+/// Something to be done, in the order in which the actions come. [`Panel`](Self::Panel) comes first.
 ///
 /// Each may fail; the brain is told of a failure only where a `handle_…` method says so.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +68,9 @@ pub enum Action {
         /// What to write.
         changes: Vec<Change>,
     },
+    /// Make a plan, elsewhere than where the node runs if it may take long. Answered by
+    /// `handle_plan`.
+    Plan(PlanRequest),
     /// Something happened that people may want to know.
     Report(Report),
 }

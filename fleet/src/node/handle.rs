@@ -271,10 +271,7 @@ impl Node {
         }
         self.fire_election_timers(now);
         self.pair(now);
-        if self.replan_at.is_some_and(|at| at <= now) {
-            self.replan_at = None;
-            self.stale.plan = true;
-        }
+        self.stale.plan |= self.planning.is_due(now);
         if let Some(car) = self.car.as_mut()
             && car.poll_timeout().is_some_and(|(at, _)| at <= now)
         {

@@ -6,19 +6,19 @@
 //!        ▼
 //!   Membership ─▶ Election ─▶ standing      OrderStore ─▶ Promise ─▶ lamps
 //!        │                       │               │
-//!        └──────▶ Replication ◀──┴── Plan ◀── Dispatcher      Car ─▶ motor, door
-//!        │
-//!        ▼ poll_action(), poll_timeout()
-//!   broadcast, dial, send, panel, persist, report
+//!        └──────▶ Replication ◀──┴──── Plan                   Car ─▶ motor, door
+//!        │                           │     ▲
+//!        ▼ poll_action(), poll_timeout()   │ handle_plan()
+//!   panel; broadcast, dial, send, persist, report; plan ─▶ Dispatcher, on another thread
 //! ```
 //!
-//! Every `handle_*` takes one thing in and then settles: it plans if it leads, tells the car where
-//! to stop, brings the lamps in line, hands changes to the disk and news to the peers. The driver
-//! drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
+//! Every `handle_*` takes one thing in and then settles: it tells the car where to stop, brings the
+//! lamps in line, hands changes to the disk and news to the peers, and asks for a plan if it leads.
+//! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
 //! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
-//! (the election), `records.rs` (orders) and `climate.rs` for how, and `settle.rs` for what follows
-//! from it.
+//! (the election), `records.rs` (orders) and `climate.rs` for how, `settle.rs` for what follows from
+//! it, and `planning.rs` for how the master gets its plans.
 
 mod action;
 mod beacon;
@@ -33,6 +33,7 @@ mod office;
 mod packets;
 mod pairing;
 mod plan;
+mod planning;
 mod records;
 mod replication;
 mod settings;
@@ -45,7 +46,6 @@ use elevator_driver::PanelOutputs;
 
 use crate::car::{Car, CarTimer};
 use crate::coordination::{Candidate, Election, ElectionTimer, LinkRule};
-use crate::dispatch::{CollectiveCost, Dispatcher};
 use crate::model::{Call, CarView, Dot, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
@@ -56,6 +56,7 @@ pub use handle::{OrderRefused, Taken};
 pub use health::health;
 pub use membership::{ConflictKind, LossCause};
 pub use packets::PacketCounts;
+pub use planning::{PlanRequest, PlanVersion};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
     CarStatus, ClimateStatus, ConflictStatus, LostStatus, OrderStatus, PeerStatus, Status,
@@ -88,14 +89,15 @@ pub struct Node {
     /// Presses that wait for a sequence; at most one a call.
     unplaced: BTreeSet<Call>,
     plan: plan::Plan,
-    dispatcher: Box<dyn Dispatcher + Send>,
-    replan_at: Option<Timestamp>,
+    planning: planning::Planning,
     car: Option<Car>,
     climate: climate::Climate,
     /// Whether the panel answers, and if not, why; unknown before its first word.
     panel: Option<Result<(), String>>,
     inputs: elevator_driver::PanelInputs,
     outputs: Option<PanelOutputs>,
+    /// What the panel has yet to be told: it goes out before every other action.
+    panel_update: Option<PanelOutputs>,
     stale: settle::Stale,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
@@ -113,7 +115,8 @@ pub enum Timer {
     Election(ElectionTimer),
     /// A peer may have to be dialled.
     Pairing,
-    /// Waiting calls have become older: the plan is reconsidered.
+    /// Waiting calls have become older, so that the plan is reconsidered, or a plan that was asked
+    /// for has not come.
     Plan,
     /// The car's.
     Car(CarTimer),
@@ -171,13 +174,13 @@ impl Node {
             ledger,
             unplaced: BTreeSet::new(),
             plan: plan::Plan::default(),
-            dispatcher: Box::new(CollectiveCost::new(settings.kinematics, settings.floors)),
-            replan_at: None,
+            planning: planning::Planning::default(),
             car: settings.car.clone().map(Car::new),
             climate: climate::Climate::new(&settings.climate),
             panel: None,
             inputs: elevator_driver::PanelInputs::default(),
             outputs: None,
+            panel_update: None,
             stale: settle::Stale::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             actions: VecDeque::new(),
@@ -236,9 +239,11 @@ impl Node {
         self.outputs.as_ref()
     }
 
-    /// The next thing to be done, oldest first.
+    /// The next thing to be done: what the panel is to do before all else, so that nothing delays
+    /// the stop of a motor; the rest oldest first.
     pub fn poll_action(&mut self) -> Option<Action> {
-        self.actions.pop_front()
+        let panel = self.panel_update.take().map(Action::Panel);
+        panel.or_else(|| self.actions.pop_front())
     }
 
     /// When, and why, [`handle_timeout`](Self::handle_timeout) wants to be called if nothing else
@@ -260,7 +265,7 @@ impl Node {
         if let Some(at) = pairing.filter(|at| *at < next.0) {
             next = (at, Timer::Pairing);
         }
-        if let Some(at) = self.replan_at.filter(|at| *at < next.0) {
+        if let Some(at) = self.planning.next().filter(|at| *at < next.0) {
             next = (at, Timer::Plan);
         }
         let car = self.car.as_ref().and_then(Car::poll_timeout);

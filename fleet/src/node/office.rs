@@ -145,6 +145,7 @@ impl Node {
         } else {
             self.plan.clear();
         }
+        self.planning.abandon();
         self.clock.hurry();
         self.stale.plan = true;
         self.stale.stops = true;

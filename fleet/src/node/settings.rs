@@ -8,7 +8,6 @@ use elevator_driver::FloorCount;
 use crate::car::CarSettings;
 use crate::climate::ClimateSettings;
 use crate::coordination::ElectionSettings;
-use crate::dispatch::Kinematics;
 use crate::model::{FleetName, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 use crate::wire::Nonce;
@@ -28,8 +27,6 @@ pub struct NodeSettings {
     pub car: Option<CarSettings>,
     /// How the climate is measured and shown.
     pub climate: ClimateSettings,
-    /// How the cars move, to predict arrivals.
-    pub kinematics: Kinematics,
     /// What stood on disk.
     pub restored: Restored,
     /// The seed of all that the node draws by lot.

@@ -1,18 +1,13 @@
 //! What follows from what happened: plan, car, lamps, disk, peers.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use elevator_driver::{Floor, LampSet, Lamps, PanelOutputs};
 
 use super::{Action, Change, LinkId, Node, Report};
 use crate::car::{Car, CarEvent, ServedCall, Stops};
-use crate::dispatch::{CarSituation, HallDemand};
 use crate::model::{Call, CarView, Dot, HallCall, NodeId, Timestamp};
 use crate::wire::{Frame, News, Standing};
-
-/// While calls wait, the plan is reconsidered this often: waiting makes them dearer.
-const REPLAN_PERIOD: Duration = Duration::from_secs(1);
 
 /// What has to be brought in line.
 #[derive(Debug, Clone, Default)]
@@ -49,13 +44,10 @@ impl Node {
         if !self.started {
             return;
         }
-        // Serving changes the orders, which changes the plan and the stops; each round serves at
-        // least one order, so the rounds end.
+        // Serving changes the orders, which changes the stops; each round serves at least one order,
+        // so the rounds end.
         loop {
             self.weigh(now);
-            if std::mem::take(&mut self.stale.plan) {
-                self.plan(now);
-            }
             if std::mem::take(&mut self.stale.stops) {
                 self.tell_stops(now);
             }
@@ -76,79 +68,10 @@ impl Node {
             self.tell_links(now);
         }
         self.broadcast_if_due(now);
+        self.ask_for_plan(now);
     }
 
-    /// As master: decides who serves what (F1, F6).
-    fn plan(&mut self, now: Timestamp) {
-        if self.standing != Standing::Master {
-            self.replan_at = None;
-            return;
-        }
-        let demand: Vec<HallDemand> = self
-            .hall_calls()
-            .into_iter()
-            .map(|call| HallDemand {
-                call,
-                waited: self
-                    .orders
-                    .waited(&Call::Hall(call), now)
-                    .unwrap_or_default(),
-                assigned: self.plan.car(call).cloned(),
-            })
-            .collect();
-        self.replan_at = (!demand.is_empty()).then(|| now + REPLAN_PERIOD);
-        let cars = if demand.is_empty() {
-            Vec::new()
-        } else {
-            self.situations(now)
-        };
-        let changed = self.plan.adopt(self.dispatcher.assign(&cars, &demand));
-        if changed.is_empty() {
-            return;
-        }
-        let links: Vec<LinkId> = self.links.joined().map(|(link, _)| link).collect();
-        for link in links {
-            let news = News {
-                plan: changed.clone(),
-                ..News::default()
-            };
-            self.actions.push_back(Action::Send {
-                link,
-                frame: Frame::News(news),
-            });
-        }
-        for entry in changed {
-            self.report(Report::Assigned {
-                call: Call::Hall(entry.call),
-                car: entry.car,
-            });
-        }
-        self.clock.hurry();
-        self.stale.stops = true;
-    }
-
-    /// The cars of the group: the node's own, and those of the peers with which full states have
-    /// been exchanged (F14).
-    fn situations(&self, now: Timestamp) -> Vec<CarSituation> {
-        let own = self
-            .car_view(now)
-            .map(|view| (self.hello.node.clone(), view));
-        let others = self.links.joined().filter_map(|(_, name)| {
-            let (view, at) = self.membership.get(name)?.car?;
-            let elapsed = view.elapsed.saturating_add(now.since(at));
-            Some((name.clone(), CarView { elapsed, ..view }))
-        });
-        own.into_iter()
-            .chain(others)
-            .map(|(car, view)| CarSituation {
-                cab: self.cab_calls(&car),
-                car,
-                view,
-            })
-            .collect()
-    }
-
-    fn hall_calls(&self) -> BTreeSet<HallCall> {
+    pub(super) fn hall_calls(&self) -> BTreeSet<HallCall> {
         self.orders
             .calls()
             .filter_map(|call| match call {
@@ -195,8 +118,9 @@ impl Node {
         }
     }
 
-    /// Takes the car's events in; `true` if they have changed the orders or the plan.
+    /// Takes the car's events in; `true` if there were any, or if the stops have changed.
     fn take_car_events(&mut self, now: Timestamp) -> bool {
+        let mut any = false;
         while let Some(event) = self.car.as_mut().and_then(Car::poll_event) {
             match event {
                 CarEvent::Served(calls) => {
@@ -215,8 +139,9 @@ impl Node {
                 CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
             }
             self.stale.plan = true;
+            any = true;
         }
-        self.stale.plan || self.stale.stops
+        any || self.stale.stops
     }
 
     /// The car has served a call: every press of it seen so far is done (F18, O3).
@@ -301,7 +226,7 @@ impl Node {
         };
         if self.outputs.as_ref() != Some(&outputs) {
             self.outputs = Some(outputs.clone());
-            self.actions.push_back(Action::Panel(outputs));
+            self.panel_update = Some(outputs);
         }
     }
 

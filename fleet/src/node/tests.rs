@@ -2,6 +2,8 @@
 
 mod held_up;
 mod packets;
+mod panel_first;
+mod planning;
 mod timers;
 
 use std::time::Duration;
@@ -10,10 +12,11 @@ use super::*;
 use crate::climate::ClimateSettings;
 use crate::coordination::ElectionSettings;
 use crate::coordination::nodes::{address, name};
-use crate::dispatch::Kinematics;
 use crate::model::{Call, FleetName, HallCall, Mac, Role};
 use crate::wire::{Beacon, Frame, Nonce, Protocol};
-use elevator_driver::{Direction, FloorCount};
+use elevator_driver::{
+    Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
+};
 
 const PERIOD: Duration = Duration::from_millis(25);
 
@@ -30,7 +33,11 @@ fn electing(index: u8, life: u64, election: ElectionSettings) -> Node {
 }
 
 fn unstarted(index: u8, life: u64, election: ElectionSettings) -> Node {
-    Node::new(NodeSettings {
+    Node::new(settings(index, life, election))
+}
+
+fn settings(index: u8, life: u64, election: ElectionSettings) -> NodeSettings {
+    NodeSettings {
         identity: Identity {
             fleet: FleetName::new("test").expect("a name"),
             node: name(index),
@@ -45,10 +52,46 @@ fn unstarted(index: u8, life: u64, election: ElectionSettings) -> Node {
         mesh: MeshTimes::default(),
         car: None,
         climate: ClimateSettings::default(),
-        kinematics: Kinematics::default(),
         restored: Restored::default(),
         seed: u64::from(index),
-    })
+    }
+}
+
+/// A node whose car stands at the lowest floor with its door closed, and that moment.
+fn cabin(index: u8) -> (Node, Timestamp) {
+    let settings = settings(index, 1, ElectionSettings::LowestIp);
+    let car = Some(crate::car::CarSettings::new(settings.floors));
+    // A disk on which presses need not wait for a sequence.
+    let restored = Restored {
+        reserved: 1_000,
+        ..Restored::default()
+    };
+    let mut node = Node::new(NodeSettings {
+        car,
+        restored,
+        ..settings
+    });
+    let mut now = Timestamp::START;
+    node.start(now);
+    node.handle_panel(PanelEvent::Connected, now);
+    node.handle_panel(PanelEvent::Inputs(at_rest()), now);
+    drain(&mut node);
+    for _ in 0..100 {
+        now = now + PERIOD;
+        node.handle_timeout(now);
+        drain(&mut node);
+    }
+    (node, now)
+}
+
+/// At the lowest floor.
+fn at_rest() -> PanelInputs {
+    PanelInputs {
+        floor: Some(Floor::BOTTOM),
+        drive: DriveFeedback::Stopped,
+        door: DoorState::Closed,
+        ..PanelInputs::default()
+    }
 }
 
 pub(super) fn drain(node: &mut Node) -> Vec<Action> {
@@ -65,6 +108,7 @@ fn broadcasts(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
         | Action::Close(_)
         | Action::Panel(_)
         | Action::Persist { .. }
+        | Action::Plan(_)
         | Action::Report(_) => None,
     })
 }
@@ -244,6 +288,7 @@ fn persists(actions: &[Action]) -> Vec<(Lsn, Vec<Change>)> {
         | Action::Send { .. }
         | Action::Close(_)
         | Action::Panel(_)
+        | Action::Plan(_)
         | Action::Report(_) => None,
     });
     batches.collect()

@@ -67,6 +67,7 @@ fn messages(actions: impl IntoIterator<Item = Action>) -> Vec<Message> {
         | Action::Close(_)
         | Action::Panel(_)
         | Action::Persist { .. }
+        | Action::Plan(_)
         | Action::Report(_) => None,
     });
     letters.map(|letter| letter.message).collect()
@@ -107,6 +108,7 @@ fn a_steady_climate_is_told_to_the_panel_once_and_the_time_once_a_minute() {
         | Action::Packet { .. }
         | Action::Close(_)
         | Action::Persist { .. }
+        | Action::Plan(_)
         | Action::Report(_) => None,
     });
     assert_eq!(panels.collect::<Vec<_>>(), ["21.0 C 10:06", "21.0 C 10:07"]);

@@ -57,7 +57,8 @@ fn chronically_late(alive: bool, limit: Duration) -> Vec<(Timestamp, Report)> {
                 | Action::Send { .. }
                 | Action::Close(_)
                 | Action::Panel(_)
-                | Action::Persist { .. } => None,
+                | Action::Persist { .. }
+                | Action::Plan(_) => None,
             }));
         } else {
             stopped.get_or_insert(now);

@@ -25,6 +25,7 @@ fn packets(actions: &[Action]) -> Vec<(Option<Ipv4Addr>, Message)> {
         | Action::Close(_)
         | Action::Panel(_)
         | Action::Persist { .. }
+        | Action::Plan(_)
         | Action::Report(_) => None,
     };
     actions.iter().filter_map(packet).collect()

@@ -1,0 +1,104 @@
+//! H6: what the panel is to do goes out before anything else.
+
+use elevator_driver::{Button, Direction, MotorCommand};
+
+use super::*;
+
+fn top() -> Floor {
+    FloorCount::new(4).expect("floors").top()
+}
+
+fn inputs(change: impl FnOnce(&mut PanelInputs)) -> PanelEvent {
+    let mut inputs = PanelInputs {
+        floor: None,
+        drive: DriveFeedback::Driven(Direction::Up),
+        ..at_rest()
+    };
+    change(&mut inputs);
+    PanelEvent::Inputs(inputs)
+}
+
+/// A car on its way up, with calls that wait, and with a beacon and a batch for the disk due.
+fn under_way() -> (Node, Timestamp) {
+    let (mut node, mut now) = cabin(1);
+    node.handle_panel(PanelEvent::Pressed(Button::Cab(top())), now);
+    let down = Button::Hall(top(), Direction::Down);
+    node.handle_panel(PanelEvent::Pressed(down), now);
+    drain(&mut node);
+    let motor = node.outputs().map(|outputs| outputs.motor);
+    assert!(matches!(motor, Some(MotorCommand::Run { .. })), "{motor:?}");
+    node.handle_panel(inputs(|inputs| inputs.floor = Some(Floor::BOTTOM)), now);
+    now = now + PERIOD;
+    node.handle_panel(inputs(|_| {}), now);
+    drain(&mut node);
+    (node, now + PERIOD)
+}
+
+fn stops_the_motor(action: &Action) -> bool {
+    matches!(action, Action::Panel(outputs) if outputs.motor == MotorCommand::Stop)
+}
+
+/// The first of these actions stops the motor, and others follow.
+fn assert_stops_first(actions: &[Action]) {
+    let first = actions.first();
+    assert!(first.is_some_and(stops_the_motor), "{actions:?}");
+    assert!(actions.len() > 1, "{actions:?}");
+}
+
+#[test]
+fn the_stop_switch_stops_the_motor_before_all_else() {
+    let (mut node, now) = under_way();
+    node.handle_panel(inputs(|inputs| inputs.stop = true), now);
+    assert_stops_first(&drain(&mut node));
+}
+
+#[test]
+fn a_door_that_is_pried_open_stops_the_motor_before_all_else() {
+    let (mut node, now) = under_way();
+    node.handle_panel(inputs(|inputs| inputs.door = DoorState::Opening), now);
+    assert_stops_first(&drain(&mut node));
+}
+
+#[test]
+fn a_hang_is_reported_after_the_motor_has_been_stopped() {
+    let (mut node, begun) = under_way();
+    let mut now = begun;
+    let hung = |action: &Action| matches!(action, Action::Report(Report::Hung(_)));
+    let actions = loop {
+        now = now + PERIOD;
+        assert!(now.since(begun) < Duration::from_mins(2), "it never hangs");
+        node.handle_timeout(now);
+        let actions = drain(&mut node);
+        if actions.iter().any(hung) {
+            break actions;
+        }
+    };
+    assert_stops_first(&actions);
+}
+
+/// The actions of several inputs are performed together: the last word on the motor counts.
+#[test]
+fn of_two_words_to_the_panel_the_later_one_goes_out() {
+    let (mut node, now) = under_way();
+    node.handle_panel(inputs(|inputs| inputs.stop = true), now);
+    node.shut_down(now);
+    let actions = drain(&mut node);
+    assert_stops_first(&actions);
+    let panel = |action: &&Action| matches!(action, Action::Panel(_));
+    assert_eq!(actions.iter().filter(panel).count(), 1, "{actions:?}");
+}
+
+/// While a plan is being made.
+#[test]
+fn a_stop_does_not_wait_for_a_plan() {
+    let (mut node, now) = under_way();
+    let up = Button::Hall(Floor::BOTTOM, Direction::Up);
+    // The request for the first call is not answered.
+    node.handle_panel(PanelEvent::Pressed(up), now);
+    drain(&mut node);
+    node.handle_panel(inputs(|inputs| inputs.stop = true), now);
+    let actions = drain(&mut node);
+    assert_stops_first(&actions);
+    let asks = |action: &Action| matches!(action, Action::Plan(_));
+    assert!(!actions.iter().any(asks), "{actions:?}");
+}

@@ -1,0 +1,239 @@
+//! F1, F6: how a master gets its plans.
+
+use elevator_driver::{Direction, DoorState};
+
+use super::*;
+use crate::dispatch::Assignments;
+use crate::model::{Availability, CarPhase, FloorSet, HallCall, Unavailable};
+use crate::wire::{News, StateTransfer};
+
+const LINK: LinkId = LinkId(1);
+
+fn up(floor: u8) -> HallCall {
+    let floors = FloorCount::new(4).expect("floors");
+    HallCall {
+        floor: floors.floor(floor).expect("a floor"),
+        direction: Direction::Up,
+    }
+}
+
+fn idle_at(floor: u8) -> CarView {
+    CarView {
+        availability: Availability::InService,
+        floor: Some(up(floor).floor),
+        phase: CarPhase::Idle,
+        elapsed: Duration::ZERO,
+        direction: None,
+        load: None,
+        left_out: FloorSet::default(),
+    }
+}
+
+/// A master with a car, and a slave that has one.
+fn master() -> (Node, Timestamp) {
+    let (mut node, now) = cabin(1);
+    let slave = unstarted(2, 1, ElectionSettings::LowestIp);
+    node.handle_link_up(LINK, slave.hello(), LinkSide::Accepted, now);
+    let state = StateTransfer {
+        term: Term::default(),
+        records: Vec::new(),
+        durable: true,
+    };
+    node.handle_frame(LINK, Frame::State(state), now);
+    node.handle_frame(LINK, Frame::Joined, now);
+    slave_tells(&mut node, idle_at(2), now);
+    drain(&mut node);
+    assert_eq!(*node.standing(), Standing::Master);
+    (node, now)
+}
+
+fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
+    let car = Some(view);
+    let news = News {
+        car,
+        ..News::default()
+    };
+    node.handle_frame(LINK, Frame::News(news), now);
+}
+
+/// The slave is still there.
+fn a_second_later(node: &mut Node, now: Timestamp) -> Timestamp {
+    let now = now + Duration::from_secs(1);
+    slave_tells(node, idle_at(2), now);
+    node.handle_timeout(now);
+    now
+}
+
+fn requests(node: &mut Node) -> Vec<PlanRequest> {
+    let request = |action| {
+        if let Action::Plan(request) = action {
+            Some(request)
+        } else {
+            None
+        }
+    };
+    drain(node).into_iter().filter_map(request).collect()
+}
+
+/// The only request for a plan among what the node wants done.
+fn request(node: &mut Node) -> PlanRequest {
+    let [request] = requests(node).try_into().expect("one request");
+    request
+}
+
+fn place(node: &mut Node, call: HallCall, now: Timestamp) {
+    node.handle_order(Call::Hall(call), now).expect("placed");
+}
+
+fn plan(of: &[(HallCall, u8)]) -> Assignments {
+    of.iter().map(|(call, car)| (*call, name(*car))).collect()
+}
+
+/// What the master has told its slave of the plan.
+fn told(node: &mut Node) -> Assignments {
+    let told = drain(node).into_iter().filter_map(|action| match action {
+        Action::Send {
+            frame: Frame::News(news),
+            ..
+        } => Some(news.plan),
+        Action::Send { .. }
+        | Action::Broadcast(_)
+        | Action::Unicast { .. }
+        | Action::Packet { .. }
+        | Action::Dial { .. }
+        | Action::Close(_)
+        | Action::Panel(_)
+        | Action::Persist { .. }
+        | Action::Plan(_)
+        | Action::Report(_) => None,
+    });
+    told.flatten().map(|line| (line.call, line.car)).collect()
+}
+
+#[test]
+fn a_master_asks_for_a_plan_and_tells_what_comes() {
+    let (mut node, now) = master();
+    place(&mut node, up(1), now);
+    let request = request(&mut node);
+    let cars: Vec<NodeId> = request.cars.iter().map(|car| car.car.clone()).collect();
+    assert_eq!(cars, [name(1), name(2)]);
+    assert_eq!(request.demand.len(), 1);
+    node.handle_plan(request.version, plan(&[(up(1), 2)]), now);
+    assert_eq!(told(&mut node), plan(&[(up(1), 2)]));
+}
+
+#[test]
+fn one_request_is_under_way_at_a_time() {
+    let (mut node, now) = master();
+    place(&mut node, up(1), now);
+    let first = request(&mut node);
+    place(&mut node, up(2), now);
+    let now = a_second_later(&mut node, now);
+    assert_eq!(requests(&mut node), []);
+    node.handle_plan(first.version, plan(&[(up(1), 2)]), now);
+    let second = request(&mut node);
+    assert!(second.version > first.version);
+    let calls: Vec<HallCall> = second.demand.iter().map(|demand| demand.call).collect();
+    assert_eq!(calls, [up(1), up(2)]);
+    let assigned = second.demand.iter().find_map(|one| one.assigned.clone());
+    assert_eq!(assigned, Some(name(2)), "what the first answer says stands");
+}
+
+/// F6: the car left while the plan was being made, and nobody is told that it has the call.
+#[test]
+fn a_call_is_not_assigned_to_a_car_that_has_left() {
+    let (mut node, now) = master();
+    place(&mut node, up(1), now);
+    let asked = request(&mut node);
+    node.handle_link_down(LINK, now);
+    drain(&mut node);
+    node.handle_plan(asked.version, plan(&[(up(1), 2)]), now);
+    let again = request(&mut node);
+    assert_eq!(again.demand[0].assigned, None);
+    assert_eq!(again.cars.len(), 1);
+}
+
+/// O7: the call stays with its car until there is a better one.
+#[test]
+fn a_call_is_not_assigned_to_a_car_that_went_out_of_service() {
+    let (mut node, now) = master();
+    place(&mut node, up(1), now);
+    let first = request(&mut node);
+    node.handle_plan(first.version, plan(&[(up(1), 1)]), now);
+    // The car has set out.
+    let asked = request(&mut node);
+    let hung = CarView {
+        availability: Availability::Unavailable(Unavailable::Hung),
+        ..idle_at(2)
+    };
+    slave_tells(&mut node, hung, now);
+    drain(&mut node);
+    node.handle_plan(asked.version, plan(&[(up(1), 2)]), now);
+    let again = request(&mut node);
+    assert_eq!(again.demand[0].assigned, Some(name(1)));
+}
+
+#[test]
+fn a_call_that_is_served_meanwhile_is_not_assigned() {
+    let (mut node, now) = master();
+    place(&mut node, up(0), now);
+    let asked = request(&mut node);
+    node.handle_plan(asked.version, plan(&[(up(0), 1)]), now);
+    place(&mut node, up(1), now);
+    let asked = request(&mut node);
+    let open = PanelInputs {
+        door: DoorState::Open,
+        ..at_rest()
+    };
+    node.handle_panel(PanelEvent::Inputs(open), now);
+    assert_eq!(
+        node.orders().calls().count(),
+        1,
+        "the car has served its call"
+    );
+    drain(&mut node);
+    node.handle_plan(asked.version, plan(&[(up(0), 2), (up(1), 2)]), now);
+    assert_eq!(told(&mut node), plan(&[(up(1), 2)]));
+}
+
+/// The thread that makes plans may have died.
+#[test]
+fn a_plan_that_never_comes_is_asked_for_again() {
+    let (mut node, begun) = master();
+    place(&mut node, up(1), begun);
+    let first = request(&mut node);
+    let mut now = begun;
+    let second = loop {
+        now = now + PERIOD;
+        assert!(now.since(begun) < Duration::from_secs(10), "nobody asks");
+        // The slave lives.
+        slave_tells(&mut node, idle_at(2), now);
+        node.handle_timeout(now);
+        if let Some(request) = requests(&mut node).pop() {
+            break request;
+        }
+    };
+    // A planner that is merely slow is of use.
+    node.handle_plan(first.version, plan(&[(up(1), 2)]), now);
+    assert_eq!(told(&mut node), plan(&[(up(1), 2)]));
+    node.handle_plan(second.version, plan(&[(up(1), 1)]), now);
+    assert_eq!(told(&mut node), plan(&[(up(1), 1)]));
+    node.handle_plan(first.version, plan(&[(up(1), 2)]), now);
+    assert_eq!(told(&mut node), plan(&[]), "overtaken");
+}
+
+/// E3: a plan belongs to the mastership that asked for it.
+#[test]
+fn a_plan_of_an_earlier_mastership_is_not_taken_in() {
+    let (mut node, now) = master();
+    place(&mut node, up(1), now);
+    let asked = request(&mut node);
+    node.stand(Standing::Seeking, now);
+    node.stand(Standing::Master, now);
+    node.settle(now);
+    let second = request(&mut node);
+    node.handle_plan(asked.version, plan(&[(up(1), 2)]), now);
+    assert_eq!(told(&mut node), plan(&[]));
+    node.handle_plan(second.version, plan(&[(up(1), 2)]), now);
+    assert_eq!(told(&mut node), plan(&[(up(1), 2)]));
+}

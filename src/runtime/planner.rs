@@ -1,0 +1,119 @@
+//! Plans are made on a thread of their own: a large one takes longer than anything may delay the
+//! stop of a motor.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use elevator_fleet::dispatch::{Assignments, Dispatcher};
+use elevator_fleet::node::{PlanRequest, PlanVersion};
+use tokio::sync::mpsc;
+use tracing::{debug, warn};
+
+/// The planner gets one request at a time. Another one that comes meanwhile waits in the loop, and
+/// a later one takes its place.
+const PLAN_QUEUE: usize = 1;
+
+/// How long the end of the node waits for a plan that is being made.
+const END_LIMIT: Duration = Duration::from_secs(2);
+
+/// A plan and the request that it answers.
+pub(super) type Plan = (PlanVersion, Assignments);
+
+/// The thread that makes plans, as the loop sees it.
+#[derive(Debug)]
+pub(super) struct Planner {
+    requests: SyncSender<PlanRequest>,
+    plans: mpsc::Receiver<Plan>,
+    state: State,
+    thread: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle,
+    Busy {
+        /// What to ask next.
+        next: Option<PlanRequest>,
+    },
+}
+
+impl Planner {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(super) fn start(mut dispatcher: Box<dyn Dispatcher + Send>) -> io::Result<Self> {
+        let (requests, asked) = sync_channel(PLAN_QUEUE);
+        let (answer, plans) = mpsc::channel(PLAN_QUEUE);
+        let thread = thread::Builder::new()
+            .name("planner".to_owned())
+            .spawn(move || plan_all(dispatcher.as_mut(), &asked, &answer))?;
+        Ok(Self {
+            requests,
+            plans,
+            state: State::Idle,
+            thread,
+        })
+    }
+
+    /// Asks for a plan. Never waits; of several requests that come while a plan is being made, the
+    /// latest counts.
+    pub(super) fn ask(&mut self, request: PlanRequest) {
+        match &mut self.state {
+            State::Busy { next } => *next = Some(request),
+            State::Idle => self.hand_over(request),
+        }
+    }
+
+    /// Waits for the next plan; `None` if the thread has ended, which it does only by a fault. Safe
+    /// to drop and call again: no plan is lost.
+    pub(super) async fn plan(&mut self) -> Option<Plan> {
+        let plan = self.plans.recv().await?;
+        if let State::Busy { next: Some(next) } = std::mem::replace(&mut self.state, State::Idle) {
+            self.hand_over(next);
+        }
+        Some(plan)
+    }
+
+    /// Ends the thread, once it has finished what it is at, within a limit.
+    pub(super) async fn finish(self) {
+        let Self {
+            requests,
+            plans,
+            thread,
+            ..
+        } = self;
+        drop((requests, plans));
+        let ending = tokio::task::spawn_blocking(move || thread.join());
+        match tokio::time::timeout(END_LIMIT, ending).await {
+            Ok(Ok(Ok(()))) => {}
+            // A panic of it was reported where it happened.
+            Ok(Ok(Err(_)) | Err(_)) => debug!("the planner had failed"),
+            Err(_elapsed) => warn!("the planner does not end: the process ends without it"),
+        }
+    }
+
+    fn hand_over(&mut self, request: PlanRequest) {
+        // It is refused only by a thread that has ended, which `plan` tells.
+        if self.requests.try_send(request).is_err() {
+            debug!("the planner takes no request");
+        }
+        self.state = State::Busy { next: None };
+    }
+}
+
+/// Makes plans until nobody asks any more.
+fn plan_all(
+    dispatcher: &mut dyn Dispatcher,
+    requests: &Receiver<PlanRequest>,
+    plans: &mpsc::Sender<Plan>,
+) {
+    while let Ok(request) = requests.recv() {
+        let plan = request.plan(dispatcher);
+        if plans.blocking_send((request.version, plan)).is_err() {
+            return;
+        }
+    }
+}
