@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 20] = [
+const TARGETS: [&str; 21] = [
     "liftmesh::journal",
     "liftmesh::journal::medium",
     "liftmesh::journal::writer",
@@ -16,6 +16,7 @@ const TARGETS: [&str; 20] = [
     "liftmesh::mesh::datagram",
     "liftmesh::mesh::interface",
     "liftmesh::mesh::link",
+    "liftmesh::operator::reading",
     "liftmesh::operator::server",
     "liftmesh::operator::socket",
     "liftmesh::panel",

@@ -152,6 +152,11 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
         stranger.send_to(bytes, to).expect("sent");
     }
     stranger.send_to(&sound, to).expect("sent");
+    let other = MeshEvent::OtherVersion {
+        from: lan.address(9),
+        version: 99,
+    };
+    assert_eq!(event(&mut one).await, other);
     assert!(matches!(event(&mut one).await, MeshEvent::Beacon { .. }));
     let counted = |count| one.counters().get(count);
     assert_eq!(counted(Count::Foreign), 2);
