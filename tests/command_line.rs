@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::car::HangEvidence;
+use elevator_fleet::car::{HangCause, HangEvidence};
 use elevator_fleet::model::NodeId;
 use liftmesh::latch::{self, Hang, Latch};
 use tempfile::TempDir;
@@ -311,6 +311,7 @@ fn a_latched_node_reads_as_latched() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_str().unwrap();
     let evidence = HangEvidence {
+        cause: HangCause::NoProgress,
         floor: Floor::try_from(5).ok(),
         direction: Direction::Up,
         expected: Duration::from_secs(10),

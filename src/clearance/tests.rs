@@ -34,6 +34,7 @@ fn hang() -> Hang {
             direction: Way::Down,
             expected_s: 3.0,
             actual_s: 3.012,
+            flights_off_target: None,
             last_sensor: None,
         },
     }

@@ -244,6 +244,7 @@ fn car(check: &Checker<'_>, floors: FloorCount, kinematics: &Kinematics) -> CarS
         nudge_after: time("door.nudge_after"),
         door_blocked_after: time("door.blocked_after"),
         door_travel_limit: time("door.travel_limit"),
+        nominal_flight: kinematics.slowest_flight(),
         flight_limit: flight_limit(check, kinematics),
         homing_limit: time("motion.homing_limit"),
         drive_start_limit: time("motion.drive_start_limit"),
@@ -294,7 +295,8 @@ fn flight_limit(check: &Checker<'_>, kinematics: &Kinematics) -> Duration {
     let margin: Duration = check.required("motion.flight_margin", kind::time);
     let flight = kinematics.slowest_flight();
     let Some(limit) = check.optional("motion.flight_limit", kind::time) else {
-        return flight + margin;
+        // The sensor of one may be dead.
+        return kinematics.travel(2) + margin;
     };
     longer(
         check,

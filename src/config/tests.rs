@@ -68,7 +68,7 @@ fn what_is_not_given_is_as_the_brain_would_have_it() {
     assert_eq!(settings.climate, ClimateSettings::default());
     assert_eq!(settings.kinematics, Kinematics::default());
     let car = CarSettings::new(settings.floors);
-    let flight_limit = settings.kinematics.slowest_flight() + Duration::from_secs(4);
+    let flight_limit = settings.kinematics.travel(2) + Duration::from_secs(4);
     assert_eq!(
         settings.car_settings,
         CarSettings {

@@ -12,6 +12,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use elevator_driver::{Direction, Floor};
+use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId};
 use elevator_fleet::orders::{Record, State};
 use serde::de::DeserializeOwned;
@@ -42,6 +43,12 @@ pub(super) struct Kind {
 pub(super) const ORDERS: Kind = Kind {
     name: "orders",
     version: 2,
+};
+
+/// How long the legs of the car take: version 1 has the body [`FlightTimesV1`].
+pub(super) const FLIGHT_TIMES: Kind = Kind {
+    name: "flight-times",
+    version: 1,
 };
 
 impl Kind {
@@ -219,6 +226,84 @@ fn record(
         call: call.try_into()?,
         state,
     })
+}
+
+/// Version 1 of a leg's times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct FlightTimesV1 {
+    leg: StoredLeg,
+    /// In hundredths of a second.
+    samples: Vec<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct StoredLeg {
+    from: u8,
+    to: u8,
+    start: StoredEnd,
+    end: StoredEnd,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum StoredEnd {
+    Rest,
+    Passing,
+}
+
+impl From<LegEnd> for StoredEnd {
+    fn from(end: LegEnd) -> Self {
+        match end {
+            LegEnd::Rest => Self::Rest,
+            LegEnd::Passing => Self::Passing,
+        }
+    }
+}
+
+impl From<StoredEnd> for LegEnd {
+    fn from(end: StoredEnd) -> Self {
+        match end {
+            StoredEnd::Rest => Self::Rest,
+            StoredEnd::Passing => Self::Passing,
+        }
+    }
+}
+
+impl From<Leg> for StoredLeg {
+    fn from(leg: Leg) -> Self {
+        Self {
+            from: leg.from.index(),
+            to: leg.to.index(),
+            start: leg.start.into(),
+            end: leg.end.into(),
+        }
+    }
+}
+
+/// The key of a leg, in postcard.
+pub(super) fn leg_key(record: &FlightRecord) -> Result<Vec<u8>, redb::Error> {
+    postcard::to_stdvec(&StoredLeg::from(record.leg)).map_err(unencodable)
+}
+
+/// How long a leg takes.
+pub(super) fn flight_times(record: &FlightRecord) -> Result<Vec<u8>, redb::Error> {
+    FLIGHT_TIMES.encode(&FlightTimesV1 {
+        leg: record.leg.into(),
+        samples: record.samples.clone(),
+    })
+}
+
+/// How long a leg takes, as it was written.
+pub(super) fn read_flight_times(bytes: &[u8]) -> Result<FlightRecord, ReadError> {
+    let (_, body) = FLIGHT_TIMES.split(bytes)?;
+    let FlightTimesV1 { leg, samples } = FLIGHT_TIMES.body(body)?;
+    let floor = |index| Floor::try_from(index).map_err(|_| ReadError::Malformed(FLIGHT_TIMES.name));
+    let leg = Leg {
+        from: floor(leg.from)?,
+        to: floor(leg.to)?,
+        start: leg.start.into(),
+        end: leg.end.into(),
+    };
+    Ok(FlightRecord { leg, samples })
 }
 
 fn malformed<E>(_: E) -> ReadError {

@@ -5,6 +5,7 @@
 //! | `numbers` | name → number: the format, the journal's identity, reserved sequences, the term | 1 |
 //! | `names` | name → text: the node's name | 1 |
 //! | `orders` | [`record::order_key`] → [`record::order`] | 2 |
+//! | `flight-times` | [`record::leg_key`] → [`record::flight_times`] | 2, may be absent |
 //! | `audit` | number → JSON, see [`super::audit`] | 1 |
 //! | `registers` | as `orders`, without a version byte | 1 only |
 //!
@@ -15,6 +16,7 @@
 
 use std::time::SystemTime;
 
+use elevator_fleet::car::FlightRecord;
 use elevator_fleet::model::{JournalId, NodeId, Term};
 use elevator_fleet::node::{Change, Restored};
 use elevator_fleet::orders::Record;
@@ -34,6 +36,7 @@ const FORMAT_1: u64 = 1;
 type Bytes = &'static [u8];
 
 const ORDERS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("orders");
+const FLIGHT_TIMES: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("flight-times");
 const REGISTERS: TableDefinition<'_, (u64, Bytes), Bytes> = TableDefinition::new("registers");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 const NAMES: TableDefinition<'_, &str, &str> = TableDefinition::new("names");
@@ -112,6 +115,7 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
             reserved: used,
             term,
             records,
+            flight_times: read_flight_times(&transaction)?,
         },
     })
 }
@@ -135,6 +139,20 @@ fn read_orders(transaction: &ReadTransaction, now: SystemTime) -> Result<Vec<Rec
     for entry in orders.iter()? {
         let (_, bytes) = entry?;
         records.push(record::read_order(bytes.value(), now)?);
+    }
+    Ok(records)
+}
+
+fn read_flight_times(transaction: &ReadTransaction) -> Result<Vec<FlightRecord>, ReadError> {
+    let legs = match transaction.open_table(FLIGHT_TIMES) {
+        Ok(legs) => legs,
+        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut records = Vec::new();
+    for entry in legs.iter()? {
+        let (_, bytes) = entry?;
+        records.push(record::read_flight_times(bytes.value())?);
     }
     Ok(records)
 }
@@ -205,6 +223,11 @@ pub(super) fn write<'a>(
                 Change::Record(record) => write_order(&mut orders, record, now)?,
                 Change::Reserve(sequence) => raise(&mut numbers, KEY_RESERVED, *sequence)?,
                 Change::Term(term) => raise(&mut numbers, KEY_TERM, term.0)?,
+                Change::FlightTimes(learned) => {
+                    let mut legs = transaction.open_table(FLIGHT_TIMES)?;
+                    let (key, value) = (record::leg_key(learned)?, record::flight_times(learned)?);
+                    legs.insert(key.as_slice(), value.as_slice())?;
+                }
             }
         }
     }

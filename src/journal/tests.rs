@@ -380,6 +380,7 @@ fn hang(at: &str) -> AuditRecord {
             direction: crate::latch::Way::Up,
             expected_s: 10.0,
             actual_s: 10.5,
+            flights_off_target: None,
             last_sensor: Some(2),
         },
     })

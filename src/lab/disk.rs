@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use elevator_fleet::car::{FlightRecord, Leg};
 use elevator_fleet::model::{Call, Dot, JournalId, Term};
 use elevator_fleet::node::{Change, Lsn, Restored};
 use elevator_fleet::orders::{Record, State};
@@ -16,6 +17,7 @@ pub(super) struct Disk {
     term: Term,
     /// The registers, and when each was written.
     records: BTreeMap<(JournalId, Call), (Record, Duration)>,
+    flight_times: BTreeMap<Leg, FlightRecord>,
     /// What the machine's wall clock last showed.
     clock: Duration,
     /// The transaction that is being committed: all of it becomes durable, or nothing.
@@ -33,6 +35,7 @@ impl Disk {
             reserved: 0,
             term: Term::default(),
             records: BTreeMap::new(),
+            flight_times: BTreeMap::new(),
             clock: Duration::ZERO,
             committing: Vec::new(),
             waiting: Vec::new(),
@@ -47,6 +50,7 @@ impl Disk {
             reserved: self.reserved,
             term: self.term,
             records: self.records.values().map(|kept| self.aged(kept)).collect(),
+            flight_times: self.flight_times.values().cloned().collect(),
         }
     }
 
@@ -103,7 +107,7 @@ impl Disk {
                     (record.dot.journal, &record.call) == (dot.journal, call)
                         && record.dot.sequence >= dot.sequence
                 }
-                Change::Reserve(_) | Change::Term(_) => false,
+                Change::Reserve(_) | Change::Term(_) | Change::FlightTimes(_) => false,
             })
     }
 
@@ -157,6 +161,9 @@ impl Disk {
                     }
                     Change::Reserve(up_to) => self.reserved = self.reserved.max(up_to),
                     Change::Term(term) => self.term = self.term.max(term),
+                    Change::FlightTimes(record) => {
+                        self.flight_times.insert(record.leg, record);
+                    }
                 }
             }
         }

@@ -84,6 +84,7 @@ impl World {
             | Report::Panel(_)
             | Report::FloorUnreachable(_)
             | Report::DriveRefused
+            | Report::OffTarget { .. }
             | Report::DiskFailed => {}
         }
     }

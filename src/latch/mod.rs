@@ -100,8 +100,12 @@ pub struct Evidence {
     pub direction: Way,
     /// The time that the flight was allowed.
     pub expected_s: f64,
-    /// The time that the motor had been driven without a new floor sensor.
+    /// The time that the motor had been driven without a new floor, over all tries.
     pub actual_s: f64,
+    /// So many flights in a row did not end where they were to; absent where the motor was driven
+    /// for too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flights_off_target: Option<u8>,
     /// The last floor sensor seen; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sensor: Option<u8>,
@@ -313,6 +317,7 @@ impl From<&HangEvidence> for Evidence {
             },
             expected_s: seconds(evidence.expected),
             actual_s: seconds(evidence.actual),
+            flights_off_target: evidence.cause.flights(),
             last_sensor: evidence.last_sensor.map(Floor::index),
         }
     }
@@ -353,11 +358,19 @@ impl fmt::Display for Evidence {
             Some(floor) => write!(f, "on its way {way} to floor {floor}")?,
             None => write!(f, "on its way {way} to find a floor")?,
         }
-        write!(
-            f,
-            ": driven for {:.1} s ({:.1} s allowed) without a new floor sensor, ",
-            self.actual_s, self.expected_s
-        )?;
+        match self.flights_off_target {
+            Some(flights) => write!(
+                f,
+                ": {flights} flights in a row did not end where they were to, a flight the wrong way \
+                 counting twice; driven for {:.1} s without a new floor sensor, ",
+                self.actual_s
+            )?,
+            None => write!(
+                f,
+                ": driven for {:.1} s ({:.1} s allowed) without a new floor sensor, ",
+                self.actual_s, self.expected_s
+            )?,
+        }
         match self.last_sensor {
             Some(floor) => write!(f, "the last was floor {floor}"),
             None => f.write_str("none was seen before"),

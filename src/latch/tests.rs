@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use elevator_driver::FloorCount;
+use elevator_fleet::car::HangCause;
 use tempfile::TempDir;
 
 use super::*;
@@ -14,6 +15,7 @@ fn node() -> NodeId {
 fn hang() -> Hang {
     let floor = |index| FloorCount::new(9).and_then(|floors| floors.floor(index));
     let evidence = HangEvidence {
+        cause: HangCause::NoProgress,
         floor: floor(5),
         direction: Direction::Up,
         expected: Duration::from_secs(3),

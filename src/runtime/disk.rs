@@ -65,6 +65,7 @@ impl Disk {
                     reserved: 0,
                     term: restored.term,
                     records: restored.records,
+                    flight_times: restored.flight_times,
                 };
                 Ok((Self::Failed, restored))
             }

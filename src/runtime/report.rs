@@ -69,6 +69,9 @@ impl ReportLog {
             Report::DriveRefused => {
                 warn!("the drive does not run: it is tried again after a while");
             }
+            Report::OffTarget { stop_at, at } => {
+                warn!(%stop_at, at = at.map(display), "the drive did not stop where it was to");
+            }
             Report::Conflict(what) => error!(what, "two nodes in conflict"),
             Report::Hung(evidence) => hung(evidence),
             Report::DiskFailed => error!("the node runs without its disk"),
@@ -193,6 +196,7 @@ mod tests {
     fn a_hang_is_a_sentence_with_fields() {
         let floor = |index| Floor::try_from(index).ok();
         let evidence = HangEvidence {
+            cause: elevator_fleet::car::HangCause::NoProgress,
             floor: floor(5),
             direction: Direction::Up,
             expected: Duration::from_secs(10),

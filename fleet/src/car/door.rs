@@ -4,6 +4,7 @@ use elevator_driver::{Button, Direction, DoorCommand, DoorState, Floor};
 
 use super::event::{CarEvent, ServedCall};
 use super::state::{Closed, Halt, State};
+use super::supervision::DoorHealth;
 use super::{Car, CarSettings, CarTimer};
 use crate::model::{Availability, HallCall, Timestamp};
 
@@ -29,7 +30,6 @@ pub(super) struct DoorCycle {
     opened: Option<Timestamp>,
     /// Since when an obstruction or too much load has kept it from closing.
     hindered: Option<Timestamp>,
-    pub(super) health: Health,
 }
 
 /// Where the door is in its cycle.
@@ -49,13 +49,6 @@ pub(super) enum Stage {
     Nudging { since: Timestamp },
 }
 
-/// Whether the group can count on the door.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Health {
-    Sound,
-    Blocked,
-}
-
 impl DoorCycle {
     pub(super) fn begin(floor: Floor, now: Timestamp) -> Self {
         Self {
@@ -63,7 +56,6 @@ impl DoorCycle {
             stage: Stage::Opening { since: now },
             opened: None,
             hindered: None,
-            health: Health::Sound,
         }
     }
 
@@ -96,9 +88,10 @@ impl DoorCycle {
     /// The times at which something is due if nothing happens.
     pub(super) fn deadlines(
         self,
+        health: DoorHealth,
         settings: &CarSettings,
     ) -> impl Iterator<Item = (Timestamp, CarTimer)> {
-        let sound = self.health == Health::Sound;
+        let sound = health == DoorHealth::Sound;
         let travel = |since| {
             let due = since + settings.door_travel_limit;
             sound.then_some((due, CarTimer::DoorTravel))
@@ -129,23 +122,6 @@ impl DoorCycle {
         self.opened
             .is_some_and(|opened| now.since(opened) >= settings.nudge_after)
     }
-
-    fn watch_hindrance(&mut self, active: bool, settings: &CarSettings, now: Timestamp) {
-        if !active {
-            self.hindered = None;
-            return;
-        }
-        let since = *self.hindered.get_or_insert(now);
-        if now.since(since) >= settings.door_blocked_after {
-            self.health = Health::Blocked;
-        }
-    }
-
-    fn watch_travel(&mut self, since: Timestamp, settings: &CarSettings, now: Timestamp) {
-        if now.since(since) >= settings.door_travel_limit {
-            self.health = Health::Blocked;
-        }
-    }
 }
 
 impl Car {
@@ -153,28 +129,44 @@ impl Car {
         if !self.may_open() || self.inputs.floor != Some(cycle.floor) {
             return State::halted(Halt::Unplanned);
         }
-        let hindered = self.inputs.obstruction || self.is_overloaded();
-        cycle.watch_hindrance(hindered, &self.settings, now);
+        self.watch_hindrance(&mut cycle, now);
         match cycle.stage {
             Stage::Opening { since } => {
                 if self.inputs.door != DoorState::Open {
-                    cycle.watch_travel(since, &self.settings, now);
+                    self.watch_travel(since, now);
                     return State::AtDoor(cycle);
                 }
-                cycle.health = Health::Sound;
+                self.supervision.door = DoorHealth::Sound;
                 cycle.opened.get_or_insert(now);
                 let until = now + self.settings.dwell;
                 cycle.in_stage(Stage::Open { until })
             }
             Stage::Open { .. } | Stage::Obstructed | Stage::Held => self.step_open(cycle, now),
             Stage::Closing { since } => {
-                cycle.watch_travel(since, &self.settings, now);
+                self.watch_travel(since, now);
                 self.step_closing(cycle, now)
             }
             Stage::Nudging { since } => {
-                cycle.watch_travel(since, &self.settings, now);
+                self.watch_travel(since, now);
                 self.step_nudging(cycle, now)
             }
+        }
+    }
+
+    fn watch_hindrance(&mut self, cycle: &mut DoorCycle, now: Timestamp) {
+        if !self.inputs.obstruction && !self.is_overloaded() {
+            cycle.hindered = None;
+            return;
+        }
+        let since = *cycle.hindered.get_or_insert(now);
+        if now.since(since) >= self.settings.door_blocked_after {
+            self.supervision.door = DoorHealth::Blocked;
+        }
+    }
+
+    fn watch_travel(&mut self, since: Timestamp, now: Timestamp) {
+        if now.since(since) >= self.settings.door_travel_limit {
+            self.supervision.door = DoorHealth::Blocked;
         }
     }
 

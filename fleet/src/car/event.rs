@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, Floor};
 
+use super::supervision::FlightRecord;
 use crate::model::{Availability, HallCall};
 
 /// What a car tells its node; drained with [`poll_event`](super::Car::poll_event) after every call,
@@ -39,6 +40,15 @@ pub enum CarEvent {
     FloorUnreachable(Floor),
     /// The drive was told to run and did not report that it does; it is tried again after a while.
     DriveRefused,
+    /// A flight did not end at its stop, or went the wrong way: see [`HangCause::OffTarget`].
+    OffTarget {
+        /// Where it was to stop.
+        stop_at: Floor,
+        /// The floor at which the car is, or `None` between two.
+        at: Option<Floor>,
+    },
+    /// What has been learned of a leg is worth keeping on disk.
+    FlightLearned(FlightRecord),
 }
 
 /// A call that is served.
@@ -53,16 +63,39 @@ pub enum ServedCall {
 /// What was known when a car hung (F9), for the latch and the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HangEvidence {
+    /// What made it count as hung.
+    pub cause: HangCause,
     /// The floor that it was to stop at, or `None` while homing.
     pub floor: Option<Floor>,
     /// Where it was going.
     pub direction: Direction,
     /// The time that the flight was allowed.
     pub expected: Duration,
-    /// The time that the motor had been driven without a new floor sensor.
+    /// The time that the motor had been driven without a new floor, over all tries.
     pub actual: Duration,
     /// The last floor sensor seen.
     pub last_sensor: Option<Floor>,
+}
+
+/// What made a car count as hung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HangCause {
+    /// The motor was driven for too long without a new floor (H5).
+    NoProgress,
+    /// So many flights in a row did not end where they were to. One that goes the wrong way counts
+    /// twice.
+    OffTarget(u8),
+}
+
+impl HangCause {
+    /// How many flights in a row did not end where they were to, if that is the cause.
+    #[must_use]
+    pub fn flights(self) -> Option<u8> {
+        match self {
+            Self::NoProgress => None,
+            Self::OffTarget(flights) => Some(flights),
+        }
+    }
 }
 
 /// Why a car wants to be woken.
@@ -76,6 +109,8 @@ pub enum CarTimer {
     DoorBlocked,
     /// The door has not obeyed for too long.
     DoorTravel,
+    /// A flight takes longer than it ever took.
+    Overdue,
     /// A floor has not been reached in time (F9).
     Flight,
     /// No floor has been found in time (F9).

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DriveFeedback, Floor};
 
-use super::event::{CarEvent, HangEvidence};
+use super::event::{CarEvent, HangCause, HangEvidence};
 use super::state::{Halt, State};
-use super::{Car, CarTimer};
+use super::supervision::{FoundBy, Leg, LegEnd, Miss, Missed, Punctuality, Strike, Verdict};
+use super::{Car, CarSettings, CarTimer};
 use crate::model::Timestamp;
 
 /// How far a flight is.
@@ -16,30 +17,43 @@ pub(super) enum Flight {
     Starting { since: Timestamp },
     /// The drive reports that it runs.
     Driven {
-        /// Since when, or since the last new floor sensor.
+        /// The last floor sensor seen.
+        last: Floor,
+        /// Since when the car is on its way from there.
         since: Timestamp,
-        /// The last floor sensor seen, or `None` while none has been.
-        last: Option<Floor>,
+        /// How it left that floor.
+        start: LegEnd,
+        overshoot: Overshoot,
     },
 }
 
-impl Flight {
-    pub(super) fn begin(now: Timestamp) -> Self {
-        Self::Starting { since: now }
-    }
+/// Whether the drive has gone on past the floor at which it was to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overshoot {
+    None,
+    /// Once, which happens when a new stop is told a moment too late.
+    Once {
+        /// Where it was to stop.
+        missed: Floor,
+        /// Whether that floor's sensor was seen.
+        sensor: Sensor,
+    },
+}
 
-    /// When the car is late, and for what, if nothing happens.
-    pub(super) fn deadline(
-        self,
-        start_limit: Duration,
-        limit: Duration,
-        timer: CarTimer,
-    ) -> (Timestamp, CarTimer) {
-        match self {
-            Self::Starting { since } => (since + start_limit, CarTimer::DriveStart),
-            Self::Driven { since, .. } => (since + limit, timer),
-        }
-    }
+/// Whether a floor's sensor was seen in passing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sensor {
+    Silent,
+    Seen,
+}
+
+/// How far the search for a floor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Homing {
+    /// The drive is told to run and has not reported that it does.
+    Starting { since: Timestamp },
+    /// The drive reports that it runs.
+    Driven,
 }
 
 impl Car {
@@ -51,70 +65,209 @@ impl Car {
         now: Timestamp,
     ) -> State {
         if !self.may_run() {
-            return State::halted(Halt::Unplanned);
+            return self.interrupted(Duration::ZERO, now);
         }
         let floor = self.inputs.floor;
         match (flight, self.inputs.drive) {
-            // A flight so short that no word of it came through is a flight as well.
-            (_, DriveFeedback::Stopped) if floor == Some(stop_at) => self.arrive(stop_at, now),
+            // A flight so short that no report of it came through is a flight as well.
+            (_, DriveFeedback::Stopped) if floor == Some(stop_at) => {
+                self.end_on_target(direction, stop_at, flight, now)
+            }
             (Flight::Starting { since }, DriveFeedback::Stopped) => {
                 if now.since(since) < self.settings.drive_start_limit {
                     return self.state;
                 }
-                self.refuse_drive(now)
+                self.refuse_drive(Halt::Unplanned, now)
             }
-            (Flight::Driven { last, .. }, DriveFeedback::Stopped) => {
-                State::halted(if last.is_some() {
-                    Halt::Missed { stop_at, direction }
-                } else {
-                    Halt::Unplanned
-                })
+            (Flight::Driven { since, start, .. }, DriveFeedback::Stopped) => {
+                let driven = now.since(since);
+                State::halted(Halt::Missed(Missed {
+                    stop_at,
+                    direction,
+                    start,
+                    driven,
+                }))
             }
-            (Flight::Starting { .. }, DriveFeedback::Driven(_)) => State::Moving {
+            (Flight::Starting { .. } | Flight::Driven { .. }, DriveFeedback::Driven(actual))
+                if actual != direction =>
+            {
+                self.go_astray(stop_at, direction, now)
+            }
+            (Flight::Starting { .. }, DriveFeedback::Driven(_)) => match floor.or(self.position) {
+                Some(last) => State::Moving {
+                    direction,
+                    stop_at,
+                    flight: Flight::Driven {
+                        last,
+                        since: now,
+                        start: LegEnd::Rest,
+                        overshoot: Overshoot::None,
+                    },
+                },
+                None => self.interrupted(Duration::ZERO, now),
+            },
+            (Flight::Driven { last, .. }, DriveFeedback::Driven(_)) => match floor {
+                Some(floor) if floor.is_beyond(last, direction) => {
+                    self.reach(floor, direction, stop_at, flight, now)
+                }
+                Some(floor) if floor != last => self.go_astray(stop_at, direction, now),
+                Some(_) | None => self.fly_on(direction, stop_at, flight, now),
+            },
+        }
+    }
+
+    /// A new floor in the commanded direction.
+    fn reach(
+        &mut self,
+        floor: Floor,
+        direction: Direction,
+        stop_at: Floor,
+        flight: Flight,
+        now: Timestamp,
+    ) -> State {
+        self.supervision.progress.reset(now);
+        let Flight::Driven {
+            last,
+            since,
+            start,
+            overshoot,
+        } = flight
+        else {
+            return self.state;
+        };
+        // The leg to the stop ends only at rest: see `end_on_target`.
+        if floor == stop_at {
+            return self.fly_on(direction, stop_at, flight, now);
+        }
+        self.supervision.flight = Punctuality::OnTime;
+        let leg = Leg::ended(last, start, floor, LegEnd::Passing);
+        self.learn(leg, now.since(since));
+        let overshoot = match overshoot {
+            Overshoot::Once { missed, .. } if missed == floor => Overshoot::Once {
+                missed,
+                sensor: Sensor::Seen,
+            },
+            Overshoot::Once { .. } | Overshoot::None => overshoot,
+        };
+        let flight = Flight::Driven {
+            last: floor,
+            since: now,
+            start: LegEnd::Passing,
+            overshoot,
+        };
+        self.fly_on(direction, stop_at, flight, now)
+    }
+
+    /// Goes on with a flight, unless it takes too long or the drive passes one stop after the other.
+    fn fly_on(
+        &mut self,
+        direction: Direction,
+        stop_at: Floor,
+        flight: Flight,
+        now: Timestamp,
+    ) -> State {
+        let Flight::Driven {
+            last,
+            since,
+            start,
+            overshoot,
+        } = flight
+        else {
+            return self.state;
+        };
+        let limit = self.settings.flight_limit;
+        if self.supervision.progress.driven(now) >= limit {
+            return self.hang(Some(stop_at), direction, HangCause::NoProgress, limit, now);
+        }
+        if now.since(since) >= self.overdue_after(last, start, stop_at) {
+            self.supervision.flight = Punctuality::Overdue;
+        }
+        let passed = self
+            .inputs
+            .next_stop
+            .filter(|next| next.is_beyond(stop_at, direction));
+        match (passed, overshoot) {
+            (None, _) => State::Moving {
                 direction,
-                stop_at,
+                stop_at: self.retarget(direction, stop_at),
+                flight,
+            },
+            (Some(next), Overshoot::None) => State::Moving {
+                direction,
+                stop_at: next,
                 flight: Flight::Driven {
-                    since: now,
-                    last: floor.or(self.position),
+                    last,
+                    since,
+                    start,
+                    overshoot: Overshoot::Once {
+                        missed: stop_at,
+                        sensor: if self.position == Some(stop_at) {
+                            Sensor::Seen
+                        } else {
+                            Sensor::Silent
+                        },
+                    },
                 },
             },
-            (Flight::Driven { last, .. }, DriveFeedback::Driven(_))
-                if floor.is_some() && floor != last =>
-            {
-                State::Moving {
-                    direction,
-                    stop_at: self.retarget(direction, stop_at),
-                    flight: Flight::Driven {
-                        since: now,
-                        last: floor,
-                    },
+            (Some(_), Overshoot::Once { .. }) => self.go_astray(stop_at, direction, now),
+        }
+    }
+
+    fn end_on_target(
+        &mut self,
+        direction: Direction,
+        stop_at: Floor,
+        flight: Flight,
+        now: Timestamp,
+    ) -> State {
+        self.supervision.progress.reset(now);
+        if let Flight::Driven {
+            last,
+            since,
+            start,
+            overshoot,
+        } = flight
+        {
+            match overshoot {
+                Overshoot::None => {
+                    let leg = Leg::ended(last, start, stop_at, LegEnd::Rest);
+                    self.learn(leg, now.since(since));
+                }
+                Overshoot::Once {
+                    missed,
+                    sensor: Sensor::Silent,
+                } => self.leave_out(missed, now),
+                Overshoot::Once {
+                    missed,
+                    sensor: Sensor::Seen,
+                } => {
+                    let strike = Strike::Missed(missed);
+                    return self.judge(strike, direction, missed, LegEnd::Passing, stop_at, now);
                 }
             }
-            (Flight::Driven { since, .. }, DriveFeedback::Driven(_)) => {
-                let expected = self.flight_limit(stop_at);
-                if now.since(since) < expected {
-                    return State::Moving {
-                        direction,
-                        stop_at: self.retarget(direction, stop_at),
-                        flight,
-                    };
-                }
-                self.hang(Some(stop_at), direction, expected, now.since(since))
-            }
+        }
+        self.supervision.strikes.clear();
+        self.arrive(stop_at, now)
+    }
+
+    fn learn(&mut self, leg: Leg, took: Duration) {
+        if let Some(record) = self.supervision.times.learn(leg, took) {
+            self.events.push_back(CarEvent::FlightLearned(record));
         }
     }
 
     pub(super) fn step_homing(
         &mut self,
         direction: Direction,
-        flight: Flight,
+        homing: Homing,
+        missed: Option<Missed>,
         now: Timestamp,
     ) -> State {
         if !self.may_run() {
-            return State::halted(Halt::Unplanned);
+            return self.interrupted(Duration::ZERO, now);
         }
-        match (flight, self.inputs.drive) {
-            (Flight::Starting { since }, DriveFeedback::Stopped) => {
+        match (homing, self.inputs.drive) {
+            (Homing::Starting { since }, DriveFeedback::Stopped) => {
                 if self.inputs.floor.is_some() {
                     // The sensor came back by itself. The drive may be about to start all the same.
                     return State::halted(Halt::Unplanned);
@@ -122,35 +275,164 @@ impl Car {
                 if now.since(since) < self.settings.drive_start_limit {
                     return self.state;
                 }
-                self.refuse_drive(now)
+                // It may stand at the end of the shaft, whose sensor is dead: the other way, then.
+                self.refuse_drive(Halt::Unfound { direction, missed }, now)
             }
-            (Flight::Driven { .. }, DriveFeedback::Stopped) => match self.inputs.floor {
-                Some(floor) => self.arrive(floor, now),
-                None => State::halted(Halt::Unfound { direction }),
-            },
-            (Flight::Starting { .. }, DriveFeedback::Driven(_)) => State::Homing {
-                direction,
-                flight: Flight::Driven {
-                    since: now,
-                    last: None,
-                },
-            },
-            (Flight::Driven { since, .. }, DriveFeedback::Driven(_)) => {
-                let expected = self.settings.homing_limit;
-                if now.since(since) < expected {
-                    return self.state;
+            (Homing::Driven, DriveFeedback::Stopped) => match self.inputs.floor {
+                Some(floor) => {
+                    self.supervision.progress.reset(now);
+                    self.locate(floor, missed, FoundBy::Homing, now)
                 }
-                self.hang(None, direction, expected, now.since(since))
+                None => State::halted(Halt::Unfound { direction, missed }),
+            },
+            (Homing::Starting { .. } | Homing::Driven, DriveFeedback::Driven(_)) => {
+                let limit = self.settings.homing_limit;
+                if self.supervision.progress.driven(now) >= limit {
+                    return self.hang(None, direction, HangCause::NoProgress, limit, now);
+                }
+                State::Homing {
+                    direction,
+                    homing: Homing::Driven,
+                    missed,
+                }
             }
         }
     }
 
-    /// The time until the next sensor has to be seen on a flight to `stop_at`. A floor that is only
-    /// passed may have a dead sensor: then the one beyond it is waited for as well, so that a dead
-    /// sensor is not taken for a hang.
-    pub(super) fn flight_limit(&self, stop_at: Floor) -> Duration {
-        let floors = self.position.map_or(1, |floor| floor.distance(stop_at));
-        self.settings.flight_limit * u32::from(floors.clamp(1, 2))
+    /// The car is at rest at a floor again after a stop that was not planned: judges the flight that
+    /// missed its stop, if that is what led here.
+    pub(super) fn locate(
+        &mut self,
+        floor: Floor,
+        missed: Option<Missed>,
+        by: FoundBy,
+        now: Timestamp,
+    ) -> State {
+        let Some(missed) = missed else {
+            return self.arrive(floor, now);
+        };
+        let Missed {
+            stop_at,
+            direction,
+            start,
+            ..
+        } = missed;
+        if by == FoundBy::Standstill && floor == stop_at {
+            self.supervision.strikes.clear();
+            return self.arrive(floor, now);
+        }
+        let strike = match missed.cause(floor, by, self.settings.nominal_flight) {
+            Miss::DeadSensor => {
+                self.leave_out(stop_at, now);
+                return self.arrive(floor, now);
+            }
+            Miss::DriveFault => Strike::Missed(stop_at),
+            Miss::Unclear => Strike::Unclear(stop_at),
+        };
+        self.judge(strike, direction, stop_at, start, floor, now)
+    }
+
+    /// The car is at rest at `floor`, and was to be at `stop_at`: draws the consequences.
+    fn judge(
+        &mut self,
+        strike: Strike,
+        direction: Direction,
+        stop_at: Floor,
+        start: LegEnd,
+        floor: Floor,
+        now: Timestamp,
+    ) -> State {
+        self.events.push_back(CarEvent::OffTarget {
+            stop_at,
+            at: Some(floor),
+        });
+        match self.supervision.strike(strike, &self.settings, now) {
+            // A flight that came some of its way just goes on.
+            Verdict::LeaveFloorOut if start == LegEnd::Passing => {}
+            Verdict::LeaveFloorOut | Verdict::BackOff if floor != stop_at => {
+                self.leave_out(stop_at, now);
+            }
+            Verdict::LeaveFloorOut | Verdict::BackOff => {}
+            Verdict::Hang(flights) => {
+                let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
+                return self.hang(Some(stop_at), direction, cause, limit, now);
+            }
+        }
+        self.arrive(floor, now)
+    }
+
+    /// Stops a car that goes where it was not sent.
+    fn go_astray(&mut self, stop_at: Floor, direction: Direction, now: Timestamp) -> State {
+        self.events.push_back(CarEvent::OffTarget {
+            stop_at,
+            at: self.inputs.floor,
+        });
+        match self.supervision.strike(Strike::Astray, &self.settings, now) {
+            Verdict::Hang(flights) => {
+                let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
+                self.hang(Some(stop_at), direction, cause, limit, now)
+            }
+            Verdict::LeaveFloorOut | Verdict::BackOff => State::halted(Halt::Unplanned),
+        }
+    }
+
+    /// How long the leg that begins at `last` may take before the car is overdue.
+    fn overdue_after(&self, last: Floor, start: LegEnd, stop_at: Floor) -> Duration {
+        let CarSettings {
+            floors,
+            nominal_flight,
+            ..
+        } = &self.settings;
+        self.supervision
+            .times
+            .limit(last, start, stop_at, *floors, *nominal_flight)
+    }
+
+    /// When the flight is late, and for what, if nothing happens.
+    pub(super) fn flight_deadline(
+        &self,
+        stop_at: Floor,
+        flight: Flight,
+    ) -> Option<(Timestamp, CarTimer)> {
+        match flight {
+            Flight::Starting { since } => Some((
+                since + self.settings.drive_start_limit,
+                CarTimer::DriveStart,
+            )),
+            Flight::Driven {
+                last, since, start, ..
+            } => {
+                let overdue = since + self.overdue_after(last, start, stop_at);
+                let overdue = (self.supervision.flight == Punctuality::OnTime)
+                    .then_some((overdue, CarTimer::Overdue));
+                let limit = self
+                    .supervision
+                    .progress
+                    .deadline(self.settings.flight_limit);
+                limit
+                    .map(|at| (at, CarTimer::Flight))
+                    .into_iter()
+                    .chain(overdue)
+                    .min()
+            }
+        }
+    }
+
+    /// When the search for a floor is late, and for what, if nothing happens.
+    pub(super) fn homing_deadline(&self, homing: Homing) -> Option<(Timestamp, CarTimer)> {
+        match homing {
+            Homing::Starting { since } => Some((
+                since + self.settings.drive_start_limit,
+                CarTimer::DriveStart,
+            )),
+            Homing::Driven => {
+                let limit = self
+                    .supervision
+                    .progress
+                    .deadline(self.settings.homing_limit);
+                limit.map(|at| (at, CarTimer::Homing))
+            }
+        }
     }
 
     /// Where a car in flight is to stop. The target is changed only while the car can still stop
@@ -167,30 +449,47 @@ impl Car {
                     .unwrap_or(next);
                 self.plan().target(from, direction).unwrap_or(from)
             }
-            Some(next) if next.is_beyond(stop_at, direction) => next,
             Some(_) | None => stop_at,
         }
     }
 
-    fn refuse_drive(&mut self, now: Timestamp) -> State {
+    /// Stops at once for a reason outside the drive, which voids the evidence against it (H1).
+    pub(super) fn interrupted(&mut self, unwatched: Duration, now: Timestamp) -> State {
+        self.supervision.interrupt(unwatched, now);
+        State::halted(Halt::Unplanned)
+    }
+
+    fn refuse_drive(&mut self, halt: Halt, now: Timestamp) -> State {
         self.events.push_back(CarEvent::DriveRefused);
-        State::DriveRefused {
-            until: now + self.settings.drive_retry,
+        // Whatever the verdict, there is nothing to latch: the motor was not driven (H1).
+        self.supervision
+            .strike(Strike::NotStarted, &self.settings, now);
+        State::halted(halt)
+    }
+
+    /// Leaves a floor out for a while, or the car would try for it for ever.
+    pub(super) fn leave_out(&mut self, floor: Floor, now: Timestamp) {
+        if !self.supervision.is_left_out(floor) {
+            self.events.push_back(CarEvent::FloorUnreachable(floor));
         }
+        let until = now + self.settings.unreachable_retry;
+        self.supervision.leave_out(floor, until);
     }
 
     fn hang(
         &mut self,
         floor: Option<Floor>,
         direction: Direction,
+        cause: HangCause,
         expected: Duration,
-        actual: Duration,
+        now: Timestamp,
     ) -> State {
         self.events.push_back(CarEvent::Hung(HangEvidence {
+            cause,
             floor,
             direction,
             expected,
-            actual,
+            actual: self.supervision.progress.driven(now),
             last_sensor: self.position,
         }));
         State::Hung

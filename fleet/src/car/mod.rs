@@ -6,7 +6,8 @@
 //! stop switch, the obstruction sensor and S1 by itself, whatever the network does.
 //!
 //! `state.rs` has a drawing of its states, `door.rs` one of the door's; `sweep.rs` decides where to
-//! go, `flight.rs` watches the motor, `service.rs` knows the service modes.
+//! go, `flight.rs` watches the motor, `supervision/` knows what is wrong with the car and what
+//! follows, `service.rs` knows the service modes.
 
 mod door;
 mod event;
@@ -14,19 +15,24 @@ mod flight;
 mod service;
 mod settings;
 mod state;
+mod supervision;
 mod sweep;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use elevator_driver::{
-    Button, Direction, DoorCommand, Floor, HallLantern, MotorCommand, PanelEvent, PanelInputs,
+    Button, Direction, DoorCommand, DriveFeedback, Floor, HallLantern, MotorCommand, PanelEvent,
+    PanelInputs,
 };
 
-pub use self::event::{CarEvent, CarTimer, HangEvidence, ServedCall};
+pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall};
 pub use self::settings::CarSettings;
+pub use self::supervision::{FlightRecord, Leg, LegEnd};
 
 use self::door::Stage;
 use self::state::State;
+use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavailable};
 
 /// The calls that a car has to know of.
@@ -55,8 +61,7 @@ pub struct Car {
     direction: Option<Direction>,
     /// The last direction that it had.
     older: Direction,
-    /// The floors to leave out, and until when.
-    skipped: BTreeMap<Floor, Timestamp>,
+    supervision: Supervision,
     events: VecDeque<CarEvent>,
     /// What was last told of the availability.
     reported: Availability,
@@ -82,12 +87,22 @@ impl Car {
             state: State::NoPanel,
             position: None,
             direction: None,
-            skipped: BTreeMap::new(),
+            supervision: Supervision::default(),
             events: VecDeque::new(),
             reported: Availability::Unavailable(Unavailable::NoPanel),
             phase: CarPhase::Idle,
             phase_since: Timestamp::START,
         }
+    }
+
+    /// With what an earlier run has learned, as [`CarEvent::FlightLearned`] told it. Records that
+    /// don't fit the shaft are left out.
+    #[must_use]
+    pub fn with_flight_times(mut self, records: &[FlightRecord]) -> Self {
+        self.supervision
+            .times
+            .restore(records, self.settings.floors);
+        self
     }
 
     /// What is fixed about this car.
@@ -141,7 +156,7 @@ impl Car {
 
     /// The floors that are left out for a while: the car stopped there and no sensor said so.
     pub fn left_out(&self) -> impl Iterator<Item = Floor> {
-        self.skipped.keys().copied()
+        self.supervision.left_out()
     }
 
     /// The car as the others are to see it.
@@ -162,8 +177,8 @@ impl Car {
     /// them, after asking [`absorbs`](Self::absorbs).
     pub fn handle_panel(&mut self, event: &PanelEvent, now: Timestamp) {
         match event {
-            PanelEvent::Connected => self.start_over(State::Connecting),
-            PanelEvent::Disconnected(_) => self.start_over(State::NoPanel),
+            PanelEvent::Connected => self.start_over(State::Connecting, now),
+            PanelEvent::Disconnected(_) => self.start_over(State::NoPanel, now),
             PanelEvent::Pressed(_) => return,
             PanelEvent::Inputs(inputs) => self.read(inputs),
         }
@@ -191,13 +206,13 @@ impl Car {
         self.advance(now);
     }
 
-    /// The controller itself was held up, for about as long as the panel's watchdog or longer, and
-    /// nobody knows what the car did. A flight is void (H1): the motor stops and the car has to be
+    /// The controller itself was held up for `late`, about as long as the panel's watchdog or longer,
+    /// and nobody knows what the car did. A flight is void (H1): the motor stops and the car has to be
     /// seen at rest before it goes on, for what the panel is heard to say next may be old (S1). The
     /// door's times start afresh.
-    pub fn handle_interrupted(&mut self, now: Timestamp) {
+    pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         if self.state.is_driving() {
-            self.state = State::halted(state::Halt::Unplanned);
+            self.state = self.interrupted(late, now);
         } else if let State::AtDoor(cycle) = &mut self.state {
             *cycle = cycle.voided(now);
         }
@@ -222,7 +237,6 @@ impl Car {
     /// When [`handle_timeout`](Self::handle_timeout) is to be called, and why.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Timestamp, CarTimer)> {
-        let start_limit = self.settings.drive_start_limit;
         let due = match self.state {
             State::NoPanel
             | State::Connecting
@@ -230,31 +244,22 @@ impl Car {
             | State::Hung
             | State::ShutDown { .. } => None,
             State::Settling { until, .. } => until.map(|until| (until, CarTimer::Settle)),
-            State::Homing { flight, .. } => {
-                let limit = self.settings.homing_limit;
-                Some(flight.deadline(start_limit, limit, CarTimer::Homing))
-            }
+            State::Homing { homing, .. } => self.homing_deadline(homing),
             State::Moving {
                 stop_at, flight, ..
-            } => {
-                let limit = self.flight_limit(stop_at);
-                Some(flight.deadline(start_limit, limit, CarTimer::Flight))
-            }
-            State::AtDoor(cycle) => cycle.deadlines(&self.settings).min(),
-            State::DriveRefused { until } => Some((until, CarTimer::DriveRetry)),
+            } => self.flight_deadline(stop_at, flight),
+            State::AtDoor(cycle) => cycle.deadlines(self.supervision.door, &self.settings).min(),
         };
-        let retry = self.skipped.values().min();
-        due.into_iter()
-            .chain(retry.map(|until| (*until, CarTimer::UnreachableFloor)))
-            .min()
+        due.into_iter().chain(self.supervision.deadlines()).min()
     }
 
     /// The panel is new or gone: nothing that was known of the car holds (H1), except where its
     /// riders want to go (S3).
-    fn start_over(&mut self, state: State) {
+    fn start_over(&mut self, state: State, now: Timestamp) {
         if self.state.is_final() {
             return;
         }
+        self.supervision.interrupt(Duration::ZERO, now);
         self.state = state;
         self.inputs = PanelInputs::default();
         self.position = None;
@@ -269,6 +274,9 @@ impl Car {
         self.inputs.floor = inputs.floor.filter(|floor| floors.contains(*floor));
         self.inputs.next_stop = inputs.next_stop.filter(|floor| floors.contains(*floor));
         self.position = self.inputs.floor.or(self.position);
+        if let Some(floor) = self.inputs.floor {
+            self.supervision.sensor_seen(floor);
+        }
         if before.door != inputs.door {
             self.events.push_back(CarEvent::DoorChanged {
                 from: before.door,
@@ -282,14 +290,15 @@ impl Car {
 
     /// Goes through the states until nothing more is due, and tells what has become of the car.
     fn advance(&mut self, now: Timestamp) {
-        self.skipped.retain(|_, until| *until > now);
+        self.supervision.expire(now);
         for _ in 0..Self::TRANSITIONS {
             let next = self.step(now);
             if next == self.state {
                 break;
             }
-            self.state = next;
+            self.enter(next);
         }
+        self.supervision.progress.observe(self.is_driven(), now);
         let phase = self.current_phase();
         if std::mem::discriminant(&phase) != std::mem::discriminant(&self.phase) {
             self.phase_since = now;
@@ -301,6 +310,22 @@ impl Car {
             self.events
                 .push_back(CarEvent::AvailabilityChanged(availability));
         }
+    }
+
+    /// What was seen of a fault counts only while the car is about what showed it.
+    fn enter(&mut self, next: State) {
+        self.state = next;
+        if !matches!(next, State::AtDoor(_)) {
+            self.supervision.door = DoorHealth::Sound;
+        }
+        if !matches!(next, State::Moving { .. }) {
+            self.supervision.flight = Punctuality::OnTime;
+        }
+    }
+
+    /// The panel confirms that the motor is driven as it was told.
+    fn is_driven(&self) -> bool {
+        self.state.is_driving() && self.inputs.drive != DriveFeedback::Stopped
     }
 
     fn current_phase(&self) -> CarPhase {
@@ -327,7 +352,6 @@ impl Car {
             | State::Connecting
             | State::Settling { .. }
             | State::Idle { .. }
-            | State::DriveRefused { .. }
             | State::Hung
             | State::ShutDown { .. } => CarPhase::Idle,
         }

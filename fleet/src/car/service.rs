@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use elevator_driver::{DoorState, DriveFeedback, Floor, KeySwitch};
 
 use super::Car;
-use super::door::Health;
 use super::state::State;
+use super::supervision::DoorHealth;
 use super::sweep::Plan;
 use crate::model::{Availability, Unavailable};
 
@@ -16,7 +16,8 @@ impl Car {
         let mut plan = match self.inputs.key {
             KeySwitch::Normal => Plan {
                 cab: self.cab.clone(),
-                hall: if self.is_full() {
+                // A car that has yet to show that it can run goes for its own passengers only.
+                hall: if self.is_full() || self.supervision.strikes.is_out_of_group() {
                     BTreeSet::new()
                 } else {
                     self.assigned.clone()
@@ -33,7 +34,7 @@ impl Car {
             KeySwitch::OutOfService => Plan::default(),
         };
         let reachable = |floor: Floor| {
-            self.settings.floors.contains(floor) && !self.skipped.contains_key(&floor)
+            self.settings.floors.contains(floor) && !self.supervision.is_left_out(floor)
         };
         plan.cab.retain(|floor| reachable(*floor));
         plan.hall.retain(|call| reachable(call.floor));
@@ -108,15 +109,14 @@ impl Car {
             KeySwitch::OutOfService => return Some(Unavailable::OutOfService),
             KeySwitch::Normal => {}
         }
-        match self.state {
-            State::DriveRefused { .. } => Some(Unavailable::Stopped),
+        let by_place = match self.state {
             State::Homing { .. } => Some(Unavailable::Homing),
             State::Settling { until, .. } if self.inputs.floor.is_none() || until.is_none() => {
                 Some(Unavailable::Homing)
             }
-            State::AtDoor(cycle) => match cycle.health {
-                Health::Sound => None,
-                Health::Blocked => Some(Unavailable::DoorBlocked),
+            State::AtDoor(_) => match self.supervision.door {
+                DoorHealth::Sound => None,
+                DoorHealth::Blocked => Some(Unavailable::DoorBlocked),
             },
             State::NoPanel
             | State::Connecting
@@ -125,6 +125,7 @@ impl Car {
             | State::Moving { .. }
             | State::Hung
             | State::ShutDown { .. } => None,
-        }
+        };
+        self.supervision.hindrance().or(by_place)
     }
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
+use crate::dispatch::Kinematics;
+
 /// What is fixed about a car: its shaft, its times and its limits.
 ///
 /// Start from [`CarSettings::new`]. Every time has to be longer than the round trip of the line to
@@ -24,17 +26,21 @@ pub struct CarSettings {
     /// How long the door may take for one way before the car leaves the group; two or three times
     /// what a sound door takes, 10 s unless set. The door is still told to go on.
     pub door_travel_limit: Duration,
-    /// How long a flight from one floor sensor to the next may take while the motor is driven,
-    /// before the car counts as hung (F9); the kinematic time from rest to rest over the tallest
-    /// floor plus a margin, 10 s unless set.
+    /// How long a flight over one floor takes, from rest to rest; 4.1 s unless set. Until the car
+    /// has learned its own times, a flight that takes half as long again is overdue.
+    pub nominal_flight: Duration,
+    /// How long the motor may be driven without a new floor, over all tries, before the car counts
+    /// as hung (F9); the time from rest to rest over two floors, for one sensor may be dead, plus a
+    /// margin, 10 s unless set.
     pub flight_limit: Duration,
-    /// How long homing may take while the motor is driven, before the car counts as hung (F9);
-    /// the tallest floor at creeping speed plus a margin, 60 s unless set.
+    /// The same while the car looks for a floor; three times the tallest floor at creeping speed
+    /// plus a margin, for a dead sensor at the end of the shaft, 60 s unless set.
     pub homing_limit: Duration,
     /// How long the drive may take to report that it runs; 5 s unless set. Past it the car is
     /// stopped for `drive_retry` and out of the group; this is not a hang.
     pub drive_start_limit: Duration,
-    /// How long a car whose drive did not start waits before it tries again; 10 s unless set.
+    /// How long a car whose drive did not start, or stopped short, keeps away from it at first;
+    /// doubled with each further time up to 5 minutes, 10 s unless set.
     pub drive_retry: Duration,
     /// How long the car has to be seen at rest after any stop that wasn't planned, before it moves
     /// or opens; longer than the line's round trip, 500 ms unless set.
@@ -63,6 +69,7 @@ impl CarSettings {
             nudge_after: Duration::from_secs(20),
             door_blocked_after: Duration::from_secs(30),
             door_travel_limit: Duration::from_secs(10),
+            nominal_flight: Kinematics::default().slowest_flight(),
             flight_limit: Duration::from_secs(10),
             homing_limit: Duration::from_mins(1),
             drive_start_limit: Duration::from_secs(5),

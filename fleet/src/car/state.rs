@@ -7,7 +7,9 @@ use elevator_driver::{
 use super::Car;
 use super::door::DoorCycle;
 use super::event::CarEvent;
-use super::flight::Flight;
+use super::flight::{Flight, Homing};
+use super::supervision::{FoundBy, Missed};
+use super::sweep::Plan;
 use crate::model::Timestamp;
 
 /// What a car is doing.
@@ -29,12 +31,11 @@ use crate::model::Timestamp;
 ///    │         └── AtDoor ◄──┘  │  │ at the stop                      │
 ///    │                          ▼  │                                  │
 ///    └────────────────────────  Moving  ──────────────────────────────┘
-///                                 │ the drive does not start (nor when homing)
-///                                 ▼
-///                            DriveRefused ───► Settling, after a while
 /// ```
 ///
-/// `Hung` and `ShutDown` (from anywhere) are never left.
+/// A drive that does not start leads to Settling, as one that stops short does; what follows from
+/// such faults is the business of [`supervision`](super::supervision). `Hung` and `ShutDown` (from
+/// anywhere) are never left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// The panel does not answer.
@@ -52,7 +53,9 @@ pub(super) enum State {
     /// Looking for a floor.
     Homing {
         direction: Direction,
-        flight: Flight,
+        homing: Homing,
+        /// The flight that led here, until it is judged.
+        missed: Option<Missed>,
     },
     /// At rest at a floor with the door closed.
     Idle { after: Closed },
@@ -64,9 +67,7 @@ pub(super) enum State {
     },
     /// At a floor, the door on its way open, open, or on its way closed.
     AtDoor(DoorCycle),
-    /// The drive did not start when told to.
-    DriveRefused { until: Timestamp },
-    /// A floor was not reached in time.
+    /// The drive can't be trusted any more: an operator has to look.
     Hung,
     /// The controller is about to end.
     ShutDown {
@@ -80,13 +81,24 @@ pub(super) enum State {
 pub(super) enum Halt {
     /// Stop switch, a new panel, a voided flight.
     Unplanned,
-    /// The drive ended a flight elsewhere than at this floor's sensor.
-    Missed {
-        stop_at: Floor,
+    /// The drive ended a flight elsewhere than at the sensor of its stop.
+    Missed(Missed),
+    /// Homing in this direction ended without a floor.
+    Unfound {
         direction: Direction,
+        missed: Option<Missed>,
     },
-    /// Homing ended without a floor.
-    Unfound { direction: Direction },
+}
+
+impl Halt {
+    /// The flight that is still to be judged.
+    fn missed(self) -> Option<Missed> {
+        match self {
+            Self::Unplanned => None,
+            Self::Missed(missed) => Some(missed),
+            Self::Unfound { missed, .. } => missed,
+        }
+    }
 }
 
 /// How the door came to be closed.
@@ -117,7 +129,6 @@ impl State {
             | Self::Connecting
             | Self::Settling { .. }
             | Self::Idle { .. }
-            | Self::DriveRefused { .. }
             | Self::Hung => MotorCommand::Stop,
         };
         (motor, DoorCommand::Close)
@@ -150,7 +161,11 @@ impl Car {
         match self.state {
             State::NoPanel | State::Connecting | State::Hung | State::ShutDown { .. } => self.state,
             State::Settling { halt, until } => self.step_settling(halt, until, now),
-            State::Homing { direction, flight } => self.step_homing(direction, flight, now),
+            State::Homing {
+                direction,
+                homing,
+                missed,
+            } => self.step_homing(direction, homing, missed, now),
             State::Idle { after } => self.step_idle(after, now),
             State::Moving {
                 direction,
@@ -158,12 +173,6 @@ impl Car {
                 flight,
             } => self.step_moving(direction, stop_at, flight, now),
             State::AtDoor(cycle) => self.step_door(cycle, now),
-            State::DriveRefused { until } => {
-                if now < until {
-                    return self.state;
-                }
-                State::halted(Halt::Unplanned)
-            }
         }
     }
 
@@ -184,12 +193,17 @@ impl Car {
             return self.state;
         }
         match self.inputs.floor {
-            Some(floor) if closed => self.arrive(floor, now),
+            Some(floor) if closed => self.locate(floor, halt.missed(), FoundBy::Standstill, now),
             // Somebody may stand in it: it opens, dwells and closes like any other.
             Some(floor) => State::AtDoor(DoorCycle::begin(floor, now)),
+            None if self.supervision.strikes.until().is_some() => State::Settling {
+                halt,
+                until: self.supervision.strikes.until(),
+            },
             None => State::Homing {
                 direction: self.home_direction(halt, now),
-                flight: Flight::begin(now),
+                homing: Homing::Starting { since: now },
+                missed: halt.missed(),
             },
         }
     }
@@ -206,7 +220,7 @@ impl Car {
             return State::AtDoor(DoorCycle::begin(floor, now));
         }
         let plan = self.plan();
-        let departure = plan.departure(floor, self.direction, self.older);
+        let departure = self.next_departure(&plan, floor);
         let may_open = match after {
             Closed::Freely => true,
             Closed::Nudged => departure.is_none(),
@@ -229,15 +243,41 @@ impl Car {
         State::Moving {
             direction,
             stop_at,
-            flight: Flight::begin(now),
+            flight: Flight::Starting { since: now },
         }
+    }
+
+    /// Where the car goes from `floor`: to its stops; after a fault of its drive nowhere for a
+    /// while, and then at least to the next floor, to show that it can.
+    fn next_departure(&self, plan: &Plan, floor: Floor) -> Option<(Direction, Floor)> {
+        let strikes = &self.supervision.strikes;
+        if strikes.until().is_some() {
+            return None;
+        }
+        let departure = plan.departure(floor, self.direction, self.older);
+        let proves = strikes.is_proving() && self.inputs.key == KeySwitch::Normal;
+        departure.or_else(|| proves.then(|| self.proving_run(floor)).flatten())
+    }
+
+    /// To the neighbour in the last direction, or the other one; one whose sensor works, if there
+    /// is one.
+    fn proving_run(&self, floor: Floor) -> Option<(Direction, Floor)> {
+        let neighbour = |direction| Some((direction, self.settings.floors.next(floor, direction)?));
+        [self.older, self.older.opposite()]
+            .into_iter()
+            .filter_map(neighbour)
+            .min_by_key(|(_, neighbour)| self.supervision.is_left_out(*neighbour))
     }
 
     /// The car has come to rest at a floor with its door closed.
     pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> State {
         self.events.push_back(CarEvent::Arrived(floor));
+        // Passengers get out of a car that may not go on for a while.
+        if self.supervision.strikes.until().is_some() {
+            return State::AtDoor(DoorCycle::begin(floor, now));
+        }
         match self.inputs.key {
-            // Whoever is in the car gets out here.
+            // Passengers get out here.
             KeySwitch::OutOfService => State::AtDoor(DoorCycle::begin(floor, now)),
             KeySwitch::Normal | KeySwitch::Independent | KeySwitch::FireRecall => State::Idle {
                 after: Closed::Freely,
@@ -251,21 +291,20 @@ impl Car {
         self.older = direction.unwrap_or(self.older);
     }
 
-    /// Where to look for a floor. A floor that was missed is left out for a while, or the car would
-    /// try for it for ever.
+    /// Where to look for a floor. A floor that was missed is left out until it is judged.
     fn home_direction(&mut self, halt: Halt, now: Timestamp) -> Direction {
         match halt {
             Halt::Unplanned => self.settings.home_direction,
-            Halt::Missed { stop_at, direction } => {
-                self.skipped
-                    .insert(stop_at, now + self.settings.unreachable_retry);
-                self.events.push_back(CarEvent::FloorUnreachable(stop_at));
+            Halt::Missed(Missed {
+                stop_at, direction, ..
+            }) => {
+                self.leave_out(stop_at, now);
                 match self.settings.floors.next(stop_at, direction) {
                     Some(_) => direction,
                     None => direction.opposite(),
                 }
             }
-            Halt::Unfound { direction } => direction.opposite(),
+            Halt::Unfound { direction, .. } => direction.opposite(),
         }
     }
 }

@@ -5,4 +5,5 @@ mod flight;
 mod service;
 mod shaft;
 mod storm;
+mod supervision;
 mod sweep;

@@ -67,7 +67,7 @@ pub enum Unavailable {
     NoPanel,
     /// It does not know yet where it is.
     Homing,
-    /// The stop switch is pulled, or the drive did not start when told to.
+    /// The stop switch is pulled.
     Stopped,
     /// Something, be it too much load, has held its door open for too long.
     DoorBlocked,
@@ -79,6 +79,10 @@ pub enum Unavailable {
     OutOfService,
     /// It did not reach a floor in time (F9).
     Hung,
+    /// Its drive did not start or stopped short; it has yet to show that it can run.
+    DriveFault,
+    /// Its flight takes longer than it ever took. It may be stuck.
+    Overdue,
 }
 
 impl fmt::Display for Unavailable {
@@ -92,6 +96,8 @@ impl fmt::Display for Unavailable {
             Self::FireRecall => "fire recall",
             Self::OutOfService => "out of service",
             Self::Hung => "hung",
+            Self::DriveFault => "drive fault",
+            Self::Overdue => "overdue",
         })
     }
 }

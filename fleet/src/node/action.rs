@@ -7,7 +7,7 @@ use elevator_driver::{DoorState, Floor, PanelOutputs};
 use serde::{Deserialize, Serialize};
 
 use super::PlanRequest;
-use crate::car::HangEvidence;
+use crate::car::{FlightRecord, HangEvidence};
 use crate::model::{Availability, Call, NodeId, Term};
 use crate::orders::Record;
 use crate::wire::{Beacon, Frame, Standing};
@@ -84,6 +84,8 @@ pub enum Change {
     Reserve(u64),
     /// The node knows this term, or may come to know it without writing again (E3).
     Term(Term),
+    /// How long a leg of this node's car takes.
+    FlightTimes(FlightRecord),
 }
 
 /// A transition that the log and the operator are told of.
@@ -172,6 +174,13 @@ pub enum Report {
     FloorUnreachable(Floor),
     /// The drive was told to run and does not; it is tried again after a while.
     DriveRefused,
+    /// A flight of this node's car did not end at its stop, or went the wrong way.
+    OffTarget {
+        /// Where it was to stop.
+        stop_at: Floor,
+        /// The floor at which the car is, or `None` between two.
+        at: Option<Floor>,
+    },
     /// Two nodes have one name or one address.
     Conflict(String),
     /// The car did not reach a floor in time (F9): the motor is stopped, the process must end.

@@ -248,7 +248,7 @@ impl Node {
         self.membership.excuse_silence(late, now);
         self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {
-            car.handle_interrupted(now);
+            car.handle_interrupted(late, now);
         }
         self.stale.car = true;
         self.settle(now);

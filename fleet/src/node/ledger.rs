@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Change, Lsn, Restored};
+use crate::car::FlightRecord;
 use crate::model::{Dot, JournalId, Term};
 use crate::wire::Protocol;
 
@@ -32,6 +33,8 @@ pub(super) struct Ledger {
     ahead: u64,
     /// The term is on no batch yet.
     raised: bool,
+    /// What the car has learned since the last batch.
+    flight_times: Vec<FlightRecord>,
     failed: bool,
 }
 
@@ -48,6 +51,7 @@ impl Ledger {
             term: restored.term,
             ahead: if protocol.rotates() { TERMS_AHEAD } else { 0 },
             raised: false,
+            flight_times: Vec::new(),
             failed: false,
         }
     }
@@ -88,6 +92,15 @@ impl Ledger {
         }
     }
 
+    /// The car has learned how long a leg takes. It waits for the next batch: what is lost is
+    /// learned again.
+    pub(super) fn note_flight_times(&mut self, record: FlightRecord) {
+        if !self.failed {
+            self.flight_times.retain(|known| known.leg != record.leg);
+            self.flight_times.push(record);
+        }
+    }
+
     /// The next batch, if there is anything to write: its number, the registers, and what else.
     pub(super) fn batch(&mut self) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
         let low = self.reserved < self.next.saturating_add(BLOCK / 2) && self.reserving.is_none();
@@ -105,7 +118,10 @@ impl Ledger {
         let dots = std::mem::take(&mut self.changed);
         self.unwritten
             .extend(dots.iter().map(|dot| (*dot, self.lsn)));
-        Some((self.lsn, dots, reserve.into_iter().chain(term).collect()))
+        let learned = std::mem::take(&mut self.flight_times);
+        let learned = learned.into_iter().map(Change::FlightTimes);
+        let others = reserve.into_iter().chain(term).chain(learned).collect();
+        Some((self.lsn, dots, others))
     }
 
     /// Everything up to `lsn` is on disk; hands back the registers that are from here on.
@@ -129,6 +145,7 @@ impl Ledger {
         self.next = 1;
         self.reserving = None;
         self.changed.clear();
+        self.flight_times.clear();
         self.unwritten.clear();
         self.raised = false;
         self.failed = true;
@@ -164,6 +181,7 @@ mod tests {
             reserved: 300,
             term: Term(7),
             records: Vec::new(),
+            flight_times: Vec::new(),
         };
         Ledger::new(&restored, protocol)
     }

@@ -175,7 +175,10 @@ impl Node {
             unplaced: BTreeSet::new(),
             plan: plan::Plan::default(),
             planning: planning::Planning::default(),
-            car: settings.car.clone().map(Car::new),
+            car: settings
+                .car
+                .clone()
+                .map(|car| Car::new(car).with_flight_times(&settings.restored.flight_times)),
             climate: climate::Climate::new(&settings.climate),
             panel: None,
             inputs: elevator_driver::PanelInputs::default(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::FloorCount;
 
-use crate::car::CarSettings;
+use crate::car::{CarSettings, FlightRecord};
 use crate::climate::ClimateSettings;
 use crate::coordination::ElectionSettings;
 use crate::model::{FleetName, JournalId, Mac, NodeId, Role, Term};
@@ -100,4 +100,6 @@ pub struct Restored {
     pub term: Term,
     /// Every register on disk, with its age at this moment.
     pub records: Vec<Record>,
+    /// How long the legs of the node's car take.
+    pub flight_times: Vec<FlightRecord>,
 }

@@ -136,6 +136,10 @@ impl Node {
                 }
                 CarEvent::FloorUnreachable(floor) => self.report(Report::FloorUnreachable(floor)),
                 CarEvent::DriveRefused => self.report(Report::DriveRefused),
+                CarEvent::OffTarget { stop_at, at } => {
+                    self.report(Report::OffTarget { stop_at, at });
+                }
+                CarEvent::FlightLearned(record) => self.ledger.note_flight_times(record),
                 CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
             }
             self.stale.plan = true;

@@ -78,23 +78,24 @@ pub(super) const KEYS: &[Key] = &[
         "motion.flight_margin",
         Kind::time(100, 60_000),
         Value("4 s"),
-        "What is added to the time from rest to rest over one floor, as the numbers above make it, \
-         to give the time within which a driven car must reach the next floor; past it the car \
-         counts as hung.",
+        "What is added to the time from rest to rest over two floors, as the numbers above make it, \
+         to give `flight_limit`. Two floors, because the sensor of one may be dead.",
     ),
     Key::new(
         "motion.flight_limit",
         Kind::time(500, 300_000),
         Absent("from `flight_margin`", "10 s"),
-        "The time within which a driven car must reach the next floor, in place of the one that \
-         `flight_margin` makes. Longer than the time from rest to rest over one floor.",
+        "How long the motor may be driven without a new floor, over all tries, before the car counts \
+         as hung. Longer than the time from rest to rest over one floor; unless it is longer than \
+         over two, a dead sensor on the way counts as a hang. A car that takes clearly longer than \
+         it ever took gives its hall calls to others well before that.",
     ),
     Key::new(
         "motion.homing_limit",
         Kind::time(1_000, 600_000),
         Value("60 s"),
-        "How long a car that started between two floors may creep until it finds one; past it the \
-         car counts as hung. The tallest floor at creeping speed plus a margin.",
+        "The same limit while the car looks for a floor, at creeping speed. Three times the tallest \
+         floor plus a margin, because the sensor at the end of the shaft may be dead.",
     ),
     Key::new(
         "motion.drive_start_limit",
@@ -107,7 +108,8 @@ pub(super) const KEYS: &[Key] = &[
         "motion.drive_retry",
         Kind::time(1_000, 600_000),
         Value("10 s"),
-        "How long a car whose drive did not start waits before it tries again.",
+        "How long a car whose drive did not start, or stopped short, keeps away from it before it \
+         tries again. Doubled with each further time, up to 5 minutes.",
     ),
     Key::new(
         "motion.settle",

@@ -91,6 +91,7 @@ fn audit_records() -> [AuditRecord; 2] {
             direction: Way::Up,
             expected_s: 10.0,
             actual_s: 10.004,
+            flights_off_target: None,
             last_sensor: Some(1),
         },
     };

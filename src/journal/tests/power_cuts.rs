@@ -165,6 +165,8 @@ impl Acknowledged {
                 }
                 Change::Reserve(up_to) => after.reserved = after.reserved.max(*up_to),
                 Change::Term(term) => after.term = after.term.max(*term),
+                // What is lost of these is learned again.
+                Change::FlightTimes(_) => {}
             }
         }
         after

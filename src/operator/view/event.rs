@@ -118,6 +118,13 @@ pub enum EventKind {
     },
     /// The drive was told to run and does not; it is tried again after a while.
     DriveRefused,
+    /// A flight did not end at its stop, or went the wrong way.
+    OffTarget {
+        /// Where it was to stop.
+        stop_at: u8,
+        /// The floor at which the car is; null between two.
+        at: Option<u8>,
+    },
     /// Two nodes have one name or one address.
     Conflict {
         /// Which, in words.
@@ -125,6 +132,9 @@ pub enum EventKind {
     },
     /// The car did not reach a floor in time: the motor is stopped, the process ends.
     Hung {
+        /// So many flights in a row did not end where they were to; null where the motor was driven
+        /// for too long without a new floor.
+        flights_off_target: Option<u8>,
         /// The floor that it was to stop at; null while homing.
         floor: Option<u8>,
         /// Where it was going.
@@ -142,7 +152,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as the field `event` has them.
-    pub const NAMES: [&str; 18] = [
+    pub const NAMES: [&str; 19] = [
         "standing",
         "peer_found",
         "peer_lost",
@@ -158,6 +168,7 @@ impl EventKind {
         "panel",
         "floor_unreachable",
         "drive_refused",
+        "off_target",
         "conflict",
         "hung",
         "disk_failed",
@@ -182,6 +193,7 @@ impl EventKind {
             Self::Panel { .. } => "panel",
             Self::FloorUnreachable { .. } => "floor_unreachable",
             Self::DriveRefused { .. } => "drive_refused",
+            Self::OffTarget { .. } => "off_target",
             Self::Conflict { .. } => "conflict",
             Self::Hung { .. } => "hung",
             Self::DiskFailed { .. } => "disk_failed",
@@ -264,8 +276,13 @@ impl From<&Report> for EventKind {
                 floor: floor.index(),
             },
             Report::DriveRefused => Self::DriveRefused,
+            Report::OffTarget { stop_at, at } => Self::OffTarget {
+                stop_at: stop_at.index(),
+                at: at.map(Floor::index),
+            },
             Report::Conflict(text) => Self::Conflict { text: text.clone() },
             Report::Hung(evidence) => Self::Hung {
+                flights_off_target: evidence.cause.flights(),
                 floor: evidence.floor.map(Floor::index),
                 direction: evidence.direction.into(),
                 expected: seconds(evidence.expected),
@@ -307,6 +324,18 @@ impl fmt::Display for EventKind {
             },
             Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
             Self::DriveRefused => f.write_str("the drive does not run"),
+            Self::OffTarget { stop_at, at: None } => {
+                write!(
+                    f,
+                    "the drive stopped between floors, and was to stop at {stop_at}"
+                )
+            }
+            Self::OffTarget {
+                stop_at,
+                at: Some(at),
+            } => {
+                write!(f, "the drive stopped at {at}, and was to stop at {stop_at}")
+            }
             Self::Conflict { text } => write!(f, "conflict: {text}"),
             Self::Hung { floor, actual, .. } => match floor {
                 Some(floor) => write!(f, "hung on the way to {floor} after {actual:.1} s"),

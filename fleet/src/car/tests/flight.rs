@@ -93,7 +93,7 @@ fn drive_that_does_not_start_is_no_hang_and_is_tried_again() {
     world.run_until("refused", |w| w.events.contains(&CarEvent::DriveRefused));
     assert_eq!(
         availability(&world),
-        Availability::Unavailable(Unavailable::Stopped)
+        Availability::Unavailable(Unavailable::DriveFault)
     );
     world.run(1200);
     assert!(!world.is_hung());
@@ -153,7 +153,9 @@ fn panel_that_restarts_voids_the_flight() {
 fn controller_that_was_held_up_stops_the_car_and_waits_until_it_is_at_rest() {
     let mut world = under_way();
     world.now = world.now + Duration::from_mins(1);
-    world.car.handle_interrupted(world.now);
+    world
+        .car
+        .handle_interrupted(std::time::Duration::ZERO, world.now);
     assert_eq!(world.car.motor(), MotorCommand::Stop);
     assert_eq!(world.car.poll_timeout(), None, "not before it is at rest");
     world.run_until("all served", World::is_quiet);
@@ -166,7 +168,7 @@ fn dead_sensor_of_a_floor_that_is_passed_is_no_hang() {
     let mut world = World::at(0).settled();
     let storey = Duration::from_secs(1);
     let mut settings = world.car.settings().clone();
-    settings.flight_limit = storey + storey / 2;
+    settings.flight_limit = 2 * storey + storey / 2;
     world.car = crate::car::Car::new(settings);
     world.reconnect();
     world.run(10);
@@ -263,7 +265,9 @@ fn motor_stops_at_once_when_the_door_is_pulled_open_in_flight() {
 #[test]
 fn flight_that_ends_unwatched_says_nothing_about_the_sensor_of_its_stop() {
     let mut world = under_way();
-    world.car.handle_interrupted(world.now);
+    world
+        .car
+        .handle_interrupted(std::time::Duration::ZERO, world.now);
     world.faults.drive = Drive::Lazy;
     world.trip_drive();
     world.run(10);

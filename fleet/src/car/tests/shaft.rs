@@ -10,7 +10,7 @@ use elevator_driver::{
 };
 
 use crate::car::{Car, CarEvent, CarSettings, HangEvidence, ServedCall, Stops};
-use crate::model::{HallCall, Timestamp};
+use crate::model::{Availability, HallCall, Timestamp};
 
 pub(super) const TICK: Duration = Duration::from_millis(100);
 /// Ticks, at one unit of way each, from a floor to the next.
@@ -36,6 +36,16 @@ pub(super) enum Drive {
     Stuck,
     /// It ignores the command to run.
     Lazy,
+    /// It reports that it runs, moves nothing, and gives up after so many ticks.
+    Trips(u32),
+    /// It runs the other way, and says so.
+    Reversed,
+    /// It runs the other way, and doesn't know.
+    ReversedUnseen,
+    /// It never stops where it is told to, but at the end of the shaft.
+    Overshoots,
+    /// It stops at the sensor of its stop or, past that, at the next one.
+    NoLevelling,
 }
 
 /// What is wrong with the door.
@@ -80,8 +90,14 @@ pub(super) struct World {
     pub(super) violations: Vec<String>,
     /// How many ticks a word takes, one way.
     pub(super) latency: usize,
+    /// Units of way a tick, 1 at most.
+    pub(super) pace: f64,
     way: i32,
+    /// Way that is still less than a unit.
+    rest: f64,
     moving: Option<Direction>,
+    /// Ticks since the drive set off.
+    running: u32,
     starting: u32,
     gap: i32,
     door: DoorState,
@@ -123,8 +139,11 @@ impl World {
             events: Vec::new(),
             violations: Vec::new(),
             latency: 0,
+            pace: 1.0,
             way,
+            rest: 0.0,
             moving: None,
+            running: 0,
             starting: 0,
             gap: 0,
             door: DoorState::Closed,
@@ -164,6 +183,7 @@ impl World {
     /// The drive comes to rest of its own accord, and starts again if it is still told to run.
     pub(super) fn trip_drive(&mut self) {
         self.moving = None;
+        self.running = 0;
         self.starting = START_DELAY;
         self.report();
     }
@@ -233,7 +253,7 @@ impl World {
             }
             self.tick();
         }
-        panic!("not in ten minutes: {what}; {:#?}", self.car);
+        panic!("not in ten minutes: {what}; {:?}", self.car);
     }
 
     pub(super) fn tick(&mut self) {
@@ -292,22 +312,31 @@ impl World {
         })
     }
 
+    pub(super) fn count(&self, what: impl Fn(&CarEvent) -> bool) -> usize {
+        self.events.iter().filter(|event| what(event)).count()
+    }
+
+    /// How often the car has left a floor.
+    pub(super) fn departures(&self) -> usize {
+        self.count(|event| matches!(event, CarEvent::Departed { .. }))
+    }
+
+    /// How often the group was told that it may count on the car.
+    pub(super) fn times_in_service(&self) -> usize {
+        let in_service = CarEvent::AvailabilityChanged(Availability::InService);
+        self.count(|event| *event == in_service)
+    }
+
     pub(super) fn is_hung(&self) -> bool {
         self.hang().is_some()
     }
 
     fn move_car(&mut self) {
-        let direction = self.motor_command.direction();
-        let sensor = self.floor().filter(|f| !self.faults.dead.contains(f));
-        let arrived = match self.motor_command {
-            MotorCommand::Stop => true,
-            MotorCommand::Home { direction } => sensor.is_some() || self.is_at_end(direction),
-            MotorCommand::Run { stop_at, direction } => {
-                self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
-            }
-        };
-        if arrived || (self.faults.drive == Drive::Lazy && self.moving.is_none()) {
+        let commanded = self.motor_command.direction();
+        let lazy = self.faults.drive == Drive::Lazy && self.moving.is_none();
+        if self.has_arrived() || self.trips() || lazy {
             self.moving = None;
+            self.running = 0;
             self.starting = START_DELAY;
             return;
         }
@@ -315,15 +344,69 @@ impl World {
             self.starting -= 1;
             return;
         }
-        self.moving = direction;
+        self.running += 1;
+        let real = match self.faults.drive {
+            Drive::Reversed | Drive::ReversedUnseen => commanded.map(Direction::opposite),
+            Drive::Stuck | Drive::Trips(_) => None,
+            Drive::Sound | Drive::Lazy | Drive::Overshoots | Drive::NoLevelling => commanded,
+        };
+        self.moving = match self.faults.drive {
+            Drive::Reversed => real,
+            Drive::Stuck
+            | Drive::Trips(_)
+            | Drive::ReversedUnseen
+            | Drive::Sound
+            | Drive::Lazy
+            | Drive::Overshoots
+            | Drive::NoLevelling => commanded,
+        };
+        self.rest += self.pace;
+        if self.rest < 1.0 {
+            return;
+        }
+        self.rest -= 1.0;
         let top = i32::from(self.floors.top().index()) * STOREY;
-        let step = match direction {
-            Some(_) if self.faults.drive == Drive::Stuck => 0,
+        let step = match real {
             Some(Direction::Up) => 1,
             Some(Direction::Down) => -1,
             None => 0,
         };
         self.way = (self.way + step).clamp(0, top);
+    }
+
+    fn sensor(&self) -> Option<Floor> {
+        self.floor().filter(|f| !self.faults.dead.contains(f))
+    }
+
+    /// The drive has come to where its command ends.
+    fn has_arrived(&self) -> bool {
+        match self.motor_command {
+            MotorCommand::Stop => true,
+            MotorCommand::Home { direction } => {
+                self.sensor().is_some() || self.is_at_end(direction)
+            }
+            MotorCommand::Run { stop_at, direction } => match self.faults.drive {
+                Drive::Overshoots => self.is_at_end(direction),
+                Drive::NoLevelling => {
+                    self.is_at_end(direction)
+                        || self
+                            .sensor()
+                            .is_some_and(|at| at == stop_at || at.is_beyond(stop_at, direction))
+                }
+                Drive::Sound
+                | Drive::Stuck
+                | Drive::Lazy
+                | Drive::Trips(_)
+                | Drive::Reversed
+                | Drive::ReversedUnseen => {
+                    self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
+                }
+            },
+        }
+    }
+
+    fn trips(&self) -> bool {
+        matches!(self.faults.drive, Drive::Trips(after) if self.running >= after)
     }
 
     /// The limit switches stop the drive, whatever the floor sensors say.
@@ -386,7 +469,7 @@ impl World {
 
     fn report(&mut self) {
         let inputs = PanelInputs {
-            floor: self.floor().filter(|f| !self.faults.dead.contains(f)),
+            floor: self.sensor(),
             next_stop: self.next_stop(),
             drive: self
                 .moving

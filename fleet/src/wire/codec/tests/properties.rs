@@ -140,6 +140,8 @@ fn any_availability() -> impl Strategy<Value = Availability> {
             Unavailable::FireRecall,
             Unavailable::OutOfService,
             Unavailable::Hung,
+            Unavailable::DriveFault,
+            Unavailable::Overdue,
         ])
         .prop_map(Availability::Unavailable),
     ]

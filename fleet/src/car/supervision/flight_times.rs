@@ -1,0 +1,292 @@
+//! How long this car's flights take, learned leg by leg.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount};
+use serde::{Deserialize, Serialize};
+
+/// Part of a flight: from one floor sensor to the next, or to rest at the stop.
+///
+/// `from` and `to` give the direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Leg {
+    /// The floor whose sensor the car left or passed.
+    pub from: Floor,
+    /// The floor whose sensor comes next.
+    pub to: Floor,
+    /// How the car left `from`.
+    pub start: LegEnd,
+    /// How the car reaches `to`.
+    pub end: LegEnd,
+}
+
+/// How a car is at an end of a [`Leg`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum LegEnd {
+    /// It sets off or comes to rest.
+    Rest,
+    /// It passes the sensor.
+    Passing,
+}
+
+/// What has been learned of one leg, as it is kept on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlightRecord {
+    /// The leg.
+    pub leg: Leg,
+    /// Its last driven times, in hundredths of a second, the oldest first; at most 32.
+    pub samples: Vec<u16>,
+}
+
+/// The times of all legs. Bounded: a shaft with 254 floors has some 2,000 legs between neighbours,
+/// and never more than [`MOST_LEGS`] are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::car) struct FlightTimes {
+    legs: BTreeMap<Leg, Samples>,
+    /// Floors whose sensor said nothing when they were last passed.
+    silent: BTreeSet<Floor>,
+}
+
+/// The last samples of one leg, in hundredths of a second.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Samples {
+    last: VecDeque<u16>,
+    /// Samples since the leg was last handed out to be kept.
+    unkept: usize,
+}
+
+const MOST_LEGS: usize = 4096;
+
+/// How many samples of a leg are kept. With so many, one outlier is no longer believed.
+const WINDOW: usize = 32;
+
+/// From so many samples on they are believed; until then the nominal time is.
+const ENOUGH: usize = 5;
+
+/// How often a leg is kept again once it is learned.
+const KEEP_EVERY: usize = 32;
+
+/// What is added to the longest time, at least; it covers the line's polling.
+const SLACK: Duration = Duration::from_millis(50);
+
+impl FlightTimes {
+    /// How long a car may be driven on its way from the sensor of `from` before it is overdue, if
+    /// it stops at `stop_at`. `nominal` is the time of a flight over one floor, from rest to rest.
+    pub(in crate::car) fn limit(
+        &self,
+        from: Floor,
+        start: LegEnd,
+        stop_at: Floor,
+        floors: FloorCount,
+        nominal: Duration,
+    ) -> Duration {
+        let leg = self.next_leg(from, start, stop_at, floors);
+        let learned = self.legs.get(&leg).and_then(Samples::limit);
+        learned.unwrap_or_else(|| {
+            let floors = u32::from(leg.from.distance(leg.to)).max(1);
+            nominal.saturating_mul(floors) * 3 / 2
+        })
+    }
+
+    /// The leg that the car is on: to the next floor whose sensor works, or to its stop.
+    fn next_leg(&self, from: Floor, start: LegEnd, stop_at: Floor, floors: FloorCount) -> Leg {
+        let Some(direction) = from.direction_to(stop_at) else {
+            let (to, end) = (from, LegEnd::Rest);
+            return Leg {
+                from,
+                to,
+                start,
+                end,
+            };
+        };
+        let mut to = from;
+        while let Some(next) = floors.next(to, direction).filter(|_| to != stop_at) {
+            to = next;
+            if !self.silent.contains(&to) {
+                break;
+            }
+        }
+        let end = if to == stop_at {
+            LegEnd::Rest
+        } else {
+            LegEnd::Passing
+        };
+        Leg {
+            from,
+            to,
+            start,
+            end,
+        }
+    }
+
+    /// Learns how long a leg took; hands back what is worth keeping on disk.
+    pub(in crate::car) fn learn(&mut self, leg: Leg, took: Duration) -> Option<FlightRecord> {
+        self.note_silent(leg);
+        if self.legs.len() >= MOST_LEGS && !self.legs.contains_key(&leg) {
+            return None;
+        }
+        let samples = self.legs.entry(leg).or_default();
+        samples.add(took);
+        samples.is_worth_keeping().then(|| FlightRecord {
+            leg,
+            samples: samples.last.iter().copied().collect(),
+        })
+    }
+
+    /// Takes back what an earlier run has learned. What makes no sense is left out.
+    pub(in crate::car) fn restore(&mut self, records: &[FlightRecord], floors: FloorCount) {
+        let sound = records.iter().filter(|record| {
+            let Leg { from, to, .. } = record.leg;
+            floors.contains(from) && floors.contains(to)
+        });
+        for record in sound.take(MOST_LEGS) {
+            let skipped = record.samples.len().saturating_sub(WINDOW);
+            let last = record.samples.iter().skip(skipped).copied().collect();
+            self.legs.insert(record.leg, Samples { last, unkept: 0 });
+        }
+    }
+
+    /// The floor's sensor works.
+    pub(super) fn sensor_seen(&mut self, floor: Floor) {
+        self.silent.remove(&floor);
+    }
+
+    /// The floors between the ends of the leg were passed in silence.
+    fn note_silent(&mut self, leg: Leg) {
+        let (low, high) = (leg.from.min(leg.to).index(), leg.from.max(leg.to).index());
+        let between = (low.saturating_add(1)..high).filter_map(|index| Floor::try_from(index).ok());
+        self.silent.extend(between);
+    }
+}
+
+impl Samples {
+    fn add(&mut self, took: Duration) {
+        let hundredths = took.as_millis().div_ceil(10);
+        self.last
+            .push_back(u16::try_from(hundredths).unwrap_or(u16::MAX));
+        if self.last.len() > WINDOW {
+            self.last.pop_front();
+        }
+        self.unkept += 1;
+    }
+
+    /// The longest sample and half the spread, which is small for a drive that is always equally
+    /// fast. Of a full window the extremes don't count: one flight that was held up is forgotten.
+    fn limit(&self) -> Option<Duration> {
+        if self.last.len() < ENOUGH {
+            return None;
+        }
+        let mut sorted: Vec<u16> = self.last.iter().copied().collect();
+        sorted.sort_unstable();
+        let rank = usize::from(self.last.len() == WINDOW);
+        let (shortest, longest) = (sorted.get(rank)?, sorted.iter().rev().nth(rank)?);
+        let margin = ((longest - shortest) / 2).max(longest / 20);
+        let hundredths = u64::from(*longest) + u64::from(margin);
+        Some(Duration::from_millis(hundredths * 10) + SLACK)
+    }
+
+    fn is_worth_keeping(&mut self) -> bool {
+        let worth = self.last.len() == ENOUGH || self.unkept >= KEEP_EVERY;
+        if worth {
+            self.unkept = 0;
+        }
+        worth
+    }
+}
+
+impl Leg {
+    /// The leg that has just ended at the sensor of `to`, or at rest there.
+    pub(in crate::car) fn ended(from: Floor, start: LegEnd, to: Floor, end: LegEnd) -> Self {
+        Self {
+            from,
+            to,
+            start,
+            end,
+        }
+    }
+
+    /// The direction of travel, or `None` for a leg that ends where it began.
+    #[must_use]
+    pub fn direction(&self) -> Option<Direction> {
+        self.from.direction_to(self.to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOMINAL: Duration = Duration::from_secs(4);
+
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).expect("a floor")
+    }
+
+    fn floors() -> FloorCount {
+        FloorCount::new(10).expect("a shaft")
+    }
+
+    fn leg(from: u8, to: u8) -> Leg {
+        Leg::ended(floor(from), LegEnd::Rest, floor(to), LegEnd::Rest)
+    }
+
+    fn limit(times: &FlightTimes, from: u8, stop_at: u8) -> Duration {
+        times.limit(floor(from), LegEnd::Rest, floor(stop_at), floors(), NOMINAL)
+    }
+
+    #[test]
+    fn nominal_time_holds_until_enough_is_learned() {
+        let mut times = FlightTimes::default();
+        assert_eq!(limit(&times, 1, 2), Duration::from_secs(6));
+        for _ in 0..ENOUGH {
+            times.learn(leg(1, 2), Duration::from_secs(2));
+        }
+        assert_eq!(limit(&times, 1, 2), Duration::from_millis(2_150));
+        assert_eq!(limit(&times, 2, 1), Duration::from_secs(6), "the other way");
+    }
+
+    #[test]
+    fn one_outlier_is_forgotten_once_the_window_is_full() {
+        let mut times = FlightTimes::default();
+        times.learn(leg(1, 2), Duration::from_mins(1));
+        for _ in 1..WINDOW {
+            times.learn(leg(1, 2), Duration::from_secs(2));
+        }
+        assert_eq!(limit(&times, 1, 2), Duration::from_millis(2_150));
+    }
+
+    #[test]
+    fn a_floor_that_is_passed_in_silence_is_not_expected_again() {
+        let mut times = FlightTimes::default();
+        let passing = Leg::ended(floor(1), LegEnd::Rest, floor(3), LegEnd::Passing);
+        for _ in 0..ENOUGH {
+            times.learn(passing, Duration::from_secs(5));
+        }
+        assert_eq!(limit(&times, 1, 4), Duration::from_millis(5_300));
+        assert_eq!(
+            limit(&times, 1, 2),
+            Duration::from_secs(6),
+            "it may stop there"
+        );
+        times.sensor_seen(floor(2));
+        assert_eq!(limit(&times, 1, 4), Duration::from_secs(6));
+    }
+
+    #[test]
+    fn what_is_learned_survives_a_restart_and_nonsense_does_not() {
+        let mut times = FlightTimes::default();
+        let kept: Vec<FlightRecord> = (0..WINDOW)
+            .filter_map(|_| times.learn(leg(1, 2), Duration::from_secs(2)))
+            .collect();
+        assert_eq!(kept.len(), 1, "not every flight is written");
+        let mut restored = FlightTimes::default();
+        let nonsense = FlightRecord {
+            leg: leg(1, 77),
+            samples: vec![1; 500],
+        };
+        restored.restore(&[kept[0].clone(), nonsense], floors());
+        assert_eq!(limit(&restored, 1, 2), limit(&times, 1, 2));
+        assert_eq!(restored.legs.len(), 1);
+    }
+}

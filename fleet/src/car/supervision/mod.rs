@@ -1,0 +1,161 @@
+//! What a car knows of its own faults, and what follows from them.
+//!
+//! ```text
+//!   driven without a new floor ──▶ Progress ────▶ overdue ─────────────▶ out of the group until it
+//!                                     │        (FlightTimes: longer than ever)          arrives
+//!                                     └────────▶ past the limit ───────────────────────▶ hang
+//!   flight off target, wrong way ─▶ Strikes ─▶ leave the floor out ─▶ back-off ─▶ proving run ─▶ hang
+//!   drive does not start ─────────▶ Strikes ─────────────────────────▶ back-off ─▶ proving run
+//!   door does not move ───────────▶ DoorHealth ─▶ out of the group until it does
+//! ```
+//!
+//! The states of [`Car`](super::Car) say what the car does; this says how far it can be trusted.
+
+mod flight_times;
+mod progress;
+mod strikes;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor};
+
+pub(super) use self::flight_times::FlightTimes;
+pub use self::flight_times::{FlightRecord, Leg, LegEnd};
+pub(super) use self::progress::Progress;
+pub(super) use self::strikes::{Strike, Strikes, Verdict};
+use super::{CarSettings, CarTimer};
+use crate::model::{Timestamp, Unavailable};
+
+/// Everything that a car knows of its own faults.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Supervision {
+    pub(super) progress: Progress,
+    pub(super) strikes: Strikes,
+    pub(super) times: FlightTimes,
+    pub(super) flight: Punctuality,
+    pub(super) door: DoorHealth,
+    /// The floors to leave out, and until when.
+    left_out: BTreeMap<Floor, Timestamp>,
+}
+
+/// Whether the present flight takes longer than it ever took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Punctuality {
+    #[default]
+    OnTime,
+    Overdue,
+}
+
+/// Whether the group can count on the door.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum DoorHealth {
+    #[default]
+    Sound,
+    Blocked,
+}
+
+/// A flight that the drive ended elsewhere than at the sensor of its stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Missed {
+    pub(super) stop_at: Floor,
+    pub(super) direction: Direction,
+    /// How the car left the last floor that it saw: at rest, if it passed none.
+    pub(super) start: LegEnd,
+    /// How long the motor had been driven since then.
+    pub(super) driven: Duration,
+}
+
+/// What a missed flight turns out to have been, once the car is at a floor again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Miss {
+    /// The car passed its stop or stood there, and the sensor said nothing.
+    DeadSensor,
+    /// The drive stopped short.
+    DriveFault,
+    /// Either.
+    Unclear,
+}
+
+/// How the car came to the floor that ends the search after a missed flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FoundBy {
+    /// The drive came to rest at its sensor.
+    Standstill,
+    /// It was looked for.
+    Homing,
+}
+
+impl Missed {
+    /// `nominal` is the time of a flight over one floor.
+    pub(super) fn cause(&self, found: Floor, by: FoundBy, nominal: Duration) -> Miss {
+        if found.is_beyond(self.stop_at, self.direction) {
+            return Miss::DeadSensor;
+        }
+        match by {
+            FoundBy::Standstill => Miss::DriveFault,
+            FoundBy::Homing if found == self.stop_at || self.driven < nominal / 2 => {
+                Miss::DriveFault
+            }
+            FoundBy::Homing => Miss::Unclear,
+        }
+    }
+}
+
+impl Supervision {
+    /// Why the group can't count on the car, as far as its drive is concerned.
+    pub(super) fn hindrance(&self) -> Option<Unavailable> {
+        if self.strikes.is_out_of_group() {
+            return Some(Unavailable::DriveFault);
+        }
+        (self.flight == Punctuality::Overdue).then_some(Unavailable::Overdue)
+    }
+
+    /// Forgets what is over at `now`.
+    pub(super) fn expire(&mut self, now: Timestamp) {
+        self.left_out.retain(|_, until| *until > now);
+        self.strikes.expire(now);
+    }
+
+    /// The floor's sensor works.
+    pub(super) fn sensor_seen(&mut self, floor: Floor) {
+        self.left_out.remove(&floor);
+        self.times.sensor_seen(floor);
+    }
+
+    pub(super) fn leave_out(&mut self, floor: Floor, until: Timestamp) {
+        self.left_out.insert(floor, until);
+    }
+
+    pub(super) fn is_left_out(&self, floor: Floor) -> bool {
+        self.left_out.contains_key(&floor)
+    }
+
+    pub(super) fn left_out(&self) -> impl Iterator<Item = Floor> {
+        self.left_out.keys().copied()
+    }
+
+    /// The flight was voided: nobody knows what the car did meanwhile (H1).
+    pub(super) fn interrupt(&mut self, unwatched: Duration, now: Timestamp) {
+        self.progress.interrupt(unwatched, now);
+        self.flight = Punctuality::OnTime;
+    }
+
+    /// The times at which something is due if nothing happens.
+    pub(super) fn deadlines(&self) -> impl Iterator<Item = (Timestamp, CarTimer)> {
+        let floors = self.left_out.values().min();
+        let floors = floors.map(|until| (*until, CarTimer::UnreachableFloor));
+        let retry = self.strikes.until().map(|at| (at, CarTimer::DriveRetry));
+        floors.into_iter().chain(retry)
+    }
+
+    /// What follows from a strike.
+    pub(super) fn strike(
+        &mut self,
+        strike: Strike,
+        settings: &CarSettings,
+        now: Timestamp,
+    ) -> Verdict {
+        self.strikes.strike(strike, settings.drive_retry, now)
+    }
+}

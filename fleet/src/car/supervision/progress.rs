@@ -1,0 +1,118 @@
+//! How long the motor has been driven without a new floor (F9, H5).
+
+use std::time::Duration;
+
+use crate::model::Timestamp;
+
+/// The evidence for a hang: driven time since the last new floor in the commanded direction.
+///
+/// Retries, reversals, homing and settling keep it. An interruption, of which nobody knows what the
+/// car did meanwhile, clears it, but only [`FREE_INTERRUPTIONS`](Self::FREE_INTERRUPTIONS) times in
+/// a row: a controller that stalls over and over does not hide a stuck motor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::car) struct Progress {
+    counted: Duration,
+    /// When the present stretch of driving began.
+    stretch: Option<Timestamp>,
+    interruptions: u8,
+}
+
+impl Progress {
+    /// How many interruptions in a row clear the evidence.
+    const FREE_INTERRUPTIONS: u8 = 3;
+
+    /// Takes in whether the panel confirms at `now` that the motor is driven as commanded.
+    pub(in crate::car) fn observe(&mut self, driven: bool, now: Timestamp) {
+        if driven {
+            self.stretch.get_or_insert(now);
+        } else if let Some(begun) = self.stretch.take() {
+            self.counted += now.since(begun);
+        }
+    }
+
+    /// The driven time without a new floor.
+    pub(in crate::car) fn driven(&self, now: Timestamp) -> Duration {
+        let stretch = self.stretch.map(|begun| now.since(begun));
+        self.counted + stretch.unwrap_or_default()
+    }
+
+    /// When the driven time reaches `limit`, if the motor is driven on; `None` while it isn't.
+    pub(in crate::car) fn deadline(&self, limit: Duration) -> Option<Timestamp> {
+        Some(self.stretch? + limit.saturating_sub(self.counted))
+    }
+
+    /// A new floor has been reached.
+    pub(in crate::car) fn reset(&mut self, now: Timestamp) {
+        *self = Self {
+            stretch: self.stretch.map(|_| now),
+            ..Self::default()
+        };
+    }
+
+    /// The controller, the panel or the line was away, or the stop switch was pulled. Nobody watched
+    /// for the last `unwatched`, which does not count.
+    pub(in crate::car) fn interrupt(&mut self, unwatched: Duration, now: Timestamp) {
+        if let Some(begun) = self.stretch.take() {
+            self.counted += now.since(begun).saturating_sub(unwatched);
+        }
+        if self.interruptions < Self::FREE_INTERRUPTIONS {
+            self.interruptions += 1;
+            self.counted = Duration::ZERO;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::START + Duration::from_secs(seconds)
+    }
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    /// H5
+    #[test]
+    fn driven_time_adds_up_over_retries() {
+        let mut progress = Progress::default();
+        for retry in 0..4 {
+            progress.observe(true, at(100 * retry));
+            progress.observe(false, at(100 * retry + 2));
+            progress.observe(false, at(100 * retry + 50));
+        }
+        assert_eq!(progress.driven(at(1_000)), Duration::from_secs(8));
+        assert_eq!(progress.deadline(LIMIT), None);
+        progress.observe(true, at(1_000));
+        assert_eq!(progress.deadline(LIMIT), Some(at(1_002)));
+        progress.reset(at(1_001));
+        assert_eq!(progress.driven(at(1_003)), Duration::from_secs(2));
+    }
+
+    /// H1, H5
+    #[test]
+    fn interruptions_clear_the_evidence_only_a_few_times_in_a_row() {
+        let mut progress = Progress::default();
+        for round in 0..5 {
+            progress.observe(true, at(100 * round));
+            progress.interrupt(Duration::ZERO, at(100 * round + 3));
+        }
+        assert_eq!(progress.driven(at(900)), Duration::from_secs(6));
+        progress.reset(at(900));
+        progress.observe(true, at(901));
+        progress.interrupt(Duration::ZERO, at(902));
+        assert_eq!(progress.driven(at(950)), Duration::ZERO);
+    }
+
+    /// H1
+    #[test]
+    fn time_in_which_nobody_looked_does_not_count() {
+        let mut progress = Progress::default();
+        for _ in 0..Progress::FREE_INTERRUPTIONS {
+            progress.interrupt(Duration::ZERO, at(0));
+        }
+        progress.observe(true, at(1));
+        progress.interrupt(Duration::from_secs(498), at(500));
+        assert_eq!(progress.driven(at(500)), Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,197 @@
+//! Flights in a row that the drive did not end where it was to, or did not begin.
+
+use std::time::Duration;
+
+use elevator_driver::Floor;
+
+use crate::model::Timestamp;
+
+/// The longest that a car keeps away from its drive between two tries.
+const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
+
+/// What went wrong with a flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::car) enum Strike {
+    /// The drive stopped short of this floor, or just beyond it.
+    Missed(Floor),
+    /// The same, or the floor's sensor is dead.
+    Unclear(Floor),
+    /// The car went the other way, or over and over beyond where it was to stop.
+    Astray,
+    /// The drive did not start when told to.
+    NotStarted,
+}
+
+/// What follows from a strike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::car) enum Verdict {
+    /// Nothing but that the floor is left out for a while.
+    LeaveFloorOut,
+    /// The car leaves the group for a while, and then has to prove itself.
+    BackOff,
+    /// The drive can't be trusted: an operator has to look (F9). After so many flights in a row.
+    Hang(u8),
+}
+
+/// Strikes in a row; a flight that ends at its stop clears them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::car) struct Strikes {
+    off_target: u8,
+    refusals: u8,
+    /// The floor of the last strike that a dead sensor would explain too.
+    unclear: Option<Floor>,
+    recovery: Recovery,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Recovery {
+    #[default]
+    NotNeeded,
+    /// The car keeps away from its drive.
+    BackOff { until: Timestamp },
+    /// The car is out of the group until a flight ends at its stop.
+    Proving,
+}
+
+impl Strikes {
+    /// So many flights off target in a row are a hang.
+    pub(in crate::car) const LIMIT: u8 = 6;
+
+    /// Counts a strike; `first_back_off` doubles with each.
+    pub(super) fn strike(
+        &mut self,
+        strike: Strike,
+        first_back_off: Duration,
+        now: Timestamp,
+    ) -> Verdict {
+        let weight = match strike {
+            Strike::Missed(_) => 1,
+            // A dead sensor that is tried again and again says nothing new about the drive.
+            Strike::Unclear(floor) => u8::from(self.unclear.replace(floor) != Some(floor)),
+            Strike::Astray => 2,
+            Strike::NotStarted => {
+                self.refusals = self.refusals.saturating_add(1);
+                0
+            }
+        };
+        self.off_target = self.off_target.saturating_add(weight);
+        if self.off_target >= Self::LIMIT {
+            return Verdict::Hang(self.off_target);
+        }
+        let earlier = match (self.off_target.saturating_add(self.refusals), strike) {
+            (0 | 1, Strike::Missed(_) | Strike::Unclear(_)) => return Verdict::LeaveFloorOut,
+            (_, Strike::Unclear(_)) if weight == 0 => return Verdict::LeaveFloorOut,
+            (_, Strike::NotStarted) => self.refusals - 1,
+            (count, Strike::Missed(_) | Strike::Unclear(_) | Strike::Astray) => {
+                count.saturating_sub(2)
+            }
+        };
+        let doubled = first_back_off.saturating_mul(1 << earlier.min(16));
+        self.recovery = Recovery::BackOff {
+            until: now + doubled.min(LONGEST_BACK_OFF),
+        };
+        Verdict::BackOff
+    }
+
+    /// A flight has ended at its stop.
+    pub(in crate::car) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn expire(&mut self, now: Timestamp) {
+        if self.until().is_some_and(|until| until <= now) {
+            self.recovery = Recovery::Proving;
+        }
+    }
+
+    /// When the back-off is over, during one.
+    pub(in crate::car) fn until(&self) -> Option<Timestamp> {
+        match self.recovery {
+            Recovery::BackOff { until } => Some(until),
+            Recovery::NotNeeded | Recovery::Proving => None,
+        }
+    }
+
+    /// The car is to run, for its own sake, to show that it can.
+    pub(in crate::car) fn is_proving(&self) -> bool {
+        self.recovery == Recovery::Proving
+    }
+
+    /// The group can't count on the drive.
+    pub(in crate::car) fn is_out_of_group(&self) -> bool {
+        self.recovery != Recovery::NotNeeded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: Duration = Duration::from_secs(10);
+
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).expect("a floor")
+    }
+
+    /// The verdicts on these strikes, one after the other's back-off.
+    fn verdicts(strikes: &[Strike]) -> Vec<(Verdict, u64)> {
+        let mut record = Strikes::default();
+        let mut now = Timestamp::START;
+        let judged = strikes.iter().map(|strike| {
+            let verdict = record.strike(*strike, BASE, now);
+            let until = record.until().unwrap_or(now);
+            let wait = until.since(now).as_secs();
+            now = until;
+            record.expire(now);
+            (verdict, wait)
+        });
+        judged.collect()
+    }
+
+    /// H5
+    #[test]
+    fn short_flights_cost_a_floor_then_the_group_then_the_latch() {
+        let short = [Strike::Missed(floor(3)); 6];
+        assert_eq!(
+            verdicts(&short),
+            [
+                (Verdict::LeaveFloorOut, 0),
+                (Verdict::BackOff, 10),
+                (Verdict::BackOff, 20),
+                (Verdict::BackOff, 40),
+                (Verdict::BackOff, 80),
+                (Verdict::Hang(6), 0),
+            ]
+        );
+    }
+
+    /// H1
+    #[test]
+    fn a_drive_that_does_not_start_is_tried_ever_less_often_and_never_hangs() {
+        let waits: Vec<u64> = verdicts(&[Strike::NotStarted; 8])
+            .into_iter()
+            .map(|(verdict, wait)| {
+                assert_eq!(verdict, Verdict::BackOff);
+                wait
+            })
+            .collect();
+        assert_eq!(waits, [10, 20, 40, 80, 160, 300, 300, 300]);
+    }
+
+    /// H1
+    #[test]
+    fn one_dead_sensor_never_costs_more_than_its_floor() {
+        let tries = verdicts(&[Strike::Unclear(floor(5)); 20]);
+        assert!(tries.iter().all(|(v, _)| *v == Verdict::LeaveFloorOut));
+        let two = [Strike::Unclear(floor(5)), Strike::Unclear(floor(0))];
+        assert_eq!(verdicts(&two)[1].0, Verdict::BackOff);
+    }
+
+    /// H5
+    #[test]
+    fn a_car_that_goes_astray_leaves_the_group_at_once() {
+        let judged = verdicts(&[Strike::Astray; 3]);
+        assert_eq!(judged[0], (Verdict::BackOff, 10));
+        assert_eq!(judged[2].0, Verdict::Hang(6));
+    }
+}

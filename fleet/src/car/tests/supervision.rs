@@ -1,0 +1,330 @@
+//! Faults of the drive and of the sensors: the car leaves the group, and latches if its motor is
+//! driven without progress, whatever else fails.
+
+use std::time::Duration;
+
+use elevator_driver::{Direction, MotorCommand};
+
+use super::shaft::{Drive, World, floor};
+use crate::car::{Car, CarEvent, CarSettings, HangCause, ServedCall};
+use crate::model::{Availability, Unavailable};
+
+/// Ten minutes.
+const TEN_MINUTES: u32 = 6_000;
+
+fn availability(world: &World) -> Availability {
+    world.car.view(world.now).availability
+}
+
+fn is_out_for(world: &World, reason: Unavailable) -> bool {
+    availability(world) == Availability::Unavailable(reason)
+}
+
+/// A car at floor 0 with this drive, which is called to floor 3.
+fn called_with(drive: Drive) -> World {
+    let mut world = World::at(0).settled();
+    world.faults.drive = drive;
+    world.press_hall(3, Direction::Up);
+    world
+}
+
+/// A car with these settings in place of the usual ones.
+fn refit(world: &mut World, change: impl FnOnce(&mut CarSettings)) {
+    let mut settings = world.car.settings().clone();
+    change(&mut settings);
+    world.car = Car::new(settings);
+    world.reconnect();
+    world.run(10);
+}
+
+// H5, O7
+#[test]
+fn drive_that_trips_loses_its_call_at_once_then_the_group_then_latches() {
+    let mut world = called_with(Drive::Trips(10));
+    world.run_until("the first trip", |w| w.departures() == 1 && !w.is_moving());
+    world.run(40);
+    let view = world.car.view(world.now);
+    assert!(
+        view.left_out.contains(floor(3)),
+        "others get the call: {view:?}"
+    );
+    // Another call, as a group gives it to a car that it counts on.
+    world.press_hall(4, Direction::Down);
+    world.run_until("out of the group", |w| {
+        is_out_for(w, Unavailable::DriveFault)
+    });
+    assert!(world.departures() <= 2);
+    let told = world.times_in_service();
+    world.run_until("hung", World::is_hung);
+    assert_eq!(
+        world.times_in_service(),
+        told,
+        "it proves itself before it comes back"
+    );
+    assert!(
+        world.departures() <= 10,
+        "{} departures",
+        world.departures()
+    );
+    assert!(world.now.since_start() < Duration::from_mins(10));
+    assert!(matches!(
+        world.hang().unwrap().cause,
+        HangCause::OffTarget(_)
+    ));
+}
+
+// H5
+#[test]
+fn driven_time_of_retries_adds_up_to_the_flight_limit() {
+    let mut world = World::at(0).settled();
+    refit(&mut world, |settings| {
+        settings.flight_limit = Duration::from_millis(2_500);
+    });
+    world.faults.drive = Drive::Trips(10);
+    world.press_cab(3);
+    world.run_until("hung", World::is_hung);
+    let evidence = world.hang().unwrap();
+    assert_eq!(evidence.cause, HangCause::NoProgress);
+    assert!(evidence.actual >= evidence.expected);
+    assert_eq!(world.departures(), 3);
+}
+
+// H5, S1
+#[test]
+fn passengers_can_get_out_of_a_car_whose_drive_fails() {
+    let mut world = called_with(Drive::Lazy);
+    let opened = |w: &World| {
+        w.count(|event| matches!(event, CarEvent::DoorChanged { to, .. } if *to == elevator_driver::DoorState::Open))
+    };
+    world.run_until("the door opens", |w| opened(w) == 1);
+    assert!(is_out_for(&world, Unavailable::DriveFault));
+    assert!(world.violations.is_empty(), "{:#?}", world.violations);
+}
+
+// O7
+#[test]
+fn dead_sensor_at_the_stop_of_a_drive_that_does_not_level_leaves_the_floor_out() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::NoLevelling;
+    world.faults.dead = [floor(2)].into();
+    world.press_cab(2);
+    world.press_cab(4);
+    world.run_until("floor 4 is served", |w| {
+        w.served_at(ServedCall::Cab(floor(4))).is_some()
+    });
+    world.run(TEN_MINUTES);
+    let tries = world.count(|event| *event == CarEvent::FloorUnreachable(floor(2)));
+    assert!(
+        (5..=11).contains(&tries),
+        "{tries} tries in ten minutes, one a minute"
+    );
+    assert!(
+        world.departures() <= 2 * tries,
+        "{} departures",
+        world.departures()
+    );
+    assert_eq!(availability(&world), Availability::InService);
+    assert!(!world.is_hung());
+    world.faults.dead.clear();
+    world.run_until("all served", World::is_quiet);
+}
+
+// O7
+#[test]
+fn car_parked_at_the_end_of_the_shaft_gets_away_when_its_sensor_dies() {
+    for end in [0, 5] {
+        let mut world = World::at(end).settled();
+        world.faults.dead = [floor(end)].into();
+        world.press_cab(3);
+        world.run_until("all served", World::is_quiet);
+        world.run_until("in service", |w| availability(w) == Availability::InService);
+        assert!(!world.is_hung());
+    }
+}
+
+// H5
+#[test]
+fn car_without_a_working_sensor_latches() {
+    let mut world = World::at(0).settled();
+    world.press_cab(3);
+    world.run_until("on its way", World::is_moving);
+    world.faults.dead = world.floors.floors().collect();
+    world.run_until("hung", World::is_hung);
+    assert!(
+        world.now.since_start() < Duration::from_mins(5),
+        "{}",
+        world.now
+    );
+    assert!(world.hang().unwrap().actual >= world.car.settings().homing_limit);
+}
+
+// H1, O7
+#[test]
+fn drive_that_does_not_start_backs_off_and_calls_nobody_off() {
+    let mut world = called_with(Drive::Lazy);
+    world.run_until("refused", |w| is_out_for(w, Unavailable::DriveFault));
+    let told = world.times_in_service();
+    world.run(TEN_MINUTES);
+    assert_eq!(
+        world.times_in_service(),
+        told,
+        "the call stays with the others"
+    );
+    let refusals = world.count(|event| *event == CarEvent::DriveRefused);
+    assert!(
+        (3..=7).contains(&refusals),
+        "{refusals} tries in ten minutes"
+    );
+    assert!(!world.is_hung());
+    world.faults.drive = Drive::Sound;
+    world.run_until("proven", |w| availability(w) == Availability::InService);
+    world.run_until("all served", World::is_quiet);
+}
+
+// H5
+#[test]
+fn drive_that_runs_the_wrong_way_is_stopped_at_once_and_latches() {
+    for drive in [Drive::Reversed, Drive::ReversedUnseen] {
+        let mut world = World::at(2).settled();
+        world.faults.drive = drive;
+        world.press_cab(4);
+        world.run_until("out of the group", |w| {
+            is_out_for(w, Unavailable::DriveFault)
+        });
+        assert!(world.floor() >= Some(floor(1)) || world.floor().is_none());
+        assert_eq!(world.car.motor(), MotorCommand::Stop);
+        world.run_until("hung", World::is_hung);
+        assert!(
+            world.departures() <= 4,
+            "{drive:?}: {} departures",
+            world.departures()
+        );
+    }
+}
+
+// H5
+#[test]
+fn drive_that_passes_one_stop_after_the_other_is_stopped() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::Overshoots;
+    world.press_cab(1);
+    world.run_until("stopped", |w| {
+        w.count(|e| matches!(e, CarEvent::OffTarget { .. })) > 0
+    });
+    let at = world.car.indicator();
+    assert!(at <= Some(floor(3)), "stopped no earlier than at {at:?}");
+    world.run_until("hung", World::is_hung);
+}
+
+// H1, H5
+#[test]
+fn stuck_motor_of_a_controller_that_stalls_over_and_over_still_latches() {
+    let mut world = called_with(Drive::Sound);
+    world.run_until("on its way", World::is_moving);
+    world.faults.drive = Drive::Stuck;
+    for _ in 0..1_000 {
+        world.run(40);
+        if world.is_hung() {
+            return;
+        }
+        world
+            .car
+            .handle_interrupted(std::time::Duration::ZERO, world.now);
+    }
+    panic!("not hung in an hour: {:?}", world.car);
+}
+
+/// A car of 1.2 s a storey that has learned the way between floors 0 and 1 and between 0 and 3.
+fn experienced() -> World {
+    let mut world = World::at(0).settled();
+    refit(&mut world, |settings| {
+        settings.nominal_flight = Duration::from_millis(1_300);
+    });
+    world.pace = 0.8;
+    for _ in 0..6 {
+        for stop in [1, 0, 3, 0] {
+            world.press_cab(stop);
+            world.run_until("served", World::is_quiet);
+        }
+    }
+    assert_eq!(availability(&world), Availability::InService);
+    world
+}
+
+// O7
+#[test]
+fn stuck_car_is_overdue_long_before_it_hangs_and_comes_back_when_it_arrives() {
+    let mut world = experienced();
+    world.press_cab(1);
+    world.run_until("on its way", World::is_moving);
+    let died = world.now;
+    world.faults.drive = Drive::Stuck;
+    world.run_until("overdue", |w| is_out_for(w, Unavailable::Overdue));
+    let noticed = world.now.since(died);
+    let flight = Duration::from_millis(1_300);
+    assert!(
+        noticed <= flight * 13 / 10,
+        "after {noticed:?} of a flight of {flight:?}"
+    );
+    world.faults.drive = Drive::Sound;
+    world.run_until("served", World::is_quiet);
+    assert_eq!(availability(&world), Availability::InService);
+    world.faults.drive = Drive::Stuck;
+    world.press_cab(3);
+    world.run_until("hung", World::is_hung);
+    let evidence = world.hang().unwrap();
+    assert_eq!(evidence.expected, world.car.settings().flight_limit);
+    assert!(evidence.actual < evidence.expected + Duration::from_millis(200));
+}
+
+/// So many hours are simulated unless `LIFTMESH_CAR_HOURS` says otherwise.
+const HOURS: u64 = 48;
+
+// H1
+#[test]
+fn speed_that_varies_by_a_fifth_raises_no_latch_and_hardly_a_suspicion() {
+    let hours = std::env::var("LIFTMESH_CAR_HOURS").map_or(HOURS, |hours| hours.parse().unwrap());
+    let mut world = World::at(0).settled();
+    refit(&mut world, |settings| {
+        settings.nominal_flight = Duration::from_millis(1_200);
+    });
+    let mut random = fastrand::Rng::with_seed(hours);
+    let (mut suspicions, mut next_fault) = (0, 0);
+    while world.now.since_start() < Duration::from_hours(hours) {
+        // 1 / 1.5 is to 1 as 0.8 to 1.2.
+        world.pace = 1.0 / (1.0 + 0.5 * random.f64());
+        world.press_cab(random.u8(0..6));
+        let pressed = world.now;
+        while !world.is_quiet() && !world.is_hung() {
+            world.tick();
+            assert!(
+                world.now.since(pressed) < Duration::from_hours(1),
+                "{:?}",
+                world.car
+            );
+            // A floor that is left out keeps its call for a minute.
+            if world.car.left_out().next().is_some() {
+                world.cab.clear();
+                world.tell_stops();
+            }
+        }
+        let day = world.now.since_start().as_secs() / (24 * 3_600);
+        if day >= next_fault {
+            next_fault = day + 2;
+            world.faults.dead = [floor(random.u8(0..6))].into();
+        }
+        suspicions += world.count(|event| {
+            let overdue = Availability::Unavailable(Unavailable::Overdue);
+            *event == CarEvent::AvailabilityChanged(overdue)
+        });
+        assert!(!world.is_hung(), "{:?}", world.hang());
+        world.events.clear();
+        world.served.clear();
+    }
+    let days = usize::try_from(hours.div_ceil(24)).unwrap();
+    println!("{suspicions} false suspicions in {hours} hours of service");
+    assert!(
+        suspicions <= days,
+        "{suspicions} false suspicions in {days} days"
+    );
+}
