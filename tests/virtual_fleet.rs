@@ -42,5 +42,7 @@ mod riders;
 mod roles;
 #[path = "virtual_fleet/service.rs"]
 mod service;
+#[path = "virtual_fleet/stuck_motor.rs"]
+mod stuck_motor;
 #[path = "virtual_fleet/twins.rs"]
 mod twins;

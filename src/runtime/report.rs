@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use elevator_driver::DoorState;
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::model::{Availability, Call, NodeId};
+use elevator_fleet::model::{Availability, Call, NodeId, Unavailable};
 use elevator_fleet::node::Report;
 use tracing::field::display;
 use tracing::{debug, error, info, warn};
@@ -57,6 +57,9 @@ impl ReportLog {
             Report::Floor(floor) => info!(%floor, "floor"),
             Report::Availability(Availability::InService) => {
                 info!(availability = "in service", "availability changed");
+            }
+            Report::Availability(Availability::Unavailable(Unavailable::Overdue)) => {
+                warn!("the flight takes longer than it ever took: others get the car's hall calls");
             }
             Report::Availability(Availability::Unavailable(why)) => {
                 info!(availability = "not in service", %why, "availability changed");

@@ -180,7 +180,7 @@ impl Car {
             PanelEvent::Connected => self.start_over(State::Connecting, now),
             PanelEvent::Disconnected(_) => self.start_over(State::NoPanel, now),
             PanelEvent::Pressed(_) => return,
-            PanelEvent::Inputs(inputs) => self.read(inputs),
+            PanelEvent::Inputs(inputs) => self.read(inputs, now),
         }
         self.advance(now);
     }
@@ -268,7 +268,7 @@ impl Car {
         }
     }
 
-    fn read(&mut self, inputs: &PanelInputs) {
+    fn read(&mut self, inputs: &PanelInputs, now: Timestamp) {
         let floors = self.settings.floors;
         let before = std::mem::replace(&mut self.inputs, inputs.clone());
         self.inputs.floor = inputs.floor.filter(|floor| floors.contains(*floor));
@@ -276,6 +276,11 @@ impl Car {
         self.position = self.inputs.floor.or(self.position);
         if let Some(floor) = self.inputs.floor {
             self.supervision.sensor_seen(floor);
+        }
+        // Found, even if something interrupts the search before the drive has come to rest.
+        let found = before.floor.is_none() && self.inputs.floor.is_some();
+        if found && matches!(self.state, State::Homing { .. }) {
+            self.supervision.progress.reset(now);
         }
         if before.door != inputs.door {
             self.events.push_back(CarEvent::DoorChanged {

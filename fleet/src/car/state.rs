@@ -231,7 +231,10 @@ impl Car {
             return State::AtDoor(DoorCycle::begin(floor, now));
         }
         let Some((direction, stop_at)) = departure else {
-            self.head(None);
+            // Riders who wait for the end of a back-off still want to go where they were going.
+            if self.supervision.strikes.until().is_none() {
+                self.head(None);
+            }
             return self.state;
         };
         self.head(Some(direction));

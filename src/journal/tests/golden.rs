@@ -12,6 +12,7 @@
 use std::fmt::Write as _;
 use std::time::UNIX_EPOCH;
 
+use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
 use elevator_fleet::model::Term;
 use redb::{ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 
@@ -108,6 +109,19 @@ fn audit_records() -> [AuditRecord; 2] {
     [AuditRecord::hang(&hang), clearing]
 }
 
+fn flight_times() -> FlightRecord {
+    let floor = |index| Floor::try_from(index).expect("a floor");
+    FlightRecord {
+        leg: Leg {
+            from: floor(2),
+            to: floor(3),
+            start: LegEnd::Rest,
+            end: LegEnd::Passing,
+        },
+        samples: vec![205, 207, 205, 311, 206],
+    }
+}
+
 fn sorted(mut records: Vec<Record>) -> Vec<Record> {
     records.sort_by_key(|record| record.dot);
     records
@@ -119,6 +133,7 @@ fn write(path: &Path) {
     tables::make(&database, &car("A"), ID).expect("made");
     let mut changes: Vec<Change> = records().into_iter().map(Change::Record).collect();
     changes.extend([Change::Reserve(512), Change::Term(Term(5))]);
+    changes.push(Change::FlightTimes(flight_times()));
     let written = UNIX_EPOCH + Duration::from_secs(WRITTEN);
     tables::write(&database, &changes, written).expect("written");
     let mut journal = Journal { database, id: ID };
@@ -208,6 +223,7 @@ fn a_golden_journal_of_this_format_is_read() {
     let (journal, restored) = Journal::open(directory.path(), &car("A")).expect("a journal");
     assert_eq!((restored.journal, restored.used), (ID, 512));
     assert_eq!(restored.term, Term(5));
+    assert_eq!(restored.flight_times, [flight_times()]);
     assert_eq!(journal.audit().expect("a log"), audit_records());
     drop(journal);
     let database = Database::open(directory.path().join(FILE)).expect("a database");

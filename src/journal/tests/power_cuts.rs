@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use elevator_driver::Direction;
+use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
 use elevator_fleet::model::{Call, HallCall, Term};
 use elevator_fleet::node::Change;
 use fastrand::Rng;
@@ -138,6 +139,7 @@ struct Acknowledged {
     reserved: u64,
     term: Term,
     registers: BTreeMap<(JournalId, Call), Record>,
+    flight_times: BTreeMap<Leg, FlightRecord>,
 }
 
 impl Acknowledged {
@@ -152,6 +154,11 @@ impl Acknowledged {
                 .iter()
                 .map(|record| (register(record), record.clone()))
                 .collect(),
+            flight_times: restored
+                .flight_times
+                .iter()
+                .map(|record| (record.leg, record.clone()))
+                .collect(),
         }
     }
 
@@ -165,11 +172,22 @@ impl Acknowledged {
                 }
                 Change::Reserve(up_to) => after.reserved = after.reserved.max(*up_to),
                 Change::Term(term) => after.term = after.term.max(*term),
-                // What is lost of these is learned again.
-                Change::FlightTimes(_) => {}
+                Change::FlightTimes(record) => {
+                    after.flight_times.insert(record.leg, record.clone());
+                }
             }
         }
         after
+    }
+}
+
+/// From this floor to the next.
+fn leg(from: u8) -> Leg {
+    Leg {
+        from: floor(from),
+        to: floor(from + 1),
+        start: LegEnd::Rest,
+        end: LegEnd::Passing,
     }
 }
 
@@ -182,6 +200,12 @@ fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change
         }
         if random.u8(0..8) == 0 {
             return Change::Term(Term(*sequence));
+        }
+        if random.u8(0..8) == 0 {
+            return Change::FlightTimes(FlightRecord {
+                leg: leg(random.u8(0..8)),
+                samples: vec![u16::try_from(*sequence % 1_000).expect("small"); 5],
+            });
         }
         let journals = [journal, JournalId(77), JournalId(78)];
         let state = if random.bool() {

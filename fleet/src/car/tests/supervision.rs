@@ -234,6 +234,46 @@ fn stuck_motor_of_a_controller_that_stalls_over_and_over_still_latches() {
     panic!("not hung in an hour: {:?}", world.car);
 }
 
+// H1
+#[test]
+fn floor_that_homing_finds_counts_even_if_the_line_breaks_before_the_car_is_at_rest() {
+    let mut world = World::above(2);
+    world.run_until("homing", World::is_moving);
+    for _ in 0..4 {
+        // All free interruptions are used up, and the evidence stays.
+        world.car.handle_interrupted(Duration::ZERO, world.now);
+        world.run_until("homing again", World::is_moving);
+    }
+    world.run_until("sensor seen", |w| w.floor().is_some());
+    world.disconnect();
+    world.reconnect();
+    assert_eq!(
+        world.car.supervision.progress.driven(world.now),
+        Duration::ZERO
+    );
+    world.run_until("in service", |w| availability(w) == Availability::InService);
+}
+
+// S3
+#[test]
+fn riders_keep_their_direction_through_a_back_off() {
+    let mut world = World::at(3).settled();
+    world.press_cab(5);
+    world.press_cab(0);
+    world.run_until("under way", World::is_moving);
+    let up = world.car.view(world.now).direction;
+    world.faults.drive = Drive::Lazy;
+    world.trip_drive();
+    world.run_until("out of the group", |w| {
+        is_out_for(w, Unavailable::DriveFault)
+    });
+    world.faults.drive = Drive::Sound;
+    world.run_until("under way again", |w| {
+        w.car.motor() != MotorCommand::Stop && w.floor().is_some()
+    });
+    assert_eq!(world.car.view(world.now).direction, up);
+}
+
 /// A car of 1.2 s a storey that has learned the way between floors 0 and 1 and between 0 and 3.
 fn experienced() -> World {
     let mut world = World::at(0).settled();
