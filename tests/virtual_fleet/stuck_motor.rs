@@ -13,16 +13,23 @@ fn practised() -> Building {
     let mut building = Building::merged(2);
     for _ in 0..6 {
         for floor in [1, 0, 3, 0] {
-            building.press(0, cab(floor));
-            building.until_at_rest();
+            ride(&mut building, 0, floor);
         }
     }
-    building.press(1, cab(3));
-    building.until_at_rest();
+    ride(&mut building, 1, 3);
+    // Until the doors are closed.
+    building.run_for(secs(10));
     building
 }
 
-fn is_driven(building: &Building, node: usize) -> bool {
+/// A passenger of this node's car rides to this floor.
+fn ride(building: &mut Building, node: usize, floor: u8) {
+    building.press(node, cab(floor));
+    building.until(secs(1), "lit", |w| w.is_lit(node, cab(floor)));
+    building.until_at_rest();
+}
+
+fn is_driven(building: &World, node: usize) -> bool {
     building.car(node).shaft().driven().is_some()
 }
 
@@ -30,14 +37,9 @@ fn is_driven(building: &Building, node: usize) -> bool {
 #[test]
 fn another_car_starts_soon_after_a_motor_died() {
     let mut building = practised();
-    building.press(0, cab(3));
-    building.until(secs(5), "the first car is under way", |w| is_driven(w, 0));
-    building.press(0, up(1));
-    building.until(secs(1), "the call is promised", |w| w.is_lit(1, up(1)));
-    assert!(
-        !is_driven(&building, 1),
-        "the car on its way is to serve it"
-    );
+    building.press(1, up(1));
+    building.until(secs(5), "the nearer car is under way", |w| is_driven(w, 0));
+    assert!(!is_driven(&building, 1));
     building.inflict(Fault::Motor(0, Some(MotorFault::Stuck)));
     let died = building.now();
     building.until(secs(20), "the other car starts", |w| is_driven(w, 1));
