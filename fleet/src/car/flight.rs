@@ -7,7 +7,7 @@ use elevator_driver::{Direction, DriveFeedback, Floor};
 use super::event::{CarEvent, HangCause, HangEvidence};
 use super::state::{Halt, State};
 use super::supervision::{FoundBy, Leg, LegEnd, Miss, Missed, Punctuality, Strike, Verdict};
-use super::{Car, CarSettings, CarTimer};
+use super::{Car, CarTimer};
 use crate::model::Timestamp;
 
 /// How far a flight is.
@@ -16,15 +16,19 @@ pub(super) enum Flight {
     /// The drive is told to run and has not reported that it does. No deadline of F9 runs (H1).
     Starting { since: Timestamp },
     /// The drive reports that it runs.
-    Driven {
-        /// The last floor sensor seen.
-        last: Floor,
-        /// Since when the car is on its way from there.
-        since: Timestamp,
-        /// How it left that floor.
-        start: LegEnd,
-        overshoot: Overshoot,
-    },
+    Driven(Driven),
+}
+
+/// A flight that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Driven {
+    /// The last floor sensor seen, without that of the stop.
+    last: Floor,
+    /// Since when the car is on its way from there.
+    since: Timestamp,
+    /// How it left that floor.
+    start: LegEnd,
+    overshoot: Overshoot,
 }
 
 /// Whether the drive has gone on past the floor at which it was to stop.
@@ -79,7 +83,7 @@ impl Car {
                 }
                 self.refuse_drive(Halt::Unplanned, now)
             }
-            (Flight::Driven { since, start, .. }, DriveFeedback::Stopped) => {
+            (Flight::Driven(Driven { since, start, .. }), DriveFeedback::Stopped) => {
                 let driven = now.since(since);
                 State::halted(Halt::Missed(Missed {
                     stop_at,
@@ -88,7 +92,7 @@ impl Car {
                     driven,
                 }))
             }
-            (Flight::Starting { .. } | Flight::Driven { .. }, DriveFeedback::Driven(actual))
+            (Flight::Starting { .. } | Flight::Driven(_), DriveFeedback::Driven(actual))
                 if actual != direction =>
             {
                 self.go_astray(stop_at, direction, now)
@@ -97,65 +101,54 @@ impl Car {
                 Some(last) => State::Moving {
                     direction,
                     stop_at,
-                    flight: Flight::Driven {
+                    flight: Flight::Driven(Driven {
                         last,
                         since: now,
                         start: LegEnd::Rest,
                         overshoot: Overshoot::None,
-                    },
+                    }),
                 },
                 None => self.interrupted(Duration::ZERO, now),
             },
-            (Flight::Driven { last, .. }, DriveFeedback::Driven(_)) => match floor {
-                Some(floor) if floor.is_beyond(last, direction) => {
-                    self.reach(floor, direction, stop_at, flight, now)
+            (Flight::Driven(driven), DriveFeedback::Driven(_)) => match floor {
+                Some(floor) if floor.is_beyond(driven.last, direction) => {
+                    let driven = self.reach(floor, stop_at, driven, now);
+                    self.fly_on(direction, stop_at, driven, now)
                 }
-                Some(floor) if floor != last => self.go_astray(stop_at, direction, now),
-                Some(_) | None => self.fly_on(direction, stop_at, flight, now),
+                Some(floor) if floor != driven.last => self.go_astray(stop_at, direction, now),
+                Some(_) | None => self.fly_on(direction, stop_at, driven, now),
             },
         }
     }
 
     /// A new floor in the commanded direction.
-    fn reach(
-        &mut self,
-        floor: Floor,
-        direction: Direction,
-        stop_at: Floor,
-        flight: Flight,
-        now: Timestamp,
-    ) -> State {
-        self.supervision.progress.reset(now);
-        let Flight::Driven {
-            last,
-            since,
-            start,
-            overshoot,
-        } = flight
-        else {
-            return self.state;
-        };
+    fn reach(&mut self, floor: Floor, stop_at: Floor, driven: Driven, now: Timestamp) -> Driven {
+        self.supervision.progress.reach(floor, now);
         // The leg to the stop ends only at rest: see `end_on_target`.
         if floor == stop_at {
-            return self.fly_on(direction, stop_at, flight, now);
+            return driven;
         }
         self.supervision.flight = Punctuality::OnTime;
-        let leg = Leg::ended(last, start, floor, LegEnd::Passing);
-        self.learn(leg, now.since(since));
-        let overshoot = match overshoot {
+        let leg = Leg {
+            from: driven.last,
+            to: floor,
+            start: driven.start,
+            end: LegEnd::Passing,
+        };
+        self.learn(leg, now.since(driven.since));
+        let overshoot = match driven.overshoot {
             Overshoot::Once { missed, .. } if missed == floor => Overshoot::Once {
                 missed,
                 sensor: Sensor::Seen,
             },
-            Overshoot::Once { .. } | Overshoot::None => overshoot,
+            overshoot @ (Overshoot::Once { .. } | Overshoot::None) => overshoot,
         };
-        let flight = Flight::Driven {
+        Driven {
             last: floor,
             since: now,
             start: LegEnd::Passing,
             overshoot,
-        };
-        self.fly_on(direction, stop_at, flight, now)
+        }
     }
 
     /// Goes on with a flight, unless it takes too long or the drive passes one stop after the other.
@@ -163,53 +156,43 @@ impl Car {
         &mut self,
         direction: Direction,
         stop_at: Floor,
-        flight: Flight,
+        driven: Driven,
         now: Timestamp,
     ) -> State {
-        let Flight::Driven {
-            last,
-            since,
-            start,
-            overshoot,
-        } = flight
-        else {
-            return self.state;
-        };
         let limit = self.settings.flight_limit;
         if self.supervision.progress.driven(now) >= limit {
             return self.hang(Some(stop_at), direction, HangCause::NoProgress, limit, now);
         }
-        if now.since(since) >= self.overdue_after(last, start, stop_at) {
+        if now.since(driven.since) >= self.overdue_after(driven, stop_at) {
             self.supervision.flight = Punctuality::Overdue;
         }
         let passed = self
             .inputs
             .next_stop
             .filter(|next| next.is_beyond(stop_at, direction));
-        match (passed, overshoot) {
-            (None, _) => State::Moving {
-                direction,
-                stop_at: self.retarget(direction, stop_at),
-                flight,
-            },
-            (Some(next), Overshoot::None) => State::Moving {
-                direction,
-                stop_at: next,
-                flight: Flight::Driven {
-                    last,
-                    since,
-                    start,
-                    overshoot: Overshoot::Once {
+        let (stop_at, overshoot) = match (passed, driven.overshoot) {
+            (None, overshoot) => (self.retarget(direction, stop_at), overshoot),
+            (Some(next), Overshoot::None) => {
+                let seen = self.position == Some(stop_at);
+                let sensor = if seen { Sensor::Seen } else { Sensor::Silent };
+                (
+                    next,
+                    Overshoot::Once {
                         missed: stop_at,
-                        sensor: if self.position == Some(stop_at) {
-                            Sensor::Seen
-                        } else {
-                            Sensor::Silent
-                        },
+                        sensor,
                     },
-                },
-            },
-            (Some(_), Overshoot::Once { .. }) => self.go_astray(stop_at, direction, now),
+                )
+            }
+            (Some(_), Overshoot::Once { .. }) => return self.go_astray(stop_at, direction, now),
+        };
+        let flight = Flight::Driven(Driven {
+            overshoot,
+            ..driven
+        });
+        State::Moving {
+            direction,
+            stop_at,
+            flight,
         }
     }
 
@@ -221,16 +204,21 @@ impl Car {
         now: Timestamp,
     ) -> State {
         self.supervision.progress.reset(now);
-        if let Flight::Driven {
-            last,
-            since,
-            start,
-            overshoot,
-        } = flight
-        {
-            match overshoot {
+        match flight {
+            Flight::Starting { .. } => {}
+            Flight::Driven(Driven {
+                last,
+                since,
+                start,
+                overshoot,
+            }) => match overshoot {
                 Overshoot::None => {
-                    let leg = Leg::ended(last, start, stop_at, LegEnd::Rest);
+                    let leg = Leg {
+                        from: last,
+                        to: stop_at,
+                        start,
+                        end: LegEnd::Rest,
+                    };
                     self.learn(leg, now.since(since));
                 }
                 Overshoot::Once {
@@ -244,7 +232,7 @@ impl Car {
                     let strike = Strike::Missed(missed);
                     return self.judge(strike, direction, missed, LegEnd::Passing, stop_at, now);
                 }
-            }
+            },
         }
         self.supervision.strikes.clear();
         self.arrive(stop_at, now)
@@ -377,15 +365,10 @@ impl Car {
     }
 
     /// How long the leg that begins at `last` may take before the car is overdue.
-    fn overdue_after(&self, last: Floor, start: LegEnd, stop_at: Floor) -> Duration {
-        let CarSettings {
-            floors,
-            nominal_flight,
-            ..
-        } = &self.settings;
-        self.supervision
-            .times
-            .limit(last, start, stop_at, *floors, *nominal_flight)
+    fn overdue_after(&self, driven: Driven, stop_at: Floor) -> Duration {
+        let (times, settings) = (&self.supervision.times, &self.settings);
+        let (floors, nominal) = (settings.floors, settings.nominal_flight);
+        times.limit(driven.last, driven.start, stop_at, floors, nominal)
     }
 
     /// When the flight is late, and for what, if nothing happens.
@@ -399,10 +382,8 @@ impl Car {
                 since + self.settings.drive_start_limit,
                 CarTimer::DriveStart,
             )),
-            Flight::Driven {
-                last, since, start, ..
-            } => {
-                let overdue = since + self.overdue_after(last, start, stop_at);
+            Flight::Driven(driven) => {
+                let overdue = driven.since + self.overdue_after(driven, stop_at);
                 let overdue = (self.supervision.flight == Punctuality::OnTime)
                     .then_some((overdue, CarTimer::Overdue));
                 let limit = self

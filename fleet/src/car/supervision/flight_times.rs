@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_driver::{Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
 /// Part of a flight: from one floor sensor to the next, or to rest at the stop.
@@ -195,24 +195,6 @@ impl Samples {
     }
 }
 
-impl Leg {
-    /// The leg that has just ended at the sensor of `to`, or at rest there.
-    pub(in crate::car) fn ended(from: Floor, start: LegEnd, to: Floor, end: LegEnd) -> Self {
-        Self {
-            from,
-            to,
-            start,
-            end,
-        }
-    }
-
-    /// The direction of travel, or `None` for a leg that ends where it began.
-    #[must_use]
-    pub fn direction(&self) -> Option<Direction> {
-        self.from.direction_to(self.to)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,8 +209,17 @@ mod tests {
         FloorCount::new(10).expect("a shaft")
     }
 
+    fn leg_to(from: u8, to: u8, end: LegEnd) -> Leg {
+        Leg {
+            from: floor(from),
+            to: floor(to),
+            start: LegEnd::Rest,
+            end,
+        }
+    }
+
     fn leg(from: u8, to: u8) -> Leg {
-        Leg::ended(floor(from), LegEnd::Rest, floor(to), LegEnd::Rest)
+        leg_to(from, to, LegEnd::Rest)
     }
 
     fn limit(times: &FlightTimes, from: u8, stop_at: u8) -> Duration {
@@ -259,7 +250,7 @@ mod tests {
     #[test]
     fn a_floor_that_is_passed_in_silence_is_not_expected_again() {
         let mut times = FlightTimes::default();
-        let passing = Leg::ended(floor(1), LegEnd::Rest, floor(3), LegEnd::Passing);
+        let passing = leg_to(1, 3, LegEnd::Passing);
         for _ in 0..ENOUGH {
             times.learn(passing, Duration::from_secs(5));
         }

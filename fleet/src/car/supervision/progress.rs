@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use elevator_driver::Floor;
+
 use crate::model::Timestamp;
 
 /// The evidence for a hang: driven time since the last new floor in the commanded direction.
@@ -15,6 +17,8 @@ pub(in crate::car) struct Progress {
     /// When the present stretch of driving began.
     stretch: Option<Timestamp>,
     interruptions: u8,
+    /// The floor that was reached last on the present flight.
+    floor: Option<Floor>,
 }
 
 impl Progress {
@@ -41,7 +45,15 @@ impl Progress {
         Some(self.stretch? + limit.saturating_sub(self.counted))
     }
 
-    /// A new floor has been reached.
+    /// A floor's sensor is active; it counts once, however long a car sticks there.
+    pub(in crate::car) fn reach(&mut self, floor: Floor, now: Timestamp) {
+        if self.floor != Some(floor) {
+            self.reset(now);
+            self.floor = Some(floor);
+        }
+    }
+
+    /// The car has got somewhere.
     pub(in crate::car) fn reset(&mut self, now: Timestamp) {
         *self = Self {
             stretch: self.stretch.map(|_| now),
@@ -68,6 +80,21 @@ mod tests {
 
     fn at(seconds: u64) -> Timestamp {
         Timestamp::START + Duration::from_secs(seconds)
+    }
+
+    /// H5
+    #[test]
+    fn a_floor_counts_once_however_long_the_car_sticks_there() {
+        let [lower, upper] = [1, 2].map(|index| Floor::try_from(index).expect("a floor"));
+        let mut progress = Progress::default();
+        progress.observe(true, at(0));
+        progress.reach(lower, at(4));
+        for second in 5..9 {
+            progress.reach(lower, at(second));
+        }
+        assert_eq!(progress.driven(at(9)), Duration::from_secs(5));
+        progress.reach(upper, at(10));
+        assert_eq!(progress.driven(at(11)), Duration::from_secs(1));
     }
 
     const LIMIT: Duration = Duration::from_secs(10);

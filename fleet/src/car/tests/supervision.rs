@@ -234,6 +234,22 @@ fn stuck_motor_of_a_controller_that_stalls_over_and_over_still_latches() {
     panic!("not hung in an hour: {:?}", world.car);
 }
 
+// H5
+#[test]
+fn car_that_sticks_just_as_it_reaches_its_stop_latches() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::Overshoots;
+    world.press_cab(1);
+    world.run_until("at its stop", |w| w.floor() == Some(floor(1)));
+    world.pace = 0.0;
+    world.run_until("hung", World::is_hung);
+    assert!(
+        world.now.since_start() < Duration::from_mins(1),
+        "{}",
+        world.now
+    );
+}
+
 // H1
 #[test]
 fn floor_that_homing_finds_counts_even_if_the_line_breaks_before_the_car_is_at_rest() {
