@@ -4,7 +4,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 21] = [
+const TARGETS: [&str; 22] = [
     "liftmesh::journal",
     "liftmesh::journal::medium",
     "liftmesh::journal::writer",
@@ -23,6 +23,7 @@ const TARGETS: [&str; 21] = [
     "liftmesh::runtime",
     "liftmesh::runtime::disk",
     "liftmesh::runtime::hang",
+    "liftmesh::runtime::planner",
     "liftmesh::runtime::report",
     "liftmesh::runtime::stop",
     "liftmesh::runtime::supervisor",
