@@ -10,6 +10,8 @@
     reason = "all of this is test code, which says what to replay"
 )]
 
+#[path = "virtual_fleet/broken_cars.rs"]
+mod broken_cars;
 #[path = "virtual_fleet/building.rs"]
 mod building;
 #[path = "virtual_fleet/campaign.rs"]

@@ -323,6 +323,8 @@ impl Shaft {
                 if profile.advance(seconds) {
                     self.position = self.height(target);
                     self.drive = Drive::Resting;
+                    // It does not set off the other way by itself.
+                    self.gave_up = self.motor_fault == Some(MotorFault::Reversed);
                 } else {
                     let position = *from + sign(*direction) * profile.motion().distance;
                     self.position = position.clamp(0.0, self.top());

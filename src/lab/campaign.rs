@@ -18,6 +18,9 @@ const RECKONING: Duration = Duration::from_mins(12);
 /// is repaired.
 const NEXT_LOOK: Duration = Duration::from_secs(25);
 
+/// With one car broken and the rest of the world sound, so many times somebody presses buttons.
+const ROUNDS_WITH_ONE_BROKEN: usize = 3;
+
 /// A run of random faults. The same campaign always runs the same.
 #[derive(Debug, Clone)]
 pub struct Campaign {
@@ -67,6 +70,7 @@ impl Campaign {
             world.run_for(Duration::from_millis(fate.random.u64(1..=1_200)));
             fate.strikes(&mut world);
         }
+        with_one_broken(&mut world, &mut fate);
         Ok(reckon(world))
     }
 }
@@ -81,6 +85,19 @@ fn floors(seed: u64) -> FloorCount {
         _ => random.u8(13..=40),
     };
     FloorCount::new(floors).unwrap_or(WorldSettings::new(2, 0).floors)
+}
+
+/// Puts everything right but one car, and sees whether the others serve every hall call (O7).
+fn with_one_broken(world: &mut World, fate: &mut Fate) {
+    world.repair_everything();
+    let broken = fate.break_one_car(world);
+    for _ in 0..ROUNDS_WITH_ONE_BROKEN {
+        fate.press(world);
+        world.run_for(fate.pause_between_presses());
+    }
+    let limit = world.longest_wait() * 2;
+    world.run_until(limit, |world| !world.has_hall_calls());
+    world.repair_car(broken);
 }
 
 /// Puts everything right, gives the fleet time, and sees what is left to complain of.

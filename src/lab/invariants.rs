@@ -38,6 +38,7 @@ impl World {
         self.one_master_in_each_group();
         self.calls_are_assigned_to_the_living();
         self.motors_stop_without_a_controller();
+        self.cars_without_progress_hang();
         self.hall_calls_are_served_in_time();
         self.hall_lamps_are_equal();
         self.served_lamps_are_dark();

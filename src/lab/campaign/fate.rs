@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction, Floor, KeySwitch};
 use fastrand::Rng;
 
-use crate::lab::{Fault, MotorFault, World};
+use crate::lab::{Fault, LevellingFault, MotorFault, World};
 
 /// Decides what happens next.
 pub(super) struct Fate {
@@ -196,16 +196,36 @@ impl Fate {
         world.repair_car(node);
     }
 
+    /// Breaks one car, in one way or two; says which.
+    pub(super) fn break_one_car(&mut self, world: &mut World) -> usize {
+        let node = self.random.usize(0..self.nodes);
+        for _ in 0..self.random.u8(1..=2) {
+            let fault = self.car_fault(node, world);
+            world.inflict(fault);
+        }
+        node
+    }
+
+    pub(super) fn pause_between_presses(&mut self) -> Duration {
+        Duration::from_millis(self.random.u64(1_000..20_000))
+    }
+
     fn car_fault(&mut self, node: usize, world: &World) -> Fault {
-        match self.random.u8(0..10) {
+        match self.random.u8(0..16) {
             0 => Fault::Motor(node, Some(MotorFault::Stuck)),
-            1 => Fault::Speed(node, self.random.u8(80..=120)),
-            2..4 => Fault::DeadSensor(node, Some(self.floor(world))),
-            4 => Fault::DoorJammed(node, true),
-            5 => Fault::Obstruct(node, true),
-            6 => Fault::StopSwitch(node, true),
-            7 => Fault::Load(node, Some([80, 110][self.random.usize(0..2)])),
-            8 => Fault::Key(node, KEYS[self.random.usize(0..KEYS.len())]),
+            1 => Fault::Motor(node, Some(MotorFault::Trips)),
+            2 => Fault::Motor(node, Some(MotorFault::Dead)),
+            3 => Fault::Motor(node, Some(MotorFault::Reversed)),
+            4 => Fault::Levelling(node, Some(LevellingFault::Off)),
+            5 => Fault::Levelling(node, Some(LevellingFault::Overshoots)),
+            6 => Fault::Speed(node, self.random.u8(80..=120)),
+            7..9 => Fault::DeadSensor(node, Some(self.floor(world))),
+            9 => Fault::AllSensorsDead(node, true),
+            10 => Fault::DoorJammed(node, true),
+            11 => Fault::Obstruct(node, true),
+            12 => Fault::StopSwitch(node, true),
+            13 => Fault::Load(node, Some([80, 110][self.random.usize(0..2)])),
+            14 => Fault::Key(node, KEYS[self.random.usize(0..KEYS.len())]),
             _ => Fault::PanelCut(node, true),
         }
     }

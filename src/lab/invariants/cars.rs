@@ -2,13 +2,20 @@
 
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor, KeySwitch};
+use elevator_driver::{Direction, Floor, KeySwitch, MotorCommand};
+use elevator_fleet::car::CarSettings;
 
 use crate::lab::World;
 use crate::lab::history::Violation;
 
 /// Within this time after its controller fell silent a car stands: the watchdog, and braking.
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
+
+/// A car counts as hung so soon after its limit, however often the drive starts and stops meanwhile.
+const WITHIN: Duration = Duration::from_secs(1);
+
+/// So many times its limit a motor may be driven for nothing if something interrupts it all the time.
+const MOST_INTERRUPTED: u32 = 5;
 
 impl World {
     /// S1: nobody asked for a motion with an open door, or for an open door in motion.
@@ -44,6 +51,36 @@ impl World {
         self.watch_car(node);
         if !self.machines[node].watch.suspect {
             self.wrong("H1", node, "a sound car counts as hung");
+        }
+    }
+
+    /// H5: a car whose motor is driven without a new floor counts as hung within its limit: neither
+    /// retries nor the search for a floor renew it, and interruptions only a few times.
+    pub(in crate::lab) fn cars_without_progress_hang(&mut self) {
+        let limits = CarSettings::new(self.settings.floors);
+        for node in 0..self.machines.len() {
+            self.watch_car(node);
+            let machine = &self.machines[node];
+            let watch = &machine.watch;
+            let limit = match machine.motor_command() {
+                MotorCommand::Stop => continue,
+                MotorCommand::Run { .. } => limits.flight_limit,
+                MotorCommand::Home { .. } => limits.homing_limit,
+            };
+            let longest = if watch.homed {
+                limits.homing_limit
+            } else {
+                limit
+            };
+            let (driven, in_all) = (watch.driven, watch.driven_in_all);
+            if driven > limit + WITHIN {
+                let what = format!("driven for more than {limit:?} without a new floor");
+                self.once("H5", node, &what);
+            } else if in_all > longest * MOST_INTERRUPTED + WITHIN {
+                let most = longest * MOST_INTERRUPTED;
+                let what = format!("driven for more than {most:?}, with interruptions");
+                self.once("H5", node, &what);
+            }
         }
     }
 

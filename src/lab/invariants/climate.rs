@@ -21,6 +21,10 @@ impl World {
         }
         for group in self.calm_groups(settled) {
             let plugged = |node: &&usize| self.machines[**node].line == Line::Plugged;
+            // A node without a sensor of its own that asks the others hears nothing in time.
+            if !self.answers_come_in_time() && !group.iter().all(|node| plugged(&node)) {
+                continue;
+            }
             let read = group.iter().filter(plugged).filter_map(|node| {
                 let climate = self.machines[*node].car.inputs().climate;
                 climate.temperature.map(f64::from)
@@ -47,6 +51,14 @@ impl World {
                 }
             }
         }
+    }
+}
+
+impl World {
+    /// Whether a request and its answer travel within the time for which answers are gathered.
+    fn answers_come_in_time(&self) -> bool {
+        let slowest = Duration::from_micros(*self.network.weather.delay.end());
+        slowest * 2 < ClimateSettings::default().gather_time
     }
 }
 

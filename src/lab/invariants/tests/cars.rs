@@ -10,6 +10,20 @@ fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
 }
 
+/// A calm world whose first car is on its way between two floors.
+fn under_way() -> World {
+    let mut world = calm();
+    for index in 0..4 {
+        world.press(0, Button::Cab(floor(index)));
+    }
+    let runs = |world: &World| {
+        world.machines[0].motor_command() != MotorCommand::Stop
+            && world.car(0).shaft().floor().is_none()
+    };
+    assert!(world.run_until(Duration::from_secs(30), runs).is_some());
+    world
+}
+
 #[test]
 fn a_sound_car_that_hangs_is_noticed() {
     let mut world = calm();
@@ -47,6 +61,34 @@ fn a_repaired_car_may_hang_until_it_has_arrived() {
     world.run_for(Duration::from_secs(30));
     world.only_a_broken_car_hangs(0);
     complains(&world, "H1");
+}
+
+#[test]
+fn a_stuck_car_that_does_not_hang_is_noticed() {
+    let mut world = under_way();
+    world.inspect();
+    assert_eq!(world.violations(), []);
+    let mut interrupted = under_way();
+    world.machines[0].watch.driven = Duration::from_secs(12);
+    world.inspect();
+    complains(&world, "H5");
+    interrupted.machines[0].watch.driven_in_all = Duration::from_secs(52);
+    interrupted.inspect();
+    complains(&interrupted, "H5");
+}
+
+#[test]
+fn time_that_a_stuck_motor_is_driven_adds_up_over_retries_and_interruptions() {
+    let mut world = under_way();
+    world.inflict(Fault::Motor(0, Some(MotorFault::Stuck)));
+    let second = Duration::from_secs(1);
+    world.run_for(second * 3);
+    let driven = world.machines[0].watch.driven;
+    assert!((second * 2..second * 6).contains(&driven), "{driven:?}");
+    world.inflict(Fault::StopSwitch(0, true));
+    world.run_for(second * 3);
+    let watch = &world.machines[0].watch;
+    assert!(watch.driven < second && watch.driven_in_all >= driven);
 }
 
 #[test]
