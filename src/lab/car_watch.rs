@@ -110,14 +110,16 @@ impl World {
                 if floor.as_ref().is_some_and(new) {
                     watch.reach_new_floor();
                 }
-                if floor == Some(stop_at) && drive == DriveFeedback::Stopped && !broken {
-                    watch.suspect = false;
+                if floor == Some(stop_at) && drive == DriveFeedback::Stopped {
+                    watch.reach_new_floor();
+                    watch.suspect &= broken;
                 }
                 watch.last = floor.or(watch.last);
             }
             MotorCommand::Home { .. } => {
                 watch.homed = true;
-                if floor.is_some() && before.is_none() {
+                let at_rest = drive == DriveFeedback::Stopped;
+                if floor.is_some() && (before.is_none() || at_rest) {
                     watch.reach_new_floor();
                 }
                 watch.last = floor.or(watch.last);
