@@ -3,7 +3,7 @@
 use elevator_driver::{Button, Direction, DoorCommand, DoorState, Floor};
 
 use super::event::{CarEvent, ServedCall};
-use super::state::{Closed, Halt, State};
+use super::state::{Closed, State};
 use super::supervision::DoorHealth;
 use super::{Car, CarSettings, CarTimer};
 use crate::model::{Availability, HallCall, Timestamp};
@@ -127,7 +127,7 @@ impl DoorCycle {
 impl Car {
     pub(super) fn step_door(&mut self, mut cycle: DoorCycle, now: Timestamp) -> State {
         if !self.may_open() || self.inputs.floor != Some(cycle.floor) {
-            return State::halted(Halt::Unplanned);
+            return self.lose_floor(now);
         }
         self.watch_hindrance(&mut cycle, now);
         match cycle.stage {

@@ -83,13 +83,11 @@ impl Car {
                 }
                 self.refuse_drive(Halt::Unplanned, now)
             }
-            (Flight::Driven(Driven { since, start, .. }), DriveFeedback::Stopped) => {
-                let driven = now.since(since);
+            (Flight::Driven(Driven { start, .. }), DriveFeedback::Stopped) => {
                 State::halted(Halt::Missed(Missed {
                     stop_at,
                     direction,
                     start,
-                    driven,
                 }))
             }
             (Flight::Starting { .. } | Flight::Driven(_), DriveFeedback::Driven(actual))
@@ -234,8 +232,33 @@ impl Car {
                 }
             },
         }
-        self.supervision.strikes.clear();
+        self.supervision
+            .strikes
+            .land(stop_at, now + self.settings.settle);
         self.arrive(stop_at, now)
+    }
+
+    /// The floor is lost while the car was at rest. A car that slips off its stop just after it came
+    /// there has missed it.
+    pub(super) fn lose_floor(&mut self, now: Timestamp) -> State {
+        let Some(stop_at) = self.supervision.strikes.slip() else {
+            return State::halted(Halt::Unplanned);
+        };
+        self.events
+            .push_back(CarEvent::OffTarget { stop_at, at: None });
+        let verdict = self
+            .supervision
+            .strike(Strike::Missed(stop_at), &self.settings, now);
+        match verdict {
+            Verdict::LeaveFloorOut | Verdict::BackOff => {
+                self.leave_out(stop_at, now);
+                State::halted(Halt::Unplanned)
+            }
+            Verdict::Hang(flights) => {
+                let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
+                self.hang(Some(stop_at), self.older, cause, limit, now)
+            }
+        }
     }
 
     fn learn(&mut self, leg: Leg, took: Duration) {
@@ -258,7 +281,7 @@ impl Car {
             (Homing::Starting { since }, DriveFeedback::Stopped) => {
                 if self.inputs.floor.is_some() {
                     // The sensor came back by itself. The drive may be about to start all the same.
-                    return State::halted(Halt::Unplanned);
+                    return State::halted(missed.map_or(Halt::Unplanned, Halt::Missed));
                 }
                 if now.since(since) < self.settings.drive_start_limit {
                     return self.state;
@@ -306,10 +329,12 @@ impl Car {
             ..
         } = missed;
         if by == FoundBy::Standstill && floor == stop_at {
-            self.supervision.strikes.clear();
+            self.supervision
+                .strikes
+                .land(stop_at, now + self.settings.settle);
             return self.arrive(floor, now);
         }
-        let strike = match missed.cause(floor, by, self.settings.nominal_flight) {
+        let strike = match missed.cause(floor, by) {
             Miss::DeadSensor => {
                 self.leave_out(stop_at, now);
                 return self.arrive(floor, now);
@@ -457,7 +482,7 @@ impl Car {
         self.supervision.leave_out(floor, until);
     }
 
-    fn hang(
+    pub(super) fn hang(
         &mut self,
         floor: Option<Floor>,
         direction: Direction,

@@ -22,8 +22,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{
-    Button, Direction, DoorCommand, DriveFeedback, Floor, HallLantern, MotorCommand, PanelEvent,
-    PanelInputs,
+    Button, Direction, DoorCommand, DriveFeedback, Floor, HallLantern, KeySwitch, MotorCommand,
+    PanelEvent, PanelInputs,
 };
 
 pub use self::event::{CarEvent, CarTimer, HangCause, HangEvidence, ServedCall};
@@ -243,7 +243,15 @@ impl Car {
             | State::Idle { .. }
             | State::Hung
             | State::ShutDown { .. } => None,
-            State::Settling { until, .. } => until.map(|until| (until, CarTimer::Settle)),
+            State::Settling { until, .. } => {
+                let limit = self
+                    .supervision
+                    .progress
+                    .deadline(self.settings.flight_limit);
+                let limit = limit.filter(|_| self.inputs.key == KeySwitch::Normal);
+                let settled = until.map(|until| (until, CarTimer::Settle));
+                settled.or(limit.map(|at| (at, CarTimer::Flight)))
+            }
             State::Homing { homing, .. } => self.homing_deadline(homing),
             State::Moving {
                 stop_at, flight, ..
@@ -328,9 +336,10 @@ impl Car {
         }
     }
 
-    /// The panel confirms that the motor is driven as it was told.
+    /// The panel says that the motor is driven, as it was told or although it was told to stop.
     fn is_driven(&self) -> bool {
-        self.state.is_driving() && self.inputs.drive != DriveFeedback::Stopped
+        let counts = self.state.is_driving() || matches!(self.state, State::Settling { .. });
+        counts && self.inputs.drive != DriveFeedback::Stopped
     }
 
     fn current_phase(&self) -> CarPhase {

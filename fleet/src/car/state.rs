@@ -6,7 +6,7 @@ use elevator_driver::{
 
 use super::Car;
 use super::door::DoorCycle;
-use super::event::CarEvent;
+use super::event::{CarEvent, HangCause};
 use super::flight::{Flight, Homing};
 use super::supervision::{FoundBy, Missed};
 use super::sweep::Plan;
@@ -179,6 +179,12 @@ impl Car {
     fn step_settling(&mut self, halt: Halt, until: Option<Timestamp>, now: Timestamp) -> State {
         let at_rest = self.inputs.drive == DriveFeedback::Stopped;
         let closed = self.inputs.door == DoorState::Closed;
+        if !at_rest && self.inputs.key == KeySwitch::Normal {
+            let limit = self.settings.flight_limit;
+            if self.supervision.progress.driven(now) >= limit {
+                return self.hang(None, self.older, HangCause::NoProgress, limit, now);
+            }
+        }
         // With a door that is open between floors there is nothing to do but to wait.
         if self.inputs.stop || !at_rest || (self.inputs.floor.is_none() && !closed) {
             return State::halted(halt);
@@ -211,7 +217,7 @@ impl Car {
     fn step_idle(&mut self, after: Closed, now: Timestamp) -> State {
         let at_rest = self.inputs.drive == DriveFeedback::Stopped;
         let Some(floor) = self.inputs.floor.filter(|_| at_rest) else {
-            return State::halted(Halt::Unplanned);
+            return self.lose_floor(now);
         };
         if self.inputs.stop {
             return self.state;
@@ -238,6 +244,7 @@ impl Car {
             return self.state;
         };
         self.head(Some(direction));
+        self.supervision.strikes.depart();
         self.events.push_back(CarEvent::Departed {
             from: floor,
             direction,
@@ -262,14 +269,13 @@ impl Car {
         departure.or_else(|| proves.then(|| self.proving_run(floor)).flatten())
     }
 
-    /// To the neighbour in the last direction, or the other one; one whose sensor works, if there
-    /// is one.
+    /// To the nearest floor that is not left out, of two in the last direction.
     fn proving_run(&self, floor: Floor) -> Option<(Direction, Floor)> {
-        let neighbour = |direction| Some((direction, self.settings.floors.next(floor, direction)?));
-        [self.older, self.older.opposite()]
-            .into_iter()
-            .filter_map(neighbour)
-            .min_by_key(|(_, neighbour)| self.supervision.is_left_out(*neighbour))
+        let floors = self.settings.floors.floors();
+        floors
+            .filter(|stop_at| !self.supervision.is_left_out(*stop_at))
+            .filter_map(|stop_at| Some((floor.direction_to(stop_at)?, stop_at)))
+            .min_by_key(|(direction, stop_at)| (floor.distance(*stop_at), *direction != self.older))
     }
 
     /// The car has come to rest at a floor with its door closed.

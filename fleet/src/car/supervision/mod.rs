@@ -62,8 +62,6 @@ pub(super) struct Missed {
     pub(super) direction: Direction,
     /// How the car left the last floor that it saw: at rest, if it passed none.
     pub(super) start: LegEnd,
-    /// How long the motor had been driven since then.
-    pub(super) driven: Duration,
 }
 
 /// What a missed flight turns out to have been, once the car is at a floor again.
@@ -87,16 +85,13 @@ pub(super) enum FoundBy {
 }
 
 impl Missed {
-    /// `nominal` is the time of a flight over one floor.
-    pub(super) fn cause(&self, found: Floor, by: FoundBy, nominal: Duration) -> Miss {
+    pub(super) fn cause(&self, found: Floor, by: FoundBy) -> Miss {
         if found.is_beyond(self.stop_at, self.direction) {
             return Miss::DeadSensor;
         }
         match by {
             FoundBy::Standstill => Miss::DriveFault,
-            FoundBy::Homing if found == self.stop_at || self.driven < nominal / 2 => {
-                Miss::DriveFault
-            }
+            FoundBy::Homing if found == self.stop_at => Miss::DriveFault,
             FoundBy::Homing => Miss::Unclear,
         }
     }
@@ -138,6 +133,7 @@ impl Supervision {
     /// The flight was voided: nobody knows what the car did meanwhile (H1).
     pub(super) fn interrupt(&mut self, unwatched: Duration, now: Timestamp) {
         self.progress.interrupt(unwatched, now);
+        self.strikes.interrupt();
         self.flight = Punctuality::OnTime;
     }
 
@@ -146,7 +142,8 @@ impl Supervision {
         let floors = self.left_out.values().min();
         let floors = floors.map(|until| (*until, CarTimer::UnreachableFloor));
         let retry = self.strikes.until().map(|at| (at, CarTimer::DriveRetry));
-        floors.into_iter().chain(retry)
+        let landing = self.strikes.landing().map(|at| (at, CarTimer::Settle));
+        floors.into_iter().chain(retry).chain(landing)
     }
 
     /// What follows from a strike.

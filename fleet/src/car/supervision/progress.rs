@@ -67,6 +67,9 @@ impl Progress {
         if let Some(begun) = self.stretch.take() {
             self.counted += now.since(begun).saturating_sub(unwatched);
         }
+        if self.counted.is_zero() {
+            return;
+        }
         if self.interruptions < Self::FREE_INTERRUPTIONS {
             self.interruptions += 1;
             self.counted = Duration::ZERO;
@@ -133,10 +136,23 @@ mod tests {
 
     /// H1
     #[test]
+    fn an_interruption_that_clears_nothing_is_not_counted() {
+        let mut progress = Progress::default();
+        for second in 0..20 {
+            progress.interrupt(Duration::ZERO, at(second));
+        }
+        progress.observe(true, at(20));
+        progress.interrupt(Duration::ZERO, at(24));
+        assert_eq!(progress.driven(at(30)), Duration::ZERO);
+    }
+
+    /// H1
+    #[test]
     fn time_in_which_nobody_looked_does_not_count() {
         let mut progress = Progress::default();
         for _ in 0..Progress::FREE_INTERRUPTIONS {
-            progress.interrupt(Duration::ZERO, at(0));
+            progress.observe(true, at(0));
+            progress.interrupt(Duration::ZERO, at(1));
         }
         progress.observe(true, at(1));
         progress.interrupt(Duration::from_secs(498), at(500));

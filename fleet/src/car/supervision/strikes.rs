@@ -41,6 +41,8 @@ pub(in crate::car) struct Strikes {
     /// The floor of the last strike that a dead sensor would explain too.
     unclear: Option<Floor>,
     recovery: Recovery,
+    /// A flight has ended at this stop, and counts as such if the car stays there until then.
+    landed: Option<(Floor, Timestamp)>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,15 +95,40 @@ impl Strikes {
         Verdict::BackOff
     }
 
-    /// A flight has ended at its stop.
-    pub(in crate::car) fn clear(&mut self) {
-        *self = Self::default();
+    /// A flight has ended at this stop; the strikes are cleared if the car is still there at `until`.
+    pub(in crate::car) fn land(&mut self, stop_at: Floor, until: Timestamp) {
+        self.landed = Some((stop_at, until));
+    }
+
+    /// The car has lost the floor: hands the stop back that it has just come to.
+    pub(in crate::car) fn slip(&mut self) -> Option<Floor> {
+        self.landed.take().map(|(stop_at, _)| stop_at)
+    }
+
+    /// The car leaves its stop as it should.
+    pub(in crate::car) fn depart(&mut self) {
+        if self.landed.is_some() {
+            *self = Self::default();
+        }
+    }
+
+    /// Nobody knows what the car does: a landing is not to be judged.
+    pub(in crate::car) fn interrupt(&mut self) {
+        self.landed = None;
     }
 
     pub(super) fn expire(&mut self, now: Timestamp) {
+        if self.landed.is_some_and(|(_, until)| until <= now) {
+            *self = Self::default();
+        }
         if self.until().is_some_and(|until| until <= now) {
             self.recovery = Recovery::Proving;
         }
+    }
+
+    /// When a landing counts.
+    pub(super) fn landing(&self) -> Option<Timestamp> {
+        self.landed.map(|(_, until)| until)
     }
 
     /// When the back-off is over, during one.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, DoorState, MotorCommand};
 
 use super::shaft::{Door, Drive, World, floor};
-use crate::car::{CarEvent, ServedCall};
+use crate::car::{CarEvent, CarTimer, ServedCall};
 use crate::model::{Availability, Unavailable};
 
 /// A car on its way from floor 0 to floor 4, half a floor above floor 1.
@@ -157,7 +157,8 @@ fn controller_that_was_held_up_stops_the_car_and_waits_until_it_is_at_rest() {
         .car
         .handle_interrupted(std::time::Duration::ZERO, world.now);
     assert_eq!(world.car.motor(), MotorCommand::Stop);
-    assert_eq!(world.car.poll_timeout(), None, "not before it is at rest");
+    let timer = world.car.poll_timeout().map(|(_, timer)| timer);
+    assert_eq!(timer, Some(CarTimer::Flight), "it waits, but not for ever");
     world.run_until("all served", World::is_quiet);
     assert!(!world.is_hung());
 }

@@ -46,6 +46,10 @@ pub(super) enum Drive {
     Overshoots,
     /// It stops at the sensor of its stop or, past that, at the next one.
     NoLevelling,
+    /// It is driven whatever it is told, and moves nothing.
+    Welded,
+    /// It reports rest at its stop, and the car slips on a moment later; creeping, it holds.
+    Slips,
 }
 
 /// What is wrong with the door.
@@ -98,6 +102,8 @@ pub(super) struct World {
     moving: Option<Direction>,
     /// Ticks since the drive set off.
     running: u32,
+    /// Ticks until the car slips on, and where to.
+    slip: Option<(u32, Direction)>,
     starting: u32,
     gap: i32,
     door: DoorState,
@@ -144,6 +150,7 @@ impl World {
             rest: 0.0,
             moving: None,
             running: 0,
+            slip: None,
             starting: 0,
             gap: 0,
             door: DoorState::Closed,
@@ -333,6 +340,11 @@ impl World {
 
     fn move_car(&mut self) {
         let commanded = self.motor_command.direction();
+        if self.faults.drive == Drive::Welded {
+            self.moving = self.moving.or(Some(Direction::Up));
+            return;
+        }
+        self.slip_on();
         let lazy = self.faults.drive == Drive::Lazy && self.moving.is_none();
         if self.has_arrived() || self.trips() || lazy {
             self.moving = None;
@@ -348,7 +360,12 @@ impl World {
         let real = match self.faults.drive {
             Drive::Reversed | Drive::ReversedUnseen => commanded.map(Direction::opposite),
             Drive::Stuck | Drive::Trips(_) => None,
-            Drive::Sound | Drive::Lazy | Drive::Overshoots | Drive::NoLevelling => commanded,
+            Drive::Sound
+            | Drive::Lazy
+            | Drive::Overshoots
+            | Drive::NoLevelling
+            | Drive::Welded
+            | Drive::Slips => commanded,
         };
         self.moving = match self.faults.drive {
             Drive::Reversed => real,
@@ -358,7 +375,9 @@ impl World {
             | Drive::Sound
             | Drive::Lazy
             | Drive::Overshoots
-            | Drive::NoLevelling => commanded,
+            | Drive::NoLevelling
+            | Drive::Welded
+            | Drive::Slips => commanded,
         };
         self.rest += self.pace;
         if self.rest < 1.0 {
@@ -372,6 +391,28 @@ impl World {
             None => 0,
         };
         self.way = (self.way + step).clamp(0, top);
+    }
+
+    fn slip_on(&mut self) {
+        if self.faults.drive != Drive::Slips {
+            return;
+        }
+        if let MotorCommand::Run { direction, .. } = self.motor_command
+            && self.is_moving()
+        {
+            self.slip = Some((3, direction));
+            return;
+        }
+        self.slip = match self.slip {
+            Some((0, direction)) => {
+                let top = i32::from(self.floors.top().index()) * STOREY;
+                let step = if direction == Direction::Up { 1 } else { -1 };
+                self.way = (self.way + step).clamp(0, top);
+                None
+            }
+            Some((ticks, direction)) => Some((ticks - 1, direction)),
+            None => None,
+        };
     }
 
     fn sensor(&self) -> Option<Floor> {
@@ -398,7 +439,9 @@ impl World {
                 | Drive::Lazy
                 | Drive::Trips(_)
                 | Drive::Reversed
-                | Drive::ReversedUnseen => {
+                | Drive::ReversedUnseen
+                | Drive::Welded
+                | Drive::Slips => {
                     self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
                 }
             },

@@ -250,6 +250,52 @@ fn car_that_sticks_just_as_it_reaches_its_stop_latches() {
     );
 }
 
+// H5, O7
+#[test]
+fn car_that_slips_off_its_stops_leaves_the_group_and_latches() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::Slips;
+    for stop in [3, 1, 4, 2, 3, 1] {
+        world.press_cab(stop);
+        world.run_until("served or hung", |w| w.is_quiet() || w.is_hung());
+    }
+    assert!(world.is_hung());
+    let out = CarEvent::AvailabilityChanged(Availability::Unavailable(Unavailable::DriveFault));
+    assert!(world.events.contains(&out));
+    assert!(
+        world.departures() <= 10,
+        "{} departures",
+        world.departures()
+    );
+}
+
+// H5
+#[test]
+fn motor_that_does_not_stop_when_it_is_told_to_latches() {
+    let mut world = called_with(Drive::Sound);
+    world.run_until("on its way", World::is_moving);
+    world.faults.drive = Drive::Welded;
+    world.stop = true;
+    world.run_until("hung", World::is_hung);
+    assert!(
+        world.now.since_start() < Duration::from_secs(20),
+        "{}",
+        world.now
+    );
+}
+
+// H1, O7
+#[test]
+fn proving_run_does_not_go_to_and_fro_before_a_dead_sensor() {
+    let mut world = called_with(Drive::Lazy);
+    world.faults.dead = [floor(1)].into();
+    world.run_until("refused", |w| is_out_for(w, Unavailable::DriveFault));
+    world.faults.drive = Drive::Sound;
+    world.run_until("proven", |w| availability(w) == Availability::InService);
+    assert!(world.departures() <= 4, "{} departures", world.departures());
+    assert!(!world.is_hung());
+}
+
 // H1
 #[test]
 fn floor_that_homing_finds_counts_even_if_the_line_breaks_before_the_car_is_at_rest() {
