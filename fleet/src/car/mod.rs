@@ -247,7 +247,7 @@ impl Car {
                 let limit = self
                     .supervision
                     .progress
-                    .deadline(self.settings.flight_limit);
+                    .deadline(self.settings.homing_limit);
                 let limit = limit.filter(|_| self.inputs.key == KeySwitch::Normal);
                 let settled = until.map(|until| (until, CarTimer::Settle));
                 settled.or(limit.map(|at| (at, CarTimer::Flight)))

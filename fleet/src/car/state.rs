@@ -180,7 +180,8 @@ impl Car {
         let at_rest = self.inputs.drive == DriveFeedback::Stopped;
         let closed = self.inputs.door == DoorState::Closed;
         if !at_rest && self.inputs.key == KeySwitch::Normal {
-            let limit = self.settings.flight_limit;
+            // The evidence may be from a search, which has more time than a flight.
+            let limit = self.settings.homing_limit;
             if self.supervision.progress.driven(now) >= limit {
                 return self.hang(None, self.older, HangCause::NoProgress, limit, now);
             }

@@ -85,7 +85,7 @@ pub(super) enum FoundBy {
 }
 
 impl Missed {
-    pub(super) fn cause(&self, found: Floor, by: FoundBy) -> Miss {
+    pub(super) fn cause(self, found: Floor, by: FoundBy) -> Miss {
         if found.is_beyond(self.stop_at, self.direction) {
             return Miss::DeadSensor;
         }
