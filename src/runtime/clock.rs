@@ -44,13 +44,11 @@ pub(super) fn wall_clock() -> Option<u32> {
     u32::try_from(passed.as_secs()).ok()
 }
 
-/// When to wake: at the node's deadline, but after [`HEARTBEAT`] at the latest.
+/// When to wake: at the node's deadline, but after [`HEARTBEAT`] at the latest. At once where the
+/// deadline has passed, for the loop is late only from when it could have known.
 pub(super) fn wake(deadline: Option<Timestamp>, now: Timestamp) -> Timestamp {
-    deadline
-        .into_iter()
-        .chain([now + HEARTBEAT])
-        .min()
-        .unwrap_or(now)
+    let latest = now + HEARTBEAT;
+    deadline.map_or(latest, |deadline| deadline.clamp(now, latest))
 }
 
 /// For how long the process did not run when it should have, if that is long enough to matter.
@@ -69,9 +67,17 @@ mod tests {
     #[test]
     fn the_loop_wakes_at_the_deadline_and_never_later_than_a_heartbeat() {
         assert_eq!(wake(Some(at(1025)), at(1000)), at(1025));
-        assert_eq!(wake(Some(at(900)), at(1000)), at(900));
         assert_eq!(wake(Some(at(9000)), at(1000)), at(1100));
         assert_eq!(wake(None, at(1000)), at(1100));
+    }
+
+    /// H1: a timer that is set for a moment in the past, as that of a peer that was silent for long
+    /// and has just been lost, is no sign that the process was away.
+    #[test]
+    fn a_deadline_in_the_past_is_no_suspension() {
+        let planned = wake(Some(at(900)), at(30_000));
+        assert_eq!(planned, at(30_000));
+        assert_eq!(suspended(planned, at(30_001)), None);
     }
 
     /// H1
