@@ -76,7 +76,7 @@ pub struct Shaft {
     unheeded: bool,
     motor_fault: Option<MotorFault>,
     /// The drive has done what it can about its command and waits for another.
-    gave_up: bool,
+    ended: bool,
     levelling_fault: Option<LevellingFault>,
     /// How fast everything goes, 1 as configured.
     pace: f64,
@@ -127,7 +127,7 @@ impl Shaft {
             command: DriveCommand::Stop,
             unheeded: false,
             motor_fault: None,
-            gave_up: false,
+            ended: false,
             levelling_fault: None,
             pace: 1.0,
             dead_sensors: BTreeSet::new(),
@@ -234,7 +234,7 @@ impl Shaft {
     pub fn command(&mut self, command: DriveCommand) {
         if command != self.command {
             self.unheeded = true;
-            self.gave_up = false;
+            self.ended = false;
         }
         self.command = command;
     }
@@ -304,7 +304,7 @@ impl Shaft {
             Drive::Tripping { left, .. } => {
                 *left -= real;
                 if *left <= 0.0 {
-                    self.gave_up = true;
+                    self.ended = true;
                     self.drive = Drive::Resting;
                 }
             }
@@ -323,8 +323,9 @@ impl Shaft {
                 if profile.advance(seconds) {
                     self.position = self.height(target);
                     self.drive = Drive::Resting;
-                    // It does not set off the other way by itself.
-                    self.gave_up = self.motor_fault == Some(MotorFault::Reversed);
+                    // Unless it only stopped to turn round. A reversed motor does not do that.
+                    let has_arrived = self.wanted_motion().is_none();
+                    self.ended = has_arrived || self.motor_fault == Some(MotorFault::Reversed);
                 } else {
                     let position = *from + sign(*direction) * profile.motion().distance;
                     self.position = position.clamp(0.0, self.top());

@@ -34,11 +34,11 @@ pub enum LevellingFault {
 }
 
 impl Shaft {
-    /// Breaks the motor, or repairs it.
+    /// Breaks the motor, or repairs it. A levelling drive that has given up stays off until it is
+    /// told something else: a controller that has seen it at rest may rely on that (S1).
     pub fn set_motor_fault(&mut self, fault: Option<MotorFault>) {
         self.motor_fault = fault;
-        self.gave_up = false;
-        self.unheeded = true;
+        self.forgive();
     }
 
     /// What is wrong with the motor.
@@ -47,11 +47,15 @@ impl Shaft {
         self.motor_fault
     }
 
-    /// Makes the drive stop without levelling, or repairs it. A run that is under way ends as it
-    /// began.
+    /// Makes the drive stop without levelling, or repairs it, as with
+    /// [`set_motor_fault`](Self::set_motor_fault). A run that is under way ends as it began.
     pub fn set_levelling_fault(&mut self, fault: Option<LevellingFault>) {
         self.levelling_fault = fault;
-        self.gave_up = false;
+        self.forgive();
+    }
+
+    fn forgive(&mut self) {
+        self.ended &= !matches!(self.command, DriveCommand::Constant(_));
         self.unheeded = true;
     }
 
@@ -90,7 +94,7 @@ impl Shaft {
         match self.motor_fault {
             Some(MotorFault::Dead) => false,
             Some(MotorFault::Stuck | MotorFault::Trips | MotorFault::Reversed) | None => {
-                !self.gave_up
+                !self.ended
             }
         }
     }
@@ -125,7 +129,7 @@ impl Shaft {
             Drive::Travelling { direction, .. }
             | Drive::Constant(direction)
             | Drive::Sensing { direction, .. } => {
-                self.gave_up = true;
+                self.ended = true;
                 self.brake(*direction);
             }
             Drive::Braking { .. } => {}

@@ -50,11 +50,11 @@ impl Shaft {
                 let late = true;
                 self.drive = Drive::Sensing { direction, late };
             } else {
-                self.gave_up = true;
+                self.ended = true;
                 self.drive = Drive::Resting;
             }
         } else if late {
-            self.gave_up = true;
+            self.ended = true;
             self.brake(direction);
         }
     }

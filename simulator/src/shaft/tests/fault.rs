@@ -68,6 +68,43 @@ fn a_reversed_motor_runs_the_wrong_way_and_says_so() {
     assert_level(&shaft, 0);
 }
 
+/// S1: its controller has seen it at rest, or is about to.
+#[test]
+fn a_drive_that_is_repaired_while_it_gives_up_stays_off_until_it_is_told_something_else() {
+    let mut shaft = shaft_at(7.5);
+    shaft.set_levelling_fault(Some(LevellingFault::Overshoots));
+    let direction = Direction::Down;
+    shaft.command(DriveCommand::Home { direction });
+    let mut seen = false;
+    while !seen || shaft.sensed_floor().is_some() {
+        shaft.advance(STEP, true);
+        seen |= shaft.sensed_floor().is_some();
+    }
+    shaft.set_levelling_fault(None);
+    until_rest(&mut shaft);
+    assert!(driven_for(&mut shaft, 5.0).abs() < f64::EPSILON);
+    shaft.command(DriveCommand::Stop);
+    shaft.advance(STEP, true);
+    shaft.command(DriveCommand::Home { direction });
+    until_rest(&mut shaft);
+    assert_level(&shaft, 1);
+}
+
+/// S1
+#[test]
+fn a_drive_that_breaks_just_after_its_run_stays_off_until_it_is_told_something_else() {
+    for fault in [MotorFault::Reversed, MotorFault::Stuck, MotorFault::Trips] {
+        let mut shaft = shaft_at(0.0);
+        shaft.command(run(Direction::Up, 2));
+        until_rest(&mut shaft);
+        shaft.set_motor_fault(Some(fault));
+        assert!(
+            driven_for(&mut shaft, 5.0).abs() < f64::EPSILON,
+            "{fault:?}"
+        );
+    }
+}
+
 #[test]
 fn without_levelling_a_run_ends_at_the_edge_of_its_floor() {
     let mut shaft = shaft_at(0.0);
@@ -119,6 +156,7 @@ fn a_drive_that_overshoots_comes_to_rest_between_floors() {
     until_rest(&mut shaft);
     assert!(shaft.position() < 5.85 && shaft.floor().is_none());
     shaft.set_levelling_fault(None);
+    shaft.command(run(Direction::Down, 1));
     until_rest(&mut shaft);
     assert_level(&shaft, 1);
 }
