@@ -26,7 +26,7 @@ mod stop;
 mod supervisor;
 
 use std::io;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
@@ -205,6 +205,8 @@ struct Running {
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
     supervisor: Supervisor,
+    /// Without a sign of life for so long, the panel line stops the motor.
+    lease: Duration,
     /// How often the panel line has stopped the motor on its own, as far as the node knows.
     lapses: u64,
     hung: Option<HangEvidence>,
@@ -274,6 +276,7 @@ impl Running {
             operator,
             stop_operator,
             supervisor: Supervisor::from_environment(),
+            lease: settings.panel_line.lease,
             lapses: 0,
             hung: None,
             failure: None,
@@ -302,6 +305,7 @@ impl Running {
             }
             self.check_interruption(planned);
             self.handle(event);
+            self.check_planner();
             self.mind_wall_clock();
             self.show_life();
             if let Some(evidence) = self.hung {
@@ -348,9 +352,24 @@ impl Running {
             warn!("the loop showed no sign of life: the panel line stopped the motor");
         }
         if late.is_some() || has_lapsed {
-            let late = late.unwrap_or_else(|| now.since(planned));
+            // The loop may have stalled within a turn, which no deadline tells.
+            let unwatched = if has_lapsed {
+                self.lease
+            } else {
+                Duration::ZERO
+            };
+            let late = late.unwrap_or_default().max(unwatched);
+            self.planner.excuse(Instant::now());
             self.node.handle_interrupted(late, now);
             self.drain();
+        }
+    }
+
+    /// A group whose master plans nothing would wait for ever; another one leads it better.
+    fn check_planner(&mut self) {
+        if self.failure.is_none() && self.planner.is_stuck(Instant::now()) {
+            let (part, reason) = ("the planner", "it is stuck at a plan".to_owned());
+            self.failure = Some(Failure { part, reason });
         }
     }
 

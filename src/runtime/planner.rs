@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use elevator_fleet::dispatch::{Assignments, Dispatcher};
 use elevator_fleet::node::{PlanRequest, PlanVersion};
@@ -14,6 +14,13 @@ use tracing::{debug, warn};
 /// The planner gets one request at a time. Another one that comes meanwhile waits in the loop, and
 /// a later one takes its place.
 const PLAN_QUEUE: usize = 1;
+
+/// A plan that takes longer than this is told of. The one in force stays so meanwhile.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// A plan that takes longer than this never comes: the thread counts as dead. A thousand times what
+/// the largest bank takes on a slow computer.
+const STUCK: Duration = Duration::from_mins(1);
 
 /// How long the end of the node waits for a plan that is being made.
 const END_LIMIT: Duration = Duration::from_secs(2);
@@ -34,6 +41,9 @@ pub(super) struct Planner {
 enum State {
     Idle,
     Busy {
+        since: Instant,
+        /// That it takes long has been told.
+        told: bool,
         /// What to ask next.
         next: Option<PlanRequest>,
     },
@@ -62,7 +72,13 @@ impl Planner {
     /// latest counts.
     pub(super) fn ask(&mut self, request: PlanRequest) {
         match &mut self.state {
-            State::Busy { next } => *next = Some(request),
+            State::Busy { since, told, next } => {
+                if since.elapsed() >= SLOW && !*told {
+                    *told = true;
+                    warn!("the planner is slow: hall calls stay with the cars that they have");
+                }
+                *next = Some(request);
+            }
             State::Idle => self.hand_over(request),
         }
     }
@@ -71,10 +87,29 @@ impl Planner {
     /// to drop and call again: no plan is lost.
     pub(super) async fn plan(&mut self) -> Option<Plan> {
         let plan = self.plans.recv().await?;
-        if let State::Busy { next: Some(next) } = std::mem::replace(&mut self.state, State::Idle) {
+        let busy = std::mem::replace(&mut self.state, State::Idle);
+        if let State::Busy {
+            next: Some(next), ..
+        } = busy
+        {
             self.hand_over(next);
         }
         Some(plan)
+    }
+
+    /// Whether the thread is at a plan that never comes.
+    pub(super) fn is_stuck(&self, now: Instant) -> bool {
+        match self.state {
+            State::Idle => false,
+            State::Busy { since, .. } => now.saturating_duration_since(since) >= STUCK,
+        }
+    }
+
+    /// The process was held up, and the thread with it.
+    pub(super) fn excuse(&mut self, now: Instant) {
+        if let State::Busy { since, .. } = &mut self.state {
+            *since = now;
+        }
     }
 
     /// Ends the thread, once it has finished what it is at, within a limit.
@@ -100,7 +135,11 @@ impl Planner {
         if self.requests.try_send(request).is_err() {
             debug!("the planner takes no request");
         }
-        self.state = State::Busy { next: None };
+        self.state = State::Busy {
+            since: Instant::now(),
+            told: false,
+            next: None,
+        };
     }
 }
 
@@ -115,5 +154,45 @@ fn plan_all(
         if plans.blocking_send((request.version, plan)).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A dispatcher that is never done.
+    #[derive(Debug)]
+    struct Stuck(Receiver<()>);
+
+    impl Dispatcher for Stuck {
+        fn assign(
+            &mut self,
+            _cars: &[elevator_fleet::dispatch::CarSituation],
+            _demand: &[elevator_fleet::dispatch::HallDemand],
+        ) -> Assignments {
+            assert!(self.0.recv().is_err(), "nobody sends anything");
+            Assignments::new()
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_at_one_plan_for_a_minute_is_stuck() {
+        let (release, let_go) = sync_channel(1);
+        let mut planner = Planner::start(Box::new(Stuck(let_go))).expect("a thread");
+        let begun = Instant::now();
+        assert!(!planner.is_stuck(begun + 2 * STUCK), "it is idle");
+        planner.ask(PlanRequest {
+            version: PlanVersion::default(),
+            cars: Vec::new(),
+            demand: Vec::new(),
+        });
+        assert!(!planner.is_stuck(begun + STUCK / 2));
+        let late = begun + 2 * STUCK;
+        assert!(planner.is_stuck(late));
+        // The process was suspended all the while.
+        planner.excuse(late);
+        assert!(!planner.is_stuck(late + STUCK / 2));
+        drop(release);
     }
 }
