@@ -35,6 +35,7 @@ fn hang() -> Hang {
             expected_s: 3.0,
             actual_s: 3.012,
             flights_off_target: None,
+            not_stopped: false,
             last_sensor: None,
         },
     }

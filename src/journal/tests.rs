@@ -381,6 +381,7 @@ fn hang(at: &str) -> AuditRecord {
             expected_s: 10.0,
             actual_s: 10.5,
             flights_off_target: None,
+            not_stopped: false,
             last_sensor: Some(2),
         },
     })

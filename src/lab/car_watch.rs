@@ -24,8 +24,8 @@ pub(super) struct CarWatch {
     counted_until: Option<Duration>,
     /// The last floor whose sensor was active.
     last: Option<Floor>,
-    /// The floor whose sensor was active when it was last looked.
-    sensed: Option<Floor>,
+    /// The car has left that floor.
+    away: bool,
     /// There has been a fault that a hang may follow from, and since then no run has ended at its
     /// stop.
     pub(super) suspect: bool,
@@ -59,6 +59,14 @@ impl CarWatch {
         self.driven = Duration::ZERO;
         self.driven_in_all = Duration::ZERO;
         self.homed = false;
+        self.away = false;
+    }
+
+    /// The car stands here with its motor off. That counts unless it has been here all the time.
+    fn rest(&mut self, floor: Floor) {
+        if self.away || self.last != Some(floor) {
+            self.reach_new_floor();
+        }
     }
 }
 
@@ -91,7 +99,8 @@ impl World {
         let broken = machine.may_hang();
         let watch = &mut machine.watch;
         watch.suspect |= broken;
-        let before = std::mem::replace(&mut watch.sensed, floor);
+        watch.away |= floor.is_none();
+        let resting = floor.filter(|_| drive == DriveFeedback::Stopped);
         if let Some(until) = watch.counted_until.take() {
             let passed = now.saturating_sub(until);
             watch.driven += passed;
@@ -99,6 +108,9 @@ impl World {
         }
         match command {
             MotorCommand::Stop => {
+                if let Some(floor) = resting {
+                    watch.rest(floor);
+                }
                 watch.last = floor.or(watch.last);
                 return;
             }
@@ -110,7 +122,7 @@ impl World {
                 if floor.as_ref().is_some_and(new) {
                     watch.reach_new_floor();
                 }
-                if floor == Some(stop_at) && drive == DriveFeedback::Stopped {
+                if resting == Some(stop_at) {
                     watch.reach_new_floor();
                     watch.suspect &= broken;
                 }
@@ -118,9 +130,8 @@ impl World {
             }
             MotorCommand::Home { .. } => {
                 watch.homed = true;
-                let at_rest = drive == DriveFeedback::Stopped;
-                if floor.is_some() && (before.is_none() || at_rest) {
-                    watch.reach_new_floor();
+                if let Some(floor) = resting {
+                    watch.rest(floor);
                 }
                 watch.last = floor.or(watch.last);
             }

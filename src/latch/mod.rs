@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::car::HangEvidence;
+use elevator_fleet::car::{HangCause, HangEvidence};
 use elevator_fleet::model::NodeId;
 use serde::{Deserialize, Serialize};
 
@@ -93,19 +93,23 @@ pub struct Hang {
 /// What was known when a car hung. Floors count from 0, times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The floor that it was to stop at; absent while homing.
+    /// The floor that it was to stop at; absent while homing, or where it was told to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<u8>,
     /// Where it was going.
     pub direction: Way,
     /// The time that the flight was allowed.
     pub expected_s: f64,
-    /// The time that the motor had been driven without a new floor, over all tries.
+    /// The time that the motor had been driven without a new floor, over all tries; or, if it did
+    /// not stop, since it was told to.
     pub actual_s: f64,
-    /// So many flights in a row did not end where they were to; absent where the motor was driven
-    /// for too long.
+    /// So many flights in a row did not end where they were to, or searches found no floor; absent
+    /// where the motor was driven for too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flights_off_target: Option<u8>,
+    /// The motor did not stop when it was told to; absent where it did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_stopped: bool,
     /// The last floor sensor seen; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sensor: Option<u8>,
@@ -318,6 +322,7 @@ impl From<&HangEvidence> for Evidence {
             expected_s: seconds(evidence.expected),
             actual_s: seconds(evidence.actual),
             flights_off_target: evidence.cause.flights(),
+            not_stopped: evidence.cause == HangCause::NotStopped,
             last_sensor: evidence.last_sensor.map(Floor::index),
         }
     }
@@ -354,22 +359,34 @@ impl fmt::Display for Evidence {
             Way::Up => "up",
             Way::Down => "down",
         };
+        let Self {
+            expected_s,
+            actual_s,
+            ..
+        } = self;
         match self.floor {
-            Some(floor) => write!(f, "on its way {way} to floor {floor}")?,
-            None => write!(f, "on its way {way} to find a floor")?,
+            Some(floor) => write!(f, "on its way {way} to floor {floor}: ")?,
+            None if self.not_stopped => f.write_str("told to stop: ")?,
+            None => write!(f, "on its way {way} to find a floor: ")?,
         }
-        match self.flights_off_target {
-            Some(flights) => write!(
+        if let Some(count) = self.flights_off_target {
+            write!(
                 f,
-                ": {flights} flights in a row did not end where they were to, a flight the wrong way \
-                 counting twice; driven for {:.1} s without a new floor sensor, ",
-                self.actual_s
-            )?,
-            None => write!(
+                "{count} flights or searches in a row did not end at a floor as they were to, a \
+                 flight the wrong way counting twice; driven for {actual_s:.1} s without a new floor \
+                 sensor, "
+            )?;
+        } else {
+            let how = if self.not_stopped { "on " } else { "" };
+            write!(
                 f,
-                ": driven for {:.1} s ({:.1} s allowed) without a new floor sensor, ",
-                self.actual_s, self.expected_s
-            )?,
+                "driven {how}for {actual_s:.1} s ({expected_s:.1} s allowed)"
+            )?;
+            f.write_str(if self.not_stopped {
+                "; of the floor sensors, "
+            } else {
+                " without a new floor sensor, "
+            })?;
         }
         match self.last_sensor {
             Some(floor) => write!(f, "the last was floor {floor}"),

@@ -43,7 +43,20 @@ fn a_latch_says_after_a_restart_what_it_said_before() {
         },
         ..hang()
     };
-    for latch in [Latch::Hang(hang()), Latch::Hang(homing), Latch::JournalLost] {
+    let running_on = Hang {
+        evidence: Evidence {
+            floor: None,
+            not_stopped: true,
+            ..hang().evidence
+        },
+        ..hang()
+    };
+    for latch in [
+        Latch::Hang(hang()),
+        Latch::Hang(homing),
+        Latch::Hang(running_on),
+        Latch::JournalLost,
+    ] {
         let kept = set(directory.path(), &latch).expect("on disk");
         assert!(matches!(kept, Kept::Whole), "{kept:?}");
         assert_eq!(find(directory.path()), Some(latch));
@@ -67,6 +80,44 @@ fn people_can_read_a_latch() {
         "last_sensor = 2",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+}
+
+/// F9: what each kind of hang is called.
+#[test]
+fn evidence_is_a_sentence() {
+    let way = hang().evidence;
+    let search = Evidence {
+        floor: None,
+        last_sensor: None,
+        flights_off_target: Some(6),
+        ..way.clone()
+    };
+    let running_on = Evidence {
+        floor: None,
+        not_stopped: true,
+        ..way.clone()
+    };
+    let sentences = [
+        (
+            way,
+            "on its way up to floor 5: driven for 3.0 s (3.0 s allowed) without a new floor sensor, \
+             the last was floor 2",
+        ),
+        (
+            search,
+            "on its way up to find a floor: 6 flights or searches in a row did not end at a floor as \
+             they were to, a flight the wrong way counting twice; driven for 3.0 s without a new \
+             floor sensor, none was seen before",
+        ),
+        (
+            running_on,
+            "told to stop: driven on for 3.0 s (3.0 s allowed); of the floor sensors, the last was \
+             floor 2",
+        ),
+    ];
+    for (evidence, sentence) in sentences {
+        assert_eq!(evidence.to_string(), sentence);
     }
 }
 

@@ -65,13 +65,14 @@ pub enum ServedCall {
 pub struct HangEvidence {
     /// What made it count as hung.
     pub cause: HangCause,
-    /// The floor that it was to stop at, or `None` while homing.
+    /// The floor that it was to stop at; `None` while homing, or where it was told to stop.
     pub floor: Option<Floor>,
     /// Where it was going.
     pub direction: Direction,
     /// The time that the flight was allowed.
     pub expected: Duration,
-    /// The time that the motor had been driven without a new floor, over all tries.
+    /// The time that the motor had been driven without a new floor, over all tries; or, if it does
+    /// not stop, since it was told to.
     pub actual: Duration,
     /// The last floor sensor seen.
     pub last_sensor: Option<Floor>,
@@ -85,6 +86,8 @@ pub enum HangCause {
     /// So many flights in a row did not end where they were to. One that goes the wrong way counts
     /// twice.
     OffTarget(u8),
+    /// The motor was told to stop, and was driven on for too long (H5).
+    NotStopped,
 }
 
 impl HangCause {
@@ -92,7 +95,7 @@ impl HangCause {
     #[must_use]
     pub fn flights(self) -> Option<u8> {
         match self {
-            Self::NoProgress => None,
+            Self::NoProgress | Self::NotStopped => None,
             Self::OffTarget(flights) => Some(flights),
         }
     }
@@ -111,7 +114,7 @@ pub enum CarTimer {
     DoorTravel,
     /// A flight takes longer than it ever took.
     Overdue,
-    /// A floor has not been reached in time (F9).
+    /// A floor has not been reached in time, or the motor has not stopped in time (F9).
     Flight,
     /// No floor has been found in time (F9).
     Homing,

@@ -6,7 +6,9 @@ use elevator_driver::{Direction, DriveFeedback, Floor};
 
 use super::event::{CarEvent, HangCause, HangEvidence};
 use super::state::{Halt, State};
-use super::supervision::{FoundBy, Leg, LegEnd, Miss, Missed, Punctuality, Strike, Verdict};
+use super::supervision::{
+    FoundBy, Leg, LegEnd, Miss, Missed, Punctuality, Sensor, Strike, Verdict,
+};
 use super::{Car, CarTimer};
 use crate::model::Timestamp;
 
@@ -42,13 +44,6 @@ pub(super) enum Overshoot {
         /// Whether that floor's sensor was seen.
         sensor: Sensor,
     },
-}
-
-/// Whether a floor's sensor was seen in passing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sensor {
-    Silent,
-    Seen,
 }
 
 /// How far the search for a floor is.
@@ -88,6 +83,7 @@ impl Car {
                     stop_at,
                     direction,
                     start,
+                    sensor: self.sensor_of(stop_at),
                 }))
             }
             (Flight::Starting { .. } | Flight::Driven(_), DriveFeedback::Driven(actual))
@@ -171,15 +167,11 @@ impl Car {
         let (stop_at, overshoot) = match (passed, driven.overshoot) {
             (None, overshoot) => (self.retarget(direction, stop_at), overshoot),
             (Some(next), Overshoot::None) => {
-                let seen = self.position == Some(stop_at);
-                let sensor = if seen { Sensor::Seen } else { Sensor::Silent };
-                (
-                    next,
-                    Overshoot::Once {
-                        missed: stop_at,
-                        sensor,
-                    },
-                )
+                let overshoot = Overshoot::Once {
+                    missed: stop_at,
+                    sensor: self.sensor_of(stop_at),
+                };
+                (next, overshoot)
             }
             (Some(_), Overshoot::Once { .. }) => return self.go_astray(stop_at, direction, now),
         };
@@ -201,7 +193,7 @@ impl Car {
         flight: Flight,
         now: Timestamp,
     ) -> State {
-        self.supervision.progress.reset(now);
+        self.supervision.progress.arrive(stop_at, now);
         match flight {
             Flight::Starting { .. } => {}
             Flight::Driven(Driven {
@@ -232,14 +224,27 @@ impl Car {
                 }
             },
         }
-        self.supervision
-            .strikes
-            .land(stop_at, now + self.settings.settle);
-        self.arrive(stop_at, now)
+        self.land(stop_at, FoundBy::Standstill, now)
     }
 
-    /// The floor is lost while the car was at rest. A car that slips off its stop just after it came
-    /// there has missed it.
+    /// Whether the sensor of the stop was the last to be seen.
+    fn sensor_of(&self, stop_at: Floor) -> Sensor {
+        if self.position == Some(stop_at) {
+            Sensor::Seen
+        } else {
+            Sensor::Silent
+        }
+    }
+
+    /// The car has come to a floor where it may be, and has yet to show that it stays there.
+    fn land(&mut self, floor: Floor, by: FoundBy, now: Timestamp) -> State {
+        let until = now + self.settings.settle;
+        self.supervision.strikes.land(floor, by, until);
+        self.arrive(floor, now)
+    }
+
+    /// The floor is lost while the car was at rest. A car that slips off just after it came there
+    /// has missed it.
     pub(super) fn lose_floor(&mut self, now: Timestamp) -> State {
         let Some(stop_at) = self.supervision.strikes.slip() else {
             return State::halted(Halt::Unplanned);
@@ -291,10 +296,10 @@ impl Car {
             }
             (Homing::Driven, DriveFeedback::Stopped) => match self.inputs.floor {
                 Some(floor) => {
-                    self.supervision.progress.reset(now);
+                    self.supervision.progress.arrive(floor, now);
                     self.locate(floor, missed, FoundBy::Homing, now)
                 }
-                None => State::halted(Halt::Unfound { direction, missed }),
+                None => self.find_nothing(direction, missed, now),
             },
             (Homing::Starting { .. } | Homing::Driven, DriveFeedback::Driven(_)) => {
                 let limit = self.settings.homing_limit;
@@ -310,6 +315,27 @@ impl Car {
         }
     }
 
+    /// The search has ended between floors: at the end of the shaft, or the drive has tripped.
+    fn find_nothing(
+        &mut self,
+        direction: Direction,
+        missed: Option<Missed>,
+        now: Timestamp,
+    ) -> State {
+        match self
+            .supervision
+            .strike(Strike::Unfound, &self.settings, now)
+        {
+            Verdict::LeaveFloorOut | Verdict::BackOff => {
+                State::halted(Halt::Unfound { direction, missed })
+            }
+            Verdict::Hang(flights) => {
+                let (cause, limit) = (HangCause::OffTarget(flights), self.settings.homing_limit);
+                self.hang(None, direction, cause, limit, now)
+            }
+        }
+    }
+
     /// The car is at rest at a floor again after a stop that was not planned: judges the flight that
     /// missed its stop, if that is what led here.
     pub(super) fn locate(
@@ -320,7 +346,13 @@ impl Car {
         now: Timestamp,
     ) -> State {
         let Some(missed) = missed else {
-            return self.arrive(floor, now);
+            return match by {
+                FoundBy::Standstill => {
+                    self.supervision.progress.rest(floor, now);
+                    self.arrive(floor, now)
+                }
+                FoundBy::Homing => self.land(floor, by, now),
+            };
         };
         let Missed {
             stop_at,
@@ -329,15 +361,12 @@ impl Car {
             ..
         } = missed;
         if by == FoundBy::Standstill && floor == stop_at {
-            self.supervision
-                .strikes
-                .land(stop_at, now + self.settings.settle);
-            return self.arrive(floor, now);
+            return self.land(floor, by, now);
         }
         let strike = match missed.cause(floor, by) {
             Miss::DeadSensor => {
                 self.leave_out(stop_at, now);
-                return self.arrive(floor, now);
+                return self.land(floor, FoundBy::Homing, now);
             }
             Miss::DriveFault => Strike::Missed(stop_at),
             Miss::Unclear => Strike::Unclear(stop_at),
@@ -371,7 +400,7 @@ impl Car {
                 return self.hang(Some(stop_at), direction, cause, limit, now);
             }
         }
-        self.arrive(floor, now)
+        self.land(floor, FoundBy::Homing, now)
     }
 
     /// Stops a car that goes where it was not sent.
@@ -461,8 +490,17 @@ impl Car {
 
     /// Stops at once for a reason outside the drive, which voids the evidence against it (H1).
     pub(super) fn interrupted(&mut self, unwatched: Duration, now: Timestamp) -> State {
-        self.supervision.interrupt(unwatched, now);
+        self.void_evidence(unwatched, now);
         State::halted(Halt::Unplanned)
+    }
+
+    /// Nobody knows what the car will have done. A search that had just found a floor has ended
+    /// well.
+    pub(super) fn void_evidence(&mut self, unwatched: Duration, now: Timestamp) {
+        if let (State::Homing { .. }, Some(floor)) = (self.state, self.inputs.floor) {
+            self.supervision.progress.rest(floor, now);
+        }
+        self.supervision.interrupt(unwatched, now);
     }
 
     fn refuse_drive(&mut self, halt: Halt, now: Timestamp) -> State {
@@ -495,7 +533,12 @@ impl Car {
             floor,
             direction,
             expected,
-            actual: self.supervision.progress.driven(now),
+            actual: match cause {
+                HangCause::NoProgress | HangCause::OffTarget(_) => {
+                    self.supervision.progress.driven(now)
+                }
+                HangCause::NotStopped => self.supervision.defied(now),
+            },
             last_sensor: self.position,
         }));
         State::Hung

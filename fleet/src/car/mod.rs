@@ -180,7 +180,7 @@ impl Car {
             PanelEvent::Connected => self.start_over(State::Connecting, now),
             PanelEvent::Disconnected(_) => self.start_over(State::NoPanel, now),
             PanelEvent::Pressed(_) => return,
-            PanelEvent::Inputs(inputs) => self.read(inputs, now),
+            PanelEvent::Inputs(inputs) => self.read(inputs),
         }
         self.advance(now);
     }
@@ -211,6 +211,7 @@ impl Car {
     /// seen at rest before it goes on, for what the panel is heard to say next may be old (S1). The
     /// door's times start afresh.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
+        self.supervision.excuse(late, now);
         if self.state.is_driving() {
             self.state = self.interrupted(late, now);
         } else if let State::AtDoor(cycle) = &mut self.state {
@@ -244,11 +245,7 @@ impl Car {
             | State::Hung
             | State::ShutDown { .. } => None,
             State::Settling { until, .. } => {
-                let limit = self
-                    .supervision
-                    .progress
-                    .deadline(self.settings.homing_limit);
-                let limit = limit.filter(|_| self.inputs.key == KeySwitch::Normal);
+                let limit = self.supervision.defied_until(self.settings.flight_limit);
                 let settled = until.map(|until| (until, CarTimer::Settle));
                 settled.or(limit.map(|at| (at, CarTimer::Flight)))
             }
@@ -267,7 +264,7 @@ impl Car {
         if self.state.is_final() {
             return;
         }
-        self.supervision.interrupt(Duration::ZERO, now);
+        self.void_evidence(Duration::ZERO, now);
         self.state = state;
         self.inputs = PanelInputs::default();
         self.position = None;
@@ -276,19 +273,19 @@ impl Car {
         }
     }
 
-    fn read(&mut self, inputs: &PanelInputs, now: Timestamp) {
+    fn read(&mut self, inputs: &PanelInputs) {
         let floors = self.settings.floors;
         let before = std::mem::replace(&mut self.inputs, inputs.clone());
         self.inputs.floor = inputs.floor.filter(|floor| floors.contains(*floor));
         self.inputs.next_stop = inputs.next_stop.filter(|floor| floors.contains(*floor));
         self.position = self.inputs.floor.or(self.position);
-        if let Some(floor) = self.inputs.floor {
-            self.supervision.sensor_seen(floor);
-        }
-        // Found, even if something interrupts the search before the drive has come to rest.
-        let found = before.floor.is_none() && self.inputs.floor.is_some();
-        if found && matches!(self.state, State::Homing { .. }) {
-            self.supervision.progress.reset(now);
+        self.supervision.observe_floor(self.inputs.floor);
+        // In a fire nobody waits for the end of a back-off.
+        let is_recalled = inputs.key == KeySwitch::FireRecall && before.key != inputs.key;
+        if let State::Settling { halt, .. } = self.state
+            && is_recalled
+        {
+            self.state = State::halted(halt);
         }
         if before.door != inputs.door {
             self.events.push_back(CarEvent::DoorChanged {
@@ -312,6 +309,7 @@ impl Car {
             self.enter(next);
         }
         self.supervision.progress.observe(self.is_driven(), now);
+        self.supervision.observe_stop(self.defies(), now);
         let phase = self.current_phase();
         if std::mem::discriminant(&phase) != std::mem::discriminant(&self.phase) {
             self.phase_since = now;
@@ -340,6 +338,14 @@ impl Car {
     fn is_driven(&self) -> bool {
         let counts = self.state.is_driving() || matches!(self.state, State::Settling { .. });
         counts && self.inputs.drive != DriveFeedback::Stopped
+    }
+
+    /// The panel says that the motor is driven although it was told to stop; in a car that is out of
+    /// service a mechanic may run it.
+    fn defies(&self) -> bool {
+        matches!(self.state, State::Settling { .. })
+            && self.inputs.drive != DriveFeedback::Stopped
+            && self.inputs.key != KeySwitch::OutOfService
     }
 
     fn current_phase(&self) -> CarPhase {

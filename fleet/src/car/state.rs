@@ -179,12 +179,9 @@ impl Car {
     fn step_settling(&mut self, halt: Halt, until: Option<Timestamp>, now: Timestamp) -> State {
         let at_rest = self.inputs.drive == DriveFeedback::Stopped;
         let closed = self.inputs.door == DoorState::Closed;
-        if !at_rest && self.inputs.key == KeySwitch::Normal {
-            // The evidence may be from a search, which has more time than a flight.
-            let limit = self.settings.homing_limit;
-            if self.supervision.progress.driven(now) >= limit {
-                return self.hang(None, self.older, HangCause::NoProgress, limit, now);
-            }
+        let limit = self.settings.flight_limit;
+        if self.supervision.defied(now) >= limit {
+            return self.hang(None, self.older, HangCause::NotStopped, limit, now);
         }
         // With a door that is open between floors there is nothing to do but to wait.
         if self.inputs.stop || !at_rest || (self.inputs.floor.is_none() && !closed) {
@@ -200,12 +197,12 @@ impl Car {
             return self.state;
         }
         match self.inputs.floor {
-            Some(floor) if closed => self.locate(floor, halt.missed(), FoundBy::Standstill, now),
-            // Somebody may stand in it: it opens, dwells and closes like any other.
-            Some(floor) => State::AtDoor(DoorCycle::begin(floor, now)),
-            None if self.supervision.strikes.until().is_some() => State::Settling {
+            // Where its door is not closed, somebody may stand in it: it opens, dwells and closes
+            // like any other.
+            Some(floor) => self.locate(floor, halt.missed(), FoundBy::Standstill, now),
+            None if self.back_off().is_some() => State::Settling {
                 halt,
-                until: self.supervision.strikes.until(),
+                until: self.back_off(),
             },
             None => State::Homing {
                 direction: self.home_direction(halt, now),
@@ -239,7 +236,7 @@ impl Car {
         }
         let Some((direction, stop_at)) = departure else {
             // Riders who wait for the end of a back-off still want to go where they were going.
-            if self.supervision.strikes.until().is_none() {
+            if self.back_off().is_none() {
                 self.head(None);
             }
             return self.state;
@@ -261,12 +258,11 @@ impl Car {
     /// Where the car goes from `floor`: to its stops; after a fault of its drive nowhere for a
     /// while, and then at least to the next floor, to show that it can.
     fn next_departure(&self, plan: &Plan, floor: Floor) -> Option<(Direction, Floor)> {
-        let strikes = &self.supervision.strikes;
-        if strikes.until().is_some() {
+        if self.back_off().is_some() {
             return None;
         }
         let departure = plan.departure(floor, self.direction, self.older);
-        let proves = strikes.is_proving() && self.inputs.key == KeySwitch::Normal;
+        let proves = self.supervision.strikes.is_proving() && self.inputs.key == KeySwitch::Normal;
         departure.or_else(|| proves.then(|| self.proving_run(floor)).flatten())
     }
 
@@ -279,11 +275,17 @@ impl Car {
             .min_by_key(|(direction, stop_at)| (floor.distance(*stop_at), *direction != self.older))
     }
 
-    /// The car has come to rest at a floor with its door closed.
+    /// Until when the car keeps away from a drive that has failed it. In a fire nobody waits.
+    fn back_off(&self) -> Option<Timestamp> {
+        let until = self.supervision.strikes.until();
+        until.filter(|_| self.inputs.key != KeySwitch::FireRecall)
+    }
+
+    /// The car has come to rest at a floor. A door that is not closed is opened first.
     pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> State {
         self.events.push_back(CarEvent::Arrived(floor));
         // Passengers get out of a car that may not go on for a while.
-        if self.supervision.strikes.until().is_some() {
+        if self.back_off().is_some() {
             return State::AtDoor(DoorCycle::begin(floor, now));
         }
         match self.inputs.key {

@@ -93,6 +93,7 @@ fn audit_records() -> [AuditRecord; 2] {
             expected_s: 10.0,
             actual_s: 10.004,
             flights_off_target: None,
+            not_stopped: false,
             last_sensor: Some(1),
         },
     };

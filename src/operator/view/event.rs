@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::SystemTime;
 
 use elevator_driver::Floor;
+use elevator_fleet::car::HangCause;
 use elevator_fleet::node::Report;
 use serde::{Deserialize, Serialize};
 
@@ -132,10 +133,12 @@ pub enum EventKind {
     },
     /// The car did not reach a floor in time: the motor is stopped, the process ends.
     Hung {
-        /// So many flights in a row did not end where they were to; null where the motor was driven
-        /// for too long without a new floor.
+        /// So many flights in a row did not end where they were to, or searches found no floor; null
+        /// where the motor was driven for too long.
         flights_off_target: Option<u8>,
-        /// The floor that it was to stop at; null while homing.
+        /// The motor did not stop when it was told to.
+        not_stopped: bool,
+        /// The floor that it was to stop at; null while homing, or where it was told to stop.
         floor: Option<u8>,
         /// Where it was going.
         direction: DirectionView,
@@ -283,6 +286,7 @@ impl From<&Report> for EventKind {
             Report::Conflict(text) => Self::Conflict { text: text.clone() },
             Report::Hung(evidence) => Self::Hung {
                 flights_off_target: evidence.cause.flights(),
+                not_stopped: evidence.cause == HangCause::NotStopped,
                 floor: evidence.floor.map(Floor::index),
                 direction: evidence.direction.into(),
                 expected: seconds(evidence.expected),
@@ -337,10 +341,17 @@ impl fmt::Display for EventKind {
                 write!(f, "the drive stopped at {at}, and was to stop at {stop_at}")
             }
             Self::Conflict { text } => write!(f, "conflict: {text}"),
-            Self::Hung { floor, actual, .. } => match floor {
-                Some(floor) => write!(f, "hung on the way to {floor} after {actual:.1} s"),
-                None => write!(f, "hung while homing after {actual:.1} s"),
-            },
+            Self::Hung {
+                floor: Some(floor),
+                actual,
+                ..
+            } => write!(f, "hung on the way to {floor} after {actual:.1} s"),
+            Self::Hung {
+                not_stopped: true,
+                actual,
+                ..
+            } => write!(f, "hung: the motor did not stop for {actual:.1} s"),
+            Self::Hung { actual, .. } => write!(f, "hung while homing after {actual:.1} s"),
             Self::DiskFailed => f.write_str("the disk has failed"),
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct Supervision {
     pub(super) times: FlightTimes,
     pub(super) flight: Punctuality,
     pub(super) door: DoorHealth,
+    /// Since when the motor is driven although it is told to stop.
+    defied: Option<Timestamp>,
     /// The floors to leave out, and until when.
     left_out: BTreeMap<Floor, Timestamp>,
 }
@@ -62,6 +64,15 @@ pub(super) struct Missed {
     pub(super) direction: Direction,
     /// How the car left the last floor that it saw: at rest, if it passed none.
     pub(super) start: LegEnd,
+    /// The sensor of the stop was seen before the drive came to rest.
+    pub(super) sensor: Sensor,
+}
+
+/// Whether a floor's sensor was seen in passing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sensor {
+    Silent,
+    Seen,
 }
 
 /// What a missed flight turns out to have been, once the car is at a floor again.
@@ -75,10 +86,10 @@ pub(super) enum Miss {
     Unclear,
 }
 
-/// How the car came to the floor that ends the search after a missed flight.
+/// How the car came to a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoundBy {
-    /// The drive came to rest at its sensor.
+    /// A flight ended there: the drive came to rest at its sensor.
     Standstill,
     /// It was looked for.
     Homing,
@@ -86,6 +97,9 @@ pub(super) enum FoundBy {
 
 impl Missed {
     pub(super) fn cause(self, found: Floor, by: FoundBy) -> Miss {
+        if self.sensor == Sensor::Seen {
+            return Miss::DriveFault;
+        }
         if found.is_beyond(self.stop_at, self.direction) {
             return Miss::DeadSensor;
         }
@@ -112,10 +126,14 @@ impl Supervision {
         self.strikes.expire(now);
     }
 
-    /// The floor's sensor works.
-    pub(super) fn sensor_seen(&mut self, floor: Floor) {
-        self.left_out.remove(&floor);
-        self.times.sensor_seen(floor);
+    /// Takes in the floor whose sensor is active; that sensor works.
+    pub(super) fn observe_floor(&mut self, floor: Option<Floor>) {
+        self.progress.observe_floor(floor);
+        self.strikes.observe(floor);
+        if let Some(floor) = floor {
+            self.left_out.remove(&floor);
+            self.times.sensor_seen(floor);
+        }
     }
 
     pub(super) fn leave_out(&mut self, floor: Floor, until: Timestamp) {
@@ -135,6 +153,26 @@ impl Supervision {
         self.progress.interrupt(unwatched, now);
         self.strikes.interrupt();
         self.flight = Punctuality::OnTime;
+    }
+
+    /// Takes in whether the motor is driven at `now` although it is told to stop.
+    pub(super) fn observe_stop(&mut self, defied: bool, now: Timestamp) {
+        self.defied = defied.then(|| self.defied.unwrap_or(now));
+    }
+
+    /// For how long the motor has been driven although it was told to stop.
+    pub(super) fn defied(&self, now: Timestamp) -> Duration {
+        self.defied.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// When that has lasted for `limit`, if it goes on; `None` while the motor obeys.
+    pub(super) fn defied_until(&self, limit: Duration) -> Option<Timestamp> {
+        Some(self.defied? + limit)
+    }
+
+    /// Nobody watched for the last `late` (H1).
+    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
+        self.defied = self.defied.map(|since| now.min(since + late));
     }
 
     /// The times at which something is due if nothing happens.

@@ -17,8 +17,10 @@ pub(in crate::car) struct Progress {
     /// When the present stretch of driving began.
     stretch: Option<Timestamp>,
     interruptions: u8,
-    /// The floor that was reached last on the present flight.
+    /// The last floor that counted as new.
     floor: Option<Floor>,
+    /// The car has left it since.
+    away: bool,
 }
 
 impl Progress {
@@ -45,18 +47,32 @@ impl Progress {
         Some(self.stretch? + limit.saturating_sub(self.counted))
     }
 
-    /// A floor's sensor is active; it counts once, however long a car sticks there.
+    /// Takes in the floor at which the car is seen.
+    pub(in crate::car) fn observe_floor(&mut self, floor: Option<Floor>) {
+        self.away |= floor.is_none();
+    }
+
+    /// A floor's sensor is active where the car was to go; it counts once, however long a car sticks
+    /// there.
     pub(in crate::car) fn reach(&mut self, floor: Floor, now: Timestamp) {
         if self.floor != Some(floor) {
-            self.reset(now);
-            self.floor = Some(floor);
+            self.arrive(floor, now);
         }
     }
 
-    /// The car has got somewhere.
-    pub(in crate::car) fn reset(&mut self, now: Timestamp) {
+    /// The car has come to rest here, or was about to when something interrupted it. It counts
+    /// unless the car has been here all the time.
+    pub(in crate::car) fn rest(&mut self, floor: Floor, now: Timestamp) {
+        if self.away || self.floor != Some(floor) {
+            self.arrive(floor, now);
+        }
+    }
+
+    /// The car has got to where it was to go.
+    pub(in crate::car) fn arrive(&mut self, floor: Floor, now: Timestamp) {
         *self = Self {
             stretch: self.stretch.map(|_| now),
+            floor: Some(floor),
             ..Self::default()
         };
     }
@@ -85,10 +101,14 @@ mod tests {
         Timestamp::START + Duration::from_secs(seconds)
     }
 
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).expect("a floor")
+    }
+
     /// H5
     #[test]
     fn a_floor_counts_once_however_long_the_car_sticks_there() {
-        let [lower, upper] = [1, 2].map(|index| Floor::try_from(index).expect("a floor"));
+        let [lower, upper] = [1, 2].map(floor);
         let mut progress = Progress::default();
         progress.observe(true, at(0));
         progress.reach(lower, at(4));
@@ -98,6 +118,21 @@ mod tests {
         assert_eq!(progress.driven(at(9)), Duration::from_secs(5));
         progress.reach(upper, at(10));
         assert_eq!(progress.driven(at(11)), Duration::from_secs(1));
+    }
+
+    /// H1, H5
+    #[test]
+    fn a_floor_at_which_the_car_comes_to_rest_counts_unless_it_never_left() {
+        let mut progress = Progress::default();
+        progress.arrive(floor(1), at(0));
+        progress.observe(true, at(1));
+        progress.rest(floor(1), at(4));
+        assert_eq!(progress.driven(at(4)), Duration::from_secs(3));
+        progress.observe_floor(None);
+        progress.rest(floor(1), at(5));
+        assert_eq!(progress.driven(at(5)), Duration::ZERO);
+        progress.rest(floor(0), at(7));
+        assert_eq!(progress.driven(at(7)), Duration::ZERO);
     }
 
     const LIMIT: Duration = Duration::from_secs(10);
@@ -115,7 +150,7 @@ mod tests {
         assert_eq!(progress.deadline(LIMIT), None);
         progress.observe(true, at(1_000));
         assert_eq!(progress.deadline(LIMIT), Some(at(1_002)));
-        progress.reset(at(1_001));
+        progress.arrive(floor(2), at(1_001));
         assert_eq!(progress.driven(at(1_003)), Duration::from_secs(2));
     }
 
@@ -128,7 +163,7 @@ mod tests {
             progress.interrupt(Duration::ZERO, at(100 * round + 3));
         }
         assert_eq!(progress.driven(at(900)), Duration::from_secs(6));
-        progress.reset(at(900));
+        progress.arrive(floor(2), at(900));
         progress.observe(true, at(901));
         progress.interrupt(Duration::ZERO, at(902));
         assert_eq!(progress.driven(at(950)), Duration::ZERO);

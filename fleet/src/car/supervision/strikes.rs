@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 
+use super::FoundBy;
 use crate::model::Timestamp;
 
 /// The longest that a car keeps away from its drive between two tries.
@@ -20,6 +21,8 @@ pub(in crate::car) enum Strike {
     Astray,
     /// The drive did not start when told to.
     NotStarted,
+    /// The search for a floor ended without one.
+    Unfound,
 }
 
 /// What follows from a strike.
@@ -38,11 +41,22 @@ pub(in crate::car) enum Verdict {
 pub(in crate::car) struct Strikes {
     off_target: u8,
     refusals: u8,
+    /// Searches in a row that found no floor.
+    searches: u8,
     /// The floor of the last strike that a dead sensor would explain too.
     unclear: Option<Floor>,
     recovery: Recovery,
-    /// A flight has ended at this stop, and counts as such if the car stays there until then.
-    landed: Option<(Floor, Timestamp)>,
+    landed: Option<Landing>,
+}
+
+/// The car has come to a floor, which counts if it stays there for a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Landing {
+    floor: Floor,
+    until: Timestamp,
+    by: FoundBy,
+    /// It did not stay. Its door may have to close before anything follows.
+    slipped: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,6 +72,9 @@ enum Recovery {
 impl Strikes {
     /// So many flights off target in a row are a hang.
     pub(in crate::car) const LIMIT: u8 = 6;
+    /// So many searches in a row may find no floor: one each way, for the sensors at both ends may
+    /// be dead where the car came from.
+    const FREE_SEARCHES: u8 = 2;
 
     /// Counts a strike; `first_back_off` doubles with each.
     pub(super) fn strike(
@@ -75,6 +92,10 @@ impl Strikes {
                 self.refusals = self.refusals.saturating_add(1);
                 0
             }
+            Strike::Unfound => {
+                self.searches = self.searches.saturating_add(1);
+                u8::from(self.searches > Self::FREE_SEARCHES)
+            }
         };
         self.off_target = self.off_target.saturating_add(weight);
         if self.off_target >= Self::LIMIT {
@@ -82,9 +103,11 @@ impl Strikes {
         }
         let earlier = match (self.off_target.saturating_add(self.refusals), strike) {
             (0 | 1, Strike::Missed(_) | Strike::Unclear(_)) => return Verdict::LeaveFloorOut,
-            (_, Strike::Unclear(_)) if weight == 0 => return Verdict::LeaveFloorOut,
+            (_, Strike::Unclear(_) | Strike::Unfound) if weight == 0 => {
+                return Verdict::LeaveFloorOut;
+            }
             (_, Strike::NotStarted) => self.refusals - 1,
-            (count, Strike::Missed(_) | Strike::Unclear(_) | Strike::Astray) => {
+            (count, Strike::Missed(_) | Strike::Unclear(_) | Strike::Astray | Strike::Unfound) => {
                 count.saturating_sub(2)
             }
         };
@@ -95,20 +118,40 @@ impl Strikes {
         Verdict::BackOff
     }
 
-    /// A flight has ended at this stop; the strikes are cleared if the car is still there at `until`.
-    pub(in crate::car) fn land(&mut self, stop_at: Floor, until: Timestamp) {
-        self.landed = Some((stop_at, until));
+    /// The car has come to a floor. Where its flight was to end there, the strikes are cleared if it
+    /// is still there at `until`.
+    pub(in crate::car) fn land(&mut self, floor: Floor, by: FoundBy, until: Timestamp) {
+        self.landed = Some(Landing {
+            floor,
+            until,
+            by,
+            slipped: false,
+        });
     }
 
-    /// The car has lost the floor: hands the stop back that it has just come to.
+    /// Takes in the floor at which the car is seen.
+    pub(super) fn observe(&mut self, floor: Option<Floor>) {
+        if let Some(landing) = &mut self.landed {
+            landing.slipped |= floor != Some(landing.floor);
+        }
+    }
+
+    /// The car has lost the floor: hands that back to which it has just come.
     pub(in crate::car) fn slip(&mut self) -> Option<Floor> {
-        self.landed.take().map(|(stop_at, _)| stop_at)
+        self.landed.take().map(|landing| landing.floor)
     }
 
     /// The car leaves its stop as it should.
     pub(in crate::car) fn depart(&mut self) {
-        if self.landed.is_some() {
-            *self = Self::default();
+        self.settle();
+    }
+
+    /// The car stands where it has come to.
+    fn settle(&mut self) {
+        match self.landed.take().map(|landing| landing.by) {
+            Some(FoundBy::Standstill) => *self = Self::default(),
+            Some(FoundBy::Homing) => self.searches = 0,
+            None => {}
         }
     }
 
@@ -118,8 +161,8 @@ impl Strikes {
     }
 
     pub(super) fn expire(&mut self, now: Timestamp) {
-        if self.landed.is_some_and(|(_, until)| until <= now) {
-            *self = Self::default();
+        if self.landing().is_some_and(|until| until <= now) {
+            self.settle();
         }
         if self.until().is_some_and(|until| until <= now) {
             self.recovery = Recovery::Proving;
@@ -128,7 +171,8 @@ impl Strikes {
 
     /// When a landing counts.
     pub(super) fn landing(&self) -> Option<Timestamp> {
-        self.landed.map(|(_, until)| until)
+        let stays = self.landed.filter(|landing| !landing.slipped);
+        stays.map(|landing| landing.until)
     }
 
     /// When the back-off is over, during one.
@@ -212,6 +256,24 @@ mod tests {
         assert!(tries.iter().all(|(v, _)| *v == Verdict::LeaveFloorOut));
         let two = [Strike::Unclear(floor(5)), Strike::Unclear(floor(0))];
         assert_eq!(verdicts(&two)[1].0, Verdict::BackOff);
+    }
+
+    /// H1, H5
+    #[test]
+    fn a_search_may_fail_each_way_and_then_counts() {
+        assert_eq!(
+            verdicts(&[Strike::Unfound; 8]),
+            [
+                (Verdict::LeaveFloorOut, 0),
+                (Verdict::LeaveFloorOut, 0),
+                (Verdict::BackOff, 10),
+                (Verdict::BackOff, 10),
+                (Verdict::BackOff, 20),
+                (Verdict::BackOff, 40),
+                (Verdict::BackOff, 80),
+                (Verdict::Hang(6), 0),
+            ]
+        );
     }
 
     /// H5

@@ -50,6 +50,13 @@ pub(super) enum Drive {
     Welded,
     /// It reports rest at its stop, and the car slips on a moment later; creeping, it holds.
     Slips,
+    /// The counterweight pulls it up, and it doesn't hold at creeping speed either.
+    SlipsAlways,
+    /// It stops just beyond its stop, whose sensor is seen in passing, and says nothing of where it
+    /// could stop.
+    StopsLate,
+    /// The same, also when it looks for a floor.
+    NeverLevels,
 }
 
 /// What is wrong with the door.
@@ -204,6 +211,11 @@ impl World {
     pub(super) fn assign_all(&mut self) {
         self.assigned.clone_from(&self.hall);
         self.tell_stops();
+    }
+
+    /// One unit of way above a floor.
+    pub(super) fn is_next_to(&self, index: u8) -> bool {
+        self.way == i32::from(index) * STOREY + 1
     }
 
     fn halt(&mut self) {
@@ -365,7 +377,10 @@ impl World {
             | Drive::Overshoots
             | Drive::NoLevelling
             | Drive::Welded
-            | Drive::Slips => commanded,
+            | Drive::Slips
+            | Drive::SlipsAlways
+            | Drive::StopsLate
+            | Drive::NeverLevels => commanded,
         };
         self.moving = match self.faults.drive {
             Drive::Reversed => real,
@@ -377,7 +392,10 @@ impl World {
             | Drive::Overshoots
             | Drive::NoLevelling
             | Drive::Welded
-            | Drive::Slips => commanded,
+            | Drive::Slips
+            | Drive::SlipsAlways
+            | Drive::StopsLate
+            | Drive::NeverLevels => commanded,
         };
         self.rest += self.pace;
         if self.rest < 1.0 {
@@ -394,10 +412,14 @@ impl World {
     }
 
     fn slip_on(&mut self) {
-        if self.faults.drive != Drive::Slips {
-            return;
-        }
-        if let MotorCommand::Run { direction, .. } = self.motor_command
+        let slips = match (self.faults.drive, self.motor_command) {
+            (Drive::Slips, MotorCommand::Run { direction, .. }) => Some(direction),
+            (Drive::SlipsAlways, MotorCommand::Run { .. } | MotorCommand::Home { .. }) => {
+                Some(Direction::Up)
+            }
+            _ => None,
+        };
+        if let Some(direction) = slips
             && self.is_moving()
         {
             self.slip = Some((3, direction));
@@ -423,11 +445,25 @@ impl World {
     fn has_arrived(&self) -> bool {
         match self.motor_command {
             MotorCommand::Stop => true,
+            MotorCommand::Home { direction } if self.faults.drive == Drive::NeverLevels => {
+                let passed = match direction {
+                    Direction::Up => self.way % STOREY == 1,
+                    Direction::Down => self.way % STOREY == STOREY - 1,
+                };
+                (self.running > 1 && passed) || self.is_at_end(direction)
+            }
             MotorCommand::Home { direction } => {
                 self.sensor().is_some() || self.is_at_end(direction)
             }
             MotorCommand::Run { stop_at, direction } => match self.faults.drive {
                 Drive::Overshoots => self.is_at_end(direction),
+                Drive::StopsLate | Drive::NeverLevels => {
+                    let way = i32::from(stop_at.index()) * STOREY;
+                    match direction {
+                        Direction::Up => self.way > way,
+                        Direction::Down => self.way < way,
+                    }
+                }
                 Drive::NoLevelling => {
                     self.is_at_end(direction)
                         || self
@@ -441,11 +477,16 @@ impl World {
                 | Drive::Reversed
                 | Drive::ReversedUnseen
                 | Drive::Welded
-                | Drive::Slips => {
+                | Drive::Slips
+                | Drive::SlipsAlways => {
                     self.floor() == Some(stop_at) || self.cannot_reach(stop_at, direction)
                 }
             },
         }
+    }
+
+    fn stops_late(&self) -> bool {
+        matches!(self.faults.drive, Drive::StopsLate | Drive::NeverLevels)
     }
 
     fn trips(&self) -> bool {
@@ -472,11 +513,11 @@ impl World {
 
     fn next_stop(&self) -> Option<Floor> {
         let direction = self.moving?;
-        let MotorCommand::Run {
-            stop_at: target, ..
-        } = self.motor_command
-        else {
-            return None;
+        let target = match self.motor_command {
+            MotorCommand::Run { stop_at, .. } if !self.stops_late() => stop_at,
+            MotorCommand::Run { .. } | MotorCommand::Home { .. } | MotorCommand::Stop => {
+                return None;
+            }
         };
         let distance = |f: Floor| {
             let ahead = i32::from(f.index()) * STOREY - self.way;

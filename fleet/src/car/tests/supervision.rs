@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use elevator_driver::{Direction, MotorCommand};
+use elevator_driver::{Direction, DoorState, KeySwitch, MotorCommand};
 
-use super::shaft::{Drive, World, floor};
+use super::shaft::{Door, Drive, TICK, World, floor};
 use crate::car::{Car, CarEvent, CarSettings, HangCause, ServedCall};
 use crate::model::{Availability, Unavailable};
 
@@ -94,7 +94,7 @@ fn driven_time_of_retries_adds_up_to_the_flight_limit() {
 fn passengers_can_get_out_of_a_car_whose_drive_fails() {
     let mut world = called_with(Drive::Lazy);
     let opened = |w: &World| {
-        w.count(|event| matches!(event, CarEvent::DoorChanged { to, .. } if *to == elevator_driver::DoorState::Open))
+        w.count(|event| matches!(event, CarEvent::DoorChanged { to, .. } if *to == DoorState::Open))
     };
     world.run_until("the door opens", |w| opened(w) == 1);
     assert!(is_out_for(&world, Unavailable::DriveFault));
@@ -155,7 +155,6 @@ fn car_without_a_working_sensor_latches() {
         "{}",
         world.now
     );
-    assert!(world.hang().unwrap().actual >= world.car.settings().homing_limit);
 }
 
 // H1, O7
@@ -269,19 +268,185 @@ fn car_that_slips_off_its_stops_leaves_the_group_and_latches() {
     );
 }
 
+// H5, O7
+#[test]
+fn car_that_slips_off_its_stops_at_creeping_speed_too_latches() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::SlipsAlways;
+    world.press_cab(3);
+    world.run_until("hung", World::is_hung);
+    assert!(
+        world.now.since_start() < Duration::from_mins(10),
+        "{}",
+        world.now
+    );
+    let cause = world.hang().unwrap().cause;
+    assert!(matches!(cause, HangCause::OffTarget(_)), "{cause:?}");
+}
+
+// H5, O7
+#[test]
+fn car_that_stops_just_beyond_stops_whose_sensors_it_saw_has_no_dead_sensor() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::StopsLate;
+    for stop in [3, 1, 4, 2, 3, 1, 4] {
+        world.press_cab(stop);
+        world.run_until("served or hung", |w| w.is_quiet() || w.is_hung());
+    }
+    assert!(world.is_hung());
+    let told = CarEvent::OffTarget {
+        stop_at: floor(3),
+        at: Some(floor(4)),
+    };
+    assert!(world.events.contains(&told), "{:#?}", world.events);
+}
+
+// H5
+#[test]
+fn missed_flight_is_judged_where_the_door_is_not_closed() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::Trips(5);
+    world.press_cab(3);
+    world.run_until("on its way", World::is_moving);
+    world.run_until("tripped", |w| !w.is_moving());
+    world.faults.door = Door::Pried;
+    world.run_until("judged", |w| {
+        w.count(|event| matches!(event, CarEvent::OffTarget { .. })) == 1
+    });
+    assert_ne!(world.door(), DoorState::Closed);
+}
+
 // H5
 #[test]
 fn motor_that_does_not_stop_when_it_is_told_to_latches() {
+    for key in [
+        KeySwitch::Normal,
+        KeySwitch::Independent,
+        KeySwitch::FireRecall,
+    ] {
+        let mut world = called_with(Drive::Sound);
+        world.run_until("on its way", World::is_moving);
+        world.faults.drive = Drive::Welded;
+        world.stop = true;
+        world.key = key;
+        let told = world.now;
+        world.run_until("hung", World::is_hung);
+        let took = world.now.since(told);
+        let limit = world.car.settings().flight_limit;
+        assert!(took < limit + Duration::from_secs(1), "{took:?}");
+        let evidence = world.hang().unwrap();
+        assert_eq!(evidence.cause, HangCause::NotStopped);
+        assert_eq!(evidence.expected, limit);
+        assert!(evidence.actual >= limit && evidence.actual < took);
+    }
+}
+
+// H1: a mechanic may run the car by means of the panel's own.
+#[test]
+fn motor_that_somebody_else_runs_in_a_car_that_is_out_of_service_does_not_latch() {
+    let mut world = World::at(2).settled();
+    world.key = KeySwitch::OutOfService;
+    world.run(100);
+    world.faults.drive = Drive::Welded;
+    world.run(TEN_MINUTES);
+    assert!(!world.is_hung());
+}
+
+// H1, H5
+#[test]
+fn motor_that_does_not_stop_latches_whatever_time_the_controller_loses_meanwhile() {
     let mut world = called_with(Drive::Sound);
     world.run_until("on its way", World::is_moving);
     world.faults.drive = Drive::Welded;
     world.stop = true;
+    let stall = Duration::from_millis(200);
+    for _ in 0..60 {
+        world.run(5);
+        if world.is_hung() {
+            break;
+        }
+        world.car.handle_interrupted(stall, world.now);
+    }
+    assert!(world.is_hung());
+    let limit = world.car.settings().flight_limit;
+    assert!(world.now.since_start() > limit * 5 / 3, "{}", world.now);
+}
+
+// H1: homing that is broken off, and a car that glides to another floor.
+#[test]
+fn interrupted_car_that_comes_to_rest_at_another_floor_got_somewhere() {
+    let mut world = World::above(2);
+    world.run_until("homing", World::is_moving);
+    world.faults.dead = [floor(2)].into();
+    for _ in 0..4 {
+        // All free interruptions are used up, and the evidence stays.
+        world.car.handle_interrupted(Duration::ZERO, world.now);
+        world.run_until("homing again", World::is_moving);
+        world.run(1);
+    }
+    world.run_until("just above floor 1", |w| w.is_next_to(1));
+    let driven = |w: &World| w.car.supervision.progress.driven(w.now);
+    let before = driven(&world);
+    assert!(before >= 3 * TICK, "{before:?}");
+    // The command to stop comes a moment too late.
+    world.car.handle_interrupted(Duration::ZERO, world.now);
+    world.run(10);
+    assert_eq!(world.floor(), Some(floor(1)));
+    assert_eq!(availability(&world), Availability::InService);
+    assert!(driven(&world) <= TICK, "{:?}", driven(&world));
+}
+
+// H5
+#[test]
+fn drive_that_trips_while_it_looks_for_a_floor_is_spared_and_latches() {
+    let mut world = World::above(2);
+    world.faults.drive = Drive::Trips(2);
+    let mut starts = 0;
+    while !world.is_hung() {
+        let at_rest = !world.is_moving();
+        world.tick();
+        starts += u32::from(at_rest && world.is_moving());
+        let now = world.now;
+        assert!(now.since_start() < Duration::from_mins(10), "{starts}");
+    }
+    assert!(starts <= 10, "{starts} starts");
+}
+
+// H5: it passes one sensor over and over, which is no progress.
+#[test]
+fn drive_that_finds_no_floor_but_passes_some_latches() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::NeverLevels;
+    world.press_cab(2);
     world.run_until("hung", World::is_hung);
-    assert!(
-        world.now.since_start() < Duration::from_secs(90),
-        "{}",
-        world.now
-    );
+    let took = world.now.since_start();
+    assert!(took < Duration::from_mins(5), "{took:?}");
+}
+
+// S3: whoever leaves it in a fire may not wait for minutes.
+#[test]
+fn fire_recall_does_not_wait_out_a_back_off() {
+    for above in [false, true] {
+        let mut world = World::at(3).settled();
+        world.faults.drive = Drive::Lazy;
+        if above {
+            world = World::above(3);
+            world.faults.drive = Drive::Lazy;
+        } else {
+            world.press_cab(5);
+        }
+        let refusals = |w: &World| w.count(|event| *event == CarEvent::DriveRefused);
+        world.run_until("refused for the fifth time", |w| refusals(w) == 5);
+        world.run(100);
+        world.faults.drive = Drive::Sound;
+        world.key = KeySwitch::FireRecall;
+        let turned = world.now;
+        world.run_until("at the recall floor", |w| {
+            w.floor() == Some(floor(0)) && w.door() == DoorState::Open
+        });
+        let took = world.now.since(turned);
+        assert!(took < Duration::from_secs(20), "{took:?}");
+    }
 }
 
 // H1, O7
