@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::time::Duration;
 
-use building::{Building, Line, Stopped};
+use building::{Building, FLIGHT_LIMIT, Line, Stopped};
 use elevator_driver::DoorState;
 use rustix::fs::OFlags;
 
@@ -72,7 +72,7 @@ fn loop_stands_still(line: Line) -> Option<Duration> {
     assert_eq!(building.car("A").watchdog_stops, 0, "the line stopped it");
     building.stays(
         "the motor stands while the loop does",
-        Duration::from_secs(4),
+        FLIGHT_LIMIT + Duration::from_secs(1),
         |building| !is_driven(building, "A"),
     );
     drop(stopped);

@@ -40,6 +40,10 @@ pub(crate) use times::Times;
 /// How long anything may take that should take a moment: the machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The flight limit of every node: twice what a flight over one floor takes, so that a machine that is
+/// busy with other tests makes no hang.
+pub(crate) const FLIGHT_LIMIT: Duration = Duration::from_secs(5);
+
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Tells the buildings of one test process from each other.
@@ -274,7 +278,8 @@ impl Building {
         command.args(["--address", &address.to_string()]);
         command.args(["--broadcast", &broadcast.to_string()]);
         command.args(["--floors", &self.floors.get().to_string()]);
-        command.args(["--dwell", "1s", "--flight-limit", "3s"]);
+        let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
+        command.args(["--dwell", "1s", "--flight-limit", &limit]);
         command.args(["--rated-speed", "6", "--acceleration", "3", "--jerk", "10"]);
         command.arg("--data-dir").arg(self.data_dir(name));
         command
