@@ -168,6 +168,15 @@ impl Connections {
             .collect()
     }
 
+    /// When the last of all packets that are under way arrives.
+    pub(super) fn last_arrival(&self) -> Duration {
+        let ends = self.connections.values().flat_map(|connection| {
+            let ends = [&connection.dialler, &connection.target];
+            ends.into_iter().filter(|end| !end.sent.is_empty())
+        });
+        ends.map(|end| end.in_order).max().unwrap_or_default()
+    }
+
     /// The ends whose packets wait for a cut to be healed.
     pub(super) fn stalled(&self) -> Vec<(ConnectionId, Side)> {
         let stalled = |(id, connection): (&ConnectionId, &Connection)| {

@@ -15,8 +15,8 @@ use super::machine::LostDisk;
 /// A process notices that it was suspended if it was for so long.
 const NOTICED: Duration = Duration::from_millis(150);
 
-/// TCP does not know that losses have ended: for so long what it sends again may still be under
-/// way, and the waits between dials still long.
+/// For so long after losses have ended the waits between dials may still be long. TCP does not know
+/// that they have ended either: what it sends again may be under way for longer.
 const AFTER_LOSS: Duration = Duration::from_secs(4);
 
 /// Something that goes wrong, or is put right. Nodes are numbered from 0.
@@ -144,7 +144,8 @@ impl World {
             }
             Fault::Loss(percent) => {
                 if percent < self.network.weather.loss {
-                    self.history.disturbed(self.now + AFTER_LOSS);
+                    let until = self.connections.last_arrival().max(self.now + AFTER_LOSS);
+                    self.history.disturbed(until);
                 }
                 self.network.weather.loss = percent;
             }
