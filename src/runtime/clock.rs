@@ -44,11 +44,12 @@ pub(super) fn wall_clock() -> Option<u32> {
     u32::try_from(passed.as_secs()).ok()
 }
 
-/// When to wake: at the node's deadline, but after [`HEARTBEAT`] at the latest. At once where the
-/// deadline has passed, for the loop is late only from when it could have known.
-pub(super) fn wake(deadline: Option<Timestamp>, now: Timestamp) -> Timestamp {
-    let latest = now + HEARTBEAT;
-    deadline.map_or(latest, |deadline| deadline.clamp(now, latest))
+/// When the turn that has begun at `turned` is to end: at the node's deadline, but after [`HEARTBEAT`]
+/// at the latest. At once where the deadline has passed, for the loop is late only from when it could
+/// have known.
+pub(super) fn wake(deadline: Option<Timestamp>, turned: Timestamp) -> Timestamp {
+    let latest = turned + HEARTBEAT;
+    deadline.map_or(latest, |deadline| deadline.clamp(turned, latest))
 }
 
 /// For how long the process did not run when it should have, if that is long enough to matter.

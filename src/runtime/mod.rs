@@ -205,6 +205,8 @@ struct Running {
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
     supervisor: Supervisor,
+    /// When the present turn of the loop began.
+    turned: Timestamp,
     /// Without a sign of life for so long, the panel line stops the motor.
     lease: Duration,
     /// How often the panel line has stopped the motor on its own, as far as the node knows.
@@ -277,6 +279,7 @@ impl Running {
             stop_operator,
             supervisor: Supervisor::from_environment(),
             lease: settings.panel_line.lease,
+            turned: Timestamp::START,
             lapses: 0,
             hung: None,
             failure: None,
@@ -290,6 +293,7 @@ impl Running {
         running.tell_wall_clock(now);
         running.node.start(now);
         running.drain();
+        running.turned = running.clock.now();
         running.supervisor.show(running.node.standing());
         running.supervisor.ready();
         Ok(running)
@@ -320,7 +324,7 @@ impl Running {
     /// Chooses the next event; tells also when the loop meant to wake at the latest.
     async fn next<S: Future<Output = ()> + Unpin>(&mut self, stop: S) -> (Event, Timestamp) {
         let deadline = self.node.poll_timeout().map(|(at, _)| at);
-        let planned = clock::wake(deadline, self.clock.now());
+        let planned = clock::wake(deadline, self.turned);
         let event = tokio::select! {
             () = stop => Event::Stop,
             () = tokio::time::sleep_until(self.clock.instant(planned)) => Event::Timeout,
@@ -338,6 +342,7 @@ impl Running {
     /// the panel line stopped meanwhile runs again once the car has been seen at rest.
     fn check_interruption(&mut self, planned: Timestamp) {
         let now = self.clock.now();
+        self.turned = now;
         let late = clock::suspended(planned, now);
         if let Some(late) = late {
             warn!(
@@ -352,14 +357,13 @@ impl Running {
             warn!("the loop showed no sign of life: the panel line stopped the motor");
         }
         if late.is_some() || has_lapsed {
-            // The loop may have stalled within a turn, which no deadline tells.
             let unwatched = if has_lapsed {
                 self.lease
             } else {
                 Duration::ZERO
             };
             let late = late.unwrap_or_default().max(unwatched);
-            self.planner.excuse(Instant::now());
+            self.planner.excuse(late);
             self.node.handle_interrupted(late, now);
             self.drain();
         }

@@ -105,10 +105,10 @@ impl Planner {
         }
     }
 
-    /// The process was held up, and the thread with it.
-    pub(super) fn excuse(&mut self, now: Instant) {
+    /// The process was held up for `late`, and the thread with it.
+    pub(super) fn excuse(&mut self, late: Duration) {
         if let State::Busy { since, .. } = &mut self.state {
-            *since = now;
+            *since += late;
         }
     }
 
@@ -191,8 +191,9 @@ mod tests {
         let late = begun + 2 * STUCK;
         assert!(planner.is_stuck(late));
         // The process was suspended all the while.
-        planner.excuse(late);
+        planner.excuse(2 * STUCK);
         assert!(!planner.is_stuck(late + STUCK / 2));
+        assert!(planner.is_stuck(late + 2 * STUCK));
         drop(release);
     }
 }
