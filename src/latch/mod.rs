@@ -96,7 +96,7 @@ pub struct Evidence {
     /// The floor that it was to stop at; absent while homing, or where it was told to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<u8>,
-    /// Where it was going.
+    /// Where it was going, or went last.
     pub direction: Way,
     /// The time that the flight was allowed.
     pub expected_s: f64,

@@ -67,7 +67,7 @@ pub struct HangEvidence {
     pub cause: HangCause,
     /// The floor that it was to stop at; `None` while homing, or where it was told to stop.
     pub floor: Option<Floor>,
-    /// Where it was going.
+    /// Where it was going, or went last.
     pub direction: Direction,
     /// The time that the flight was allowed.
     pub expected: Duration,

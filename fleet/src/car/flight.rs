@@ -154,7 +154,7 @@ impl Car {
         now: Timestamp,
     ) -> State {
         let limit = self.settings.flight_limit;
-        if self.supervision.progress.driven(now) >= limit {
+        if self.supervision.progress.driven.total(now) >= limit {
             return self.hang(Some(stop_at), direction, HangCause::NoProgress, limit, now);
         }
         if now.since(driven.since) >= self.overdue_after(driven, stop_at) {
@@ -303,7 +303,7 @@ impl Car {
             },
             (Homing::Starting { .. } | Homing::Driven, DriveFeedback::Driven(_)) => {
                 let limit = self.settings.homing_limit;
-                if self.supervision.progress.driven(now) >= limit {
+                if self.supervision.progress.driven.total(now) >= limit {
                     return self.hang(None, direction, HangCause::NoProgress, limit, now);
                 }
                 State::Homing {
@@ -345,12 +345,10 @@ impl Car {
         by: FoundBy,
         now: Timestamp,
     ) -> State {
+        self.supervision.progress.rest(floor, now);
         let Some(missed) = missed else {
             return match by {
-                FoundBy::Standstill => {
-                    self.supervision.progress.rest(floor, now);
-                    self.arrive(floor, now)
-                }
+                FoundBy::Standstill => self.arrive(floor, now),
                 FoundBy::Homing => self.land(floor, by, now),
             };
         };
@@ -443,6 +441,7 @@ impl Car {
                 let limit = self
                     .supervision
                     .progress
+                    .driven
                     .deadline(self.settings.flight_limit);
                 limit
                     .map(|at| (at, CarTimer::Flight))
@@ -464,6 +463,7 @@ impl Car {
                 let limit = self
                     .supervision
                     .progress
+                    .driven
                     .deadline(self.settings.homing_limit);
                 limit.map(|at| (at, CarTimer::Homing))
             }
@@ -535,9 +535,9 @@ impl Car {
             expected,
             actual: match cause {
                 HangCause::NoProgress | HangCause::OffTarget(_) => {
-                    self.supervision.progress.driven(now)
+                    self.supervision.progress.driven.total(now)
                 }
-                HangCause::NotStopped => self.supervision.defied(now),
+                HangCause::NotStopped => self.supervision.defied.total(now),
             },
             last_sensor: self.position,
         }));

@@ -211,7 +211,7 @@ impl Car {
     /// seen at rest before it goes on, for what the panel is heard to say next may be old (S1). The
     /// door's times start afresh.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
-        self.supervision.excuse(late, now);
+        self.supervision.defied.interrupt(late, now);
         if self.state.is_driving() {
             self.state = self.interrupted(late, now);
         } else if let State::AtDoor(cycle) = &mut self.state {
@@ -245,7 +245,7 @@ impl Car {
             | State::Hung
             | State::ShutDown { .. } => None,
             State::Settling { until, .. } => {
-                let limit = self.supervision.defied_until(self.settings.flight_limit);
+                let limit = self.supervision.defied.deadline(self.settings.flight_limit);
                 let settled = until.map(|until| (until, CarTimer::Settle));
                 settled.or(limit.map(|at| (at, CarTimer::Flight)))
             }
@@ -265,6 +265,7 @@ impl Car {
             return;
         }
         self.void_evidence(Duration::ZERO, now);
+        self.supervision.defied.interrupt(Duration::ZERO, now);
         self.state = state;
         self.inputs = PanelInputs::default();
         self.position = None;
@@ -308,8 +309,12 @@ impl Car {
             }
             self.enter(next);
         }
-        self.supervision.progress.observe(self.is_driven(), now);
-        self.supervision.observe_stop(self.defies(), now);
+        let (driven, defied) = (self.is_driven(), self.defies());
+        self.supervision.progress.driven.observe(driven, now);
+        self.supervision.defied.observe(defied, now);
+        if !defied && !self.state.is_unseen() {
+            self.supervision.defied.clear(now);
+        }
         let phase = self.current_phase();
         if std::mem::discriminant(&phase) != std::mem::discriminant(&self.phase) {
             self.phase_since = now;
@@ -336,8 +341,8 @@ impl Car {
 
     /// The panel says that the motor is driven, as it was told or although it was told to stop.
     fn is_driven(&self) -> bool {
-        let counts = self.state.is_driving() || matches!(self.state, State::Settling { .. });
-        counts && self.inputs.drive != DriveFeedback::Stopped
+        let driven = self.inputs.drive != DriveFeedback::Stopped;
+        (driven && self.state.is_driving()) || self.defies()
     }
 
     /// The panel says that the motor is driven although it was told to stop; in a car that is out of

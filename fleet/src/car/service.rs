@@ -60,7 +60,11 @@ impl Car {
         let by_key = match self.inputs.key {
             KeySwitch::Normal | KeySwitch::OutOfService => false,
             KeySwitch::Independent => self.plan().cab.iter().all(|stop| *stop == floor),
-            KeySwitch::FireRecall => floor == self.settings.recall_floor,
+            // Or wherever the car is, while it can't get to where it is recalled to.
+            KeySwitch::FireRecall => {
+                let recall = self.settings.recall_floor;
+                floor == recall || self.supervision.is_left_out(recall)
+            }
         };
         by_key || self.is_overloaded()
     }

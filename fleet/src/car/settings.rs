@@ -30,7 +30,7 @@ pub struct CarSettings {
     /// has learned its own times, a flight that takes half as long again is overdue.
     pub nominal_flight: Duration,
     /// How long the motor may be driven without a new floor, over all tries, before the car counts
-    /// as hung (F9); the time from rest to rest over two floors, for one sensor may be dead, plus a
+    /// as hung (F9), and how long it may be driven on when it is told to stop; the time from rest to rest over two floors, for one sensor may be dead, plus a
     /// margin, 10 s unless set.
     pub flight_limit: Duration,
     /// The same while the car looks for a floor; three times the tallest floor at creeping speed

@@ -180,7 +180,7 @@ impl Car {
         let at_rest = self.inputs.drive == DriveFeedback::Stopped;
         let closed = self.inputs.door == DoorState::Closed;
         let limit = self.settings.flight_limit;
-        if self.supervision.defied(now) >= limit {
+        if self.supervision.defied.total(now) >= limit {
             return self.hang(None, self.older, HangCause::NotStopped, limit, now);
         }
         // With a door that is open between floors there is nothing to do but to wait.
@@ -284,8 +284,8 @@ impl Car {
     /// The car has come to rest at a floor. A door that is not closed is opened first.
     pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> State {
         self.events.push_back(CarEvent::Arrived(floor));
-        // Passengers get out of a car that may not go on for a while.
-        if self.back_off().is_some() {
+        // Passengers get out of a car that may not go on for a while, or whose drive fails it.
+        if self.supervision.strikes.until().is_some() {
             return State::AtDoor(DoorCycle::begin(floor, now));
         }
         match self.inputs.key {

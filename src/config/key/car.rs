@@ -88,7 +88,8 @@ pub(super) const KEYS: &[Key] = &[
         "How long the motor may be driven without a new floor, over all tries, before the car counts \
          as hung. Longer than the time from rest to rest over one floor; unless it is longer than \
          over two, a dead sensor on the way counts as a hang. A car that takes clearly longer than \
-         it ever took gives its hall calls to others well before that.",
+         it ever took gives its hall calls to others well before that. A motor that is driven on \
+         for so long although it was told to stop counts as hung as well.",
     ),
     Key::new(
         "motion.homing_limit",

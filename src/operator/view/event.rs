@@ -137,10 +137,11 @@ pub enum EventKind {
         /// where the motor was driven for too long.
         flights_off_target: Option<u8>,
         /// The motor did not stop when it was told to.
+        #[serde(default)]
         not_stopped: bool,
         /// The floor that it was to stop at; null while homing, or where it was told to stop.
         floor: Option<u8>,
-        /// Where it was going.
+        /// Where it was going, or went last.
         direction: DirectionView,
         /// The time that the flight was allowed.
         expected: f64,

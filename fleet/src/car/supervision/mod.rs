@@ -4,7 +4,9 @@
 //!   driven without a new floor ──▶ Progress ────▶ overdue ─────────────▶ out of the group until it
 //!                                     │        (FlightTimes: longer than ever)          arrives
 //!                                     └────────▶ past the limit ───────────────────────▶ hang
+//!   driven although told to stop ─▶ defied ──▶ past the limit ───────────────────────▶ hang
 //!   flight off target, wrong way ─▶ Strikes ─▶ leave the floor out ─▶ back-off ─▶ proving run ─▶ hang
+//!   searches without a floor ─────▶ Strikes ─▶ back-off ────────────────────────────▶ hang
 //!   drive does not start ─────────▶ Strikes ─────────────────────────▶ back-off ─▶ proving run
 //!   door does not move ───────────▶ DoorHealth ─▶ out of the group until it does
 //! ```
@@ -22,7 +24,7 @@ use elevator_driver::{Direction, Floor};
 
 pub(super) use self::flight_times::FlightTimes;
 pub use self::flight_times::{FlightRecord, Leg, LegEnd};
-pub(super) use self::progress::Progress;
+pub(super) use self::progress::{DrivenTime, Progress};
 pub(super) use self::strikes::{Strike, Strikes, Verdict};
 use super::{CarSettings, CarTimer};
 use crate::model::{Timestamp, Unavailable};
@@ -35,8 +37,8 @@ pub(super) struct Supervision {
     pub(super) times: FlightTimes,
     pub(super) flight: Punctuality,
     pub(super) door: DoorHealth,
-    /// Since when the motor is driven although it is told to stop.
-    defied: Option<Timestamp>,
+    /// How long the motor has been driven although it was told to stop.
+    pub(super) defied: DrivenTime,
     /// The floors to leave out, and until when.
     left_out: BTreeMap<Floor, Timestamp>,
 }
@@ -150,29 +152,9 @@ impl Supervision {
 
     /// The flight was voided: nobody knows what the car did meanwhile (H1).
     pub(super) fn interrupt(&mut self, unwatched: Duration, now: Timestamp) {
-        self.progress.interrupt(unwatched, now);
+        self.progress.driven.interrupt(unwatched, now);
         self.strikes.interrupt();
         self.flight = Punctuality::OnTime;
-    }
-
-    /// Takes in whether the motor is driven at `now` although it is told to stop.
-    pub(super) fn observe_stop(&mut self, defied: bool, now: Timestamp) {
-        self.defied = defied.then(|| self.defied.unwrap_or(now));
-    }
-
-    /// For how long the motor has been driven although it was told to stop.
-    pub(super) fn defied(&self, now: Timestamp) -> Duration {
-        self.defied.map_or(Duration::ZERO, |since| now.since(since))
-    }
-
-    /// When that has lasted for `limit`, if it goes on; `None` while the motor obeys.
-    pub(super) fn defied_until(&self, limit: Duration) -> Option<Timestamp> {
-        Some(self.defied? + limit)
-    }
-
-    /// Nobody watched for the last `late` (H1).
-    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
-        self.defied = self.defied.map(|since| now.min(since + late));
     }
 
     /// The times at which something is due if nothing happens.

@@ -1,4 +1,4 @@
-//! How long the motor has been driven without a new floor (F9, H5).
+//! How long the motor has been driven for nothing (F9, H5).
 
 use std::time::Duration;
 
@@ -6,28 +6,24 @@ use elevator_driver::Floor;
 
 use crate::model::Timestamp;
 
-/// The evidence for a hang: driven time since the last new floor in the commanded direction.
+/// Driven time, the evidence for a hang.
 ///
-/// Retries, reversals, homing and settling keep it. An interruption, of which nobody knows what the
-/// car did meanwhile, clears it, but only [`FREE_INTERRUPTIONS`](Self::FREE_INTERRUPTIONS) times in
-/// a row: a controller that stalls over and over does not hide a stuck motor.
+/// An interruption, of which nobody knows what the car did meanwhile, clears it, but only
+/// [`FREE_INTERRUPTIONS`](Self::FREE_INTERRUPTIONS) times in a row: a controller that stalls over
+/// and over does not hide a stuck motor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::car) struct Progress {
+pub(in crate::car) struct DrivenTime {
     counted: Duration,
     /// When the present stretch of driving began.
     stretch: Option<Timestamp>,
     interruptions: u8,
-    /// The last floor that counted as new.
-    floor: Option<Floor>,
-    /// The car has left it since.
-    away: bool,
 }
 
-impl Progress {
+impl DrivenTime {
     /// How many interruptions in a row clear the evidence.
     const FREE_INTERRUPTIONS: u8 = 3;
 
-    /// Takes in whether the panel confirms at `now` that the motor is driven as commanded.
+    /// Takes in whether the panel says at `now` that the motor is driven.
     pub(in crate::car) fn observe(&mut self, driven: bool, now: Timestamp) {
         if driven {
             self.stretch.get_or_insert(now);
@@ -36,17 +32,53 @@ impl Progress {
         }
     }
 
-    /// The driven time without a new floor.
-    pub(in crate::car) fn driven(&self, now: Timestamp) -> Duration {
+    /// So long in all.
+    pub(in crate::car) fn total(&self, now: Timestamp) -> Duration {
         let stretch = self.stretch.map(|begun| now.since(begun));
         self.counted + stretch.unwrap_or_default()
     }
 
-    /// When the driven time reaches `limit`, if the motor is driven on; `None` while it isn't.
+    /// When it reaches `limit`, if the motor is driven on; `None` while it isn't.
     pub(in crate::car) fn deadline(&self, limit: Duration) -> Option<Timestamp> {
         Some(self.stretch? + limit.saturating_sub(self.counted))
     }
 
+    /// What has been counted does not matter any more.
+    pub(in crate::car) fn clear(&mut self, now: Timestamp) {
+        *self = Self {
+            stretch: self.stretch.map(|_| now),
+            ..Self::default()
+        };
+    }
+
+    /// The controller, the panel or the line was away, or the stop switch was pulled. Nobody watched
+    /// for the last `unwatched`, which does not count.
+    pub(in crate::car) fn interrupt(&mut self, unwatched: Duration, now: Timestamp) {
+        if let Some(begun) = self.stretch.take() {
+            self.counted += now.since(begun).saturating_sub(unwatched);
+        }
+        if self.counted.is_zero() {
+            return;
+        }
+        if self.interruptions < Self::FREE_INTERRUPTIONS {
+            self.interruptions += 1;
+            self.counted = Duration::ZERO;
+        }
+    }
+}
+
+/// Driven time since the last new floor in the commanded direction. Retries, reversals, homing and
+/// settling keep it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::car) struct Progress {
+    pub(in crate::car) driven: DrivenTime,
+    /// The last floor that counted as new.
+    floor: Option<Floor>,
+    /// The car has left it since.
+    away: bool,
+}
+
+impl Progress {
     /// Takes in the floor at which the car is seen.
     pub(in crate::car) fn observe_floor(&mut self, floor: Option<Floor>) {
         self.away |= floor.is_none();
@@ -70,26 +102,9 @@ impl Progress {
 
     /// The car has got to where it was to go.
     pub(in crate::car) fn arrive(&mut self, floor: Floor, now: Timestamp) {
-        *self = Self {
-            stretch: self.stretch.map(|_| now),
-            floor: Some(floor),
-            ..Self::default()
-        };
-    }
-
-    /// The controller, the panel or the line was away, or the stop switch was pulled. Nobody watched
-    /// for the last `unwatched`, which does not count.
-    pub(in crate::car) fn interrupt(&mut self, unwatched: Duration, now: Timestamp) {
-        if let Some(begun) = self.stretch.take() {
-            self.counted += now.since(begun).saturating_sub(unwatched);
-        }
-        if self.counted.is_zero() {
-            return;
-        }
-        if self.interruptions < Self::FREE_INTERRUPTIONS {
-            self.interruptions += 1;
-            self.counted = Duration::ZERO;
-        }
+        self.driven.clear(now);
+        self.floor = Some(floor);
+        self.away = false;
     }
 }
 
@@ -110,14 +125,14 @@ mod tests {
     fn a_floor_counts_once_however_long_the_car_sticks_there() {
         let [lower, upper] = [1, 2].map(floor);
         let mut progress = Progress::default();
-        progress.observe(true, at(0));
+        progress.driven.observe(true, at(0));
         progress.reach(lower, at(4));
         for second in 5..9 {
             progress.reach(lower, at(second));
         }
-        assert_eq!(progress.driven(at(9)), Duration::from_secs(5));
+        assert_eq!(progress.driven.total(at(9)), Duration::from_secs(5));
         progress.reach(upper, at(10));
-        assert_eq!(progress.driven(at(11)), Duration::from_secs(1));
+        assert_eq!(progress.driven.total(at(11)), Duration::from_secs(1));
     }
 
     /// H1, H5
@@ -125,14 +140,14 @@ mod tests {
     fn a_floor_at_which_the_car_comes_to_rest_counts_unless_it_never_left() {
         let mut progress = Progress::default();
         progress.arrive(floor(1), at(0));
-        progress.observe(true, at(1));
+        progress.driven.observe(true, at(1));
         progress.rest(floor(1), at(4));
-        assert_eq!(progress.driven(at(4)), Duration::from_secs(3));
+        assert_eq!(progress.driven.total(at(4)), Duration::from_secs(3));
         progress.observe_floor(None);
         progress.rest(floor(1), at(5));
-        assert_eq!(progress.driven(at(5)), Duration::ZERO);
+        assert_eq!(progress.driven.total(at(5)), Duration::ZERO);
         progress.rest(floor(0), at(7));
-        assert_eq!(progress.driven(at(7)), Duration::ZERO);
+        assert_eq!(progress.driven.total(at(7)), Duration::ZERO);
     }
 
     const LIMIT: Duration = Duration::from_secs(10);
@@ -142,16 +157,16 @@ mod tests {
     fn driven_time_adds_up_over_retries() {
         let mut progress = Progress::default();
         for retry in 0..4 {
-            progress.observe(true, at(100 * retry));
-            progress.observe(false, at(100 * retry + 2));
-            progress.observe(false, at(100 * retry + 50));
+            progress.driven.observe(true, at(100 * retry));
+            progress.driven.observe(false, at(100 * retry + 2));
+            progress.driven.observe(false, at(100 * retry + 50));
         }
-        assert_eq!(progress.driven(at(1_000)), Duration::from_secs(8));
-        assert_eq!(progress.deadline(LIMIT), None);
-        progress.observe(true, at(1_000));
-        assert_eq!(progress.deadline(LIMIT), Some(at(1_002)));
+        assert_eq!(progress.driven.total(at(1_000)), Duration::from_secs(8));
+        assert_eq!(progress.driven.deadline(LIMIT), None);
+        progress.driven.observe(true, at(1_000));
+        assert_eq!(progress.driven.deadline(LIMIT), Some(at(1_002)));
         progress.arrive(floor(2), at(1_001));
-        assert_eq!(progress.driven(at(1_003)), Duration::from_secs(2));
+        assert_eq!(progress.driven.total(at(1_003)), Duration::from_secs(2));
     }
 
     /// H1, H5
@@ -159,14 +174,16 @@ mod tests {
     fn interruptions_clear_the_evidence_only_a_few_times_in_a_row() {
         let mut progress = Progress::default();
         for round in 0..5 {
-            progress.observe(true, at(100 * round));
-            progress.interrupt(Duration::ZERO, at(100 * round + 3));
+            progress.driven.observe(true, at(100 * round));
+            progress
+                .driven
+                .interrupt(Duration::ZERO, at(100 * round + 3));
         }
-        assert_eq!(progress.driven(at(900)), Duration::from_secs(6));
+        assert_eq!(progress.driven.total(at(900)), Duration::from_secs(6));
         progress.arrive(floor(2), at(900));
-        progress.observe(true, at(901));
-        progress.interrupt(Duration::ZERO, at(902));
-        assert_eq!(progress.driven(at(950)), Duration::ZERO);
+        progress.driven.observe(true, at(901));
+        progress.driven.interrupt(Duration::ZERO, at(902));
+        assert_eq!(progress.driven.total(at(950)), Duration::ZERO);
     }
 
     /// H1
@@ -174,23 +191,23 @@ mod tests {
     fn an_interruption_that_clears_nothing_is_not_counted() {
         let mut progress = Progress::default();
         for second in 0..20 {
-            progress.interrupt(Duration::ZERO, at(second));
+            progress.driven.interrupt(Duration::ZERO, at(second));
         }
-        progress.observe(true, at(20));
-        progress.interrupt(Duration::ZERO, at(24));
-        assert_eq!(progress.driven(at(30)), Duration::ZERO);
+        progress.driven.observe(true, at(20));
+        progress.driven.interrupt(Duration::ZERO, at(24));
+        assert_eq!(progress.driven.total(at(30)), Duration::ZERO);
     }
 
     /// H1
     #[test]
     fn time_in_which_nobody_looked_does_not_count() {
         let mut progress = Progress::default();
-        for _ in 0..Progress::FREE_INTERRUPTIONS {
-            progress.observe(true, at(0));
-            progress.interrupt(Duration::ZERO, at(1));
+        for _ in 0..DrivenTime::FREE_INTERRUPTIONS {
+            progress.driven.observe(true, at(0));
+            progress.driven.interrupt(Duration::ZERO, at(1));
         }
-        progress.observe(true, at(1));
-        progress.interrupt(Duration::from_secs(498), at(500));
-        assert_eq!(progress.driven(at(500)), Duration::from_secs(1));
+        progress.driven.observe(true, at(1));
+        progress.driven.interrupt(Duration::from_secs(498), at(500));
+        assert_eq!(progress.driven.total(at(500)), Duration::from_secs(1));
     }
 }

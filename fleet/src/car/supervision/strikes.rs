@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::FoundBy;
-use crate::model::Timestamp;
+use crate::model::{FloorSet, Timestamp};
 
 /// The longest that a car keeps away from its drive between two tries.
 const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
@@ -43,8 +43,8 @@ pub(in crate::car) struct Strikes {
     refusals: u8,
     /// Searches in a row that found no floor.
     searches: u8,
-    /// The floor of the last strike that a dead sensor would explain too.
-    unclear: Option<Floor>,
+    /// The floors of the strikes that dead sensors would explain too.
+    unclear: FloorSet,
     recovery: Recovery,
     landed: Option<Landing>,
 }
@@ -86,7 +86,11 @@ impl Strikes {
         let weight = match strike {
             Strike::Missed(_) => 1,
             // A dead sensor that is tried again and again says nothing new about the drive.
-            Strike::Unclear(floor) => u8::from(self.unclear.replace(floor) != Some(floor)),
+            Strike::Unclear(floor) if self.unclear.contains(floor) => 0,
+            Strike::Unclear(floor) => {
+                self.unclear.insert(floor);
+                1
+            }
             Strike::Astray => 2,
             Strike::NotStarted => {
                 self.refusals = self.refusals.saturating_add(1);
@@ -155,9 +159,10 @@ impl Strikes {
         }
     }
 
-    /// Nobody knows what the car does: a landing is not to be judged.
+    /// Nobody knows what the car does: neither a landing nor a search is to be judged.
     pub(in crate::car) fn interrupt(&mut self) {
         self.landed = None;
+        self.searches = 0;
     }
 
     pub(super) fn expire(&mut self, now: Timestamp) {
@@ -256,6 +261,9 @@ mod tests {
         assert!(tries.iter().all(|(v, _)| *v == Verdict::LeaveFloorOut));
         let two = [Strike::Unclear(floor(5)), Strike::Unclear(floor(0))];
         assert_eq!(verdicts(&two)[1].0, Verdict::BackOff);
+        let by_turns = verdicts(&two.repeat(10));
+        let later = by_turns[2..].iter();
+        assert!(later.clone().all(|(v, _)| *v == Verdict::LeaveFloorOut));
     }
 
     /// H1, H5

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use elevator_driver::{Direction, DoorState, KeySwitch, MotorCommand};
+use elevator_driver::{
+    Direction, DoorState, DriveFeedback, KeySwitch, MotorCommand, PanelEvent, PanelInputs,
+};
 
 use super::shaft::{Door, Drive, TICK, World, floor};
 use crate::car::{Car, CarEvent, CarSettings, HangCause, ServedCall};
@@ -385,7 +387,7 @@ fn interrupted_car_that_comes_to_rest_at_another_floor_got_somewhere() {
         world.run(1);
     }
     world.run_until("just above floor 1", |w| w.is_next_to(1));
-    let driven = |w: &World| w.car.supervision.progress.driven(w.now);
+    let driven = |w: &World| w.car.supervision.progress.driven.total(w.now);
     let before = driven(&world);
     assert!(before >= 3 * TICK, "{before:?}");
     // The command to stop comes a moment too late.
@@ -423,6 +425,99 @@ fn drive_that_finds_no_floor_but_passes_some_latches() {
     assert!(took < Duration::from_mins(5), "{took:?}");
 }
 
+// H1: it looks for a floor downwards first each time, and turns round at the end of the shaft.
+#[test]
+fn search_that_is_interrupted_over_and_over_is_no_hang() {
+    let mut world = World::above(0);
+    world.faults.dead = [floor(0)].into();
+    for _ in 0..40 {
+        world.run_until("down", World::is_moving);
+        world.run_until("at the end", |w| !w.is_moving());
+        world.run_until("up", World::is_moving);
+        world.run(2);
+        world.stop = true;
+        world.run(20);
+        world.stop = false;
+        world.run(2);
+        assert!(!world.is_hung(), "{:?}", world.hang());
+    }
+    world.run_until("in service", |w| availability(w) == Availability::InService);
+}
+
+// H1: floor 1 alone has a sensor that works.
+#[test]
+fn dead_sensors_at_both_ends_are_no_hang() {
+    let mut world = World::at(1).settled();
+    let others = world.floors.floors().filter(|at| *at != floor(1));
+    world.faults.dead = others.collect();
+    for _ in 0..60 {
+        for stop in [0, 2] {
+            world.press_cab(stop);
+            world.run(300);
+            assert!(!world.is_hung(), "{:?}", world.hang());
+        }
+    }
+}
+
+// H5
+#[test]
+fn motor_that_does_not_stop_latches_though_the_line_comes_and_goes() {
+    let mut world = called_with(Drive::Sound);
+    world.run_until("on its way", World::is_moving);
+    world.faults.drive = Drive::Welded;
+    for _ in 0..30 {
+        world.disconnect();
+        world.run(1);
+        world.reconnect();
+        world.run(40);
+        if world.is_hung() {
+            return;
+        }
+    }
+    panic!("not hung: {:?}", world.car);
+}
+
+// H1
+#[test]
+fn time_for_which_a_mechanic_ran_the_motor_is_no_evidence() {
+    let mut world = World::at(2).settled();
+    world.key = KeySwitch::OutOfService;
+    world.run(100);
+    world.faults.drive = Drive::Welded;
+    world.run(700);
+    world.faults.drive = Drive::Sound;
+    world.run(50);
+    world.key = KeySwitch::Normal;
+    world.press_cab(4);
+    world.run_until("served", World::is_quiet);
+    assert!(!world.is_hung());
+}
+
+// H1: the floor and the end of the run are told in one message, as over an elevator server.
+#[test]
+fn floor_beyond_a_dead_sensor_counts_when_the_car_stops_there() {
+    let mut world = World::at(1).settled();
+    world.press_cab(2);
+    world.run_until("on its way", World::is_moving);
+    let told = |at: Option<u8>, drive| {
+        PanelEvent::Inputs(PanelInputs {
+            floor: at.map(floor),
+            drive,
+            door: DoorState::Closed,
+            ..PanelInputs::default()
+        })
+    };
+    let driven = DriveFeedback::Driven(Direction::Up);
+    world.car.handle_panel(&told(None, driven), world.now);
+    let later = world.now + Duration::from_secs(6);
+    let stopped = told(Some(3), DriveFeedback::Stopped);
+    world.car.handle_panel(&stopped, later);
+    world.car.handle_timeout(later + Duration::from_secs(1));
+    assert!(world.car.left_out().eq([floor(2)]));
+    let counted = world.car.supervision.progress.driven.total(later);
+    assert_eq!(counted, Duration::ZERO);
+}
+
 // S3: whoever leaves it in a fire may not wait for minutes.
 #[test]
 fn fire_recall_does_not_wait_out_a_back_off() {
@@ -436,7 +531,18 @@ fn fire_recall_does_not_wait_out_a_back_off() {
             world.press_cab(5);
         }
         let refusals = |w: &World| w.count(|event| *event == CarEvent::DriveRefused);
+        let opened = |w: &World| {
+            w.count(
+                |event| matches!(event, CarEvent::DoorChanged { to, .. } if *to == DoorState::Open),
+            )
+        };
         world.run_until("refused for the fifth time", |w| refusals(w) == 5);
+        let before = opened(&world);
+        world.key = KeySwitch::FireRecall;
+        world.run(600);
+        // Those in a car at a floor can get out at each try.
+        assert!(above || opened(&world) >= before + 2, "{}", opened(&world));
+        world.key = KeySwitch::Normal;
         world.run(100);
         world.faults.drive = Drive::Sound;
         world.key = KeySwitch::FireRecall;
@@ -475,7 +581,7 @@ fn floor_that_homing_finds_counts_even_if_the_line_breaks_before_the_car_is_at_r
     world.disconnect();
     world.reconnect();
     assert_eq!(
-        world.car.supervision.progress.driven(world.now),
+        world.car.supervision.progress.driven.total(world.now),
         Duration::ZERO
     );
     world.run_until("in service", |w| availability(w) == Availability::InService);
