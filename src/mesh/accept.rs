@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tracing::{debug, error, trace, warn};
 
-use super::log_gate::LogGate;
+use super::greeting::GreetingError;
+use super::log_gate::{self, LogGate};
 use super::{Count, Counters, MeshSettings, Note, greeting, socket};
 
 /// How many connections may be without a hello at once; more are closed at once.
@@ -37,7 +38,14 @@ enum Line {
 
 enum Step {
     Accepted(io::Result<(TcpStream, SocketAddr)>),
-    Greeted(Result<IpAddr, JoinError>),
+    Greeted(Result<Greeted, JoinError>),
+}
+
+/// How a greeting has ended.
+#[derive(Debug)]
+struct Greeted {
+    from: IpAddr,
+    refused: Option<GreetingError>,
 }
 
 #[derive(Debug)]
@@ -45,9 +53,10 @@ struct Acceptor {
     settings: Arc<MeshSettings>,
     notes: mpsc::Sender<Note>,
     counters: Arc<Counters>,
-    greetings: JoinSet<IpAddr>,
+    greetings: JoinSet<Greeted>,
     pending: BTreeMap<IpAddr, usize>,
     log: LogGate<Line>,
+    refused: LogGate<IpAddr>,
 }
 
 /// Listens, from the moment the address is there.
@@ -63,7 +72,8 @@ pub(super) async fn run(
         counters,
         greetings: JoinSet::new(),
         pending: BTreeMap::new(),
-        log: LogGate::default(),
+        log: LogGate::new(log_gate::ONE),
+        refused: LogGate::new(log_gate::SOME),
     };
     let listener = match listener {
         Some(listener) => listener,
@@ -77,7 +87,7 @@ pub(super) async fn run(
         match step {
             Step::Accepted(Ok((stream, from))) => acceptor.take(stream, from.ip()),
             Step::Accepted(Err(error)) => {
-                if acceptor.log.opens(&Line::Accept) {
+                if acceptor.log.opens(&Line::Accept).is_some() {
                     warn!(%error, "a connection can't be accepted");
                 }
                 tokio::time::sleep(BREATH).await;
@@ -95,7 +105,7 @@ impl Acceptor {
             match socket::listener(address, self.settings.link_port) {
                 Ok(listener) => return listener,
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                    if self.log.opens(&Line::Listen) {
+                    if self.log.opens(&Line::Listen).is_some() {
                         let link_port = self.settings.link_port;
                         error!(%address, link_port, "link_port is in use by another process");
                     }
@@ -109,7 +119,7 @@ impl Acceptor {
         let pending = self.pending.entry(from).or_default();
         if *pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS {
             self.counters.add(Count::Refused);
-            if self.log.opens(&Line::Crowd) {
+            if self.log.opens(&Line::Crowd).is_some() {
                 warn!(%from, "too many connections without a hello: the newest are closed");
             }
             return;
@@ -117,9 +127,8 @@ impl Acceptor {
         *pending += 1;
         let settings = Arc::clone(&self.settings);
         let notes = self.notes.clone();
-        let counters = Arc::clone(&self.counters);
         self.greetings.spawn(async move {
-            match greeting::greet(&settings, stream).await {
+            let refused = match greeting::greet(&settings, stream).await {
                 Ok((connection, peer)) => {
                     let note = Note::Greeted {
                         connection: Box::new(connection),
@@ -129,19 +138,20 @@ impl Acceptor {
                     if notes.send(note).await.is_err() {
                         trace!("greeting outlived the mesh");
                     }
+                    None
                 }
-                Err(error) => {
-                    counters.add(Count::Refused);
-                    warn!(%from, %error, "a connection is refused");
-                }
-            }
-            from
+                Err(error) => Some(error),
+            };
+            Greeted { from, refused }
         });
     }
 
-    fn greeted(&mut self, greeted: Result<IpAddr, JoinError>) {
+    fn greeted(&mut self, greeted: Result<Greeted, JoinError>) {
         match greeted {
-            Ok(from) => {
+            Ok(Greeted { from, refused }) => {
+                if let Some(error) = refused {
+                    self.refuse(from, &error);
+                }
                 if let Some(pending) = self.pending.get_mut(&from) {
                     *pending -= 1;
                     if *pending == 0 {
@@ -152,6 +162,13 @@ impl Acceptor {
             // This task fails with it, and so the whole mesh.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(error) => debug!(%error, "a greeting was cancelled"),
+        }
+    }
+
+    fn refuse(&mut self, from: IpAddr, error: &GreetingError) {
+        self.counters.add(Count::Refused);
+        if let Some(unlogged) = self.refused.opens(&from) {
+            warn!(%from, %error, unlogged = unlogged.count(), "a connection is refused");
         }
     }
 }

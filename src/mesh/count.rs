@@ -1,5 +1,6 @@
 //! What the mesh counts.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is counted.
@@ -30,6 +31,24 @@ pub enum Count {
 }
 
 impl Count {
+    /// What `status` calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::SendFailed => "send_failed",
+            Self::SendQueueFull => "send_queue_full",
+            Self::Received => "received",
+            Self::InboxFull => "inbox_full",
+            Self::Foreign => "foreign",
+            Self::Version => "version",
+            Self::Key => "key",
+            Self::Damaged => "damaged",
+            Self::Malformed => "malformed",
+            Self::Refused => "refused",
+        }
+    }
+
     /// Everything that is counted.
     pub const ALL: [Self; 11] = [
         Self::Sent,
@@ -55,6 +74,16 @@ impl Counters {
     #[must_use]
     pub fn get(&self, count: Count) -> u64 {
         self.0[count as usize].load(Ordering::Relaxed)
+    }
+
+    /// Everything that has happened at least once, by name.
+    #[must_use]
+    pub fn by_name(&self) -> BTreeMap<String, u64> {
+        let counted = Count::ALL.map(|count| (count.name().to_owned(), self.get(count)));
+        counted
+            .into_iter()
+            .filter(|(_, so_far)| *so_far > 0)
+            .collect()
     }
 
     pub(super) fn add(&self, count: Count) {

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tracing::{info, trace, warn};
 
 use super::addresses::AddressChanges;
-use super::log_gate::LogGate;
+use super::log_gate::{self, LogGate};
 use super::socket::{self, DatagramSockets};
 use super::{Count, Counters, MeshSettings, Note, PacketSettings};
 
@@ -104,7 +104,7 @@ impl DatagramTask {
             counters,
             changes: AddressChanges::open(),
             sending: Sending::Works,
-            log: LogGate::default(),
+            log: LogGate::new(log_gate::ONE),
         }
     }
 
@@ -140,7 +140,7 @@ impl DatagramTask {
             }
             Err(error) if socket::is_absent(&error) => trace!(%error, "no sockets for datagrams"),
             Err(error) => {
-                if self.log.opens(&Line::NotOpened) {
+                if self.log.opens(&Line::NotOpened).is_some() {
                     warn!(%to, %error, "no sockets for datagrams");
                 }
             }
@@ -189,7 +189,7 @@ impl DatagramTask {
                 }
                 Step::AddressesChanged => {
                     // Where datagrams do not leave, the next one that does is worth a line.
-                    if self.sending == Sending::Works && self.log.opens(&Line::Changed) {
+                    if self.sending == Sending::Works && self.log.opens(&Line::Changed).is_some() {
                         let to = self.everybody();
                         info!(%to, "network addresses have changed: the sockets are opened again");
                     }
@@ -282,7 +282,7 @@ impl DatagramTask {
                     self.hand_on(Note::OtherVersion { from, version });
                     return;
                 }
-                if self.log.opens(&Line::Dropped(count)) {
+                if self.log.opens(&Line::Dropped(count)).is_some() {
                     warn!(
                         %from,
                         %error,

@@ -1,7 +1,7 @@
 //! The first exchange on a connection: who is there, and do the two go together?
 
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::{IpAddr, SocketAddrV4};
 
 use bytes::Bytes;
 use elevator_driver::FloorCount;
@@ -48,6 +48,8 @@ pub(super) enum GreetingError {
     Protocol { node: NodeId, protocol: Protocol },
     #[error("node {0} is there instead")]
     Other(NodeId),
+    #[error("it calls itself node {} at {}", .0.node, .0.address)]
+    Address(Box<Hello>),
     #[error("the cable is cut on demand")]
     Cut,
 }
@@ -77,11 +79,16 @@ pub(super) async fn greet(
     stream: TcpStream,
 ) -> Result<(Connection, Hello), GreetingError> {
     socket::tune(&stream, settings.times.unacknowledged)?;
+    let from = stream.peer_addr()?.ip();
     let exchange = exchange(&settings.hello, stream);
     let (mut connection, hello) = tokio::time::timeout(settings.times.greeting, exchange)
         .await
         .map_err(|_elapsed| GreetingError::HelloTime)??;
     check(&settings.hello, &hello)?;
+    // A node dials from its own address. A hello in another's name would end that node's links.
+    if from != IpAddr::V4(hello.address) {
+        return Err(GreetingError::Address(Box::new(hello)));
+    }
     let codec = connection.read.decoder_mut();
     codec.set_max_frame_length(MAX_FRAME);
     Ok((connection, hello))

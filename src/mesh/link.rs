@@ -41,6 +41,8 @@ pub(super) enum LinkEnd {
     QueueFull,
     #[error("frames were dropped while the cable was cut")]
     Mended,
+    #[error("there are newer links from the same address")]
+    TooMany,
 }
 
 /// Carries frames both ways until the peer or the mesh ends the link.

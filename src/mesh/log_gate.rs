@@ -1,34 +1,84 @@
-//! Lets a line into the log only now and then.
+//! Rate limit for log lines that peers and strangers can cause.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Between two lines of one kind.
+/// The window of the rate limit.
 const PERIOD: Duration = Duration::from_mins(1);
 
-/// Opens once a minute for each kind of line.
-#[derive(Debug)]
-pub(super) struct LogGate<K>(BTreeMap<K, Instant>);
+/// The most kinds that are tracked, because strangers may choose their names. Lines of further kinds
+/// are suppressed until one expires.
+const KINDS: usize = 256;
 
-impl<K> Default for LogGate<K> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
+/// Limit for a state that is reported once, and again while it lasts.
+pub(super) const ONE: u32 = 1;
+
+/// Limit for events that also happen in a healthy network.
+pub(super) const SOME: u32 = 20;
+
+/// Limits the lines of each kind per minute.
+#[derive(Debug)]
+pub(super) struct LogGate<K> {
+    allowance: u32,
+    kinds: BTreeMap<K, Kind>,
+}
+
+#[derive(Debug)]
+struct Kind {
+    since: Instant,
+    passed: u32,
+    kept_out: u64,
+}
+
+/// How many lines of this kind were suppressed before one that passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unlogged(u64);
+
+impl Unlogged {
+    /// The value of a log field; `None`, which omits the field, if nothing was suppressed.
+    pub(super) fn count(self) -> Option<u64> {
+        Some(self.0).filter(|count| *count > 0)
     }
 }
 
 impl<K: Ord + Clone> LogGate<K> {
-    pub(super) fn opens(&mut self, kind: &K) -> bool {
+    /// `allowance`: lines per minute and kind.
+    pub(super) fn new(allowance: u32) -> Self {
+        Self {
+            allowance,
+            kinds: BTreeMap::new(),
+        }
+    }
+
+    /// Whether a line may be logged now.
+    pub(super) fn opens(&mut self, kind: &K) -> Option<Unlogged> {
         self.opens_at(kind, Instant::now())
     }
 
-    fn opens_at(&mut self, kind: &K, now: Instant) -> bool {
-        // Kinds may be named by peers, so none is kept for longer than it has an effect.
-        self.0.retain(|_, last| now.duration_since(*last) < PERIOD);
-        let opens = !self.0.contains_key(kind);
-        if opens {
-            self.0.insert(kind.clone(), now);
+    fn opens_at(&mut self, kind: &K, now: Instant) -> Option<Unlogged> {
+        let is_over = |kind: &Kind| now.duration_since(kind.since) >= PERIOD;
+        self.kinds
+            .retain(|_, kind| !is_over(kind) || kind.kept_out > 0);
+        if !self.kinds.contains_key(kind) && self.kinds.len() >= KINDS {
+            self.kinds.retain(|_, kind| !is_over(kind));
+            if self.kinds.len() >= KINDS {
+                return None;
+            }
         }
-        opens
+        let known = self.kinds.entry(kind.clone()).or_insert(Kind {
+            since: now,
+            passed: 0,
+            kept_out: 0,
+        });
+        if is_over(known) {
+            (known.since, known.passed) = (now, 0);
+        }
+        if known.passed >= self.allowance {
+            known.kept_out += 1;
+            return None;
+        }
+        known.passed += 1;
+        Some(Unlogged(std::mem::take(&mut known.kept_out)))
     }
 }
 
@@ -37,13 +87,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_gate_opens_once_a_minute_for_each_kind() {
-        let mut gate = LogGate::default();
+    fn lines_beyond_the_limit_are_suppressed_and_counted() {
+        let mut gate = LogGate::new(2);
         let start = Instant::now();
-        assert!(gate.opens_at(&1, start));
-        assert!(gate.opens_at(&2, start));
-        assert!(!gate.opens_at(&1, start + PERIOD / 2));
-        assert!(gate.opens_at(&1, start + PERIOD));
-        assert!(!gate.opens_at(&1, start + PERIOD + PERIOD / 2));
+        let passes = Some(Unlogged(0));
+        assert_eq!(gate.opens_at(&1, start), passes);
+        assert_eq!(gate.opens_at(&2, start), passes);
+        assert_eq!(gate.opens_at(&1, start + PERIOD / 4), passes);
+        for _ in 0..7 {
+            assert_eq!(gate.opens_at(&1, start + PERIOD / 2), None);
+        }
+        assert_eq!(gate.opens_at(&1, start + PERIOD), Some(Unlogged(7)));
+        assert_eq!(gate.opens_at(&1, start + PERIOD), passes);
+        assert_eq!(gate.opens_at(&1, start + PERIOD), None);
+    }
+
+    #[test]
+    fn the_number_of_tracked_kinds_is_bounded() {
+        let mut gate = LogGate::new(1);
+        let start = Instant::now();
+        let passed = (0..10_000).filter(|name| gate.opens_at(name, start).is_some());
+        assert_eq!(passed.count(), KINDS);
+        assert!(gate.kinds.len() <= KINDS);
+        assert_eq!(gate.opens_at(&10_000, start + PERIOD), Some(Unlogged(0)));
     }
 }

@@ -64,6 +64,12 @@ pub use self::packets::PacketSettings;
 use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
 
+/// The most links in total, several times what the largest fleet needs. Further ones are refused.
+const LINKS: usize = 512;
+
+/// The most links per address. A further one replaces the oldest.
+const LINKS_PER_ADDRESS: usize = 4;
+
 /// How many events may wait for the runtime loop. When so many do, links wait (their peers feel it
 /// as a slow connection) and datagrams are dropped and counted: the next one serves.
 pub const INBOX: usize = 1024;
@@ -210,6 +216,13 @@ enum Note {
     },
 }
 
+/// The log lines about a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum LinkLine {
+    Up,
+    Down,
+}
+
 /// What a task that has ended was there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
@@ -229,6 +242,8 @@ enum Step {
 #[derive(Debug)]
 struct Link {
     peer: NodeId,
+    /// The peer's address, verified against the connection's source.
+    address: Ipv4Addr,
     queue: mpsc::Sender<Bytes>,
     task: AbortHandle,
 }
@@ -251,6 +266,7 @@ pub struct Mesh {
     given_up: VecDeque<LinkId>,
     counters: Arc<Counters>,
     dial_log: LogGate<NodeId>,
+    link_log: LogGate<(NodeId, LinkLine)>,
     cable: Cable,
 }
 
@@ -320,7 +336,8 @@ impl Mesh {
             notes,
             given_up: VecDeque::new(),
             counters,
-            dial_log: LogGate::default(),
+            dial_log: LogGate::new(log_gate::ONE),
+            link_log: LogGate::new(log_gate::SOME),
             cable: Cable::Whole,
         })
     }
@@ -524,9 +541,9 @@ impl Mesh {
                 connection,
                 peer,
                 side,
-            } => Some(self.open(*connection, peer, side)),
+            } => self.open(*connection, peer, side),
             Note::DialFailed { peer, error } => {
-                if self.dial_log.opens(&peer) {
+                if self.dial_log.opens(&peer).is_some() {
                     warn!(%peer, %error, "a peer that is heard can't be dialled");
                 }
                 Some(MeshEvent::DialFailed { peer })
@@ -541,7 +558,24 @@ impl Mesh {
         }
     }
 
-    fn open(&mut self, connection: Connection, peer: Hello, side: LinkSide) -> MeshEvent {
+    /// Opens a link, unless there are too many. The oldest link of an address is replaced rather than
+    /// the newest refused: a machine that lost power leaves dead links behind.
+    fn open(&mut self, connection: Connection, peer: Hello, side: LinkSide) -> Option<MeshEvent> {
+        let of_address = |(_, known): &(&LinkId, &Link)| known.address == peer.address;
+        let mut siblings = self.links.iter().filter(of_address);
+        let oldest = siblings.next().map(|(link, _)| *link);
+        if siblings.count() + 1 >= LINKS_PER_ADDRESS
+            && let Some(oldest) = oldest
+        {
+            self.give_up(oldest, &LinkEnd::TooMany);
+        }
+        if side == LinkSide::Accepted && self.links.len() >= LINKS {
+            self.counters.add(Count::Refused);
+            if let Some(unlogged) = self.dial_log.opens(&peer.node) {
+                warn!(peer = %peer.node, unlogged = unlogged.count(), "too many links: the newest are refused");
+            }
+            return None;
+        }
         let link = LinkId(self.next_link);
         self.next_link += 1;
         let (queue, outgoing) = mpsc::channel(LINK_QUEUE);
@@ -550,14 +584,19 @@ impl Mesh {
             run.await;
             Task::Link
         });
-        info!(link = link.0, peer = %peer.node, address = %peer.address, ?side, "link up");
+        let kind = (peer.node.clone(), LinkLine::Up);
+        if let Some(unlogged) = self.link_log.opens(&kind) {
+            let Hello { node, address, .. } = &peer;
+            info!(link = link.0, peer = %node, %address, ?side, unlogged = unlogged.count(), "link up");
+        }
         let known = Link {
             peer: peer.node.clone(),
+            address: peer.address,
             queue,
             task,
         };
         self.links.insert(link, known);
-        MeshEvent::LinkUp { link, peer, side }
+        Some(MeshEvent::LinkUp { link, peer, side })
     }
 
     /// Drops what is kept of a link, and tells whether anything was.
@@ -565,7 +604,10 @@ impl Mesh {
         let Some(known) = self.links.remove(&link) else {
             return false;
         };
-        info!(link = link.0, peer = %known.peer, reason = %end, "link down");
+        let kind = (known.peer, LinkLine::Down);
+        if let Some(unlogged) = self.link_log.opens(&kind) {
+            info!(link = link.0, peer = %kind.0, reason = %end, unlogged = unlogged.count(), "link down");
+        }
         true
     }
 }

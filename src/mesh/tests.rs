@@ -320,9 +320,17 @@ async fn a_dial_that_reaches_another_node_has_failed() {
     assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer });
 }
 
-/// A connection to a node's link port by somebody who does not keep to the protocol.
+/// A connection to node 1's link port by somebody at the address of this node who does not keep to
+/// the protocol.
 fn stranger(lan: &Lan, node: u8) -> TcpStream {
-    TcpStream::connect(lan.link_address(node)).expect("connected")
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+    let socket = socket.expect("a socket");
+    let from = SocketAddrV4::new(lan.address(node), 0);
+    socket.bind(&from.into()).expect("bound");
+    socket
+        .connect(&lan.link_address(1).into())
+        .expect("connected");
+    socket.into()
 }
 
 fn framed(bytes: &[u8]) -> Vec<u8> {
@@ -342,7 +350,7 @@ async fn garbage_costs_a_peer_its_own_link_only() {
     let endless = u32::MAX.to_be_bytes().to_vec();
     let again = hello_bytes(&lan.settings(9));
     for bytes in [garbage, endless, again] {
-        let mut stranger = stranger(&lan, 1);
+        let mut stranger = stranger(&lan, 9);
         stranger
             .write_all(&hello_bytes(&lan.settings(9)))
             .expect("sent");
@@ -363,7 +371,7 @@ async fn strangers_who_say_nothing_keep_nobody_out() {
     let lan = Lan::new();
     let mut one = lan.start(1);
     let silent: Vec<TcpStream> = (0..accept::GREETINGS_PER_ADDRESS + 2)
-        .map(|_| stranger(&lan, 1))
+        .map(|_| stranger(&lan, 9))
         .collect();
     let mut two = lan.start(2);
     two.dial(name(1), lan.link_address(1));
@@ -379,7 +387,7 @@ async fn a_stranger_who_says_nothing_is_hung_up_on() {
     let mut settings = lan.settings(1);
     settings.times.greeting = Duration::from_millis(50);
     let mut one = Mesh::start(settings).expect("a mesh");
-    let mut stranger = stranger(&lan, 1);
+    let mut stranger = stranger(&lan, 9);
     stranger.set_read_timeout(Some(PATIENCE)).expect("set");
     let ended = tokio::task::spawn_blocking(move || stranger.read_to_end(&mut Vec::new()));
     tokio::select! {
@@ -390,11 +398,66 @@ async fn a_stranger_who_says_nothing_is_hung_up_on() {
     }
 }
 
+/// A hello that is taken from elsewhere would end the links of the node that it names.
+#[tokio::test]
+async fn a_hello_in_the_name_of_another_address_is_refused() {
+    let lan = Lan::new();
+    let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
+    let mut stranger = stranger(&lan, 9);
+    stranger.set_read_timeout(Some(PATIENCE)).expect("set");
+    let hello = hello_bytes(&lan.settings(2));
+    stranger.write_all(&hello).expect("sent");
+    let ended = tokio::task::spawn_blocking(move || stranger.read_to_end(&mut Vec::new()));
+    tokio::select! {
+        event = one.next_event() => panic!("{event:?}"),
+        ended = timeout(PATIENCE, ended) => {
+            // Told who is there, and then closed or reset.
+            drop(ended.expect("in time").expect("no panic"));
+        }
+    }
+    assert_eq!(one.counters().get(Count::Refused), 1);
+    two.send(link_of_two, &Frame::Joined);
+    let expected = MeshEvent::Frame {
+        link: link_of_one,
+        frame: Frame::Joined,
+    };
+    assert_eq!(event(&mut one).await, expected);
+}
+
+#[tokio::test]
+async fn of_many_links_with_one_address_the_oldest_go() {
+    let lan = Lan::new();
+    let (mut one, link_of_one, _two, _) = linked(&lan).await;
+    let mut strangers = Vec::new();
+    let mut links = Vec::new();
+    let mut down = Vec::new();
+    while links.len() < 3 * LINKS_PER_ADDRESS {
+        let mut stranger = stranger(&lan, 9);
+        let hello = hello_bytes(&lan.settings(9));
+        stranger.write_all(&hello).expect("sent");
+        strangers.push(stranger);
+        loop {
+            match event(&mut one).await {
+                MeshEvent::LinkUp { link, .. } => {
+                    links.push(link);
+                    break;
+                }
+                MeshEvent::LinkDown { link } => down.push(link),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(one.links.len() <= LINKS_PER_ADDRESS + 1);
+    assert!(one.links.contains_key(&link_of_one), "the node's own link");
+    assert!(down.iter().eq(links.iter().take(down.len())), "{down:?}");
+    drop(strangers);
+}
+
 #[tokio::test]
 async fn a_link_whose_queue_is_full_is_given_up() {
     let lan = Lan::new();
     let mut one = lan.start(1);
-    let mut deaf = stranger(&lan, 1);
+    let mut deaf = stranger(&lan, 9);
     deaf.write_all(&hello_bytes(&lan.settings(9)))
         .expect("sent");
     let link = link_up(&mut one).await;
