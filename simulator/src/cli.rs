@@ -3,13 +3,13 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
+use std::os::unix;
 use std::path::PathBuf;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use elevator_driver::{FloorCount, vocabulary::FloorCountError};
-use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
@@ -129,9 +129,9 @@ pub struct Args {
     /// Don't draw the car, even in a terminal
     #[arg(long)]
     pub quiet: bool,
-    /// End when the process that started this one is gone
-    #[arg(long, hide = true)]
-    pub die_with_parent: bool,
+    /// End when the process with this number, which started this one, is gone
+    #[arg(long, hide = true, value_name = "PID")]
+    pub die_with_parent: Option<u32>,
 }
 
 /// Why the simulator did not run, or not to a clean end.
@@ -155,7 +155,7 @@ pub enum CliError {
 ///
 /// It could not start. Link and socket are removed in every case.
 pub fn run(args: Args) -> Result<(), CliError> {
-    let parent = getppid().filter(|_| args.die_with_parent);
+    let parent = args.die_with_parent;
     let quiet = args.quiet;
     // Before anything is made that a signal would leave behind.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CliError::Signals)?;
@@ -224,7 +224,7 @@ fn announce(simulator: &Simulator) -> io::Result<()> {
 }
 
 /// Draws the car, where somebody can see it, until it ends.
-fn accompany(simulator: &Simulator, parent: Option<Pid>, quiet: bool) -> io::Result<()> {
+fn accompany(simulator: &Simulator, parent: Option<u32>, quiet: bool) -> io::Result<()> {
     let mut view = (!quiet && io::stdout().is_terminal()).then(LiveView::default);
     let period = match (&view, parent) {
         (Some(_), _) => REDRAW,
@@ -232,7 +232,8 @@ fn accompany(simulator: &Simulator, parent: Option<Pid>, quiet: bool) -> io::Res
         (None, None) => Duration::from_hours(1),
     };
     while !simulator.wait(period) {
-        if parent.is_some() && getppid() != parent {
+        // Named by number: it may have been gone before this process could look.
+        if parent.is_some_and(|parent| parent != unix::process::parent_id()) {
             break;
         }
         if let Some(view) = &mut view

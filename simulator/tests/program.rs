@@ -20,7 +20,7 @@ impl Running {
     fn start(arguments: &[&str]) -> Self {
         let child = Command::new(env!("CARGO_BIN_EXE_elevator-simulator"))
             .args(arguments)
-            .arg("--die-with-parent")
+            .args(["--die-with-parent", &std::process::id().to_string()])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -103,12 +103,30 @@ fn the_quit_command_ends_it() {
     assert_eq!(program.exit_code(), Some(0));
 }
 
+/// The parent may end before the simulator can look for it.
+#[test]
+fn it_ends_at_once_if_the_process_that_started_it_is_gone_already() {
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_elevator-simulator"))
+        .args(["--die-with-parent", &gone.id().to_string()])
+        .arg("--tcp=127.0.0.1:0")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while program.try_wait().unwrap().is_none() {
+        assert!(started.elapsed() < LIMIT, "it lives on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn it_does_not_outlive_the_process_that_started_it() {
     let folder = tempfile::tempdir().unwrap();
     let control = folder.path().join("control");
     // A parent that ends as soon as the simulator runs.
-    let script = r#""$0" --die-with-parent --tcp=127.0.0.1:0 --control "$1" >/dev/null 2>&1 &
+    let script = r#""$0" --die-with-parent $$ --tcp=127.0.0.1:0 --control "$1" >/dev/null 2>&1 &
         while [ ! -S "$1" ]; do sleep 0.01; done"#;
     let status = Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_elevator-simulator")])

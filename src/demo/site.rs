@@ -130,7 +130,8 @@ impl Site {
             .arg(self.panel(car))
             .arg("--control")
             .arg(self.control(car))
-            .args(["--quiet", "--die-with-parent"]);
+            .arg("--quiet")
+            .args(["--die-with-parent", &process::id().to_string()]);
         command
     }
 

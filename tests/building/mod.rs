@@ -199,7 +199,8 @@ impl Building {
     /// Starts the simulator of a car.
     pub(crate) fn power_panel(&mut self, name: &str) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
-        command.args(["simulate", "--quiet", "--die-with-parent", "--name", name]);
+        command.args(["simulate", "--quiet", "--name", name]);
+        command.args(["--die-with-parent", &std::process::id().to_string()]);
         command.args(["--floors", &self.floors.get().to_string()]);
         // Quick cars make short tests; the shaft's laws stay the same.
         command.args(["--speed", "6", "--acceleration", "3", "--jerk", "10"]);
