@@ -180,7 +180,7 @@ impl Car {
         let at_rest = self.inputs.drive == DriveFeedback::Stopped;
         let closed = self.inputs.door == DoorState::Closed;
         let limit = self.settings.flight_limit;
-        if self.supervision.defied.total(now) >= limit {
+        if !at_rest && self.supervision.defied.total(now) >= limit {
             return self.hang(None, self.older, HangCause::NotStopped, limit, now);
         }
         // With a door that is open between floors there is nothing to do but to wait.
