@@ -44,6 +44,8 @@ mod riders;
 mod roles;
 #[path = "virtual_fleet/service.rs"]
 mod service;
+#[path = "virtual_fleet/size.rs"]
+mod size;
 #[path = "virtual_fleet/stuck_motor.rs"]
 mod stuck_motor;
 #[path = "virtual_fleet/twins.rs"]

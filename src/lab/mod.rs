@@ -43,4 +43,4 @@ pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::Fault;
 pub use history::{Service, Violation};
 pub use network::Weather;
-pub use world::{Traffic, Twins, World, WorldError, WorldSettings};
+pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

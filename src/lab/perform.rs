@@ -21,14 +21,19 @@ impl World {
         match action {
             Action::Broadcast(beacon) => self.broadcast(node, beacon),
             Action::Unicast { to, beacon } => {
+                self.mesh_traffic.unicasts += 1;
                 if let Some(to) = self.at_address(to) {
                     let beacon = self.datagram(node, beacon);
                     self.post(node, to, &beacon);
                 }
             }
             Action::Packet { to, bytes } => self.send_packet(node, to, bytes),
-            Action::Dial { peer, address } => self.dial(node, peer, address),
+            Action::Dial { peer, address } => {
+                self.mesh_traffic.dials += 1;
+                self.dial(node, peer, address);
+            }
             Action::Send { link, frame } => {
+                self.mesh_traffic.states += u64::from(matches!(frame, Frame::State(_)));
                 let frame = self.frame(node, frame);
                 self.send(node, link, Packet::Frame(frame));
             }
@@ -53,6 +58,8 @@ impl World {
     }
 
     fn reported(&mut self, node: usize, report: Report) {
+        self.mesh_traffic.losses += u64::from(matches!(report, Report::PeerLost { .. }));
+        self.mesh_traffic.changes += u64::from(matches!(report, Report::Standing { .. }));
         self.judge(node, &report);
         let hung = matches!(report, Report::Hung(_));
         self.note(node, Note::Reported(report));
@@ -63,6 +70,7 @@ impl World {
     }
 
     fn broadcast(&mut self, from: usize, beacon: Beacon) {
+        self.mesh_traffic.broadcasts += 1;
         let beacon = self.datagram(from, beacon);
         for to in 0..self.machines.len() {
             if to != from && self.machines[to].process.is_some() {

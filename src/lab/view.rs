@@ -9,7 +9,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
 use elevator_simulator::SimulatedCar;
 
-use super::{Duty, Service, Traffic, Violation, World};
+use super::{Duty, MeshTraffic, Service, Traffic, Violation, World};
 
 impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.
@@ -112,6 +112,12 @@ impl World {
     #[must_use]
     pub fn election_traffic(&self) -> Traffic {
         self.election_traffic
+    }
+
+    /// What the nodes have done so far to stay together.
+    #[must_use]
+    pub fn mesh_traffic(&self) -> MeshTraffic {
+        self.mesh_traffic
     }
 
     /// The machines with a running process.

@@ -126,6 +126,7 @@ pub struct World {
     /// How many events have happened.
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
+    pub(super) mesh_traffic: MeshTraffic,
 }
 
 /// What has been sent.
@@ -135,6 +136,23 @@ pub struct Traffic {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
+}
+
+/// What a fleet does to stay together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MeshTraffic {
+    /// Beacons to everybody; each counts once.
+    pub broadcasts: u64,
+    /// Beacons to one node: probes, their answers, letters.
+    pub unicasts: u64,
+    /// Dials for a link.
+    pub dials: u64,
+    /// Whole states that were sent over a link.
+    pub states: u64,
+    /// Peers that were reported as lost.
+    pub losses: u64,
+    /// Changes of a node's standing that were reported.
+    pub changes: u64,
 }
 
 impl Traffic {
@@ -186,6 +204,7 @@ impl World {
             duty: DutyWatch::default(),
             events: 0,
             election_traffic: Traffic::default(),
+            mesh_traffic: MeshTraffic::default(),
             settings,
         })
     }

@@ -10,7 +10,7 @@ use crate::wire::codec::{DATAGRAM_BODY, size};
 use crate::wire::{Ack, Beacon, News, Standing};
 
 /// The most echoes in a beacon; in a larger fleet the peers take turns.
-const MOST_ECHOES: usize = 32;
+pub(super) const MOST_ECHOES: usize = 32;
 
 /// The bytes by which the lengths of a beacon's lists can grow as they fill.
 const LENGTHS: usize = 8;
@@ -69,7 +69,8 @@ impl Node {
         if self.started && self.beacon_due() <= now {
             self.clock.last = Some(now);
             self.clock.urgent = false;
-            let mut beacon = self.plain_beacon(false, now);
+            let mut beacon = self.plain_beacon(now);
+            beacon.echoes = self.membership.echoes(MOST_ECHOES);
             self.add_news(&mut beacon, now);
             self.actions.push_back(Action::Broadcast(beacon));
         }
@@ -78,12 +79,14 @@ impl Node {
     /// A sign of life to one node. News goes to all: what is told once, as acknowledgements are,
     /// would be lost to the others.
     pub(super) fn unicast(&mut self, to: Ipv4Addr, probe: bool, now: Timestamp) {
-        let beacon = self.plain_beacon(probe, now);
+        let mut beacon = self.plain_beacon(now);
+        beacon.probe = probe;
+        beacon.echoes = self.membership.echoes_for(to);
         self.actions.push_back(Action::Unicast { to, beacon });
     }
 
-    /// Who this node is, where it stands, whom it hears, and what its car does.
-    pub(super) fn plain_beacon(&mut self, probe: bool, now: Timestamp) -> Beacon {
+    /// Who this node is, where it stands, and what its car does.
+    pub(super) fn plain_beacon(&mut self, now: Timestamp) -> Beacon {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         self.membership.sent(self.clock.sequence, now);
         Beacon {
@@ -95,8 +98,8 @@ impl Node {
             estimate: self.election.estimate(),
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
-            probe,
-            echoes: self.membership.echoes(MOST_ECHOES),
+            probe: false,
+            echoes: Vec::new(),
             news: News {
                 car: self.car_view(now),
                 ..News::default()

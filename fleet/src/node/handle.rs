@@ -54,6 +54,7 @@ impl Node {
     pub fn start(&mut self, now: Timestamp) {
         self.started = true;
         self.standing = self.election.standing();
+        self.standing_since = now;
         if self.standing == Standing::Master {
             self.term = self.term.next();
         }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::MeshTimes;
+use super::beacon::MOST_ECHOES;
 use crate::model::{NodeId, Timestamp};
 use crate::wire::codec::VERSION;
 use crate::wire::{Beacon, Echo, Hello, Nonce};
@@ -21,6 +22,7 @@ pub use lost::LossCause;
 
 use conflict::{Conflicts, Sighting};
 use lost::LostPeers;
+use peer::Order;
 pub(super) use peer::Peer;
 
 /// The most lives of nodes that are kept track of; beyond it the ones that don't hear this node
@@ -80,6 +82,16 @@ impl Heard {
     }
 }
 
+/// An address briefly has two lives when a node restarts, and two nodes when it is misconfigured.
+const MOST_AT_ONE_ADDRESS: usize = 4;
+
+fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
+    (!peer.unechoed).then_some(Echo {
+        nonce: *nonce,
+        sequence: peer.sequence,
+    })
+}
+
 impl Membership {
     pub(super) fn new(own: Hello, times: MeshTimes) -> Self {
         Self {
@@ -133,21 +145,27 @@ impl Membership {
         }
     }
 
-    /// The echoes for the next beacon: at most `most`, each peer in turn.
+    /// The echoes for the next beacon to everybody: at most `most`, each peer in turn.
     pub(super) fn echoes(&mut self, most: usize) -> Vec<Echo> {
-        let echo = |(nonce, peer): (&Nonce, &Peer)| {
-            (!peer.unechoed).then_some(Echo {
-                nonce: *nonce,
-                sequence: peer.sequence,
-            })
-        };
         let count = self.lives.len();
         let start = if count == 0 { 0 } else { self.rotation % count };
         self.rotation = start + most;
         let in_turn = self.lives.iter().cycle().skip(start).take(count.min(most));
-        let mut echoes = Vec::with_capacity(count.min(most));
-        echoes.extend(in_turn.filter_map(echo));
-        echoes
+        in_turn.filter_map(echo).collect()
+    }
+
+    /// The echoes for a beacon to one address: only the addressee's, and the rotation stays where it
+    /// is.
+    pub(super) fn echoes_for(&self, address: Ipv4Addr) -> Vec<Echo> {
+        let there = |(_, peer): &(&Nonce, &Peer)| peer.hello.address == address;
+        let there = self.lives.iter().filter(there);
+        there.filter_map(echo).take(MOST_AT_ONE_ADDRESS).collect()
+    }
+
+    /// How many of its beacons a peer needs to echo everybody once.
+    fn turns(&self) -> u32 {
+        let turns = self.lives.len().div_ceil(MOST_ECHOES);
+        u32::try_from(turns).unwrap_or(u32::MAX).max(1)
     }
 
     /// Takes note of a beacon.
@@ -159,14 +177,17 @@ impl Membership {
         let Some(peer) = self.life(&beacon.hello, now) else {
             return Heard::Ignored;
         };
-        peer.echoed_at = peer.echoed_at.max(echoed);
-        let first = peer.mark(beacon.sequence);
-        if beacon.sequence < peer.sequence || !first {
-            return if self.counts(&beacon.hello) {
-                Heard::Overtaken { first }
-            } else {
-                Heard::Unproven
-            };
+        match peer.mark(beacon.sequence, now) {
+            Order::Latest => peer.echoed_at = peer.echoed_at.max(echoed),
+            Order::Overtaken { first } => {
+                peer.echoed_at = peer.echoed_at.max(echoed);
+                return if self.counts(&beacon.hello) {
+                    Heard::Overtaken { first }
+                } else {
+                    Heard::Unproven
+                };
+            }
+            Order::Impossible => return Heard::Ignored,
         }
         peer.term = beacon.term;
         peer.estimate = beacon.estimate;
@@ -217,9 +238,11 @@ impl Membership {
     /// When the first peer is to be probed or is lost, or the first life is to be dropped.
     fn next_deadline(&self) -> Option<Timestamp> {
         let silent = |since: Timestamp| since + self.times.dead_after;
-        let peers = self
-            .peers()
-            .map(|(_, peer)| peer.next_probe(&self.times).min(silent(peer.alive_at())));
+        let turns = self.turns();
+        let peers = self.peers().map(|(_, peer)| {
+            let probe = peer.next_probe(turns, &self.times);
+            probe.min(silent(peer.alive_at()))
+        });
         let lives = self.lives.values().map(|peer| silent(peer.heard_at));
         peers.chain(lives).min()
     }
@@ -249,11 +272,11 @@ impl Membership {
 
     /// The peers to be probed at this moment.
     fn probe(&mut self, now: Timestamp) -> Vec<(NodeId, Ipv4Addr)> {
-        let times = self.times;
+        let (times, turns) = (self.times, self.turns());
         let mut due = Vec::new();
         for (name, nonce) in &self.found {
             if let Some(peer) = self.lives.get_mut(nonce)
-                && peer.next_probe(&times) <= now
+                && peer.next_probe(turns, &times) <= now
             {
                 peer.probed_at = now;
                 due.push((name.clone(), peer.hello.address));
@@ -619,12 +642,77 @@ mod tests {
         members.meet(&hello("B", 2, 2), Timestamp::START);
         let name = NodeId::new("B").expect("a name");
         let peer = members.get_mut(&name).expect("met");
-        let firsts = [1, 3, 2, 2, 3, 1, 70, 6, 7, 7, 69, 200, 135, 137].map(|at| peer.mark(at));
+        let sequences = [1, 3, 2, 2, 3, 1, 70, 6, 7, 7, 69, 200, 135, 137];
+        let firsts = sequences.map(|at| match peer.mark(at, Timestamp::START) {
+            Order::Latest => true,
+            Order::Overtaken { first } => first,
+            Order::Impossible => panic!("{at}"),
+        });
         let expected = [
             true, true, true, false, false, false, true, false, true, false, true, true, false,
             true,
         ];
         assert_eq!(firsts, expected, "6 and 135 are too old to tell");
+    }
+
+    /// One forged datagram must not make all of the peer's own beacons stale.
+    #[test]
+    fn a_beacon_that_no_node_can_have_reached_is_not_taken_in() {
+        let mut members = membership();
+        members.meet(&hello("B", 2, 2), Timestamp::START);
+        let name = NodeId::new("B").expect("a name");
+        let peer = members.get_mut(&name).expect("met");
+        let mut now = Timestamp::START;
+        let mut sequence = 40_000_000;
+        // However long it has run: the first one that is heard counts.
+        assert_eq!(peer.mark(sequence, now), Order::Latest);
+        for forged in [u64::MAX, sequence + 100_000, u64::MAX - 1] {
+            now = now + Duration::from_millis(25);
+            assert_eq!(peer.mark(forged, now), Order::Impossible);
+            sequence += 1;
+            assert_eq!(peer.mark(sequence, now), Order::Latest);
+        }
+        // This node was suspended for an hour.
+        now = now + Duration::from_hours(1);
+        assert_eq!(peer.mark(sequence + 3_600 * 40, now), Order::Latest);
+    }
+
+    /// A forged beacon within the window, or one that arrives first, delays the view briefly.
+    #[test]
+    fn a_peer_that_goes_on_below_its_latest_beacon_has_not_sent_that_one() {
+        let mut members = membership();
+        members.meet(&hello("B", 2, 2), Timestamp::START);
+        let name = NodeId::new("B").expect("a name");
+        let peer = members.get_mut(&name).expect("met");
+        let mut now = Timestamp::START;
+        assert_eq!(peer.mark(u64::MAX, now), Order::Latest);
+        let mut marks = Vec::new();
+        for sequence in 100..110 {
+            now = now + Duration::from_millis(25);
+            marks.push(peer.mark(sequence, now));
+        }
+        let held_up = marks.iter().take_while(|mark| **mark != Order::Latest);
+        assert_eq!(held_up.count(), 3);
+        assert!(marks[3..].iter().all(|mark| *mark == Order::Latest));
+    }
+
+    /// Reordering must not look like that.
+    #[test]
+    fn a_burst_of_late_beacons_is_overtaken() {
+        let mut members = membership();
+        members.meet(&hello("B", 2, 2), Timestamp::START);
+        let name = NodeId::new("B").expect("a name");
+        let peer = members.get_mut(&name).expect("met");
+        let now = Timestamp::START;
+        peer.mark(40, now);
+        for sequence in 10..30 {
+            let order = peer.mark(sequence, now + Duration::from_millis(sequence));
+            assert!(matches!(order, Order::Overtaken { .. }), "{sequence}");
+        }
+        assert_eq!(
+            peer.mark(41, now + Duration::from_millis(30)),
+            Order::Latest
+        );
     }
 
     /// One address has one process: the later life ends the earlier.

@@ -72,6 +72,9 @@ pub struct Node {
     hello: Hello,
     started: bool,
     standing: Standing,
+    standing_since: Timestamp,
+    /// The master that this node followed before its present standing.
+    former_master: Option<NodeId>,
     term: Term,
     election: Box<dyn Election>,
     /// How fit the node is to lead (B1).
@@ -160,6 +163,8 @@ impl Node {
         Self {
             started: false,
             standing: election.standing(),
+            standing_since: Timestamp::START,
+            former_master: None,
             term: settings.restored.term,
             election,
             estimate,

@@ -12,6 +12,10 @@ use crate::wire::{Frame, Hello, News, PlanEntry, Standing};
 /// For so long a master lets a peer call itself its slave over a link that it does not have.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
+/// How long a new master waits for the lowest of the others before it follows another: two beacon
+/// periods.
+const PATIENCE: Duration = Duration::from_millis(50);
+
 /// For so long a master keeps a link that does not fit what its peer says of its standing: longer
 /// than the peer waits for such a link to carry.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
@@ -159,7 +163,7 @@ impl Node {
 
     /// Tells the election what a peer last said of itself.
     pub(super) fn tell_heard(&mut self, peer: &NodeId, now: Timestamp) {
-        if !self.may_follow(peer) {
+        if !self.may_follow(peer) || self.waits_for_a_better(peer, now) {
             return;
         }
         if let Some(known) = self.membership.get(peer) {
@@ -172,6 +176,31 @@ impl Node {
             };
             self.elect(heard, now);
         }
+    }
+
+    /// Whether to ignore a master because a lower peer has probably just become one too. Without
+    /// this, the survivors of a master follow one another in chains, with a state transfer each time.
+    fn waits_for_a_better(&self, peer: &NodeId, now: Timestamp) -> bool {
+        if self.election.link_rule() != LinkRule::FollowStanding
+            || self.standing != Standing::Master
+            || now >= self.standing_since + PATIENCE
+        {
+            return false;
+        }
+        let Some(heard) = self.membership.get(peer) else {
+            return false;
+        };
+        let rank = (heard.hello.address, peer);
+        let is_gone = |name: &NodeId| {
+            self.former_master.as_ref() == Some(name) || self.membership.get(name).is_none()
+        };
+        self.membership.peers().any(|(name, known)| {
+            let is_bound = match &known.standing {
+                Standing::Slave { master } => !is_gone(master),
+                Standing::Master | Standing::Seeking => is_gone(name),
+            };
+            (known.hello.address, name) < rank && !is_bound
+        })
     }
 
     /// A peer could not be dialled, or its link did not carry in time.

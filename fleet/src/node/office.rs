@@ -2,6 +2,7 @@
 
 use core::net::SocketAddrV4;
 
+use super::beacon::MOST_ECHOES;
 use super::{Action, LinkId, Node, Report};
 use crate::coordination::{Carrier, Input, LinkRule, Message, Output};
 use crate::model::{NodeId, Term, Timestamp};
@@ -73,10 +74,14 @@ impl Node {
         enclosed: Enclosed,
         now: Timestamp,
     ) {
-        let mut beacon = self.plain_beacon(false, now);
+        let mut beacon = self.plain_beacon(now);
         beacon.letter = Some(Letter { to, message });
         let to = beacon.letter.as_ref().and_then(|letter| letter.to.as_ref());
         let address = to.map(|to| self.membership.get(to).map(|peer| peer.hello.address));
+        beacon.echoes = match address.flatten() {
+            Some(to) => self.membership.echoes_for(to),
+            None => self.membership.echoes(MOST_ECHOES),
+        };
         match enclosed {
             Enclosed::Nothing => {}
             Enclosed::Orders => self.enclose_orders(&mut beacon, now),
@@ -135,11 +140,16 @@ impl Node {
     }
 
     /// Takes another standing; a master takes office under a term of its own (E3).
-    pub(super) fn stand(&mut self, to: Standing, _now: Timestamp) {
+    pub(super) fn stand(&mut self, to: Standing, now: Timestamp) {
         if to == Standing::Master {
             self.term = Term::next(self.term);
         }
         let from = std::mem::replace(&mut self.standing, to.clone());
+        self.standing_since = now;
+        self.former_master = match &from {
+            Standing::Slave { master } => Some(master.clone()),
+            Standing::Master | Standing::Seeking => None,
+        };
         if self.hello.protocol.rotates() {
             self.plan.inherit(&self.standing);
         } else {

@@ -11,6 +11,39 @@ use crate::wire::{Hello, Standing};
 /// a moment in which it listens.
 const MOST_EXCUSES: u8 = 16;
 
+/// How far a beacon's sequence may jump, on top of what a node can send since the last one. Without
+/// a limit one forged beacon would make all of the peer's own stale.
+const WINDOW: u64 = 1024;
+
+/// The most beacons that a node sends in a millisecond.
+const BEACONS_PER_MILLISECOND: u64 = 1;
+
+/// After this many beacons in a row, over at least this time, that are older than the latest one but
+/// in order among themselves, the latest one is taken for a forgery.
+const BEHIND: (u8, Duration) = (4, Duration::from_millis(60));
+
+/// What the number of a beacon says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It is the latest so far.
+    Latest,
+    /// A later one has been heard.
+    Overtaken {
+        /// It has not been heard before, as far back as is remembered.
+        first: bool,
+    },
+    /// It is further ahead than a node can send.
+    Impossible,
+}
+
+/// A run of beacons older than the latest one, with nothing newer in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Behind {
+    count: u8,
+    since: Timestamp,
+    sequence: u64,
+}
+
 /// One life of another node.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Peer {
@@ -26,6 +59,9 @@ pub(in crate::node) struct Peer {
     pub(super) sequence: u64,
     /// Which of the beacons before it have been heard; the lowest bit is the latest one's.
     heard: u64,
+    /// When the latest one was heard; `None` before the first.
+    counted_at: Option<Timestamp>,
+    behind: Behind,
     pub(in crate::node) heard_at: Timestamp,
     /// When the latest of this node's beacons that it echoed was sent.
     pub(super) echoed_at: Option<Timestamp>,
@@ -64,6 +100,8 @@ impl Peer {
             car: None,
             sequence: 0,
             heard: 0,
+            counted_at: None,
+            behind: Behind::default(),
             heard_at: now,
             echoed_at: None,
             probed_at: Timestamp::START,
@@ -79,20 +117,50 @@ impl Peer {
         Candidate::new(&self.hello, self.estimate)
     }
 
-    /// Notes a beacon; `true` if it is heard for the first time. One that is too old to tell
-    /// counts as heard.
-    pub(super) fn mark(&mut self, sequence: u64) -> bool {
+    /// Notes a beacon. One that is too old to tell counts as heard.
+    pub(super) fn mark(&mut self, sequence: u64, now: Timestamp) -> Order {
+        let Some(counted_at) = self.counted_at else {
+            (self.sequence, self.heard, self.counted_at) = (sequence, 1, Some(now));
+            return Order::Latest;
+        };
         if sequence > self.sequence {
+            let passed = u64::try_from(now.since(counted_at).as_millis()).unwrap_or(u64::MAX);
+            let window = WINDOW.saturating_add(passed.saturating_mul(BEACONS_PER_MILLISECOND));
+            if sequence - self.sequence > window {
+                return Order::Impossible;
+            }
             let ahead = u32::try_from(sequence - self.sequence).unwrap_or(u32::MAX);
             self.heard = self.heard.checked_shl(ahead).unwrap_or(0) | 1;
-            self.sequence = sequence;
-            return true;
+            (self.sequence, self.counted_at) = (sequence, Some(now));
+            self.behind = Behind::default();
+            return Order::Latest;
         }
         let behind = u32::try_from(self.sequence - sequence).unwrap_or(u32::MAX);
         let bit = 1_u64.checked_shl(behind).unwrap_or(0);
         let first = bit != 0 && self.heard & bit == 0;
         self.heard |= bit;
-        first
+        if self.is_left_behind(sequence, now) {
+            (self.sequence, self.heard, self.counted_at) = (sequence, 1, Some(now));
+            self.behind = Behind::default();
+            return Order::Latest;
+        }
+        Order::Overtaken { first }
+    }
+
+    /// Whether the peer keeps sending below its latest known sequence.
+    fn is_left_behind(&mut self, sequence: u64, now: Timestamp) -> bool {
+        let goes_on = self.behind.count > 0 && sequence > self.behind.sequence;
+        self.behind = Behind {
+            count: if goes_on {
+                self.behind.count.saturating_add(1)
+            } else {
+                1
+            },
+            since: if goes_on { self.behind.since } else { now },
+            sequence,
+        };
+        let (count, time) = BEHIND;
+        self.behind.count >= count && now.since(self.behind.since) >= time
     }
 
     pub(super) fn alive_at(&self) -> Timestamp {
@@ -129,10 +197,10 @@ impl Peer {
         self.echoed_at.is_some() && now < self.alive_at() + limit
     }
 
-    /// An echo is as old as the beacon that it answers, which waited for the peer's next one: in
-    /// a sound network up to a period older than what is heard.
-    pub(super) fn next_probe(&self, times: &MeshTimes) -> Timestamp {
-        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + times.beacon_period;
+    /// An echo is as old as the beacon that it answers, which waited for the peer's next one that
+    /// has it, one of `turns`: in a sound network up to as many periods older than what is heard.
+    pub(super) fn next_probe(&self, turns: u32, times: &MeshTimes) -> Timestamp {
+        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + times.beacon_period * turns;
         (self.heard_at.min(echoed) + times.probe_after).max(self.probed_at + times.probe_period)
     }
 }

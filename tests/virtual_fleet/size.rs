@@ -1,0 +1,67 @@
+//! What a large fleet costs: datagrams, state transfers and changes of standing.
+
+use liftmesh::lab::{Fault, MeshTraffic, WorldSettings};
+
+use crate::building::{Building, secs, seed};
+
+/// A fleet of so many nodes that has come to rest.
+fn large(nodes: usize) -> Building {
+    let mut settings = WorldSettings::new(nodes, seed());
+    settings.codec = false;
+    let mut building = Building::of(settings);
+    building.start_all();
+    building.until(secs(10), "one leads all", |world| world.master() == Some(0));
+    building.run_for(secs(1));
+    building
+}
+
+/// What a fleet does while it runs for so long.
+fn during(building: &mut Building, seconds: u64) -> MeshTraffic {
+    let before = building.mesh_traffic();
+    building.run_for(secs(seconds));
+    let after = building.mesh_traffic();
+    MeshTraffic {
+        broadcasts: after.broadcasts - before.broadcasts,
+        unicasts: after.unicasts - before.unicasts,
+        dials: after.dials - before.dials,
+        states: after.states - before.states,
+        losses: after.losses - before.losses,
+        changes: after.changes - before.changes,
+    }
+}
+
+/// F2: a beacon has room for 32 echoes. Where peers have to take turns they are not taken for
+/// silent, or each would ask each other for a sign of life.
+#[test]
+fn a_quiet_fleet_of_any_size_probes_nobody() {
+    for nodes in [33, 64] {
+        let mut building = large(nodes);
+        let seconds = 1;
+        let traffic = during(&mut building, seconds);
+        println!("{nodes} nodes, {seconds} s: {traffic:?}");
+        assert_eq!((traffic.losses, traffic.changes), (0, 0), "{nodes} nodes");
+        let each = traffic.unicasts / (nodes as u64 * seconds);
+        assert!(each <= 1, "{nodes} nodes: {each} unicasts a node a second");
+    }
+}
+
+/// F7: each survivor follows the lowest of them at once, and nobody before.
+#[test]
+fn a_takeover_costs_each_survivor_one_link_and_one_change() {
+    for nodes in [8_u64, 64] {
+        let mut building = large(usize::try_from(nodes).expect("few"));
+        building.inflict(Fault::Kill(0));
+        let traffic = during(&mut building, 1);
+        println!("{nodes} nodes, the master killed: {traffic:?}");
+        assert_eq!(building.master(), Some(1));
+        let slaves = nodes - 2;
+        // There and back.
+        assert!(traffic.states <= 3 * slaves, "{nodes} nodes: {traffic:?}");
+        // A master of its own for a moment, and then a slave.
+        assert!(
+            traffic.changes <= 2 * slaves + 1,
+            "{nodes} nodes: {traffic:?}"
+        );
+        assert_eq!(traffic.losses, nodes - 1, "nobody but the dead is lost");
+    }
+}
