@@ -120,6 +120,20 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         (false, false) => "not all on disk yet",
     };
     writeln!(page, "  store {}, {disk}", status.digest)?;
+    let dropped = [
+        "foreign",
+        "version",
+        "key",
+        "damaged",
+        "malformed",
+        "refused",
+    ]
+    .into_iter()
+    .filter_map(|name| Some(format!("{name} {}", status.mesh.get(name)?)));
+    let dropped: Vec<String> = dropped.collect();
+    if !dropped.is_empty() {
+        writeln!(page, "  dropped from the network: {}", dropped.join(", "))?;
+    }
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
         writeln!(

@@ -81,6 +81,8 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             value: "2".to_owned(),
         }],
         digest: 0xabc,
+        registers: 12,
+        journals: 3,
         durable: true,
         disk_failed: false,
         peers: vec![PeerStatus {

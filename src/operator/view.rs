@@ -9,6 +9,7 @@ mod climate;
 mod event;
 mod trouble;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -52,6 +53,12 @@ pub struct StatusView {
     pub term: u64,
     /// The digest of its order store, 16 hexadecimal digits; equal stores have equal ones.
     pub digest: String,
+    /// How many registers the store has: one for each call of a journal that was ever pressed.
+    #[serde(default)]
+    pub registers: usize,
+    /// Of how many journals they are: one for each node that ever ran, and more for lost disks.
+    #[serde(default)]
+    pub journals: usize,
     /// Everything in the store is on disk.
     pub durable: bool,
     /// The disk has failed: no lamp is lit on its strength.
@@ -60,6 +67,9 @@ pub struct StatusView {
     /// be written.
     #[serde(default)]
     pub log_lines_lost: u64,
+    /// What the mesh has counted since the start, by name.
+    #[serde(default)]
+    pub mesh: BTreeMap<String, u64>,
     /// The other nodes that are heard.
     pub peers: Vec<PeerView>,
     /// The nodes that were peers and are not heard any more, by name.
@@ -205,9 +215,12 @@ impl From<&Status> for StatusView {
             standing: (&status.standing).into(),
             term: status.term.0,
             digest: format!("{:016x}", status.digest),
+            registers: status.registers,
+            journals: status.journals,
             durable: status.durable,
             disk_failed: status.disk_failed,
             log_lines_lost: 0,
+            mesh: BTreeMap::new(),
             peers: status.peers.iter().map(PeerView::from).collect(),
             lost: status.lost.iter().map(LostView::from).collect(),
             conflicts: status.conflicts.iter().map(ConflictView::from).collect(),

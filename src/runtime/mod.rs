@@ -466,6 +466,7 @@ impl Running {
     fn status(&self, now: Timestamp) -> StatusView {
         let mut status = StatusView::from(&self.node.status(now));
         status.log_lines_lost = log::lost();
+        status.mesh = self.mesh.counters().by_name();
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
             car.line = panel.counters().into();
             car.panel = panel.url().to_string();

@@ -28,6 +28,10 @@ pub struct Status {
     pub election: Vec<Detail>,
     /// The digest of its order store.
     pub digest: u64,
+    /// How many registers its order store has.
+    pub registers: usize,
+    /// Of how many journals they are.
+    pub journals: usize,
     /// Everything in the store is on disk.
     pub durable: bool,
     /// The disk has failed (P5).
@@ -176,6 +180,8 @@ impl Node {
             term: self.term,
             election: self.election_details(),
             digest: self.orders.digest(),
+            registers: self.orders.registers(),
+            journals: self.orders.journals(),
             durable: self.ledger.all_durable(),
             disk_failed: self.ledger.failed(),
             peers: self.peer_status(now),

@@ -225,6 +225,19 @@ impl OrderStore {
             .max()
     }
 
+    /// How many registers there are: one for each call of a journal that was ever pressed (O6).
+    #[must_use]
+    pub fn registers(&self) -> usize {
+        self.registers.len()
+    }
+
+    /// Of how many journals: one for each node that ever ran, and more for lost disks.
+    #[must_use]
+    pub fn journals(&self) -> usize {
+        let journals: BTreeSet<JournalId> = self.registers.keys().map(|dot| dot.journal).collect();
+        journals.len()
+    }
+
     /// A number that is equal where, and in practice only where, the registers are equal (O7).
     /// Ages do not count: each node measures them on its own clock.
     #[must_use]
