@@ -205,7 +205,7 @@ impl Bully {
                 standing,
                 term,
             } => {
-                self.term = self.term.max(*term);
+                self.term = self.term.hear(*term);
                 self.heard(peer, standing)
             }
             Input::Lost { peer } => self.lost(peer),
@@ -281,7 +281,7 @@ impl Bully {
             Message::Answer => higher.then_some(Event::Answered),
             Message::Coordinator { term } if term < self.term => None,
             Message::Coordinator { term } => {
-                self.term = term;
+                self.term = self.term.hear(term);
                 Some(Event::Announced(from.clone()))
             }
         }

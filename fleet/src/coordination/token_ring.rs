@@ -54,6 +54,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Candidate, Detail, Election, ElectionTimer, Input, Output};
+use crate::model::bounds::bounded;
 use crate::model::{Mac, NodeId};
 use crate::wire::{Nonce, Standing};
 use state::{Member, Phase, State};
@@ -343,11 +344,30 @@ impl TokenRing {
         outputs.push(Output::Arm(timer.into(), wait));
     }
 
+    /// Takes note of a token that was heard of, as far as it is [bounded](Self::bounded).
     fn saw(&mut self, stamp: &Stamp, count: u64) {
         if *stamp > self.seen {
-            self.seen = stamp.clone();
+            self.seen = self.bounded(stamp);
         }
-        self.count = self.count.max(count);
+        self.count = self.count.max(bounded(self.count, count));
+    }
+
+    /// A stamp with what it may be ahead of the latest that is known: whatever is heard, there is a
+    /// later generation, and a hop after the last. A node that is really so far behind gets there
+    /// message by message.
+    fn bounded(&self, stamp: &Stamp) -> Stamp {
+        let Generation { number, .. } = self.seen.generation;
+        let generation = Generation {
+            number: bounded(number, stamp.generation.number),
+            ..stamp.generation.clone()
+        };
+        let known = if generation == self.seen.generation {
+            self.seen.hop
+        } else {
+            0
+        };
+        let hop = bounded(known, stamp.hop);
+        Stamp { generation, hop }
     }
 
     /// The generation of a token of this node's own making.

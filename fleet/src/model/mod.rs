@@ -1,5 +1,6 @@
 //! The brain's vocabulary: what every other module speaks in.
 
+pub(crate) mod bounds;
 mod call;
 mod floor_set;
 mod name;

@@ -4,11 +4,16 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::bounded;
+
 /// A term of office: a master takes the highest term it knows plus one (E3).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 pub struct Term(pub u64);
+
+/// A restored term that is greater was not counted up to: a faulty node has made it up.
+const MOST_RESTORED: Term = Term(1 << 63);
 
 impl Term {
     /// The term after this one.
@@ -16,10 +21,42 @@ impl Term {
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
+
+    /// The highest term known, for a node that has known this one and hears of another. A single
+    /// message raises it by 2^32 at most, so that there is always a next one.
+    #[must_use]
+    pub(crate) fn hear(self, other: Self) -> Self {
+        self.max(Self(bounded(self.0, other.0)))
+    }
+
+    /// The term from which a node goes on that finds this one on its disk.
+    #[must_use]
+    pub(crate) fn restored(self) -> Self {
+        self.min(MOST_RESTORED)
+    }
 }
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// E3: whatever a faulty node says, taking office makes a new term.
+    #[test]
+    fn there_is_a_next_term_after_the_greatest_that_is_heard() {
+        let last = Term(u64::MAX);
+        for own in [Term(0), Term(7), last.restored()] {
+            let heard = own.hear(last);
+            assert!(own < heard && heard < heard.next(), "{own}");
+        }
+        assert_eq!(Term(7).hear(Term(5)), Term(7));
+        assert_eq!(Term(7).hear(Term(9)), Term(9));
+        assert_eq!(Term(7).restored(), Term(7));
+        assert_eq!(last.next(), last);
     }
 }

@@ -71,7 +71,7 @@ impl Node {
             Trust::None => {}
             Trust::Orders => self.take_orders(node, &beacon.news, now),
             Trust::Full => {
-                self.term = self.term.max(beacon.term);
+                self.term = self.term.hear(beacon.term);
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.standing, now);
                 self.tell_heard(node, now);

@@ -165,7 +165,7 @@ impl Node {
             standing: election.standing(),
             standing_since: Timestamp::START,
             former_master: None,
-            term: settings.restored.term,
+            term: settings.restored.term.restored(),
             election,
             estimate,
             election_timers: BTreeMap::new(),

@@ -213,7 +213,7 @@ impl Node {
     }
 
     pub(super) fn take_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
-        self.term = self.term.max(state.term);
+        self.term = self.term.hear(state.term);
         let holding = if state.durable {
             Holding::Durable
         } else {

@@ -685,3 +685,15 @@ fn messages_that_arrive_twice_do_no_harm() {
         assert_eq!(first, before);
     }
 }
+
+/// E7: whatever term is told, whoever takes office has a next one, and announces it.
+#[test]
+fn there_is_a_term_after_the_greatest_that_is_told() {
+    let mut site = site(2);
+    hears_in(&mut site, 1, &Standing::Master, u64::MAX);
+    let heard = site.term;
+    assert!(heard < heard.next());
+    let term = Term(u64::MAX);
+    is_told(&mut site, 1, Message::Coordinator { term });
+    assert!(site.term < site.term.next() && heard < site.term);
+}

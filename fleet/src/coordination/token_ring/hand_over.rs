@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::message::{Generation, Message, Stamp, Token};
 use super::state::{Member, Phase, State, Timer};
 use super::{Output, TokenRing};
+use crate::model::bounds::bounded;
 
 impl TokenRing {
     /// Keeps the token for its time, and says so (T6).
@@ -130,12 +131,19 @@ impl TokenRing {
                 Message::Refused { stamp, seen }
             };
             Self::say(from, answer, outputs);
+        } else if stamp != self.bounded(&stamp) {
+            // An honest sender this far ahead is believed after a few tries.
+            self.saw(&stamp, 0);
+            let seen = self.seen.clone();
+            Self::say(from, Message::Refused { stamp, seen }, outputs);
         } else if frozen {
             let seen = self.seen.clone();
             Self::say(from, Message::Refused { stamp, seen }, outputs);
         } else {
             // Two tokens that meet in one node become one.
-            let count = own.map_or(0, |own| own.count).max(token.count);
+            let count = own
+                .map_or(0, |own| own.count)
+                .max(bounded(self.count, token.count));
             let token = Token {
                 stamp: stamp.clone(),
                 count: count.saturating_add(1),

@@ -8,6 +8,7 @@ use super::*;
 use crate::coordination::nodes::{address, candidate, name, slave_of};
 use crate::coordination::{ElectionTimer, Message as Any};
 use crate::model::Term;
+use crate::model::bounds::JUMP;
 
 const DRAW: u64 = 0;
 

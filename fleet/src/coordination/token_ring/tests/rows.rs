@@ -675,3 +675,59 @@ fn operators_see_the_token() {
     assert!(shown(&frozen(2, 1).0).contains("frozen: N1 holds one too"));
     assert!(shown(&frozen(1, 2).0).contains("frozen: N2 leads with one"));
 }
+
+/// E7, T7: whatever a faulty node says of its token, there is a later generation.
+#[test]
+fn a_stamp_near_the_end_of_its_range_is_not_the_last() {
+    let last = || {
+        let mut stamp = stamp(u64::MAX, 2, u64::MAX);
+        stamp.generation.nonce = Nonce(u64::MAX);
+        stamp
+    };
+    let says: [fn(Stamp) -> Message; 3] = [
+        |stamp| life(stamp, u64::MAX),
+        |stamp| {
+            Message::Pass(Token {
+                stamp,
+                count: u64::MAX,
+            })
+        },
+        |seen| Message::Refused {
+            stamp: seen.clone(),
+            seen,
+        },
+    ];
+    for message in says {
+        let mut node = node(1);
+        hears(&mut node, 2, &Standing::Seeking);
+        told(&mut node, 2, message(last()));
+        assert!(node.token().is_none(), "{:?}", node.token());
+        loses(&mut node, 2);
+        for timer in [Timer::Watch, Timer::Claim, Timer::Listen] {
+            fires(&mut node, timer);
+        }
+        let token = node.token().expect("it has made one").clone();
+        let number = token.stamp.generation.number;
+        assert!(number <= JUMP + 2 && token.count <= JUMP + 2, "{token:?}");
+        assert!(token.stamp >= node.seen, "{token:?}");
+    }
+}
+
+/// A node that has just started gets to know a token of a far generation, message by message.
+#[test]
+fn a_token_of_a_far_generation_is_taken_after_some_tries() {
+    let mut node = node(1);
+    hears(&mut node, 2, &Standing::Seeking);
+    let far = stamp(3 * JUMP + 7, 2, 5);
+    let pass = Message::Pass(Token {
+        stamp: far.clone(),
+        count: 9,
+    });
+    for _ in 0..3 {
+        let answer = said(&told(&mut node, 2, pass.clone()));
+        let refused = matches!(&answer[..], [(_, Message::Refused { stamp, .. })] if *stamp == far);
+        assert!(refused, "{answer:?}");
+    }
+    told(&mut node, 2, pass);
+    assert_eq!(stamp_of(&node), far);
+}
