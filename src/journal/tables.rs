@@ -221,6 +221,10 @@ pub(super) fn write<'a>(
         for change in changes {
             match change {
                 Change::Record(record) => write_order(&mut orders, record, now)?,
+                Change::Journal(journal) => {
+                    numbers.insert(KEY_JOURNAL, journal.0)?;
+                    numbers.insert(KEY_RESERVED, 0)?;
+                }
                 Change::Reserve(sequence) => raise(&mut numbers, KEY_RESERVED, *sequence)?,
                 Change::Term(term) => raise(&mut numbers, KEY_TERM, term.0)?,
                 Change::FlightTimes(learned) => {

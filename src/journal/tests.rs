@@ -163,6 +163,32 @@ async fn a_reserved_sequence_is_never_handed_out_again() {
     assert_eq!(open(&directory).1.used, 9000);
 }
 
+/// O4: a journal in which nothing is left to reserve is given up; what stood in it stays.
+#[tokio::test]
+async fn a_renewed_journal_starts_with_its_own_sequences() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, first) = open(&directory);
+    let old = [
+        open_order(first.journal, 3, 1),
+        record(first.journal, u64::MAX, 2, State::Served),
+    ];
+    let mut changes: Vec<Change> = old.iter().cloned().map(Change::Record).collect();
+    changes.push(Change::Reserve(u64::MAX));
+    let fresh = JournalId(first.journal.0 ^ 1);
+    let writer = JournalWriter::start(journal).expect("a thread");
+    writer.submit(Lsn(1), changes).expect("room");
+    writer.finish().await;
+    let (journal, spent) = open(&directory);
+    assert_eq!((spent.journal, spent.used), (first.journal, u64::MAX));
+    let writer = JournalWriter::start(journal).expect("a thread");
+    let changes = vec![Change::Journal(fresh), Change::Reserve(257)];
+    writer.submit(Lsn(1), changes).expect("room");
+    writer.finish().await;
+    let (_, renewed) = open(&directory);
+    assert_eq!((renewed.journal, renewed.used), (fresh, 257));
+    assert_eq!(renewed.records.len(), 2);
+}
+
 /// O4: the file as it stands on disk at the moment of a crash, not after an orderly end.
 #[tokio::test]
 async fn a_crash_leaves_what_was_durable() {

@@ -107,7 +107,10 @@ impl Disk {
                     (record.dot.journal, &record.call) == (dot.journal, call)
                         && record.dot.sequence >= dot.sequence
                 }
-                Change::Reserve(_) | Change::Term(_) | Change::FlightTimes(_) => false,
+                Change::Journal(_)
+                | Change::Reserve(_)
+                | Change::Term(_)
+                | Change::FlightTimes(_) => false,
             })
     }
 
@@ -158,6 +161,10 @@ impl Disk {
                     Change::Record(record) => {
                         let register = (record.dot.journal, record.call.clone());
                         self.records.insert(register, (record, self.clock));
+                    }
+                    Change::Journal(journal) => {
+                        self.journal = journal;
+                        self.reserved = 0;
                     }
                     Change::Reserve(up_to) => self.reserved = self.reserved.max(up_to),
                     Change::Term(term) => self.term = self.term.max(term),

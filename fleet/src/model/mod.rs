@@ -13,6 +13,7 @@ mod view;
 pub use call::{Call, HallCall};
 pub use floor_set::FloorSet;
 pub use name::{FleetName, NameError, NodeId};
+pub(crate) use order::MOST_SEQUENCE;
 pub use order::{Dot, JournalId, Order};
 pub use term::Term;
 pub use time::Timestamp;

@@ -27,6 +27,10 @@ pub struct Dot {
     pub sequence: u64,
 }
 
+/// The greatest sequence that can be: no node presses so often, and what is added to it does not
+/// overflow.
+pub(crate) const MOST_SEQUENCE: u64 = 1 << 56;
+
 impl fmt::Display for Dot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.journal, self.sequence)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PlanRequest;
 use crate::car::{FlightRecord, HangEvidence};
-use crate::model::{Availability, Call, NodeId, Term};
+use crate::model::{Availability, Call, JournalId, NodeId, Term};
 use crate::orders::Record;
 use crate::wire::{Beacon, Frame, Standing};
 
@@ -86,6 +86,8 @@ pub enum Change {
     Term(Term),
     /// How long a leg of this node's car takes.
     FlightTimes(FlightRecord),
+    /// Orders are placed under this journal from here on; of its sequences none is reserved yet.
+    Journal(JournalId),
 }
 
 /// A transition that the log and the operator are told of.
@@ -181,7 +183,7 @@ pub enum Report {
         /// The floor at which the car is, or `None` between two.
         at: Option<Floor>,
     },
-    /// Two nodes have one name or one address.
+    /// Two nodes have one name or one address, or one tells of orders that can't be.
     Conflict(String),
     /// The car did not reach a floor in time (F9): the motor is stopped, the process must end.
     Hung(HangEvidence),

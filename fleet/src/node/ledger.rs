@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Change, Lsn, Restored};
 use crate::car::FlightRecord;
-use crate::model::{Dot, JournalId, Term};
+use crate::model::bounds::JUMP;
+use crate::model::{Dot, JournalId, MOST_SEQUENCE, Term};
 use crate::wire::Protocol;
 
 /// How many sequences are reserved at a time: a crash leaves the rest of a block unused.
@@ -18,6 +19,8 @@ const TERMS_AHEAD: u64 = 1024;
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
     journal: JournalId,
+    /// The disk has yet to be told of that journal.
+    renewed: bool,
     next: u64,
     reserved: u64,
     /// A reservation on its way: the batch it is in, and up to where.
@@ -42,6 +45,7 @@ impl Ledger {
     pub(super) fn new(restored: &Restored, protocol: Protocol) -> Self {
         Self {
             journal: restored.journal,
+            renewed: false,
             next: restored.used.saturating_add(1),
             reserved: restored.reserved.max(restored.used),
             reserving: None,
@@ -75,6 +79,31 @@ impl Ledger {
         if dot.journal == self.journal {
             self.next = self.next.max(dot.sequence.saturating_add(1));
         }
+    }
+
+    /// The journal under which presses are made.
+    pub(super) fn journal(&self) -> JournalId {
+        self.journal
+    }
+
+    /// The highest sequence that may be in use, in the present journal.
+    pub(super) fn reached(&self) -> u64 {
+        self.next.saturating_sub(1).max(self.reserved)
+    }
+
+    /// The journal has hardly any sequences left. No node gets there by itself: what a faulty one
+    /// has told of it stands on disk, from before such records were refused.
+    pub(super) fn is_spent(&self) -> bool {
+        self.reached() > MOST_SEQUENCE - JUMP
+    }
+
+    /// Presses go on under this journal. What was pressed before stays what it is.
+    pub(super) fn renew(&mut self, fresh: JournalId) {
+        self.journal = fresh;
+        self.renewed = !self.failed;
+        self.next = 1;
+        self.reserved = 0;
+        self.reserving = None;
     }
 
     /// A register has changed.
@@ -113,6 +142,7 @@ impl Ledger {
             self.reserving = Some((self.lsn, up_to));
             Change::Reserve(up_to)
         });
+        let renewed = std::mem::take(&mut self.renewed).then_some(Change::Journal(self.journal));
         let raised = std::mem::take(&mut self.raised);
         let term = raised.then_some(Change::Term(self.term));
         let dots = std::mem::take(&mut self.changed);
@@ -120,7 +150,8 @@ impl Ledger {
             .extend(dots.iter().map(|dot| (*dot, self.lsn)));
         let learned = std::mem::take(&mut self.flight_times);
         let learned = learned.into_iter().map(Change::FlightTimes);
-        let others = reserve.into_iter().chain(term).chain(learned).collect();
+        let others = renewed.into_iter().chain(reserve).chain(term);
+        let others = others.chain(learned).collect();
         Some((self.lsn, dots, others))
     }
 
@@ -142,6 +173,7 @@ impl Ledger {
     /// The disk can't be relied on: presses go on under a journal that never reaches it (P5).
     pub(super) fn fail(&mut self, fresh: JournalId) {
         self.journal = fresh;
+        self.renewed = false;
         self.next = 1;
         self.reserving = None;
         self.changed.clear();
@@ -273,6 +305,38 @@ mod tests {
         let (second, _, _) = ledger.batch().expect("a change");
         assert_eq!(ledger.written(second), [dot]);
         assert!(ledger.is_durable(dot) && ledger.all_durable());
+    }
+
+    /// O4: the disk hears of a fresh journal before any of its sequences is used.
+    #[test]
+    fn a_renewed_journal_is_written_before_it_is_used() {
+        let mut ledger = ledger();
+        assert!(!ledger.is_spent());
+        let journal = JournalId(1);
+        ledger.know(Dot {
+            journal,
+            sequence: u64::MAX,
+        });
+        assert!(ledger.is_spent());
+        let (old, _, _) = ledger.batch().expect("a reservation");
+        ledger.renew(JournalId(9));
+        ledger.written(old);
+        assert_eq!(
+            ledger.dot(),
+            None,
+            "what was reserved belongs to the old one"
+        );
+        let (lsn, _, others) = ledger.batch().expect("a journal");
+        let expected = [Change::Journal(JournalId(9)), Change::Reserve(1 + BLOCK)];
+        assert_eq!(others, expected);
+        assert_eq!(ledger.dot(), None, "not before the disk has it");
+        ledger.written(lsn);
+        let first = Dot {
+            journal: JournalId(9),
+            sequence: 1,
+        };
+        assert_eq!(ledger.dot(), Some(first));
+        assert!(!ledger.is_spent());
     }
 
     /// P5, O4

@@ -17,12 +17,13 @@
 //! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
 //! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
-//! (the election), `records.rs` (orders) and `climate.rs` for how, `settle.rs` for what follows from
+//! (the election), `records.rs` (orders; `gate.rs` which of them count) and `climate.rs` for how, `settle.rs` for what follows from
 //! it, and `planning.rs` for how the master gets its plans.
 
 mod action;
 mod beacon;
 mod climate;
+mod gate;
 mod handle;
 mod health;
 mod ledger;
@@ -89,6 +90,7 @@ pub struct Node {
     promise: Promise,
     replication: replication::Replication,
     ledger: ledger::Ledger,
+    refusals: gate::Refusals,
     /// Presses that wait for a sequence; at most one a call.
     unplaced: BTreeSet<Call>,
     plan: plan::Plan,
@@ -153,7 +155,8 @@ impl Node {
         let mut orders = OrderStore::default();
         let mut promise = Promise::new(own.clone());
         let mut ledger = ledger::Ledger::new(&settings.restored, settings.election.protocol());
-        for record in &settings.restored.records {
+        let restored = settings.restored.records.iter();
+        for record in restored.filter(|record| gate::is_possible(record.dot)) {
             ledger.know(record.dot);
             orders.merge(record.clone(), Timestamp::START);
         }
@@ -177,6 +180,7 @@ impl Node {
             promise,
             replication: replication::Replication::default(),
             ledger,
+            refusals: gate::Refusals::default(),
             unplaced: BTreeSet::new(),
             plan: plan::Plan::default(),
             planning: planning::Planning::default(),

@@ -68,6 +68,7 @@ impl Node {
             pairing.lost(peer);
         }
         self.replication.lost(peer);
+        self.refusals.lost(peer);
         self.promise.forget_node(peer);
         self.report(Report::PeerLost { node: peer.clone() });
         self.elect(Input::Lost { peer }, now);

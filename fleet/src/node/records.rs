@@ -191,7 +191,7 @@ impl Node {
 
     /// Takes in what stays true whatever overtakes it: records and acknowledgements.
     pub(super) fn take_orders(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
-        for record in &news.records {
+        for record in self.admit(peer, &news.records, now) {
             self.take_record(peer, record, now);
             self.replication.acknowledge(record.dot);
             self.clock.hurry();
@@ -219,7 +219,7 @@ impl Node {
         } else {
             Holding::Held
         };
-        for record in &state.records {
+        for record in self.admit(peer, &state.records, now) {
             self.take_record(peer, record, now);
             if record.state != State::Served && self.orders.get(record.dot).is_some() {
                 self.promise.record(record.dot, peer, holding);
@@ -254,7 +254,8 @@ impl Node {
             return;
         }
         let since = *peer.differs_since.get_or_insert(now);
-        if now.since(since) >= self.settings.mesh.repair_after
+        let usual = self.settings.mesh.repair_after;
+        if now.since(since) >= self.refusals.repair_after(node, usual, now)
             && let Some(link) = self.links.to(node)
         {
             peer.differs_since = Some(now);

@@ -1,5 +1,6 @@
 //! Whole nodes, told what happens one thing at a time.
 
+mod forged;
 mod held_up;
 mod packets;
 mod panel_first;

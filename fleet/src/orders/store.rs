@@ -179,6 +179,14 @@ impl OrderStore {
         self.dots.get(&(dot.journal, call.clone())).copied()
     }
 
+    /// The highest sequence that stands in a register of this journal, if it has one.
+    #[must_use]
+    pub(crate) fn highest(&self, journal: JournalId) -> Option<u64> {
+        let dot = |sequence| Dot { journal, sequence };
+        let mut known = self.registers.range(dot(0)..=dot(u64::MAX));
+        known.next_back().map(|(dot, _)| dot.sequence)
+    }
+
     /// The whole store.
     pub fn records(&self, now: Timestamp) -> impl Iterator<Item = Record> {
         self.registers

@@ -170,6 +170,7 @@ impl Acknowledged {
                     let register = (record.dot.journal, record.call.clone());
                     after.registers.insert(register, record.clone());
                 }
+                Change::Journal(_) => after.reserved = 0,
                 Change::Reserve(up_to) => after.reserved = after.reserved.max(*up_to),
                 Change::Term(term) => after.term = after.term.max(*term),
                 Change::FlightTimes(record) => {

@@ -1,0 +1,155 @@
+//! Which records are taken in: the one gate before [`OrderStore::merge`](crate::orders::OrderStore).
+//!
+//! In the store the higher sequence wins, so one that no press can have would win for good: no
+//! later press of that call could take its place, in any node that has merged it. What is refused
+//! here counts as never received: it is not merged, acknowledged, written or passed on.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Node, Report};
+use crate::model::bounds::JUMP;
+use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
+use crate::orders::Record;
+
+/// Refused records are reported, and the journal is renewed, this often at most.
+const REPORT_PERIOD: Duration = Duration::from_mins(1);
+
+/// A peer that tells of refused records keeps them, so its store differs from this one's whatever
+/// is sent: that is tried this often only.
+const REPAIR_PERIOD: Duration = Duration::from_mins(1);
+
+/// What has been refused lately.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Refusals {
+    reported: Option<Timestamp>,
+    renewed: Option<Timestamp>,
+    /// By peer; bounded by those that are heard.
+    last: BTreeMap<NodeId, Timestamp>,
+}
+
+impl Refusals {
+    pub(super) fn lost(&mut self, peer: &NodeId) {
+        self.last.remove(peer);
+    }
+
+    /// How long a difference to the store of this peer has to stand before it is repaired, where
+    /// it is `usual` for one that is sound.
+    pub(super) fn repair_after(&self, peer: &NodeId, usual: Duration, now: Timestamp) -> Duration {
+        let last = self.last.get(peer);
+        match last.filter(|at| now.since(**at) < REPAIR_PERIOD) {
+            Some(_) => usual.max(REPAIR_PERIOD),
+            None => usual,
+        }
+    }
+}
+
+/// Whether it is time for what is done once in a [`REPORT_PERIOD`].
+fn is_due(last: &mut Option<Timestamp>, now: Timestamp) -> bool {
+    let due = last.is_none_or(|at| now.since(at) >= REPORT_PERIOD);
+    if due {
+        *last = Some(now);
+    }
+    due
+}
+
+/// Whether there can be such a press at all.
+pub(super) fn is_possible(dot: Dot) -> bool {
+    dot.sequence <= MOST_SEQUENCE
+}
+
+impl Node {
+    /// Those of the records that arrived together which are taken in. All are held against what was
+    /// known before them, so that one message can't climb in steps.
+    pub(super) fn admit<'a>(
+        &mut self,
+        peer: &NodeId,
+        records: &'a [Record],
+        now: Timestamp,
+    ) -> Vec<&'a Record> {
+        let mut admitted = Vec::with_capacity(records.len());
+        let mut refused = None;
+        let mut own = None;
+        for record in records {
+            let dot = record.dot;
+            let limit = self.limit(dot.journal);
+            let strays = dot.journal == self.ledger.journal() && self.strays(dot);
+            if strays {
+                own = Some(dot);
+            } else if dot.sequence <= limit {
+                admitted.push(record);
+                continue;
+            }
+            refused = Some(dot);
+        }
+        if let Some(dot) = refused {
+            self.refused(peer, dot, now);
+        }
+        if let Some(dot) = own
+            && is_possible(dot)
+            && is_due(&mut self.refusals.renewed, now)
+        {
+            self.renew_journal(&format!(
+                "node {peer} knows {dot} of it, which was never used"
+            ));
+        }
+        admitted
+    }
+
+    /// Says what stood on the disk that can't be, from before it was refused, and goes on without.
+    pub(super) fn judge_disk(&mut self) {
+        let records = &self.settings.restored.records;
+        let left_out = records.iter().filter(|record| !is_possible(record.dot));
+        let left_out = left_out.count();
+        if left_out > 0 {
+            self.report(Report::Conflict(format!(
+                "{left_out} orders on the disk can't be: they are left out"
+            )));
+        }
+        if self.ledger.is_spent() {
+            self.renew_journal("its disk holds sequences that can't be");
+        }
+    }
+
+    /// The highest sequence of a journal that is taken in. Of a journal that is unknown any may be
+    /// next that there can be.
+    fn limit(&self, journal: JournalId) -> u64 {
+        let highest = self.orders.highest(journal);
+        highest.map_or(MOST_SEQUENCE, |known| {
+            known.saturating_add(JUMP).min(MOST_SEQUENCE)
+        })
+    }
+
+    /// Whether this press of the own journal is one that this node can't have made, even before its
+    /// disk was replaced by an old copy. It is refused at half of what others take in, so that what
+    /// it leads this node to use next is not too far for them.
+    fn strays(&self, dot: Dot) -> bool {
+        dot.sequence
+            > self
+                .ledger
+                .reached()
+                .saturating_add(JUMP / 2)
+                .min(MOST_SEQUENCE)
+    }
+
+    fn refused(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {
+        if self.membership.get(peer).is_some() {
+            self.refusals.last.insert(peer.clone(), now);
+        }
+        if is_due(&mut self.refusals.reported, now) {
+            self.report(Report::Conflict(format!(
+                "node {peer} tells of orders that can't be, {dot} among them: they are refused"
+            )));
+        }
+    }
+
+    /// Goes on under a fresh journal: others may know presses of the present one that were never
+    /// made, and would take this node's for earlier ones.
+    pub(super) fn renew_journal(&mut self, reason: &str) {
+        let (old, fresh) = (self.ledger.journal(), JournalId(self.random.u64(1..)));
+        self.ledger.renew(fresh);
+        self.report(Report::Conflict(format!(
+            "journal {old} is given up for {fresh}: {reason}"
+        )));
+    }
+}

@@ -1,0 +1,339 @@
+//! What one message of a faulty node says that no node can mean.
+
+use super::*;
+use crate::model::bounds::JUMP;
+use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId};
+use crate::orders::{Record, State};
+use crate::wire::{News, StateTransfer};
+
+const LINK: LinkId = LinkId(1);
+
+fn call(index: u8) -> Call {
+    let floor = FloorCount::new(4).and_then(|floors| floors.floor(index));
+    Call::Hall(HallCall {
+        floor: floor.expect("a floor"),
+        direction: Direction::Up,
+    })
+}
+
+fn dot(journal: u64, sequence: u64) -> Dot {
+    let journal = JournalId(journal);
+    Dot { journal, sequence }
+}
+
+/// Served, by the node that has the number of its journal.
+fn served(journal: u8, sequence: u64, call: Call) -> Record {
+    Record {
+        dot: dot(u64::from(journal), sequence),
+        origin: name(journal),
+        call,
+        state: State::Served,
+    }
+}
+
+/// A node with a journal of its number, which has reserved a thousand sequences.
+fn with_journal(index: u8, restored: Restored) -> Node {
+    let settings = settings(index, 1, ElectionSettings::LowestIp);
+    let mut node = Node::new(NodeSettings {
+        restored,
+        ..settings
+    });
+    node.start(Timestamp::START);
+    node
+}
+
+fn sound(index: u8) -> Restored {
+    Restored {
+        journal: JournalId(u64::from(index)),
+        reserved: 1_000,
+        ..Restored::default()
+    }
+}
+
+/// The first two nodes, joined; each has placed an order that both know. And that moment.
+fn pair() -> (Node, Node, Timestamp) {
+    let (mut one, mut two) = (with_journal(1, sound(1)), with_journal(2, sound(2)));
+    let now = Timestamp::START + PERIOD * 8;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    join(&mut two, &mut one, LINK, now);
+    for (node, index) in [(&mut one, 1), (&mut two, 2)] {
+        assert_eq!(node.handle_order(call(index), now), Ok(Taken::Placed));
+    }
+    let later = now + PERIOD * 8;
+    talk(&mut one, &mut two, now, later);
+    assert_eq!(one.orders().digest(), two.orders().digest());
+    drain(&mut one);
+    drain(&mut two);
+    (one, two, later)
+}
+
+fn news(records: Vec<Record>) -> Frame {
+    Frame::News(News {
+        records,
+        ..News::default()
+    })
+}
+
+fn state(records: Vec<Record>) -> Frame {
+    Frame::State(StateTransfer {
+        term: Term(1),
+        records,
+        durable: true,
+    })
+}
+
+fn conflicts(actions: &[Action]) -> Vec<&str> {
+    let mut conflicts = Vec::new();
+    for action in actions {
+        if let Action::Report(Report::Conflict(what)) = action {
+            conflicts.push(what.as_str());
+        }
+    }
+    conflicts
+}
+
+/// The sequences that a node writes, acknowledges or passes on.
+fn told_of(actions: &[Action]) -> Vec<u64> {
+    let of_news = |news: &News| -> Vec<u64> {
+        let records = news.records.iter().map(|record| record.dot.sequence);
+        let acks = news.acks.iter().map(|ack| ack.dot.sequence);
+        records.chain(acks).collect()
+    };
+    let mut told: Vec<u64> = broadcasts(actions)
+        .flat_map(|beacon| of_news(&beacon.news))
+        .collect();
+    for action in actions {
+        if let Action::Send { frame, .. } = action {
+            if let Frame::News(news) = frame {
+                told.extend(of_news(news));
+            }
+            if let Frame::State(state) = frame {
+                told.extend(state.records.iter().map(|record| record.dot.sequence));
+            }
+        }
+    }
+    for (_, changes) in persists(actions) {
+        for change in changes {
+            if let Change::Record(record) = change {
+                told.push(record.dot.sequence);
+            }
+        }
+    }
+    told
+}
+
+/// All that two nodes say to each other over beacons and links; hands back what both wanted.
+fn exchange(one: &mut Node, two: &mut Node, from: Timestamp, until: Timestamp) -> Vec<Action> {
+    let (mut now, mut wanted) = (from, Vec::new());
+    while now < until {
+        for turn in 0..2 {
+            let (speaker, listener) = if turn == 0 {
+                (&mut *one, &mut *two)
+            } else {
+                (&mut *two, &mut *one)
+            };
+            speaker.handle_timeout(now);
+            for _ in 0..2 {
+                let actions = drain(speaker);
+                let address = speaker.hello().address;
+                for beacon in broadcasts(&actions) {
+                    listener.handle_beacon(address, beacon, now);
+                }
+                for action in &actions {
+                    if let Action::Send { link, frame } = action {
+                        listener.handle_frame(*link, frame.clone(), now);
+                    }
+                }
+                for (lsn, _) in persists(&actions) {
+                    speaker.handle_durable(lsn, now);
+                }
+                wanted.extend(actions);
+            }
+        }
+        now = now + Duration::from_millis(1);
+    }
+    wanted
+}
+
+/// Both place an order of every call, and both know all of them.
+fn orders_are_taken(one: &mut Node, two: &mut Node, now: Timestamp) {
+    for index in 0..3 {
+        for node in [&mut *one, &mut *two] {
+            assert_ne!(node.handle_order(call(index), now), Ok(Taken::Absorbed));
+        }
+    }
+    exchange(one, two, now, now + PERIOD * 8);
+    for node in [one, two] {
+        for index in 0..3 {
+            let orders: Vec<_> = node.orders().of_call(&call(index)).collect();
+            let origins: Vec<&NodeId> = orders.iter().map(|order| &order.origin).collect();
+            assert!(origins.contains(&&name(1)), "{index}: {orders:?}");
+            assert!(origins.contains(&&name(2)), "{index}: {orders:?}");
+        }
+    }
+}
+
+/// O4: neither the own journal nor another's takes in what can't be, in whatever it comes.
+#[test]
+fn a_record_that_cannot_be_is_as_if_it_had_never_come() {
+    for sequence in [u64::MAX, MOST_SEQUENCE + 1, 1_000 + JUMP * 2] {
+        for frame in [news, state] {
+            let (mut one, mut two, now) = pair();
+            let before = one.orders().digest();
+            let forged = [1, 2].map(|journal| {
+                (0..3).map(move |index| served(journal, sequence - u64::from(index), call(index)))
+            });
+            let forged: Vec<Record> = forged.into_iter().flatten().collect();
+            one.handle_frame(LINK, frame(forged.clone()), now);
+            let actions = drain(&mut one);
+            assert_eq!(one.orders().digest(), before, "{sequence}");
+            let text = name(2).to_string();
+            assert!(conflicts(&actions).iter().any(|what| what.contains(&text)));
+            one.handle_frame(LINK, frame(forged), now);
+            let again = drain(&mut one);
+            assert!(conflicts(&again).is_empty(), "reported once");
+            let later = exchange(&mut one, &mut two, now, now + PERIOD * 40);
+            for actions in [actions, again, later] {
+                let told = told_of(&actions);
+                assert!(told.iter().all(|told| *told < JUMP), "{told:?}");
+            }
+            orders_are_taken(&mut one, &mut two, now + PERIOD * 40);
+        }
+    }
+}
+
+/// A flood of such records is reported once a minute.
+#[test]
+fn refused_records_are_reported_once_a_minute() {
+    let (mut one, _, start) = pair();
+    let mut reports = 0;
+    for second in 0..90 {
+        let now = start + Duration::from_secs(second);
+        one.handle_frame(LINK, news(vec![served(2, u64::MAX, call(0))]), now);
+        reports += conflicts(&drain(&mut one)).len();
+    }
+    assert_eq!(reports, 2);
+}
+
+/// One message moves the sequence of another's journal by a jump at most, whatever it carries.
+#[test]
+fn one_message_does_not_climb_in_steps() {
+    let (mut one, _, now) = pair();
+    let highest = |node: &Node| node.orders().highest(JournalId(2)).expect("it is known");
+    let known = highest(&one);
+    let steps = (1..4).map(|step| served(2, known + step * JUMP, call(0)));
+    one.handle_frame(LINK, news(steps.collect()), now);
+    assert_eq!(highest(&one), known + JUMP);
+}
+
+/// O4: a press that others may know and this node can't have made ends its journal: whatever they
+/// have taken in of it, the next presses are new to them.
+#[test]
+fn a_journal_of_which_others_know_too_much_is_given_up() {
+    for ahead in [JUMP / 2 + 1, JUMP - 100, JUMP * 8, MOST_SEQUENCE / 2] {
+        let (mut one, mut two, now) = pair();
+        let forged = served(1, 1_000 + ahead, call(0));
+        // The second takes it for one of the first's, as far as it can be.
+        two.handle_frame(LINK, news(vec![forged.clone()]), now);
+        one.handle_frame(LINK, news(vec![forged]), now);
+        let given_up = |actions: &[Action]| {
+            let mut changes = persists(actions)
+                .into_iter()
+                .flat_map(|(_, changes)| changes);
+            changes.any(|change| matches!(change, Change::Journal(_)))
+        };
+        let actions = exchange(&mut one, &mut two, now, now + PERIOD * 8);
+        assert!(given_up(&actions), "{ahead}");
+        orders_are_taken(&mut one, &mut two, now + PERIOD * 8);
+    }
+}
+
+/// O4: presses that this node has made before its disk was replaced by an old copy stay used.
+#[test]
+fn presses_of_before_an_old_copy_of_the_disk_are_not_made_again() {
+    let (mut one, _, now) = pair();
+    one.handle_frame(LINK, news(vec![served(1, 1_000_000, call(0))]), now);
+    let actions = drain(&mut one);
+    assert!(conflicts(&actions).is_empty(), "{actions:?}");
+    for (lsn, _) in persists(&actions) {
+        one.handle_durable(lsn, now);
+    }
+    assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
+    let dots: Vec<Dot> = one
+        .orders()
+        .of_call(&call(0))
+        .map(|order| order.dot)
+        .collect();
+    assert_eq!(dots, [dot(1, 1_000_001)]);
+}
+
+/// O4, P3: a fleet whose disks hold such records takes orders again after a restart, and keeps
+/// those that wait.
+#[test]
+fn disks_that_hold_impossible_records_do_not_stop_orders() {
+    let poisoned = |index: u8| {
+        let waits = Record {
+            state: State::Open {
+                waited: Duration::from_secs(3),
+            },
+            ..served(index, 17, call(2))
+        };
+        let mut records: Vec<Record> = [1, 2]
+            .into_iter()
+            .flat_map(|journal| (0..2).map(move |at| (journal, at)))
+            .map(|(journal, at)| served(journal, u64::MAX - u64::from(at), call(at)))
+            .collect();
+        records.push(waits);
+        Restored {
+            journal: JournalId(u64::from(index)),
+            used: u64::MAX,
+            reserved: u64::MAX,
+            term: Term(u64::MAX),
+            records,
+            ..Restored::default()
+        }
+    };
+    let (mut one, mut two) = (with_journal(1, poisoned(1)), with_journal(2, poisoned(2)));
+    for node in [&one, &two] {
+        let open: Vec<Dot> = node.orders().orders().map(|order| order.dot).collect();
+        assert_eq!(open.len(), 1, "{open:?}");
+        assert!(node.orders().records(Timestamp::START).count() == 1);
+    }
+    let now = Timestamp::START + PERIOD * 8;
+    let actions = exchange(&mut one, &mut two, Timestamp::START, now);
+    let told = told_of(&actions);
+    assert!(told.iter().all(|sequence| *sequence < JUMP), "{told:?}");
+    let fresh: Vec<Change> = persists(&actions)
+        .into_iter()
+        .flat_map(|(_, changes)| changes)
+        .filter(|change| matches!(change, Change::Journal(_)))
+        .collect();
+    assert_eq!(fresh.len(), 2, "one each: {fresh:?}");
+    assert_eq!(
+        conflicts(&actions).len(),
+        4,
+        "what is left out, and why a journal ends"
+    );
+    join(&mut two, &mut one, LINK, now);
+    orders_are_taken(&mut one, &mut two, now);
+    assert_eq!(one.orders().digest(), two.orders().digest());
+}
+
+/// E3: a term that nobody can have reached leaves a next one, in whatever it comes.
+#[test]
+fn there_is_a_term_after_the_greatest_that_is_told() {
+    let (mut one, mut two, now) = pair();
+    let known = one.term();
+    let state = StateTransfer {
+        term: Term(u64::MAX),
+        records: Vec::new(),
+        durable: true,
+    };
+    one.handle_frame(LINK, Frame::State(state), now);
+    assert_eq!(one.term(), Term(known.0 + JUMP));
+    let known = one.term();
+    let mut beacon = two.plain_beacon(false, now);
+    beacon.term = Term(u64::MAX);
+    one.handle_beacon(two.hello().address, &beacon, now);
+    assert_eq!(one.term(), Term(known.0 + JUMP));
+}
