@@ -32,6 +32,8 @@ mod election_bully;
 mod election_senior;
 #[path = "virtual_fleet/election_token_ring.rs"]
 mod election_token_ring;
+#[path = "virtual_fleet/forged.rs"]
+mod forged;
 #[path = "virtual_fleet/network.rs"]
 mod network;
 #[path = "virtual_fleet/planning.rs"]

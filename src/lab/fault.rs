@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::model::JournalId;
+use elevator_fleet::wire::Frame;
 use elevator_simulator::SimulatedCar;
 use elevator_simulator::shaft::{LevellingFault, MotorFault};
 
@@ -205,6 +206,19 @@ impl World {
             self.inflict(Fault::ClearHang(node));
             self.inflict(Fault::Resume(node));
             self.inflict(Fault::Restart(node));
+        }
+    }
+
+    /// One node hears over its links to another what that one has not said.
+    pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
+        self.forged = true;
+        let life = self.machines[to].life;
+        for (id, side) in self.connections.of(to, life) {
+            let peer = self.connections.get(id).map(|c| c.end(side.other()).node);
+            if peer == Some(from) {
+                let frame = frame.clone();
+                self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
+            }
         }
     }
 

@@ -127,6 +127,8 @@ pub struct World {
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
     pub(super) mesh_traffic: MeshTraffic,
+    /// Somebody has said what no node says, and nodes may complain of it.
+    pub(super) forged: bool,
 }
 
 /// What has been sent.
@@ -205,6 +207,7 @@ impl World {
             events: 0,
             election_traffic: Traffic::default(),
             mesh_traffic: MeshTraffic::default(),
+            forged: false,
             settings,
         })
     }

@@ -332,7 +332,7 @@ fn there_is_a_term_after_the_greatest_that_is_told() {
     one.handle_frame(LINK, Frame::State(state), now);
     assert_eq!(one.term(), Term(known.0 + JUMP));
     let known = one.term();
-    let mut beacon = two.plain_beacon(false, now);
+    let mut beacon = two.plain_beacon(now);
     beacon.term = Term(u64::MAX);
     one.handle_beacon(two.hello().address, &beacon, now);
     assert_eq!(one.term(), Term(known.0 + JUMP));
