@@ -75,7 +75,8 @@ impl Node {
             let limit = self.limit(dot.journal);
             let strays = dot.journal == self.ledger.journal() && self.strays(dot);
             if strays {
-                own = Some(dot);
+                // No sound node has taken in what is not possible.
+                own = own.or(is_possible(dot).then_some(dot));
             } else if dot.sequence <= limit {
                 admitted.push(record);
                 continue;
@@ -86,7 +87,6 @@ impl Node {
             self.refused(peer, dot, now);
         }
         if let Some(dot) = own
-            && is_possible(dot)
             && is_due(&mut self.refusals.renewed, now)
         {
             self.renew_journal(&format!(

@@ -235,7 +235,8 @@ fn a_journal_of_which_others_know_too_much_is_given_up() {
         let forged = served(1, 1_000 + ahead, call(0));
         // The second takes it for one of the first's, as far as it can be.
         two.handle_frame(LINK, news(vec![forged.clone()]), now);
-        one.handle_frame(LINK, news(vec![forged]), now);
+        let worse = served(1, u64::MAX, call(1));
+        one.handle_frame(LINK, news(vec![forged, worse]), now);
         let given_up = |actions: &[Action]| {
             let mut changes = persists(actions)
                 .into_iter()
