@@ -116,15 +116,15 @@ impl Acceptor {
     }
 
     fn take(&mut self, stream: TcpStream, from: IpAddr) {
-        let pending = self.pending.entry(from).or_default();
-        if *pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS {
+        let pending = self.pending.get(&from).copied().unwrap_or_default();
+        if pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS {
             self.counters.add(Count::Refused);
             if self.log.opens(&Line::Crowd).is_some() {
                 warn!(%from, "too many connections without a hello: the newest are closed");
             }
             return;
         }
-        *pending += 1;
+        self.pending.insert(from, pending + 1);
         let settings = Arc::clone(&self.settings);
         let notes = self.notes.clone();
         self.greetings.spawn(async move {

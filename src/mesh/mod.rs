@@ -221,6 +221,7 @@ enum Note {
 enum LinkLine {
     Up,
     Down,
+    TooMany,
 }
 
 /// What a task that has ended was there for.
@@ -571,8 +572,9 @@ impl Mesh {
         }
         if side == LinkSide::Accepted && self.links.len() >= LINKS {
             self.counters.add(Count::Refused);
-            if let Some(unlogged) = self.dial_log.opens(&peer.node) {
-                warn!(peer = %peer.node, unlogged = unlogged.count(), "too many links: the newest are refused");
+            let kind = (peer.node, LinkLine::TooMany);
+            if let Some(unlogged) = self.link_log.opens(&kind) {
+                warn!(peer = %kind.0, unlogged = unlogged.count(), "too many links: the newest are refused");
             }
             return None;
         }

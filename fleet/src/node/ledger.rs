@@ -52,7 +52,7 @@ impl Ledger {
             lsn: Lsn::default(),
             changed: BTreeSet::new(),
             unwritten: BTreeMap::new(),
-            term: restored.term,
+            term: restored.term.restored(),
             ahead: if protocol.rotates() { TERMS_AHEAD } else { 0 },
             raised: false,
             flight_times: Vec::new(),

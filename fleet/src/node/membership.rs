@@ -164,7 +164,7 @@ impl Membership {
 
     /// How many of its beacons a peer needs to echo everybody once.
     fn turns(&self) -> u32 {
-        let turns = self.lives.len().div_ceil(MOST_ECHOES);
+        let turns = self.found.len().div_ceil(MOST_ECHOES);
         u32::try_from(turns).unwrap_or(u32::MAX).max(1)
     }
 
@@ -208,6 +208,7 @@ impl Membership {
         };
         peer.heard_at = now;
         peer.echoed_at = Some(now);
+        peer.recount();
         self.prove(hello, now)
     }
 
@@ -672,7 +673,15 @@ mod tests {
             sequence += 1;
             assert_eq!(peer.mark(sequence, now), Order::Latest);
         }
-        // This node was suspended for an hour.
+        // This node was suspended for an hour, and its clock with it, or not.
+        for ahead in 1..4 {
+            now = now + Duration::from_millis(25);
+            let order = peer.mark(sequence + 3_600 * 40 + ahead, now);
+            assert_eq!(order, Order::Impossible);
+        }
+        now = now + Duration::from_millis(25);
+        sequence += 3_600 * 40 + 4;
+        assert_eq!(peer.mark(sequence, now), Order::Latest);
         now = now + Duration::from_hours(1);
         assert_eq!(peer.mark(sequence + 3_600 * 40, now), Order::Latest);
     }

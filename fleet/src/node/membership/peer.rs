@@ -18,9 +18,10 @@ const WINDOW: u64 = 1024;
 /// The most beacons that a node sends in a millisecond.
 const BEACONS_PER_MILLISECOND: u64 = 1;
 
-/// After this many beacons in a row, over at least this time, that are older than the latest one but
-/// in order among themselves, the latest one is taken for a forgery.
-const BEHIND: (u8, Duration) = (4, Duration::from_millis(60));
+/// After this many beacons in a row, over at least this time, that are in order among themselves but
+/// do not fit the latest one, that one is taken for a forgery, or for one from before this machine
+/// was suspended.
+const RUN: (u8, Duration) = (4, Duration::from_millis(60));
 
 /// What the number of a beacon says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +37,30 @@ pub(super) enum Order {
     Impossible,
 }
 
-/// A run of beacons older than the latest one, with nothing newer in between.
+/// Beacons in a row that do not fit the latest one, with none in between that does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Behind {
+struct Run {
     count: u8,
     since: Timestamp,
     sequence: u64,
+}
+
+impl Run {
+    /// Notes one more; whether the run is long enough to be believed.
+    fn goes_on(&mut self, sequence: u64, now: Timestamp) -> bool {
+        let in_order = self.count > 0 && sequence > self.sequence;
+        *self = Self {
+            count: if in_order {
+                self.count.saturating_add(1)
+            } else {
+                1
+            },
+            since: if in_order { self.since } else { now },
+            sequence,
+        };
+        let (count, time) = RUN;
+        self.count >= count && now.since(self.since) >= time
+    }
 }
 
 /// One life of another node.
@@ -61,7 +80,8 @@ pub(in crate::node) struct Peer {
     heard: u64,
     /// When the latest one was heard; `None` before the first.
     counted_at: Option<Timestamp>,
-    behind: Behind,
+    behind: Run,
+    ahead: Run,
     pub(in crate::node) heard_at: Timestamp,
     /// When the latest of this node's beacons that it echoed was sent.
     pub(super) echoed_at: Option<Timestamp>,
@@ -101,7 +121,8 @@ impl Peer {
             sequence: 0,
             heard: 0,
             counted_at: None,
-            behind: Behind::default(),
+            behind: Run::default(),
+            ahead: Run::default(),
             heard_at: now,
             echoed_at: None,
             probed_at: Timestamp::START,
@@ -120,47 +141,42 @@ impl Peer {
     /// Notes a beacon. One that is too old to tell counts as heard.
     pub(super) fn mark(&mut self, sequence: u64, now: Timestamp) -> Order {
         let Some(counted_at) = self.counted_at else {
-            (self.sequence, self.heard, self.counted_at) = (sequence, 1, Some(now));
-            return Order::Latest;
+            return self.count_from(sequence, now);
         };
         if sequence > self.sequence {
             let passed = u64::try_from(now.since(counted_at).as_millis()).unwrap_or(u64::MAX);
             let window = WINDOW.saturating_add(passed.saturating_mul(BEACONS_PER_MILLISECOND));
             if sequence - self.sequence > window {
+                if self.ahead.goes_on(sequence, now) {
+                    return self.count_from(sequence, now);
+                }
                 return Order::Impossible;
             }
             let ahead = u32::try_from(sequence - self.sequence).unwrap_or(u32::MAX);
             self.heard = self.heard.checked_shl(ahead).unwrap_or(0) | 1;
             (self.sequence, self.counted_at) = (sequence, Some(now));
-            self.behind = Behind::default();
+            (self.behind, self.ahead) = (Run::default(), Run::default());
             return Order::Latest;
         }
         let behind = u32::try_from(self.sequence - sequence).unwrap_or(u32::MAX);
         let bit = 1_u64.checked_shl(behind).unwrap_or(0);
         let first = bit != 0 && self.heard & bit == 0;
         self.heard |= bit;
-        if self.is_left_behind(sequence, now) {
-            (self.sequence, self.heard, self.counted_at) = (sequence, 1, Some(now));
-            self.behind = Behind::default();
-            return Order::Latest;
+        if self.behind.goes_on(sequence, now) {
+            return self.count_from(sequence, now);
         }
         Order::Overtaken { first }
     }
 
-    /// Whether the peer keeps sending below its latest known sequence.
-    fn is_left_behind(&mut self, sequence: u64, now: Timestamp) -> bool {
-        let goes_on = self.behind.count > 0 && sequence > self.behind.sequence;
-        self.behind = Behind {
-            count: if goes_on {
-                self.behind.count.saturating_add(1)
-            } else {
-                1
-            },
-            since: if goes_on { self.behind.since } else { now },
-            sequence,
-        };
-        let (count, time) = BEHIND;
-        self.behind.count >= count && now.since(self.behind.since) >= time
+    /// The peer has shaken hands: whatever its next beacon's sequence is, it counts.
+    pub(super) fn recount(&mut self) {
+        self.counted_at = None;
+    }
+
+    fn count_from(&mut self, sequence: u64, now: Timestamp) -> Order {
+        (self.sequence, self.heard, self.counted_at) = (sequence, 1, Some(now));
+        (self.behind, self.ahead) = (Run::default(), Run::default());
+        Order::Latest
     }
 
     pub(super) fn alive_at(&self) -> Timestamp {
@@ -200,7 +216,9 @@ impl Peer {
     /// An echo is as old as the beacon that it answers, which waited for the peer's next one that
     /// has it, one of `turns`: in a sound network up to as many periods older than what is heard.
     pub(super) fn next_probe(&self, turns: u32, times: &MeshTimes) -> Timestamp {
-        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + times.beacon_period * turns;
+        // A probe has to leave time for its answer.
+        let wait = (times.beacon_period * turns).min(times.dead_after / 2);
+        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + wait;
         (self.heard_at.min(echoed) + times.probe_after).max(self.probed_at + times.probe_period)
     }
 }
