@@ -16,8 +16,8 @@ use super::machine::LostDisk;
 /// A process notices that it was suspended if it was for so long.
 const NOTICED: Duration = Duration::from_millis(150);
 
-/// For so long after losses have ended the waits between dials may still be long. TCP does not know
-/// that they have ended either: what it sends again may be under way for longer.
+/// How long the waits between dials may stay long after losses have ended. TCP does not notice the
+/// end either: retransmissions may be under way for longer.
 const AFTER_LOSS: Duration = Duration::from_secs(4);
 
 /// Something that goes wrong, or is put right. Nodes are numbered from 0.

@@ -207,7 +207,7 @@ struct Running {
     supervisor: Supervisor,
     /// When the present turn of the loop began.
     turned: Timestamp,
-    /// Without a sign of life for so long, the panel line stops the motor.
+    /// How long the panel line lets the motor run without a sign of life.
     lease: Duration,
     /// How often the panel line has stopped the motor on its own, as far as the node knows.
     lapses: u64,

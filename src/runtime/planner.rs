@@ -15,7 +15,7 @@ use tracing::{debug, warn};
 /// a later one takes its place.
 const PLAN_QUEUE: usize = 1;
 
-/// A plan that takes longer than this is told of. The one in force stays so meanwhile.
+/// A plan that takes longer than this is reported. Meanwhile the previous one stays in force.
 const SLOW: Duration = Duration::from_secs(5);
 
 /// A plan that takes longer than this never comes: the thread counts as dead. A thousand times what

@@ -15,7 +15,7 @@ fn large(nodes: usize) -> Building {
     building
 }
 
-/// What a fleet does while it runs for so long.
+/// What a fleet does in this many seconds.
 fn during(building: &mut Building, seconds: u64) -> MeshTraffic {
     let before = building.mesh_traffic();
     building.run_for(secs(seconds));
@@ -57,7 +57,7 @@ fn a_takeover_costs_each_survivor_one_link_and_one_change() {
         let slaves = nodes - 2;
         // There and back.
         assert!(traffic.states <= 3 * slaves, "{nodes} nodes: {traffic:?}");
-        // A master of its own for a moment, and then a slave.
+        // Briefly a master, then a slave.
         assert!(
             traffic.changes <= 2 * slaves + 1,
             "{nodes} nodes: {traffic:?}"

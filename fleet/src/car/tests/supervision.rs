@@ -518,7 +518,7 @@ fn floor_beyond_a_dead_sensor_counts_when_the_car_stops_there() {
     assert_eq!(counted, Duration::ZERO);
 }
 
-// S3: whoever leaves it in a fire may not wait for minutes.
+// S3: in a fire nobody can wait for minutes.
 #[test]
 fn fire_recall_does_not_wait_out_a_back_off() {
     for above in [false, true] {
