@@ -342,6 +342,13 @@ fn hello_bytes(settings: &MeshSettings) -> Vec<u8> {
     framed(&codec::encode_frame(&Frame::Hello(settings.hello.clone())).expect("encoded"))
 }
 
+/// Sends a frame from one end of a link and waits for it at the other.
+async fn still_carries(from: (&mut Mesh, LinkId), to: (&mut Mesh, LinkId)) {
+    let frame = Frame::Joined;
+    from.0.send(from.1, &frame);
+    assert_eq!(event(to.0).await, MeshEvent::Frame { link: to.1, frame });
+}
+
 #[tokio::test]
 async fn garbage_costs_a_peer_its_own_link_only() {
     let lan = Lan::new();
@@ -358,12 +365,7 @@ async fn garbage_costs_a_peer_its_own_link_only() {
         stranger.write_all(&bytes).expect("sent");
         assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
     }
-    two.send(link_of_two, &Frame::Joined);
-    let expected = MeshEvent::Frame {
-        link: link_of_one,
-        frame: Frame::Joined,
-    };
-    assert_eq!(event(&mut one).await, expected);
+    still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
 }
 
 #[tokio::test]
@@ -416,12 +418,7 @@ async fn a_hello_in_the_name_of_another_address_is_refused() {
         }
     }
     assert_eq!(one.counters().get(Count::Refused), 1);
-    two.send(link_of_two, &Frame::Joined);
-    let expected = MeshEvent::Frame {
-        link: link_of_one,
-        frame: Frame::Joined,
-    };
-    assert_eq!(event(&mut one).await, expected);
+    still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
 }
 
 #[tokio::test]
