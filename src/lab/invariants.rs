@@ -73,6 +73,14 @@ impl World {
                     self.wrong("C7", node, what);
                 }
             }
+            Report::Distrusted { reason, wait, .. } => {
+                self.machines[node].conflicts += 1;
+                // Until then the peer is as good as cut off.
+                self.history.disturbed(self.now + *wait);
+                if !self.forged {
+                    self.wrong("C7", node, reason);
+                }
+            }
             Report::Served { here: false, .. }
             | Report::PeerFound { .. }
             | Report::Joined { .. }

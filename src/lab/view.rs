@@ -217,7 +217,7 @@ impl World {
         self.history.served(call)
     }
 
-    /// How often a node has complained of another one's name or address.
+    /// How often a node has complained of another one.
     #[must_use]
     pub fn conflicts(&self, node: usize) -> usize {
         self.machines[node].conflicts

@@ -24,7 +24,7 @@ pub enum Count {
     Key,
     /// Datagrams whose checksum does not match (F5).
     Damaged,
-    /// Datagrams with a sound checksum and an unsound body.
+    /// Datagrams with a sound checksum and an unsound body, and frames that are none.
     Malformed,
     /// Connections that were refused: too many at once, no or an unfitting `Hello`.
     Refused,

@@ -1,6 +1,7 @@
 //! The task of one link.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use elevator_fleet::wire::Frame;
 use elevator_fleet::wire::codec::{self, WireError};
 use futures_util::{Sink, SinkExt, StreamExt};
 use tokio::net::tcp::OwnedReadHalf;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
 use tracing::trace;
 
@@ -19,6 +20,10 @@ use super::greeting::Connection;
 /// How many frames may wait to leave over one link. A link whose queue is full is closed: a peer
 /// so far behind is better served by the full state that it gets when it rejoins.
 pub const LINK_QUEUE: usize = 256;
+
+/// How many frames of one link may wait for the runtime loop: a peer that sends without end delays
+/// what others have to say by no more than that.
+pub(super) const WAITING: usize = 8;
 
 /// How long a link that this side has closed waits for the peer to close it too. Closing sooner
 /// could take back what the peer has not read yet.
@@ -43,6 +48,20 @@ pub(super) enum LinkEnd {
     Mended,
     #[error("there are newer links from the same address")]
     TooMany,
+}
+
+impl LinkEnd {
+    /// Whether what the peer sent is no frame.
+    pub(super) fn is_malformed(&self) -> bool {
+        match self {
+            Self::Wire(_) | Self::SecondHello => true,
+            // The length of a frame is beyond the limit.
+            Self::Io(error) => error.kind() == io::ErrorKind::InvalidData,
+            Self::ClosedHere | Self::Closed | Self::QueueFull | Self::Mended | Self::TooMany => {
+                false
+            }
+        }
+    }
 }
 
 /// Carries frames both ways until the peer or the mesh ends the link.
@@ -75,12 +94,13 @@ pub(super) async fn run(
     }
 }
 
-/// Hands on what comes in. Waits while the inbox is full.
+/// Hands on what comes in. Waits while [`WAITING`] frames wait, or the inbox is full.
 async fn receive(
     link: LinkId,
     read: &mut FramedRead<OwnedReadHalf, LengthDelimitedCodec>,
     notes: &mpsc::Sender<Note>,
 ) -> LinkEnd {
+    let places = Arc::new(Semaphore::new(WAITING));
     loop {
         let frame = match read.next().await {
             None => return LinkEnd::Closed,
@@ -91,7 +111,11 @@ async fn receive(
                 Err(error) => return error.into(),
             },
         };
-        if notes.send(Note::Frame { link, frame }).await.is_err() {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return LinkEnd::ClosedHere;
+        };
+        let note = Note::Frame { link, frame, place };
+        if notes.send(note).await.is_err() {
             return LinkEnd::ClosedHere;
         }
     }

@@ -49,7 +49,7 @@ use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{LinkId, LinkSide};
 use elevator_fleet::wire::{Beacon, Frame, Hello, codec};
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
@@ -165,6 +165,11 @@ pub enum MeshEvent {
         /// Which link.
         link: LinkId,
     },
+    /// A link is gone, for what the peer sent is no frame.
+    Malformed {
+        /// Which link.
+        link: LinkId,
+    },
     /// A task has ended that should run: the mesh is not whole any more.
     Failed {
         /// Which, and how.
@@ -209,6 +214,8 @@ enum Note {
     Frame {
         link: LinkId,
         frame: Frame,
+        /// Its place among the frames of its link that may wait.
+        place: OwnedSemaphorePermit,
     },
     Ended {
         link: LinkId,
@@ -549,13 +556,20 @@ impl Mesh {
                 }
                 Some(MeshEvent::DialFailed { peer })
             }
-            Note::Frame { link, frame } => self
-                .links
-                .contains_key(&link)
-                .then_some(MeshEvent::Frame { link, frame }),
-            Note::Ended { link, end } => self
-                .forget(link, &end)
-                .then_some(MeshEvent::LinkDown { link }),
+            Note::Frame { link, frame, place } => {
+                drop(place);
+                self.links
+                    .contains_key(&link)
+                    .then_some(MeshEvent::Frame { link, frame })
+            }
+            Note::Ended { link, end } => self.forget(link, &end).then(|| {
+                if end.is_malformed() {
+                    self.counters.add(Count::Malformed);
+                    MeshEvent::Malformed { link }
+                } else {
+                    MeshEvent::LinkDown { link }
+                }
+            }),
         }
     }
 

@@ -363,9 +363,42 @@ async fn garbage_costs_a_peer_its_own_link_only() {
             .expect("sent");
         let link = link_up(&mut one).await;
         stranger.write_all(&bytes).expect("sent");
-        assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
+        assert_eq!(event(&mut one).await, MeshEvent::Malformed { link });
     }
+    assert_eq!(one.counters().get(Count::Malformed), 3);
     still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
+}
+
+/// A peer that sends frames without end does not fill the inbox, in which others' beacons wait too.
+#[tokio::test]
+async fn a_flood_over_one_link_leaves_room_for_others() {
+    let lan = Lan::new();
+    let (mut one, _, mut two, link_of_two) = linked(&lan).await;
+    let three = lan.start(3);
+    for _ in 0..LINK_QUEUE / 2 {
+        two.send(link_of_two, &Frame::Alive);
+    }
+    let flooded = async {
+        while one.inbox.len() < link::WAITING {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, flooded).await.expect("frames arrive");
+    three.broadcast(&beacon(&three, 1));
+    let mut before = 0;
+    while !matches!(event(&mut one).await, MeshEvent::Beacon { .. }) {
+        before += 1;
+        if before == 1 {
+            // The beacon comes in before the rest of the flood is taken.
+            let heard = async {
+                while one.counters().get(Count::Received) == 0 {
+                    tokio::task::yield_now().await;
+                }
+            };
+            timeout(PATIENCE, heard).await.expect("a beacon");
+        }
+    }
+    assert!(before <= link::WAITING + 1, "{before}");
 }
 
 #[tokio::test]

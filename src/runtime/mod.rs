@@ -434,6 +434,7 @@ impl Running {
             }
             MeshEvent::DialFailed { peer } => self.node.handle_dial_failed(&peer, now),
             MeshEvent::Frame { link, frame } => self.node.handle_frame(link, frame, now),
+            MeshEvent::Malformed { link } => self.node.handle_malformed(link, now),
             MeshEvent::LinkDown { link } => self.node.handle_link_down(link, now),
             MeshEvent::Failed { reason } => {
                 let part = "the mesh";

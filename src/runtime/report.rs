@@ -39,6 +39,9 @@ impl ReportLog {
             }
             Report::PeerFound { node, address } => info!(%node, %address, "peer found"),
             Report::PeerLost { node } => warn!(%node, "peer lost"),
+            Report::Distrusted { node, reason, wait } => {
+                warn!(%node, reason, wait_ms = millis(*wait), "a faulty peer is treated as gone");
+            }
             Report::Joined { node } => info!(%node, "peer joined"),
             Report::Repair { node } => warn!(%node, "stores differed: the whole state is sent"),
             Report::Placed { call, origin } => {

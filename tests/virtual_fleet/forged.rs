@@ -1,13 +1,13 @@
 //! What a single node says that no node can mean.
 
-use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
+use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Term, Timestamp};
 use elevator_fleet::orders::{Record, State};
 use elevator_fleet::wire::{Frame, News, StateTransfer};
 use liftmesh::lab::{Fault, World};
 
-use crate::building::{Building, cab, down, floor, secs, up};
+use crate::building::{Building, cab, down, floor, mins, secs, up};
 
-use elevator_driver::Direction;
+use elevator_driver::{Direction, Floor};
 
 /// Every hall call of the building, served in every journal that a node knows of under a sequence
 /// that no press can have.
@@ -119,4 +119,54 @@ fn a_forged_term_is_not_the_last() {
         building.run_for(secs(2));
     }
     building.recovers();
+}
+
+/// What no sound node says, over and over from one member to all others, costs that member its
+/// links and nobody an order; the fleet is whole again within ten seconds of the end.
+#[test]
+fn a_member_that_sends_rubbish_stops_no_service() {
+    for faulty in [0, 1] {
+        let mut building = experienced();
+        let far = Call::Hall(HallCall {
+            floor: Floor::try_from(200).expect("a floor of some building"),
+            direction: Direction::Up,
+        });
+        let dot = Dot {
+            journal: JournalId(77),
+            sequence: 1,
+        };
+        let origin = building.node(faulty).expect("it runs").hello().node.clone();
+        let records = vec![Record {
+            dot,
+            origin,
+            call: far,
+            state: State::Served,
+        }];
+        let news = News {
+            records,
+            ..News::default()
+        };
+        for (round, button) in (0..20).zip([up(0), down(2), up(1), down(1)].into_iter().cycle()) {
+            for other in (0..3).filter(|other| *other != faulty) {
+                building.forge(faulty, other, &Frame::News(news.clone()));
+            }
+            // It stays up.
+            let node = if round % 2 == 0 { 2 } else { faulty };
+            let call = building.call(button, node);
+            let before = building.served(&call);
+            building.press(node, button);
+            // The lowest of the others fails in the midst of it.
+            match round {
+                8 => building.inflict(Fault::PowerLoss(1 - faulty)),
+                14 => building.inflict(Fault::Restart(1 - faulty)),
+                _ => {}
+            }
+            building.run_for(secs(1) + secs(1) / 2);
+            let what = format!("{call} is served in round {round}");
+            building.until(mins(1), &what, |world| world.served(&call) > before);
+        }
+        building.run_for(secs(10));
+        building.recovers();
+        orders_are_taken_everywhere(&mut building);
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use elevator_driver::{Direction, Floor};
+use elevator_driver::{Direction, Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
 use super::FloorSet;
@@ -25,6 +25,24 @@ pub struct CarView {
     pub load: Option<u8>,
     /// The floors that it leaves out for a while, because it can't be located there.
     pub left_out: FloorSet,
+}
+
+impl CarView {
+    /// Whether every floor of it is one of these.
+    #[must_use]
+    pub(crate) fn is_within(&self, floors: FloorCount) -> bool {
+        let on_its_way = match self.phase {
+            CarPhase::Moving {
+                stop_at, next_stop, ..
+            } => floors.contains(stop_at) && floors.contains(next_stop),
+            CarPhase::Idle
+            | CarPhase::Homing
+            | CarPhase::Opening
+            | CarPhase::Open
+            | CarPhase::Closing => true,
+        };
+        on_its_way && self.floor.is_none_or(|floor| floors.contains(floor))
+    }
 }
 
 /// What a car is doing.

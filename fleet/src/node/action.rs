@@ -124,6 +124,15 @@ pub enum Report {
         /// Who.
         node: NodeId,
     },
+    /// A peer is treated as gone for a time: it is faulty.
+    Distrusted {
+        /// Who.
+        node: NodeId,
+        /// What it did.
+        reason: String,
+        /// For how long.
+        wait: Duration,
+    },
     /// Full states have been exchanged with a node.
     Joined {
         /// With whom.

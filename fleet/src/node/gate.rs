@@ -7,10 +7,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use elevator_driver::FloorCount;
+
 use super::{Node, Report};
 use crate::model::bounds::JUMP;
-use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
+use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::orders::Record;
+use crate::wire::{Frame, PlanEntry};
 
 /// Refused records are reported, and the journal is renewed, this often at most.
 const REPORT_PERIOD: Duration = Duration::from_mins(1);
@@ -53,12 +56,36 @@ fn is_due(last: &mut Option<Timestamp>, now: Timestamp) -> bool {
     due
 }
 
-/// Whether there can be such a press at all.
-pub(super) fn is_possible(dot: Dot) -> bool {
-    dot.sequence <= MOST_SEQUENCE
+/// Whether there can be such a press at all, in a building with these floors.
+pub(super) fn is_possible(record: &Record, floors: FloorCount) -> bool {
+    record.dot.sequence <= MOST_SEQUENCE && floors.has_button(record.call.button())
 }
 
 impl Node {
+    /// What is in a frame that no sound node sends, in words. Looked for before anything of it is
+    /// taken in, so that rubbish costs next to no work.
+    pub(super) fn rubbish(&self, frame: &Frame) -> Option<String> {
+        let (records, car, plan) = match frame {
+            Frame::State(state) => (state.records.as_slice(), None, [].as_slice()),
+            Frame::News(news) => (news.records.as_slice(), news.car, news.plan.as_slice()),
+            Frame::Hello(_) | Frame::Joined | Frame::Probe | Frame::Alive => return None,
+        };
+        let floors = self.settings.floors;
+        if let Some(record) = records.iter().find(|record| !is_possible(record, floors)) {
+            let Record { dot, call, .. } = record;
+            return Some(format!("it tells of {call} as {dot}, which can't be"));
+        }
+        if car.is_some_and(|car| !car.is_within(floors)) {
+            return Some("its car is where there is no floor".to_owned());
+        }
+        let is_no_call = |entry: &&PlanEntry| !floors.has_button(Call::Hall(entry.call).button());
+        let entry = plan.iter().find(is_no_call)?;
+        Some(format!(
+            "it assigns {}, which can't be",
+            Call::Hall(entry.call)
+        ))
+    }
+
     /// Those of the records that arrived together which are taken in. All are held against what was
     /// known before them, so that one message can't climb in steps.
     pub(super) fn admit<'a>(
@@ -72,11 +99,15 @@ impl Node {
         let mut own = None;
         for record in records {
             let dot = record.dot;
+            if !is_possible(record, self.settings.floors) {
+                // No sound node has taken it in.
+                refused = Some(dot);
+                continue;
+            }
             let limit = self.limit(dot.journal);
             let strays = dot.journal == self.ledger.journal() && self.strays(dot);
             if strays {
-                // No sound node has taken in what is not possible.
-                own = own.or(is_possible(dot).then_some(dot));
+                own = own.or(Some(dot));
             } else if dot.sequence <= limit {
                 admitted.push(record);
                 continue;
@@ -99,7 +130,8 @@ impl Node {
     /// Says what stood on the disk that can't be, from before it was refused, and goes on without.
     pub(super) fn judge_disk(&mut self) {
         let records = &self.settings.restored.records;
-        let left_out = records.iter().filter(|record| !is_possible(record.dot));
+        let floors = self.settings.floors;
+        let left_out = records.iter().filter(|record| !is_possible(record, floors));
         let left_out = left_out.count();
         if left_out > 0 {
             self.report(Report::Conflict(format!(

@@ -97,7 +97,7 @@ impl Node {
 
     /// A link stands: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
-        let verdict = self.membership.meet(peer, now);
+        let verdict = self.membership.meet(peer, side, now);
         // Whoever shakes hands is heard, even if the link is refused.
         let trust = self.take_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted
@@ -134,6 +134,10 @@ impl Node {
             return;
         };
         let peer = known.peer.clone();
+        if let Some(what) = self.rubbish(&frame) {
+            self.distrust(&peer, &what, now);
+            return self.settle(now);
+        }
         self.membership.alive(&peer, now);
         match frame {
             Frame::Hello(_) | Frame::Alive => {}
@@ -165,6 +169,15 @@ impl Node {
     pub fn handle_link_down(&mut self, link: LinkId, now: Timestamp) {
         if let Some(link) = self.links.close(link) {
             self.part(&link.peer, now);
+        }
+        self.settle(now);
+    }
+
+    /// A link has ended, for what the peer sent is no frame.
+    pub fn handle_malformed(&mut self, link: LinkId, now: Timestamp) {
+        if let Some(link) = self.links.get(link) {
+            let peer = link.peer.clone();
+            self.distrust(&peer, "what it sends is no frame", now);
         }
         self.settle(now);
     }

@@ -11,8 +11,10 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use super::LinkSide;
 use super::MeshTimes;
 use super::beacon::MOST_ECHOES;
+use super::distrust::Distrusted;
 use crate::model::{NodeId, Timestamp};
 use crate::wire::codec::VERSION;
 use crate::wire::{Beacon, Echo, Hello, Nonce};
@@ -40,6 +42,7 @@ pub(super) struct Membership {
     /// This node's latest beacons and when they were sent, as far as an echo of them still counts.
     sent: VecDeque<(u64, Timestamp)>,
     lost: LostPeers,
+    distrusted: Distrusted,
     conflicts: Conflicts,
     /// Where the echoes of the next beacon begin.
     rotation: usize,
@@ -101,6 +104,7 @@ impl Membership {
             found: BTreeMap::new(),
             sent: VecDeque::new(),
             lost: LostPeers::default(),
+            distrusted: Distrusted::default(),
             conflicts: Conflicts::default(),
             rotation: 0,
             check_at: None,
@@ -198,14 +202,27 @@ impl Membership {
         self.prove(&beacon.hello, now)
     }
 
-    /// Takes note of a node at the other end of a link: whoever shakes hands hears and is heard.
-    pub(super) fn meet(&mut self, hello: &Hello, now: Timestamp) -> Heard {
+    /// Takes note of a node at the other end of a link: a handshake proves that it hears and is
+    /// heard. One that came in does not end the life of an earlier process that still shows: that
+    /// takes an echo.
+    pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
         if let Some(verdict) = self.stranger(hello, now) {
             return verdict;
         }
+        let limit = self.times.dead_after;
+        let is_rivalled = side == LinkSide::Accepted
+            && self.get(&hello.node).is_some_and(|known| {
+                known.hello.nonce != hello.nonce
+                    && known.hello.address == hello.address
+                    && known.lives(limit, now)
+            });
         let Some(peer) = self.life(hello, now) else {
             return Heard::Ignored;
         };
+        let is_proven = peer.lives(limit, now);
+        if is_rivalled && !is_proven {
+            return Heard::Unproven;
+        }
         peer.heard_at = now;
         peer.echoed_at = Some(now);
         peer.recount();
@@ -264,11 +281,26 @@ impl Membership {
         for name in &gone {
             let nonce = self.found.remove(name);
             if let Some(peer) = nonce.and_then(|nonce| self.lives.get(&nonce)) {
-                self.lost.add(name.clone(), peer);
+                self.lost.add(name.clone(), peer, LossCause::Silent);
             }
         }
         self.lives.retain(|_, peer| now < peer.heard_at + limit);
         gone
+    }
+
+    /// Takes a peer, and all that is heard from its address, for gone. Hands back for how long.
+    pub(super) fn distrust(&mut self, name: &NodeId, now: Timestamp) -> Option<Duration> {
+        let peer = self.get(name)?;
+        let address = peer.hello.address;
+        self.lost
+            .add(name.clone(), &peer.clone(), LossCause::Distrusted);
+        self.found.remove(name);
+        self.lives.retain(|_, peer| peer.hello.address != address);
+        Some(self.distrusted.add(address, now))
+    }
+
+    pub(super) fn distrusts(&self, address: Ipv4Addr, now: Timestamp) -> bool {
+        self.distrusted.holds(address, now)
     }
 
     /// The peers to be probed at this moment.
@@ -325,7 +357,7 @@ impl Membership {
     }
 
     fn stranger(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
-        if hello.nonce == self.own.nonce {
+        if hello.nonce == self.own.nonce || self.distrusts(hello.address, now) {
             return Some(Heard::Ignored);
         }
         if hello.fleet != self.own.fleet {
@@ -440,9 +472,9 @@ mod tests {
 
     use super::*;
     use crate::model::{
-        Availability, CarPhase, CarView, FleetName, FloorSet, Mac, Role, Unavailable,
+        Availability, CarPhase, CarView, FleetName, FloorSet, Mac, Role, Term, Unavailable,
     };
-    use crate::wire::Protocol;
+    use crate::wire::{News, Protocol, Standing};
 
     fn hello(node: &str, address: u8, nonce: u64) -> Hello {
         Hello {
@@ -461,6 +493,55 @@ mod tests {
         Membership::new(hello("A", 1, 1), MeshTimes::default())
     }
 
+    /// A connection in a node's name and address does not end the node's life; its next process,
+    /// which hears this node, does, and so does one that comes after a silence.
+    #[test]
+    fn a_connection_alone_does_not_end_a_life() {
+        let mut membership = membership();
+        let mut now = Timestamp::START + Duration::from_secs(1);
+        assert_eq!(
+            membership.meet(&hello("B", 2, 7), LinkSide::Accepted, now),
+            FOUND
+        );
+        membership.sent(1, now);
+        for life in 8..20 {
+            assert_eq!(
+                membership.meet(&hello("B", 2, life), LinkSide::Accepted, now),
+                Heard::Unproven
+            );
+            let peer = membership.get(&hello("B", 2, 7).node).expect("it lives");
+            assert_eq!(peer.hello.nonce, Nonce(7));
+        }
+        let next = Heard::Current {
+            found: true,
+            replaced: true,
+        };
+        let echoes = vec![Echo {
+            nonce: Nonce(1),
+            sequence: 1,
+        }];
+        let beacon = Beacon {
+            hello: hello("B", 2, 20),
+            link_port: 46_000,
+            sequence: 1,
+            standing: Standing::Seeking,
+            term: Term(1),
+            estimate: 0,
+            digest: 0,
+            durable: true,
+            probe: false,
+            echoes,
+            news: News::default(),
+            letter: None,
+        };
+        assert_eq!(membership.hear(&beacon, now), next);
+        now = now + MeshTimes::default().dead_after;
+        assert_eq!(
+            membership.meet(&hello("B", 2, 21), LinkSide::Accepted, now),
+            next
+        );
+    }
+
     const FOUND: Heard = Heard::Current {
         found: true,
         replaced: false,
@@ -471,10 +552,20 @@ mod tests {
     fn a_second_node_of_one_name_does_not_take_the_place_of_the_first() {
         let mut members = membership();
         let now = Timestamp::START;
-        assert_eq!(members.meet(&hello("B", 2, 2), now), FOUND);
+        assert_eq!(
+            members.meet(&hello("B", 2, 2), LinkSide::Accepted, now),
+            FOUND
+        );
         let second = hello("B", 3, 3);
-        assert!(matches!(members.meet(&second, now), Heard::Conflict(_)));
-        assert_eq!(members.meet(&second, now), Heard::Unproven, "told once");
+        assert!(matches!(
+            members.meet(&second, LinkSide::Accepted, now),
+            Heard::Conflict(_)
+        ));
+        assert_eq!(
+            members.meet(&second, LinkSide::Accepted, now),
+            Heard::Unproven,
+            "told once"
+        );
         let name = NodeId::new("B").expect("a name");
         let kept = members.get(&name).map(|peer| peer.hello.nonce);
         assert_eq!(kept, Some(Nonce(2)));
@@ -485,10 +576,13 @@ mod tests {
         let mut members = membership();
         let twin = hello("A", 2, 2);
         assert!(matches!(
-            members.meet(&twin, Timestamp::START),
+            members.meet(&twin, LinkSide::Accepted, Timestamp::START),
             Heard::Conflict(_)
         ));
-        assert_eq!(members.meet(&twin, Timestamp::START), Heard::Ignored);
+        assert_eq!(
+            members.meet(&twin, LinkSide::Accepted, Timestamp::START),
+            Heard::Ignored
+        );
         assert!(members.names().is_empty());
     }
 
@@ -498,14 +592,17 @@ mod tests {
         let mut members = membership();
         let neighbour = hello("B", 1, 2);
         assert!(matches!(
-            members.meet(&neighbour, Timestamp::START),
+            members.meet(&neighbour, LinkSide::Accepted, Timestamp::START),
             Heard::Conflict(_)
         ));
-        assert_eq!(members.meet(&neighbour, Timestamp::START), FOUND);
+        assert_eq!(
+            members.meet(&neighbour, LinkSide::Accepted, Timestamp::START),
+            FOUND
+        );
     }
 
     fn peer_lost_at(members: &mut Membership, hello: &Hello, at: Timestamp) {
-        members.meet(hello, at);
+        members.meet(hello, LinkSide::Accepted, at);
         let after = at + MeshTimes::default().dead_after;
         let (gone, _) = members.check(after);
         assert_eq!(gone.as_slice(), std::slice::from_ref(&hello.node));
@@ -524,7 +621,7 @@ mod tests {
         assert_eq!(names(&members, start + day / 2), ["B"]);
         assert!(names(&members, start + day).is_empty());
         let now = start + day / 2;
-        members.meet(&hello("B", 2, 3), now);
+        members.meet(&hello("B", 2, 3), LinkSide::Accepted, now);
         assert!(names(&members, now).is_empty(), "it is back");
     }
 
@@ -532,8 +629,8 @@ mod tests {
     fn a_lost_peer_whose_car_hung_is_told_from_a_silent_one() {
         let mut members = membership();
         let start = Timestamp::START;
-        members.meet(&hello("B", 2, 2), start);
-        members.meet(&hello("C", 3, 3), start);
+        members.meet(&hello("B", 2, 2), LinkSide::Accepted, start);
+        members.meet(&hello("C", 3, 3), LinkSide::Accepted, start);
         let name = NodeId::new("B").expect("a name");
         let hung = CarView {
             availability: Availability::Unavailable(Unavailable::Hung),
@@ -592,7 +689,10 @@ mod tests {
             protocol: Protocol::Bully,
             ..hello("D", 4, 4)
         };
-        assert_eq!(members.meet(&of_fleet, now), Heard::Ignored);
+        assert_eq!(
+            members.meet(&of_fleet, LinkSide::Accepted, now),
+            Heard::Ignored
+        );
         for stranger in [
             of_floors,
             of_election,
@@ -602,7 +702,10 @@ mod tests {
                 ..hello("E", 1, 6)
             },
         ] {
-            assert!(matches!(members.meet(&stranger, now), Heard::Conflict(_)));
+            assert!(matches!(
+                members.meet(&stranger, LinkSide::Accepted, now),
+                Heard::Conflict(_)
+            ));
         }
         let version =
             |members: &mut Membership| members.hear_version(Ipv4Addr::new(127, 0, 0, 7), 9, now);
@@ -640,7 +743,7 @@ mod tests {
     #[test]
     fn of_each_beacon_it_is_known_whether_it_was_heard_before() {
         let mut members = membership();
-        members.meet(&hello("B", 2, 2), Timestamp::START);
+        members.meet(&hello("B", 2, 2), LinkSide::Accepted, Timestamp::START);
         let name = NodeId::new("B").expect("a name");
         let peer = members.get_mut(&name).expect("met");
         let sequences = [1, 3, 2, 2, 3, 1, 70, 6, 7, 7, 69, 200, 135, 137];
@@ -660,7 +763,7 @@ mod tests {
     #[test]
     fn a_beacon_that_no_node_can_have_reached_is_not_taken_in() {
         let mut members = membership();
-        members.meet(&hello("B", 2, 2), Timestamp::START);
+        members.meet(&hello("B", 2, 2), LinkSide::Accepted, Timestamp::START);
         let name = NodeId::new("B").expect("a name");
         let peer = members.get_mut(&name).expect("met");
         let mut now = Timestamp::START;
@@ -690,7 +793,7 @@ mod tests {
     #[test]
     fn a_peer_that_goes_on_below_its_latest_beacon_has_not_sent_that_one() {
         let mut members = membership();
-        members.meet(&hello("B", 2, 2), Timestamp::START);
+        members.meet(&hello("B", 2, 2), LinkSide::Accepted, Timestamp::START);
         let name = NodeId::new("B").expect("a name");
         let peer = members.get_mut(&name).expect("met");
         let mut now = Timestamp::START;
@@ -709,7 +812,7 @@ mod tests {
     #[test]
     fn a_burst_of_late_beacons_is_overtaken() {
         let mut members = membership();
-        members.meet(&hello("B", 2, 2), Timestamp::START);
+        members.meet(&hello("B", 2, 2), LinkSide::Accepted, Timestamp::START);
         let name = NodeId::new("B").expect("a name");
         let peer = members.get_mut(&name).expect("met");
         let now = Timestamp::START;
@@ -729,12 +832,13 @@ mod tests {
     fn a_restarted_node_takes_the_place_of_its_former_life() {
         let mut members = membership();
         let now = Timestamp::START;
-        members.meet(&hello("B", 2, 2), now);
+        members.meet(&hello("B", 2, 2), LinkSide::Accepted, now);
         let again = Heard::Current {
             found: true,
             replaced: true,
         };
-        assert_eq!(members.meet(&hello("B", 2, 3), now), again);
+        let dialled = members.meet(&hello("B", 2, 3), LinkSide::Dialled, now);
+        assert_eq!(dialled, again);
         assert_eq!(members.peers().count(), 1);
     }
 }

@@ -23,6 +23,7 @@
 mod action;
 mod beacon;
 mod climate;
+mod distrust;
 mod gate;
 mod handle;
 mod health;
@@ -156,7 +157,7 @@ impl Node {
         let mut promise = Promise::new(own.clone());
         let mut ledger = ledger::Ledger::new(&settings.restored, settings.election.protocol());
         let restored = settings.restored.records.iter();
-        for record in restored.filter(|record| gate::is_possible(record.dot)) {
+        for record in restored.filter(|record| gate::is_possible(record, settings.floors)) {
             ledger.know(record.dot);
             orders.merge(record.clone(), Timestamp::START);
         }

@@ -28,7 +28,8 @@ impl Node {
     /// A packet arrived from this address, at the protocol's own port. This node's own, which the
     /// network hands back, are ignored, as are all under a protocol that has no such port.
     pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
-        if self.election.carrier() == Carrier::Packet && from != self.hello.address {
+        let is_heard = from != self.hello.address && !self.membership.distrusts(from, now);
+        if self.election.carrier() == Carrier::Packet && is_heard {
             match packet::decode(bytes) {
                 Ok(message) => self.take_packet(from, &message, now),
                 Err(_) => self.packets.malformed += 1,

@@ -118,9 +118,6 @@ impl Node {
     }
 
     fn take_record(&mut self, peer: &NodeId, record: &Record, now: Timestamp) {
-        if !self.settings.floors.has_button(record.call.button()) {
-            return;
-        }
         let dot = record.dot;
         self.ledger.know(dot);
         let merged = self.orders.merge(record.clone(), now);
@@ -170,7 +167,8 @@ impl Node {
     }
 
     fn take_car(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
-        if let Some(view) = news.car
+        let car = news.car.filter(|car| car.is_within(self.settings.floors));
+        if let Some(view) = car
             && let Some(known) = self.membership.get_mut(peer)
         {
             let before = known.car.replace((view, now)).map(|(before, _)| before);
@@ -202,6 +200,13 @@ impl Node {
     }
 
     fn take_assignment(&mut self, entry: PlanEntry) {
+        if !self
+            .settings
+            .floors
+            .has_button(Call::Hall(entry.call).button())
+        {
+            return;
+        }
         let (call, car) = (Call::Hall(entry.call), entry.car.clone());
         if self.plan.learn(entry) {
             // A line of the plan may be overtaken by the service of its call.

@@ -47,6 +47,15 @@ pub enum EventKind {
         /// Who.
         node: String,
     },
+    /// A faulty node is treated as gone for a time.
+    Distrusted {
+        /// Who.
+        node: String,
+        /// What it did.
+        reason: String,
+        /// For how long.
+        wait: f64,
+    },
     /// Full states have been exchanged with a node.
     Joined {
         /// With whom.
@@ -156,10 +165,11 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as the field `event` has them.
-    pub const NAMES: [&str; 19] = [
+    pub const NAMES: [&str; 20] = [
         "standing",
         "peer_found",
         "peer_lost",
+        "distrusted",
         "joined",
         "repair",
         "placed",
@@ -185,6 +195,7 @@ impl EventKind {
             Self::Standing { .. } => "standing",
             Self::PeerFound { .. } => "peer_found",
             Self::PeerLost { .. } => "peer_lost",
+            Self::Distrusted { .. } => "distrusted",
             Self::Joined { .. } => "joined",
             Self::Repair { .. } => "repair",
             Self::Placed { .. } => "placed",
@@ -232,6 +243,11 @@ impl From<&Report> for EventKind {
             },
             Report::PeerLost { node } => Self::PeerLost {
                 node: node.to_string(),
+            },
+            Report::Distrusted { node, reason, wait } => Self::Distrusted {
+                node: node.to_string(),
+                reason: reason.clone(),
+                wait: seconds(*wait),
             },
             Report::Joined { node } => Self::Joined {
                 node: node.to_string(),
@@ -306,6 +322,9 @@ impl fmt::Display for EventKind {
             Self::Standing { from, to, term } => write!(f, "{from} → {to}, term {term}"),
             Self::PeerFound { node, address } => write!(f, "{node} is heard, at {address}"),
             Self::PeerLost { node } => write!(f, "{node} is not heard any more"),
+            Self::Distrusted { node, reason, wait } => {
+                write!(f, "{node} is not trusted for {wait:.0} s: {reason}")
+            }
             Self::Joined { node } => write!(f, "states exchanged with {node}"),
             Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
             Self::Placed { call, origin } => write!(f, "{call} placed at {origin}"),

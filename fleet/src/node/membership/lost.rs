@@ -33,17 +33,20 @@ pub enum LossCause {
     Silent,
     /// Its car hung (F9). Its node stays down until an operator clears the hang.
     Hung,
+    /// It sent what no sound node sends, or neglected its duties: it is treated as gone for a time.
+    Distrusted,
 }
 
 impl LostPeers {
-    pub(super) fn add(&mut self, name: NodeId, peer: &Peer) {
+    /// `cause`: where its car did not hang.
+    pub(super) fn add(&mut self, name: NodeId, peer: &Peer, cause: LossCause) {
         let oldest = self.0.iter().min_by_key(|(_, lost)| lost.heard_at);
         if self.0.len() >= MOST
             && let Some(oldest) = oldest.map(|(name, _)| name.clone())
         {
             self.0.remove(&oldest);
         }
-        self.0.insert(name, LostPeer::of(peer));
+        self.0.insert(name, LostPeer::of(peer, cause));
     }
 
     pub(super) fn remove(&mut self, name: &NodeId) {
@@ -62,18 +65,14 @@ impl LostPeers {
 }
 
 impl LostPeer {
-    fn of(peer: &Peer) -> Self {
+    fn of(peer: &Peer, cause: LossCause) -> Self {
         let hung = Availability::Unavailable(Unavailable::Hung);
         let has_hung = peer.car.is_some_and(|(car, _)| car.availability == hung);
         Self {
             address: peer.hello.address,
             role: peer.hello.role,
             heard_at: peer.heard_at,
-            cause: if has_hung {
-                LossCause::Hung
-            } else {
-                LossCause::Silent
-            },
+            cause: if has_hung { LossCause::Hung } else { cause },
         }
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::bounds::JUMP;
 use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId};
 use crate::orders::{Record, State};
-use crate::wire::{News, StateTransfer};
+use crate::wire::{News, PlanEntry, StateTransfer};
 
 const LINK: LinkId = LinkId(1);
 
@@ -90,6 +90,25 @@ fn conflicts(actions: &[Action]) -> Vec<&str> {
         }
     }
     conflicts
+}
+
+/// How often a node says that this peer tells of what can't be.
+fn complaints(actions: &[Action], peer: &NodeId) -> usize {
+    let name = peer.to_string();
+    let conflicts = conflicts(actions).into_iter();
+    let distrusted = |action: &&Action| matches!(action, Action::Report(Report::Distrusted { node, .. }) if node == peer);
+    conflicts.filter(|what| what.contains(&name)).count()
+        + actions.iter().filter(distrusted).count()
+}
+
+fn is_joined(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Send {
+            frame: Frame::Joined,
+            ..
+        }
+    )
 }
 
 /// The sequences that a node writes, acknowledges or passes on.
@@ -187,19 +206,87 @@ fn a_record_that_cannot_be_is_as_if_it_had_never_come() {
             one.handle_frame(LINK, frame(forged.clone()), now);
             let actions = drain(&mut one);
             assert_eq!(one.orders().digest(), before, "{sequence}");
-            let text = name(2).to_string();
-            assert!(conflicts(&actions).iter().any(|what| what.contains(&text)));
+            assert!(complaints(&actions, &name(2)) > 0);
             one.handle_frame(LINK, frame(forged), now);
             let again = drain(&mut one);
-            assert!(conflicts(&again).is_empty(), "reported once");
-            let later = exchange(&mut one, &mut two, now, now + PERIOD * 40);
+            assert_eq!(complaints(&again, &name(2)), 0, "reported once");
+            let later = exchange(&mut one, &mut two, now, now + PERIOD * 60);
             for actions in [actions, again, later] {
                 let told = told_of(&actions);
                 assert!(told.iter().all(|told| *told < JUMP), "{told:?}");
             }
-            orders_are_taken(&mut one, &mut two, now + PERIOD * 40);
+            orders_are_taken(&mut one, &mut two, now + PERIOD * 60);
         }
     }
+}
+
+/// What no sound node sends is refused whole, and its sender treated as gone for a second: nothing
+/// of the frame is taken in, acknowledged, written or passed on.
+#[test]
+fn who_sends_rubbish_is_cut_off_for_a_while() {
+    let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
+    let nowhere = HallCall {
+        floor: top.expect("a floor"),
+        direction: Direction::Down,
+    };
+    let sound = Record {
+        state: State::Open {
+            waited: Duration::ZERO,
+        },
+        ..served(2, 900, call(2))
+    };
+    let records = vec![sound.clone(), served(2, 901, Call::Hall(nowhere))];
+    let plan = vec![PlanEntry {
+        version: 1,
+        call: nowhere,
+        car: name(2),
+    }];
+    let assignment = Frame::News(News {
+        records: vec![sound],
+        plan,
+        ..News::default()
+    });
+    for frame in [news(records.clone()), state(records), assignment] {
+        let (mut one, mut two, now) = pair();
+        let before = one.orders().digest();
+        one.handle_frame(LINK, frame.clone(), now);
+        let actions = drain(&mut one);
+        assert_eq!(complaints(&actions, &name(2)), 1, "{actions:?}");
+        assert!(actions.contains(&Action::Close(LINK)));
+        assert!(!actions.iter().any(is_joined), "{actions:?}");
+        let hello = two.hello().clone();
+        one.handle_link_up(LinkId(2), &hello, LinkSide::Accepted, now);
+        assert!(drain(&mut one).contains(&Action::Close(LinkId(2))));
+        let soon = now + PERIOD * 36;
+        let told = told_of(&exchange(&mut one, &mut two, now, soon));
+        assert!(!told.contains(&900) && !told.contains(&901), "{told:?}");
+        assert_eq!(one.orders().digest(), before);
+        assert!(one.membership.get(&name(2)).is_none());
+        assert!(two.membership.get(&name(1)).is_none(), "it notices");
+        let later = soon + PERIOD * 12;
+        exchange(&mut one, &mut two, soon, later);
+        assert!(one.membership.get(&name(2)).is_some());
+        one.handle_link_up(LinkId(3), &hello, LinkSide::Accepted, later);
+        assert!(!drain(&mut one).contains(&Action::Close(LinkId(3))));
+        orders_are_taken(&mut one, &mut two, later);
+    }
+}
+
+/// In a datagram, which anybody can send in another's name, rubbish is dropped and its sender stays.
+#[test]
+fn rubbish_in_a_datagram_costs_nobody_the_trust() {
+    let (mut one, mut two, now) = pair();
+    let before = one.orders().digest();
+    let mut beacon = two.plain_beacon(now);
+    let car = cabin(3).0.car_view(now).expect("a car");
+    let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
+    beacon.news.car = Some(CarView { floor: top, ..car });
+    beacon.news.records = vec![served(2, MOST_SEQUENCE + 1, call(0))];
+    one.handle_beacon(two.hello().address, &beacon, now);
+    let peer = one.membership.get(&name(2)).expect("it stays");
+    assert_eq!(peer.car, None);
+    assert_eq!(one.orders().digest(), before);
+    assert!(told_of(&drain(&mut one)).is_empty());
 }
 
 /// A flood of such records is reported once a minute.
@@ -209,7 +296,7 @@ fn refused_records_are_reported_once_a_minute() {
     let mut reports = 0;
     for second in 0..90 {
         let now = start + Duration::from_secs(second);
-        one.handle_frame(LINK, news(vec![served(2, u64::MAX, call(0))]), now);
+        one.handle_frame(LINK, news(vec![served(2, JUMP * 2, call(0))]), now);
         reports += conflicts(&drain(&mut one)).len();
     }
     assert_eq!(reports, 2);
@@ -235,8 +322,7 @@ fn a_journal_of_which_others_know_too_much_is_given_up() {
         let forged = served(1, 1_000 + ahead, call(0));
         // The second takes it for one of the first's, as far as it can be.
         two.handle_frame(LINK, news(vec![forged.clone()]), now);
-        let worse = served(1, u64::MAX, call(1));
-        one.handle_frame(LINK, news(vec![forged, worse]), now);
+        one.handle_frame(LINK, news(vec![forged]), now);
         let given_up = |actions: &[Action]| {
             let mut changes = persists(actions)
                 .into_iter()
