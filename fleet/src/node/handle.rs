@@ -218,7 +218,7 @@ impl Node {
 
     /// Everything up to and with this batch is on disk.
     pub fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
-        for dot in self.ledger.written(lsn) {
+        for dot in self.ledger.written(lsn, now) {
             if self.orders.get(dot).is_some() {
                 self.promise.record(dot, &self.hello.node, Holding::Durable);
                 self.replication.acknowledge(dot);
@@ -232,13 +232,17 @@ impl Node {
 
     /// The disk can't be relied on; orders go on under a fresh journal that never reaches it (P5).
     pub fn handle_disk_failed(&mut self, fresh: JournalId, now: Timestamp) {
+        self.lose_disk(fresh, now);
+        self.settle(now);
+    }
+
+    pub(super) fn lose_disk(&mut self, fresh: JournalId, now: Timestamp) {
         if !self.ledger.failed() {
             self.ledger.fail(fresh);
             self.promise.distrust_own();
             self.report(Report::DiskFailed);
             self.place_again(now);
         }
-        self.settle(now);
     }
 
     /// The process was held up until this moment: what others did meanwhile could not be heard, and
@@ -248,6 +252,7 @@ impl Node {
     /// however often that happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.membership.excuse_silence(late, now);
+        self.ledger.excuse(late, now);
         self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {
             car.handle_interrupted(late, now);

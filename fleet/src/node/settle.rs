@@ -6,7 +6,7 @@ use elevator_driver::{Floor, LampSet, Lamps, PanelOutputs};
 
 use super::{Action, Change, LinkId, Node, Report};
 use crate::car::{Car, CarEvent, ServedCall, Stops};
-use crate::model::{Call, CarView, Dot, HallCall, NodeId, Timestamp};
+use crate::model::{Call, CarView, Dot, HallCall, JournalId, NodeId, Timestamp};
 use crate::wire::{Frame, News, Standing};
 
 /// What has to be brought in line.
@@ -236,7 +236,11 @@ impl Node {
 
     fn tell_disk(&mut self, now: Timestamp) {
         self.ledger.note_term(self.term);
-        if let Some((lsn, dots, others)) = self.ledger.batch() {
+        if self.ledger.hangs(now) {
+            let fresh = JournalId(self.random.u64(1..));
+            self.lose_disk(fresh, now);
+        }
+        if let Some((lsn, dots, others)) = self.ledger.batch(now) {
             let records = dots
                 .into_iter()
                 .filter_map(|dot| self.orders.record(dot, now));
