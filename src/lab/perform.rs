@@ -33,7 +33,10 @@ impl World {
                 self.dial(node, peer, address);
             }
             Action::Send { link, frame } => {
-                self.mesh_traffic.states += u64::from(matches!(frame, Frame::State(_)));
+                if let Frame::State(state) = &frame {
+                    self.mesh_traffic.states += 1;
+                    self.mesh_traffic.records += state.records.len() as u64;
+                }
                 let frame = self.frame(node, frame);
                 self.send(node, link, Packet::Frame(frame));
             }

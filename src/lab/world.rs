@@ -149,8 +149,10 @@ pub struct MeshTraffic {
     pub unicasts: u64,
     /// Dials for a link.
     pub dials: u64,
-    /// Whole states that were sent over a link.
+    /// Frames with a state, or part of one, that were sent over a link.
     pub states: u64,
+    /// The records in them.
+    pub records: u64,
     /// Peers that were reported as lost.
     pub losses: u64,
     /// Changes of a node's standing that were reported.

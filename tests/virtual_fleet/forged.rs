@@ -107,6 +107,7 @@ fn a_forged_term_is_not_the_last() {
         term: Term(u64::MAX),
         records: Vec::new(),
         durable: true,
+        more: false,
     };
     building.forge(1, 0, &Frame::State(state));
     building.run_for(secs(2));

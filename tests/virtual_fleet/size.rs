@@ -2,7 +2,7 @@
 
 use liftmesh::lab::{Fault, MeshTraffic, WorldSettings};
 
-use crate::building::{Building, secs, seed};
+use crate::building::{Building, cab, secs, seed};
 
 /// A fleet of so many nodes that has come to rest.
 fn large(nodes: usize) -> Building {
@@ -25,6 +25,7 @@ fn during(building: &mut Building, seconds: u64) -> MeshTraffic {
         unicasts: after.unicasts - before.unicasts,
         dials: after.dials - before.dials,
         states: after.states - before.states,
+        records: after.records - before.records,
         losses: after.losses - before.losses,
         changes: after.changes - before.changes,
     }
@@ -64,4 +65,20 @@ fn a_takeover_costs_each_survivor_one_link_and_one_change() {
         );
         assert_eq!(traffic.losses, nodes - 1, "nobody but the dead is lost");
     }
+}
+
+/// What a takeover moves of stores that are equal, which they nearly always are: nothing.
+#[test]
+fn a_takeover_with_equal_stores_moves_no_record() {
+    let mut building = large(64);
+    for node in 0..64 {
+        building.press(node, cab(u8::try_from(node % 4).expect("few")));
+    }
+    building.until_at_rest();
+    building.run_for(secs(1));
+    building.inflict(Fault::Kill(0));
+    let traffic = during(&mut building, 1);
+    println!("64 nodes with an order each, the master killed: {traffic:?}");
+    assert_eq!(building.master(), Some(1));
+    assert_eq!((traffic.states, traffic.records), (0, 0));
 }

@@ -109,7 +109,8 @@ impl Node {
                 self.dial_failed(&peer.node, now);
             }
         } else {
-            if let Some(before) = self.links.open(link, peer.node.clone(), side) {
+            let digest = self.orders.digest();
+            if let Some(before) = self.links.open(link, peer.node.clone(), side, digest) {
                 // The peer has not been parted from: the new link takes the place of the old.
                 self.actions.push_back(Action::Close(before));
             }
@@ -117,7 +118,7 @@ impl Node {
             if let Some(pairing) = self.pairing.as_mut() {
                 pairing.opened(&peer.node, now);
             }
-            self.send_state(link, now);
+            self.send_digest(link);
         }
         self.settle(now);
     }
@@ -141,16 +142,17 @@ impl Node {
                 link,
                 frame: Frame::Alive,
             }),
+            Frame::Digest(digest) => self.take_digest(link, digest, now),
             Frame::State(state) => {
                 self.take_state(&peer, &state, now);
-                self.actions.push_back(Action::Send {
-                    link,
-                    frame: Frame::Joined,
-                });
-                if self.links.state_taken(link) == Handshake::Done {
-                    self.joined(link, now);
+                if state.more {
+                    let frame = Frame::Next;
+                    self.actions.push_back(Action::Send { link, frame });
+                } else {
+                    self.state_is_taken(link, now);
                 }
             }
+            Frame::Next => self.send_state(link, now),
             Frame::Joined => {
                 if self.links.state_given(link) == Handshake::Done {
                     self.joined(link, now);

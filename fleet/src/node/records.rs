@@ -1,11 +1,23 @@
 //! What the nodes tell each other of orders, and what it changes here.
 
+use std::iter::Peekable;
 use std::time::Duration;
 
+use serde::Serialize;
+
+use super::links::{Cursor, Handshake};
 use super::{Action, LinkId, Node, Report, Taken};
 use crate::model::{Call, CarPhase, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
-use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer};
+use crate::wire::codec::{CHUNK, size};
+use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer, StoreDigest};
+
+/// How many parts of a state may be on their way over a link: several, so that a lost packet does
+/// not hold all of them up, and few, so that the receiver's loop turns between them.
+const CHUNKS_AHEAD: usize = 4;
+
+/// How long a difference stands at most before it is repaired, however often that was in vain.
+const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
 
 impl Node {
     pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
@@ -236,45 +248,140 @@ impl Node {
             return;
         };
         if equal {
-            peer.differs_since = None;
+            (peer.differs_since, peer.repairs) = (None, 0);
             self.replication.settled_all(node);
             let vouched = Some((beacon.digest, beacon.durable));
             if std::mem::replace(&mut peer.vouched, vouched) == vouched {
                 return;
             }
-            let holding = if beacon.durable {
-                Holding::Durable
-            } else {
-                Holding::Held
-            };
-            for order in self.orders.orders() {
-                self.promise.record(order.dot, node, holding);
-                self.stale.promise = true;
-            }
+            self.vouch(node, beacon.durable);
             return;
         }
         let since = *peer.differs_since.get_or_insert(now);
+        // Stores of which one refuses what the other holds stay different.
         let usual = self.settings.mesh.repair_after;
-        if now.since(since) >= self.refusals.repair_after(node, usual, now)
+        let doubled = usual.saturating_mul(1 << peer.repairs.min(16));
+        let wait = doubled.min(usual.max(MOST_REPAIR_WAIT));
+        if now.since(since) >= self.refusals.repair_after(node, wait, now)
             && let Some(link) = self.links.to(node)
         {
             peer.differs_since = Some(now);
+            peer.repairs = peer.repairs.saturating_add(1);
             self.report(Report::Repair { node: node.clone() });
-            self.send_state(link, now);
+            self.give_state(link, now);
         }
     }
 
+    /// Tells the peer over a fresh link what this node's store is.
+    pub(super) fn send_digest(&mut self, link: LinkId) {
+        let digest = StoreDigest {
+            term: self.term,
+            digest: self.orders.digest(),
+            durable: self.ledger.all_durable(),
+        };
+        self.actions.push_back(Action::Send {
+            link,
+            frame: Frame::Digest(digest),
+        });
+    }
+
+    /// The peer has said over a fresh link what its store is. Equal stores count as exchanged;
+    /// otherwise each side sends its own.
+    pub(super) fn take_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
+        self.term = self.term.hear(told.term);
+        let Some(peer) = self.links.get(link).map(|link| link.peer.clone()) else {
+            return;
+        };
+        match self.links.equals(link, told.digest) {
+            None => {}
+            Some(false) => self.give_state(link, now),
+            Some(true) => {
+                if told.digest == self.orders.digest() {
+                    self.vouch(&peer, told.durable);
+                }
+                self.state_is_taken(link, now);
+            }
+        }
+    }
+
+    /// The peer holds every open order that this node holds.
+    fn vouch(&mut self, peer: &NodeId, durable: bool) {
+        let holding = if durable {
+            Holding::Durable
+        } else {
+            Holding::Held
+        };
+        for order in self.orders.orders() {
+            self.promise.record(order.dot, peer, holding);
+            self.stale.promise = true;
+        }
+    }
+
+    /// All of the peer's state is known here.
+    pub(super) fn state_is_taken(&mut self, link: LinkId, now: Timestamp) {
+        self.actions.push_back(Action::Send {
+            link,
+            frame: Frame::Joined,
+        });
+        if self.links.state_taken(link) == Handshake::Done {
+            self.joined(link, now);
+        }
+    }
+
+    /// Begins to send the state, unless it is being sent already.
+    fn give_state(&mut self, link: LinkId, now: Timestamp) {
+        let Some(known) = self.links.get_mut(link) else {
+            return;
+        };
+        if known.giving.is_none() {
+            known.giving = Some(Cursor::Start);
+            for _ in 0..CHUNKS_AHEAD {
+                self.send_state(link, now);
+            }
+        }
+    }
+
+    /// Sends the next part of the state, if there is one. What changes meanwhile is owed to the peer
+    /// like every change.
     pub(super) fn send_state(&mut self, link: LinkId, now: Timestamp) {
-        let records = self.orders.records(now).collect();
-        let durable = self.ledger.all_durable();
+        let Some(known) = self.links.get_mut(link) else {
+            return;
+        };
+        let below = match known.giving {
+            None => return,
+            Some(Cursor::Start) => None,
+            Some(Cursor::To(dot)) => Some(dot),
+        };
+        let mut left = self.orders.records_below(below, now).peekable();
+        let mut room = CHUNK;
+        let records = chunk(&mut left, &mut room);
+        let more = left.peek().is_some();
+        known.giving = records
+            .last()
+            .filter(|_| more)
+            .map(|record| Cursor::To(record.dot));
         let state = StateTransfer {
             term: self.term,
             records,
-            durable,
+            durable: self.ledger.all_durable(),
+            more,
         };
         self.actions.push_back(Action::Send {
             link,
             frame: Frame::State(state),
         });
     }
+}
+
+/// Takes as much as there is room for in a frame.
+pub(super) fn chunk<T: Serialize>(
+    parts: &mut Peekable<impl Iterator<Item = T>>,
+    room: &mut usize,
+) -> Vec<T> {
+    let mut taken = Vec::new();
+    while let Some(part) = parts.next_if(|part| size(part) <= *room) {
+        *room -= size(&part);
+        taken.push(part);
+    }
+    taken
 }

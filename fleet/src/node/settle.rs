@@ -4,10 +4,15 @@ use std::collections::BTreeSet;
 
 use elevator_driver::{Floor, LampSet, Lamps, PanelOutputs};
 
+use super::records::chunk;
 use super::{Action, Change, LinkId, Node, Report};
 use crate::car::{Car, CarEvent, ServedCall, Stops};
-use crate::model::{Call, CarView, Dot, HallCall, JournalId, NodeId, Timestamp};
+use crate::model::{Call, CarView, HallCall, JournalId, NodeId, Timestamp};
+use crate::wire::codec::CHUNK;
 use crate::wire::{Frame, News, Standing};
+
+/// How many records go over a link in one turn of the loop; the rest follows in the next.
+const MOST_OVER_A_LINK: usize = 2048;
 
 /// What has to be brought in line.
 #[derive(Debug, Clone, Default)]
@@ -262,24 +267,32 @@ impl Node {
         let car = self.car_view(now).filter(|view| !self.stale.has_told(view));
         self.stale.told_car = car.or(self.stale.told_car);
         for (link, peer) in joined {
-            let (records, acks) = self.replication.take_for_link(&peer);
-            let records = records
-                .into_iter()
-                .filter_map(|dot| self.orders.record(dot, now));
-            let acks = acks.into_iter().map(|dot: Dot| self.ack(dot)).collect();
-            let news = News {
-                car,
-                records: records.collect(),
-                acks,
-                plan: Vec::new(),
-            };
-            if !news.is_empty() {
+            for news in self.news_for(&peer, car, now) {
                 self.actions.push_back(Action::Send {
                     link,
                     frame: Frame::News(news),
                 });
             }
         }
+    }
+
+    /// What a linked peer has not been told over its link, in parts that fit a frame.
+    fn news_for(&mut self, peer: &NodeId, mut car: Option<CarView>, now: Timestamp) -> Vec<News> {
+        let (records, acks) = self.replication.take_for_link(peer, MOST_OVER_A_LINK);
+        let record = |dot| self.orders.record(dot, now);
+        let mut records = records.into_iter().filter_map(record).peekable();
+        let mut acks = acks.into_iter().map(|dot| self.ack(dot)).peekable();
+        let parts = std::iter::from_fn(|| {
+            let mut room = CHUNK;
+            let news = News {
+                car: car.take(),
+                records: chunk(&mut records, &mut room),
+                acks: chunk(&mut acks, &mut room),
+                plan: Vec::new(),
+            };
+            (!news.is_empty()).then_some(news)
+        });
+        parts.collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
+use std::ops::Bound;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -192,6 +193,17 @@ impl OrderStore {
         self.registers
             .values()
             .map(move |register| register.record(now))
+    }
+
+    /// The registers below this dot, the greatest first; all of them without one.
+    pub(crate) fn records_below(
+        &self,
+        dot: Option<Dot>,
+        now: Timestamp,
+    ) -> impl Iterator<Item = Record> {
+        let end = dot.map_or(Bound::Unbounded, Bound::Excluded);
+        let below = self.registers.range((Bound::Unbounded, end)).rev();
+        below.map(move |(_, register)| register.record(now))
     }
 
     /// The open orders, by dot.

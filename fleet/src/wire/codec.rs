@@ -17,8 +17,13 @@ use super::{Beacon, Frame};
 /// The largest datagram, in bytes: it crosses every LAN in one piece.
 pub const MAX_DATAGRAM: usize = 1200;
 
-/// The largest frame on a link, in bytes: ample for the whole store of a large building.
-pub const MAX_FRAME: usize = 4 * 1024 * 1024;
+/// How many bytes of records or acknowledgements a frame carries at most. What takes more is told
+/// in several frames, so that one turn of the receiver's loop has little to do.
+pub const CHUNK: usize = 16 * 1024;
+
+/// The largest frame on a link, in bytes: room for a [`CHUNK`] beside a car, or for the plan of the
+/// tallest building.
+pub const MAX_FRAME: usize = 32 * 1024;
 
 const MAGIC: [u8; 2] = *b"LM";
 /// The version of the wire protocol that this node speaks.

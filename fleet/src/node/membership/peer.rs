@@ -88,6 +88,8 @@ pub(in crate::node) struct Peer {
     pub(super) probed_at: Timestamp,
     /// Since when its store has differed from this node's.
     pub(in crate::node) differs_since: Option<Timestamp>,
+    /// How often that was repaired in vain.
+    pub(in crate::node) repairs: u32,
     /// The digest with which it last showed that its store equals this node's, and whether all of
     /// that was on its disk.
     pub(in crate::node) vouched: Option<(u64, bool)>,
@@ -127,6 +129,7 @@ impl Peer {
             echoed_at: None,
             probed_at: Timestamp::START,
             differs_since: None,
+            repairs: 0,
             vouched: None,
             disputed_since: None,
             unechoed: false,

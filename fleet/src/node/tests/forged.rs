@@ -79,6 +79,7 @@ fn state(records: Vec<Record>) -> Frame {
         term: Term(1),
         records,
         durable: true,
+        more: false,
     })
 }
 
@@ -329,6 +330,7 @@ fn there_is_a_term_after_the_greatest_that_is_told() {
         term: Term(u64::MAX),
         records: Vec::new(),
         durable: true,
+        more: false,
     };
     one.handle_frame(LINK, Frame::State(state), now);
     assert_eq!(one.term(), Term(known.0 + JUMP));

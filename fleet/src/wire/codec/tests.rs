@@ -15,6 +15,7 @@ use crate::orders::{OrderStore, Record, State};
 use crate::wire::listing::documented;
 use crate::wire::{
     Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+    StoreDigest,
 };
 
 fn node(name: &str) -> NodeId {
@@ -123,10 +124,16 @@ fn beacon() -> Beacon {
     }
 }
 
-fn frames() -> [(&'static str, Frame); 6] {
+fn frames() -> [(&'static str, Frame); 8] {
     let state = StateTransfer {
         term: Term(5),
         records: vec![open_record(), served_record()],
+        durable: true,
+        more: false,
+    };
+    let digest = StoreDigest {
+        term: Term(5),
+        digest: 0xabcd,
         durable: true,
     };
     [
@@ -136,6 +143,8 @@ fn frames() -> [(&'static str, Frame); 6] {
         ("news", Frame::News(news())),
         ("probe", Frame::Probe),
         ("alive", Frame::Alive),
+        ("store", Frame::Digest(digest)),
+        ("next", Frame::Next),
     ]
 }
 
@@ -235,7 +244,7 @@ fn other_protocols_other_versions_and_other_keys_are_told_apart() {
 
 #[test]
 fn an_intact_body_that_is_no_message_is_malformed() {
-    for wrong in [&[][..], &[6], &[4, 0], &[0], &[255; 40]] {
+    for wrong in [&[][..], &[8], &[4, 0], &[0], &[255; 40]] {
         let decoded = decode_frame(&sealed(wrong));
         assert!(matches!(decoded, Err(WireError::Malformed(_))), "{wrong:?}");
     }

@@ -17,6 +17,7 @@ use crate::orders::{Record, State};
 use crate::wire::codec::*;
 use crate::wire::{
     Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+    StoreDigest,
 };
 
 proptest! {
@@ -338,13 +339,24 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     let records = proptest::collection::vec(any_record(), 0..20);
     prop_oneof![
         any_hello().prop_map(Frame::Hello),
-        (any::<u64>(), records, any::<bool>()).prop_map(|(term, records, durable)| {
-            Frame::State(StateTransfer {
+        (any::<u64>(), records, any::<(bool, bool)>()).prop_map(
+            |(term, records, (durable, more))| {
+                Frame::State(StateTransfer {
+                    term: Term(term),
+                    records,
+                    durable,
+                    more,
+                })
+            }
+        ),
+        any::<(u64, u64, bool)>().prop_map(|(term, digest, durable)| {
+            Frame::Digest(StoreDigest {
                 term: Term(term),
-                records,
+                digest,
                 durable,
             })
         }),
+        Just(Frame::Next),
         Just(Frame::Joined),
         any_news().prop_map(Frame::News),
         Just(Frame::Probe),
