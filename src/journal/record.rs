@@ -150,6 +150,12 @@ pub(super) fn order_key(record: &Record) -> Result<Vec<u8>, redb::Error> {
     postcard::to_extend(&StoredCall::from(&record.call), key).map_err(unencodable)
 }
 
+/// Before and after all keys of a journal: a call's choice is one byte, 0 or 1.
+pub(super) fn journal_keys(journal: JournalId) -> [Vec<u8>; 2] {
+    let key = journal.0.to_be_bytes();
+    [key.to_vec(), [&key[..], &[u8::MAX]].concat()]
+}
+
 /// An order, as written at this moment.
 pub(super) fn order(record: &Record, now: SystemTime) -> Result<Vec<u8>, redb::Error> {
     ORDERS.encode(&OrderV2 {

@@ -107,7 +107,8 @@ impl Disk {
                     (record.dot.journal, &record.call) == (dot.journal, call)
                         && record.dot.sequence >= dot.sequence
                 }
-                Change::Journal(_)
+                Change::Collect(_)
+                | Change::Journal(_)
                 | Change::Reserve(_)
                 | Change::Term(_)
                 | Change::FlightTimes(_) => false,
@@ -162,6 +163,7 @@ impl Disk {
                         let register = (record.dot.journal, record.call.clone());
                         self.records.insert(register, (record, self.clock));
                     }
+                    Change::Collect(journal) => self.records.retain(|(of, _), _| *of != journal),
                     Change::Journal(journal) => {
                         self.journal = journal;
                         self.reserved = 0;

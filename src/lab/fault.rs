@@ -212,6 +212,7 @@ impl World {
     /// One node hears over its links to another what that one has not said.
     pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
         self.forged = true;
+        self.disturbed();
         let life = self.machines[to].life;
         for (id, side) in self.connections.of(to, life) {
             let peer = self.connections.get(id).map(|c| c.end(side.other()).node);

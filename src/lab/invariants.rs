@@ -19,6 +19,8 @@ use super::World;
 
 /// Within this time stores and hall lamps are equal, and served lamps dark (O7, P2, P4).
 const EQUAL_WITHIN: Duration = Duration::from_secs(1);
+/// Where somebody has told what no node tells, stores have so much longer.
+const EQUAL_AFTER_A_LIE: Duration = Duration::from_secs(9);
 
 impl World {
     pub(super) fn wrong(&mut self, id: &'static str, node: usize, what: &str) {

@@ -1,11 +1,11 @@
 //! What a single node says that no node can mean.
 
-use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
+use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId, Term, Timestamp};
 use elevator_fleet::orders::{Record, State};
 use elevator_fleet::wire::{Frame, News, StateTransfer};
 use liftmesh::lab::{Fault, World};
 
-use crate::building::{Building, cab, down, floor, secs, up};
+use crate::building::{Building, cab, down, floor, millis, secs, up};
 
 use elevator_driver::Direction;
 
@@ -120,4 +120,65 @@ fn a_forged_term_is_not_the_last() {
         building.run_for(secs(2));
     }
     building.recovers();
+}
+
+/// Presses of journals that nobody has, most of them served.
+fn invented(number: u64) -> Vec<Record> {
+    let record = |at: u64| {
+        let journal = JournalId((1 << 40) + number * 1_000 + at);
+        let sequence = 1 + (at * 37 + number) % 5_000;
+        let direction = [Direction::Up, Direction::Down][usize::from(at.is_multiple_of(2))];
+        let floor = floor(u8::try_from(1 + at % 2).expect("few"));
+        let state = if at.is_multiple_of(10) {
+            let waited = secs(1);
+            State::Open { waited }
+        } else {
+            State::Served
+        };
+        Record {
+            dot: Dot { journal, sequence },
+            origin: NodeId::new("GHOST").expect("a name"),
+            call: Call::Hall(HallCall { floor, direction }),
+            state,
+        }
+    };
+    (0..500).map(record).collect()
+}
+
+/// O6, O7: ten seconds of invented journals from one member, on one link, cost no order, a new
+/// master takes over meanwhile, and soon after them all stores are equal and small.
+#[test]
+fn a_flood_of_invented_journals_stops_no_order() {
+    let mut building = experienced();
+    building.run_for(secs(10));
+    for round in 0..100 {
+        let records = invented(round);
+        let news = News {
+            records,
+            ..News::default()
+        };
+        let master = building.master().unwrap_or(0);
+        building.forge(2, master, &Frame::News(news));
+        match round {
+            20 => building.press(1, up(2)),
+            40 => building.inflict(Fault::Kill(0)),
+            60 => building.inflict(Fault::Restart(0)),
+            70 => building.press(0, cab(2)),
+            _ => {}
+        }
+        building.run_for(millis(100));
+    }
+    building.run_for(secs(10));
+    let stores: Vec<(u64, usize)> = (0..3)
+        .map(|node| building.node(node).expect("it runs").orders())
+        .map(|store| (store.digest(), store.journals()))
+        .collect();
+    println!("{stores:?}");
+    assert!(stores.iter().all(|store| *store == stores[0]), "{stores:?}");
+    assert!(stores[0].1 <= 192 + 3, "{stores:?}");
+    building.recovers();
+    for (button, node) in [(up(2), 1), (cab(2), 0)] {
+        assert!(building.served(&building.call(button, node)) > 0);
+    }
+    orders_are_taken_everywhere(&mut building);
 }

@@ -2,7 +2,7 @@
 
 use liftmesh::lab::{Fault, MeshTraffic, WorldSettings};
 
-use crate::building::{Building, cab, secs, seed};
+use crate::building::{Building, cab, millis, secs, seed};
 
 /// A fleet of so many nodes that has come to rest.
 fn large(nodes: usize) -> Building {
@@ -46,18 +46,26 @@ fn a_quiet_fleet_of_any_size_probes_nobody() {
     }
 }
 
-/// F7: each survivor follows the lowest of them at once, and nobody before.
+/// F7: each survivor follows the lowest of them at once, and nobody before. Stores are equal, which
+/// they nearly always are, so none is sent.
 #[test]
 fn a_takeover_costs_each_survivor_one_link_and_one_change() {
     for nodes in [8_u64, 64] {
         let mut building = large(usize::try_from(nodes).expect("few"));
+        for node in 0..usize::try_from(nodes).expect("few") {
+            building.press(node, cab(u8::try_from(node % 4).expect("few")));
+        }
+        building.run_for(millis(500));
         building.inflict(Fault::Kill(0));
         let traffic = during(&mut building, 1);
         println!("{nodes} nodes, the master killed: {traffic:?}");
         assert_eq!(building.master(), Some(1));
+        let store = building.node(1).expect("it runs").orders();
+        assert!(store.registers() as u64 >= nodes / 2);
         let slaves = nodes - 2;
-        // There and back.
-        assert!(traffic.states <= 3 * slaves, "{nodes} nodes: {traffic:?}");
+        assert_eq!((traffic.states, traffic.records), (0, 0));
+        // Some dial twice.
+        assert!(traffic.dials <= 2 * slaves, "{nodes} nodes: {traffic:?}");
         // Briefly a master, then a slave.
         assert!(
             traffic.changes <= 2 * slaves + 1,
@@ -65,20 +73,4 @@ fn a_takeover_costs_each_survivor_one_link_and_one_change() {
         );
         assert_eq!(traffic.losses, nodes - 1, "nobody but the dead is lost");
     }
-}
-
-/// What a takeover moves of stores that are equal, which they nearly always are: nothing.
-#[test]
-fn a_takeover_with_equal_stores_moves_no_record() {
-    let mut building = large(64);
-    for node in 0..64 {
-        building.press(node, cab(u8::try_from(node % 4).expect("few")));
-    }
-    building.until_at_rest();
-    building.run_for(secs(1));
-    building.inflict(Fault::Kill(0));
-    let traffic = during(&mut building, 1);
-    println!("64 nodes with an order each, the master killed: {traffic:?}");
-    assert_eq!(building.master(), Some(1));
-    assert_eq!((traffic.states, traffic.records), (0, 0));
 }

@@ -80,6 +80,8 @@ pub enum Action {
 pub enum Change {
     /// The register of this record's journal and call.
     Record(Record),
+    /// The registers of this journal are no longer kept.
+    Collect(JournalId),
     /// Sequences up to this one may be in use.
     Reserve(u64),
     /// The node knows this term, or may come to know it without writing again (E3).

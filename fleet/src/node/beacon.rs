@@ -98,6 +98,7 @@ impl Node {
             estimate: self.election.estimate(),
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
+            journal: self.ledger.journal(),
             probe: false,
             echoes: Vec::new(),
             news: News {

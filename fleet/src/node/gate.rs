@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{Node, Report};
 use crate::model::bounds::JUMP;
-use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
+use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::orders::Record;
 
 /// Refused records are reported, and the journal is renewed, this often at most.
@@ -89,15 +89,14 @@ impl Node {
         if let Some(dot) = own
             && is_due(&mut self.refusals.renewed, now)
         {
-            self.renew_journal(&format!(
-                "node {peer} knows {dot} of it, which was never used"
-            ));
+            let reason = format!("node {peer} knows {dot} of it, which was never used");
+            self.renew_journal(&reason, now);
         }
         admitted
     }
 
     /// Says what stood on the disk that can't be, from before it was refused, and goes on without.
-    pub(super) fn judge_disk(&mut self) {
+    pub(super) fn judge_disk(&mut self, now: Timestamp) {
         let records = &self.settings.restored.records;
         let left_out = records.iter().filter(|record| !is_possible(record.dot));
         let left_out = left_out.count();
@@ -107,7 +106,7 @@ impl Node {
             )));
         }
         if self.ledger.is_spent() {
-            self.renew_journal("its disk holds sequences that can't be");
+            self.renew_journal("its disk holds sequences that can't be", now);
         }
     }
 
@@ -145,11 +144,23 @@ impl Node {
 
     /// Goes on under a fresh journal: others may know presses of the present one that were never
     /// made, and would take this node's for earlier ones.
-    pub(super) fn renew_journal(&mut self, reason: &str) {
+    ///
+    /// Its open orders are placed again under the fresh one. Those of the old one keep their promise
+    /// and stay open until they are served or a later press, real or not, takes their place: there
+    /// is no moment without an open order that is on a disk, and so no lamp that goes dark.
+    pub(super) fn renew_journal(&mut self, reason: &str, now: Timestamp) {
         let (old, fresh) = (self.ledger.journal(), JournalId(self.random.u64(1..)));
         self.ledger.renew(fresh);
         self.report(Report::Conflict(format!(
             "journal {old} is given up for {fresh}: {reason}"
         )));
+        let open = self
+            .orders
+            .orders()
+            .filter(|order| order.dot.journal == old);
+        let open: Vec<Call> = open.map(|order| order.call.clone()).collect();
+        self.unplaced.extend(open);
+        self.given_up = Some(old);
+        self.place_again(now);
     }
 }

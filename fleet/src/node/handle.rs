@@ -58,7 +58,7 @@ impl Node {
         if self.standing == Standing::Master {
             self.term = self.term.next();
         }
-        self.judge_disk();
+        self.judge_disk(now);
         self.stale.all();
         self.elect(Input::Start, now);
         self.settle(now);

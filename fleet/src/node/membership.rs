@@ -195,6 +195,7 @@ impl Membership {
         peer.link_port = beacon.link_port;
         peer.standing = beacon.standing.clone();
         peer.digest = beacon.digest;
+        peer.journal = Some(beacon.journal);
         self.prove(&beacon.hello, now)
     }
 

@@ -17,7 +17,7 @@
 //! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
 //! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
-//! (the election), `records.rs` (orders; `gate.rs` which of them count) and `climate.rs` for how, `settle.rs` for what follows from
+//! (the election), `records.rs` (orders; `gate.rs` which of them count, `journals.rs` which are kept) and `climate.rs` for how, `settle.rs` for what follows from
 //! it, and `planning.rs` for how the master gets its plans.
 
 mod action;
@@ -26,6 +26,7 @@ mod climate;
 mod gate;
 mod handle;
 mod health;
+mod journals;
 mod ledger;
 mod links;
 mod membership;
@@ -47,7 +48,7 @@ use elevator_driver::PanelOutputs;
 
 use crate::car::{Car, CarTimer};
 use crate::coordination::{Candidate, Election, ElectionTimer, LinkRule};
-use crate::model::{Call, CarView, Dot, NodeId, Term, Timestamp};
+use crate::model::{Call, CarView, Dot, JournalId, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
 
@@ -91,8 +92,11 @@ pub struct Node {
     replication: replication::Replication,
     ledger: ledger::Ledger,
     refusals: gate::Refusals,
+    journals: journals::Journals,
     /// Presses that wait for a sequence; at most one a call.
     unplaced: BTreeSet<Call>,
+    /// The journal that was last given up, whose open orders are placed again.
+    given_up: Option<JournalId>,
     plan: plan::Plan,
     planning: planning::Planning,
     car: Option<Car>,
@@ -181,7 +185,9 @@ impl Node {
             replication: replication::Replication::default(),
             ledger,
             refusals: gate::Refusals::default(),
+            journals: journals::Journals::default(),
             unplaced: BTreeSet::new(),
+            given_up: None,
             plan: plan::Plan::default(),
             planning: planning::Planning::default(),
             car: settings

@@ -19,6 +19,9 @@ const CHUNKS_AHEAD: usize = 4;
 /// How long a difference stands at most before it is repaired, however often that was in vain.
 const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
 
+/// The wait for a repair is doubled this often at most while the peer's store goes on changing.
+const REPAIRS_OF_A_CHANGE: u32 = 2;
+
 impl Node {
     pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
         let Some(dot) = self.ledger.dot() else {
@@ -26,10 +29,19 @@ impl Node {
             return Taken::Waiting;
         };
         let own = self.hello.node.clone();
-        let merged = self.orders.place(dot, &own, call.clone(), now);
+        let since = self.placed_before(&call).unwrap_or(now);
+        let merged = self.orders.place(dot, &own, call.clone(), since);
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
         self.take_merged(dot, &call, &own, merged, None, now);
         Taken::Placed
+    }
+
+    /// Since when an order of this call waits in the journal that was given up: what is placed is the
+    /// same press again.
+    fn placed_before(&self, call: &Call) -> Option<Timestamp> {
+        let mut orders = self.orders.of_call(call);
+        let earlier = orders.find(|order| Some(order.dot.journal) == self.given_up);
+        earlier.map(|order| order.placed)
     }
 
     /// Places the presses that waited for a sequence; those for which there is none go on waiting.
@@ -204,9 +216,14 @@ impl Node {
     /// Takes in what stays true whatever overtakes it: records and acknowledgements.
     pub(super) fn take_orders(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
         for record in self.admit(peer, &news.records, now) {
-            self.take_record(peer, record, now);
-            self.replication.acknowledge(record.dot);
-            self.clock.hurry();
+            if self.has_room(peer, record, now) {
+                self.take_record(peer, record, now);
+                self.replication.acknowledge(record.dot);
+                self.clock.hurry();
+            }
+        }
+        if !news.records.is_empty() {
+            self.collect(now);
         }
         for ack in &news.acks {
             self.take_ack(peer, *ack);
@@ -232,11 +249,15 @@ impl Node {
             Holding::Held
         };
         for record in self.admit(peer, &state.records, now) {
+            if !self.has_room(peer, record, now) {
+                continue;
+            }
             self.take_record(peer, record, now);
             if record.state != State::Served && self.orders.get(record.dot).is_some() {
                 self.promise.record(record.dot, peer, holding);
             }
         }
+        self.collect(now);
     }
 
     /// Holds the peer's store against this node's: equal digests acknowledge everything at once, a
@@ -258,7 +279,8 @@ impl Node {
             return;
         }
         let since = *peer.differs_since.get_or_insert(now);
-        // Stores of which one refuses what the other holds stay different.
+        // Stores of which one refuses what the other holds stay different. Those that change all
+        // the time may yet become equal.
         let usual = self.settings.mesh.repair_after;
         let doubled = usual.saturating_mul(1 << peer.repairs.min(16));
         let wait = doubled.min(usual.max(MOST_REPAIR_WAIT));
@@ -266,7 +288,13 @@ impl Node {
             && let Some(link) = self.links.to(node)
         {
             peer.differs_since = Some(now);
-            peer.repairs = peer.repairs.saturating_add(1);
+            let stands = peer.repaired.replace(beacon.digest) == Some(beacon.digest);
+            let most = if stands {
+                u32::MAX
+            } else {
+                REPAIRS_OF_A_CHANGE
+            };
+            peer.repairs = peer.repairs.saturating_add(1).min(most);
             self.report(Report::Repair { node: node.clone() });
             self.give_state(link, now);
         }

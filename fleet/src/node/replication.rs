@@ -103,6 +103,14 @@ impl Replication {
         self.acks.remove(&dot);
     }
 
+    /// The register is no longer kept. What it was is acknowledged all the same, as served: who
+    /// told of it need not tell it again.
+    pub(super) fn collected(&mut self, dot: Dot) {
+        for owed in self.owed.values_mut() {
+            owed.remove(&dot);
+        }
+    }
+
     /// This node has taken a record in.
     pub(super) fn acknowledge(&mut self, dot: Dot) {
         self.acks.insert(dot);

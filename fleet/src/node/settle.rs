@@ -60,6 +60,7 @@ impl Node {
                 break;
             }
         }
+        self.collect_in_time(now);
         if std::mem::take(&mut self.stale.promise) {
             self.promise(now);
         }
@@ -249,7 +250,8 @@ impl Node {
             let records = dots
                 .into_iter()
                 .filter_map(|dot| self.orders.record(dot, now));
-            let changes = records.map(Change::Record).chain(others).collect();
+            let changes = others.into_iter().chain(records.map(Change::Record));
+            let changes = changes.collect();
             self.actions.push_back(Action::Persist { lsn, changes });
         }
     }

@@ -17,7 +17,8 @@ use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
 /// *served* wins. So a merge is the greater of two registers, pointwise: commutative, associative
 /// and idempotent (O2). What was served and seen never comes back, what nobody served stays (F14),
 /// a press that service had not seen has a higher sequence and survives it (O3), and the memory is
-/// bounded by the calls that can exist, whatever the history and whatever got lost (O6).
+/// bounded by the calls that can exist, whatever the history and whatever got lost (O6). Registers
+/// of journals that nobody uses any more are collected: see `node/journals.rs`.
 #[derive(Debug, Clone, Default)]
 pub struct OrderStore {
     registers: BTreeMap<Dot, Register>,
@@ -25,7 +26,23 @@ pub struct OrderStore {
     dots: BTreeMap<(JournalId, Call), Dot>,
     /// The open dots of each call.
     open: BTreeMap<Call, BTreeSet<Dot>>,
+    journals: BTreeMap<JournalId, Journal>,
     digest: u64,
+}
+
+/// What the registers of one journal come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Journal {
+    /// The node at which its presses are made.
+    pub(crate) origin: NodeId,
+    /// The highest sequence.
+    pub(crate) highest: u64,
+    /// How many registers there are.
+    pub(crate) registers: usize,
+    /// How many of them wait to be served.
+    pub(crate) open: usize,
+    /// How many are cab calls for the car of another node, which an operator can make.
+    pub(crate) elsewhere: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -183,9 +200,29 @@ impl OrderStore {
     /// The highest sequence that stands in a register of this journal, if it has one.
     #[must_use]
     pub(crate) fn highest(&self, journal: JournalId) -> Option<u64> {
+        self.journal(journal).map(|journal| journal.highest)
+    }
+
+    /// What the registers of this journal come to, if it has any.
+    #[must_use]
+    pub(crate) fn journal(&self, journal: JournalId) -> Option<&Journal> {
+        self.journals.get(&journal)
+    }
+
+    /// The journals that have registers.
+    pub(crate) fn each_journal(&self) -> impl Iterator<Item = (JournalId, &Journal)> {
+        self.journals.iter().map(|(id, journal)| (*id, journal))
+    }
+
+    /// Drops the registers of a journal; hands back their dots.
+    pub(crate) fn collect(&mut self, journal: JournalId) -> Vec<Dot> {
         let dot = |sequence| Dot { journal, sequence };
-        let mut known = self.registers.range(dot(0)..=dot(u64::MAX));
-        known.next_back().map(|(dot, _)| dot.sequence)
+        let range = self.registers.range(dot(0)..=dot(u64::MAX));
+        let dots: Vec<Dot> = range.map(|(dot, _)| *dot).collect();
+        for dot in &dots {
+            self.remove(*dot);
+        }
+        dots
     }
 
     /// The whole store.
@@ -251,11 +288,10 @@ impl OrderStore {
         self.registers.len()
     }
 
-    /// Of how many journals: one for each node that ever ran, and more for lost disks.
+    /// Of how many journals: one for each node that runs, and a bounded number of others.
     #[must_use]
     pub fn journals(&self) -> usize {
-        let journals: BTreeSet<JournalId> = self.registers.keys().map(|dot| dot.journal).collect();
-        journals.len()
+        self.journals.len()
     }
 
     /// A number that is equal where, and in practice only where, the registers are equal (O7).
@@ -272,6 +308,17 @@ impl OrderStore {
             self.open.entry(call.clone()).or_default().insert(*dot);
         }
         self.digest ^= register.hash();
+        let journal = self.journals.entry(dot.journal).or_insert_with(|| Journal {
+            origin: register.order.origin.clone(),
+            highest: 0,
+            registers: 0,
+            open: 0,
+            elsewhere: 0,
+        });
+        journal.highest = journal.highest.max(dot.sequence);
+        journal.registers += 1;
+        journal.open += usize::from(!register.served);
+        journal.elsewhere += usize::from(is_elsewhere(call, &register.order.origin));
         self.registers.insert(*dot, register);
     }
 
@@ -282,6 +329,15 @@ impl OrderStore {
         self.dots
             .remove(&(dot.journal, register.order.call.clone()));
         self.forget_open(dot, &register.order.call);
+        if let Some(journal) = self.journals.get_mut(&dot.journal) {
+            journal.registers -= 1;
+            journal.open -= usize::from(!register.served);
+            let Order { call, origin, .. } = &register.order;
+            journal.elsewhere -= usize::from(is_elsewhere(call, origin));
+            if journal.registers == 0 {
+                self.journals.remove(&dot.journal);
+            }
+        }
         (!register.served).then_some(register.order)
     }
 
@@ -295,6 +351,9 @@ impl OrderStore {
         self.digest ^= register.hash();
         let order = register.order.clone();
         self.forget_open(dot, &order.call);
+        if let Some(journal) = self.journals.get_mut(&dot.journal) {
+            journal.open -= 1;
+        }
         Some(order)
     }
 
@@ -339,6 +398,14 @@ impl Register {
         hasher.write(&self.order.dot.sequence.to_le_bytes());
         hasher.write(&[u8::from(self.served)]);
         hasher.finish()
+    }
+}
+
+/// Whether it is a cab call for another node's car than the one at which it was made.
+pub(crate) fn is_elsewhere(call: &Call, origin: &NodeId) -> bool {
+    match call {
+        Call::Hall(_) => false,
+        Call::Cab { car, .. } => car != origin,
     }
 }
 

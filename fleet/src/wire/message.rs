@@ -8,7 +8,7 @@ use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
 use crate::coordination::Message;
-use crate::model::{CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term};
+use crate::model::{CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 
 /// The identity of one life of a node's process: random, made at its start.
@@ -132,6 +132,8 @@ pub struct Beacon {
     pub digest: u64,
     /// Everything in that store is on its disk.
     pub durable: bool,
+    /// The journal under which it places orders; the registers of that are kept by all.
+    pub journal: JournalId,
     /// The receiver is asked for a beacon in return, at once.
     pub probe: bool,
     /// The last beacon heard of each peer; a peer that finds its present nonce and a recent

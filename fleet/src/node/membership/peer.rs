@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::coordination::Candidate;
-use crate::model::{CarView, Term, Timestamp};
+use crate::model::{CarView, JournalId, Term, Timestamp};
 use crate::node::MeshTimes;
 use crate::wire::{Hello, Standing};
 
@@ -72,6 +72,8 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) term: Term,
     pub(super) estimate: u32,
     pub(in crate::node) digest: u64,
+    /// The journal under which it places orders, once it has said so.
+    pub(in crate::node) journal: Option<JournalId>,
     /// Its car, and when it was described so.
     pub(in crate::node) car: Option<(CarView, Timestamp)>,
     /// The latest beacon heard of it.
@@ -90,6 +92,8 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) differs_since: Option<Timestamp>,
     /// How often that was repaired in vain.
     pub(in crate::node) repairs: u32,
+    /// Its digest at the last repair.
+    pub(in crate::node) repaired: Option<u64>,
     /// The digest with which it last showed that its store equals this node's, and whether all of
     /// that was on its disk.
     pub(in crate::node) vouched: Option<(u64, bool)>,
@@ -119,6 +123,7 @@ impl Peer {
             term: Term::default(),
             estimate: 0,
             digest: 0,
+            journal: None,
             car: None,
             sequence: 0,
             heard: 0,
@@ -130,6 +135,7 @@ impl Peer {
             probed_at: Timestamp::START,
             differs_since: None,
             repairs: 0,
+            repaired: None,
             vouched: None,
             disputed_since: None,
             unechoed: false,

@@ -111,6 +111,7 @@ fn beacon() -> Beacon {
         estimate: 7,
         digest: 0xabcd,
         durable: true,
+        journal: JournalId(500),
         probe: false,
         echoes: vec![Echo {
             nonce: Nonce(2000),
