@@ -79,6 +79,7 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         hello: of.settings.hello.clone(),
         link_port: of.settings.link_port,
         sequence,
+        period: 25,
         standing: Standing::Master,
         term: Term(1),
         estimate: 0,

@@ -1,6 +1,9 @@
 //! What a large fleet costs: datagrams, state transfers and changes of standing.
 
-use liftmesh::lab::{Fault, MeshTraffic, WorldSettings};
+use std::time::Duration;
+
+use elevator_fleet::wire::Standing;
+use liftmesh::lab::{Fault, MeshTraffic, World, WorldSettings};
 
 use crate::building::{Building, secs, seed};
 
@@ -45,6 +48,23 @@ fn a_quiet_fleet_of_any_size_probes_nobody() {
     }
 }
 
+/// F2: what arrives at a node stays near 400 datagrams a second, however many send.
+#[test]
+fn what_a_node_receives_in_a_quiet_fleet_is_bounded() {
+    for nodes in [9, 16, 32, 64] {
+        let mut building = large(nodes);
+        let seconds = 3;
+        let traffic = during(&mut building, seconds);
+        let others = nodes as u64 - 1;
+        // A broadcast arrives at all nodes but its sender, a unicast at one.
+        let received = traffic.broadcasts * others + traffic.unicasts;
+        let each = received / (nodes as u64 * seconds);
+        println!("{nodes} nodes: a node receives {each} datagrams a second, {traffic:?}");
+        assert_eq!((traffic.losses, traffic.changes), (0, 0), "{nodes} nodes");
+        assert!(each <= 400, "{nodes} nodes: {each} datagrams a second");
+    }
+}
+
 /// F7: each survivor follows the lowest of them at once, and nobody before.
 #[test]
 fn a_takeover_costs_each_survivor_one_link_and_one_change() {
@@ -63,5 +83,24 @@ fn a_takeover_costs_each_survivor_one_link_and_one_change() {
             "{nodes} nodes: {traffic:?}"
         );
         assert_eq!(traffic.losses, nodes - 1, "nobody but the dead is lost");
+    }
+}
+
+/// F7: also where the master's end shows by its silence alone, as a power cut's does, and although the
+/// others have stretched their periods.
+#[test]
+fn a_large_fleet_agrees_on_the_next_master_at_once() {
+    let master_alone = |world: &World| world.standing(1) == Some(&Standing::Master);
+    for (fault, limit) in [
+        (Fault::Kill(0), Duration::from_millis(100)),
+        (Fault::PowerLoss(0), Duration::from_millis(300)),
+    ] {
+        let mut building = large(64);
+        let what = format!("{fault:?}");
+        building.inflict(fault);
+        let first = building.until(limit, "the next leads", master_alone);
+        let limit = Duration::from_millis(100);
+        let last = building.until(limit, "it leads all", |world| world.master() == Some(1));
+        println!("{what}: the next leads after {first:?}, all follow {last:?} later");
     }
 }

@@ -256,6 +256,12 @@ impl Node {
         self.settle(now);
     }
 
+    /// The loop woke so much later than it meant to. On a busy machine the peers are as late, so for a
+    /// while more silence of theirs is put up with.
+    pub fn handle_delay(&mut self, late: Duration, now: Timestamp) {
+        self.membership.note_delay(late, now);
+    }
+
     /// It may be time for something: see [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now: Timestamp) {
         let (lost, probed) = self.membership.check(now);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::membership::pace;
 use super::{Action, LinkId, Node, Report, Taken};
 use crate::model::{Call, CarPhase, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
@@ -254,7 +255,9 @@ impl Node {
             return;
         }
         let since = *peer.differs_since.get_or_insert(now);
-        let usual = self.settings.mesh.repair_after;
+        // The fewer beacons it sends, the older is what they tell.
+        let times = &self.settings.mesh;
+        let usual = pace::stretched(times.repair_after, peer.period, times);
         if now.since(since) >= self.refusals.repair_after(node, usual, now)
             && let Some(link) = self.links.to(node)
         {

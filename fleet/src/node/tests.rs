@@ -5,6 +5,7 @@ mod held_up;
 mod packets;
 mod panel_first;
 mod planning;
+mod silence;
 mod timers;
 
 use std::time::Duration;

@@ -122,6 +122,8 @@ pub struct Beacon {
     pub link_port: u16,
     /// Counts the sender's beacons from 1.
     pub sequence: u64,
+    /// How soon its next one follows at the latest, in milliseconds.
+    pub period: u16,
     /// Where it stands.
     pub standing: Standing,
     /// The highest term it knows.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::pace::{Delay, Limits};
 use crate::coordination::Candidate;
 use crate::model::{CarView, Term, Timestamp};
 use crate::node::MeshTimes;
@@ -82,6 +83,10 @@ pub(in crate::node) struct Peer {
     counted_at: Option<Timestamp>,
     behind: Run,
     ahead: Run,
+    /// How soon the next one follows, as it tells.
+    pub(in crate::node) period: Duration,
+    /// How late its beacons have been, as far as none is missing.
+    pub(super) delay: Delay,
     pub(in crate::node) heard_at: Timestamp,
     /// When the latest of this node's beacons that it echoed was sent.
     pub(super) echoed_at: Option<Timestamp>,
@@ -109,8 +114,10 @@ struct Excuses {
 }
 
 impl Peer {
-    pub(super) fn new(hello: Hello, now: Timestamp) -> Self {
+    pub(super) fn new(hello: Hello, period: Duration, now: Timestamp) -> Self {
         Self {
+            period,
+            delay: Delay::default(),
             hello,
             link_port: 0,
             standing: Standing::Seeking,
@@ -136,6 +143,17 @@ impl Peer {
 
     pub(in crate::node) fn candidate(&self) -> Candidate {
         Candidate::new(&self.hello, self.estimate)
+    }
+
+    /// Notes how late a beacon of this number is that has just arrived. Where one is missing, it was not
+    /// late but lost.
+    pub(super) fn note_delay(&mut self, sequence: u64, now: Timestamp) {
+        if let Some(at) = self.counted_at
+            && sequence == self.sequence.saturating_add(1)
+        {
+            let late = now.since(at).saturating_sub(self.period);
+            self.delay.note(late, now);
+        }
     }
 
     /// Notes a beacon. One that is too old to tell counts as heard.
@@ -209,16 +227,19 @@ impl Peer {
         self.excuses.alive_at = self.alive_at();
     }
 
-    pub(super) fn lives(&self, limit: Duration, now: Timestamp) -> bool {
-        self.echoed_at.is_some() && now < self.alive_at() + limit
+    /// When it is lost if it gives no further sign of life.
+    pub(super) fn lost_at(&self, limits: &Limits) -> Timestamp {
+        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + limits.echoed;
+        echoed.min(self.heard_at + limits.heard)
     }
 
-    /// An echo is as old as the beacon that it answers, which waited for the peer's next one that
-    /// has it, one of `turns`: in a sound network up to as many periods older than what is heard.
-    pub(super) fn next_probe(&self, turns: u32, times: &MeshTimes) -> Timestamp {
-        // A probe has to leave time for its answer.
-        let wait = (times.beacon_period * turns).min(times.dead_after / 2);
-        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + wait;
-        (self.heard_at.min(echoed) + times.probe_after).max(self.probed_at + times.probe_period)
+    pub(super) fn lives(&self, limits: &Limits, now: Timestamp) -> bool {
+        self.echoed_at.is_some() && now < self.lost_at(limits)
+    }
+
+    pub(super) fn next_probe(&self, limits: &Limits) -> Timestamp {
+        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + limits.probe_echoed;
+        let silent = echoed.min(self.heard_at + limits.probe_heard);
+        silent.max(self.probed_at + limits.probe_period)
     }
 }

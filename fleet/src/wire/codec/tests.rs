@@ -105,6 +105,7 @@ fn beacon() -> Beacon {
         hello: hello(),
         link_port: 46100,
         sequence: 300,
+        period: 25,
         standing: Standing::Master,
         term: Term(5),
         estimate: 7,

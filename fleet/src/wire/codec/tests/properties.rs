@@ -310,16 +310,24 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
         nonce: Nonce(nonce),
         sequence,
     });
-    let numbers = any::<(u16, u64, u64, u64, u32)>();
+    let numbers = any::<(u16, u64, u16, u64, u64, u32)>();
     let flags = any::<(bool, bool)>();
     let echoes = proptest::collection::vec(echo, 0..8);
     let told = (any_news(), proptest::option::of(any_letter()));
     (any_hello(), numbers, standing, flags, echoes, told).prop_map(
-        |(hello, (link_port, sequence, term, digest, estimate), standing, flags, echoes, told)| {
+        |(
+            hello,
+            (link_port, sequence, period, term, digest, estimate),
+            standing,
+            flags,
+            echoes,
+            told,
+        )| {
             Beacon {
                 hello,
                 link_port,
                 sequence,
+                period,
                 standing,
                 term: Term(term),
                 estimate,
