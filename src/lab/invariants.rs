@@ -16,6 +16,7 @@ use elevator_fleet::node::Report;
 use elevator_fleet::wire::Standing;
 
 use super::World;
+use super::machine::Machine;
 
 /// Within this time stores and hall lamps are equal, and served lamps dark (O7, P2, P4).
 const EQUAL_WITHIN: Duration = Duration::from_secs(1);
@@ -30,6 +31,7 @@ impl World {
     pub(super) fn inspect(&mut self) {
         self.remember_promises();
         self.remember_orders();
+        self.excuse_distrust();
         self.promised_orders_are_on_a_disk();
         self.no_dot_is_used_twice();
         self.stores_are_equal();
@@ -73,6 +75,13 @@ impl World {
                     self.wrong("C7", node, what);
                 }
             }
+            Report::TakenOver { .. } => self.taken_over += 1,
+            Report::Distrusted { reason, .. } => {
+                self.disturbed();
+                if !self.bad_masters {
+                    self.wrong("E8", node, &format!("{report:?}: {reason}"));
+                }
+            }
             Report::Served { here: false, .. }
             | Report::PeerFound { .. }
             | Report::Joined { .. }
@@ -87,6 +96,20 @@ impl World {
             | Report::DriveRefused
             | Report::OffTarget { .. }
             | Report::DiskFailed => {}
+        }
+    }
+
+    /// Who does not believe another is in no group with it.
+    fn excuse_distrust(&mut self) {
+        let distrusts = |machine: &Machine| {
+            let process = machine.process.as_ref();
+            process.is_some_and(|process| {
+                let clock = process.clock(self.now);
+                process.node.distrusted(clock).next().is_some()
+            })
+        };
+        if self.bad_masters && self.machines.iter().any(distrusts) {
+            self.disturbed();
         }
     }
 

@@ -32,7 +32,10 @@ impl World {
                 self.mesh_traffic.dials += 1;
                 self.dial(node, peer, address);
             }
-            Action::Send { link, frame } => {
+            Action::Send { link, mut frame } => {
+                if let Frame::News(news) = &mut frame {
+                    self.distort(node, &mut news.plan);
+                }
                 self.mesh_traffic.states += u64::from(matches!(frame, Frame::State(_)));
                 let frame = self.frame(node, frame);
                 self.send(node, link, Packet::Frame(frame));
@@ -115,7 +118,8 @@ impl World {
         })
     }
 
-    fn datagram(&mut self, node: usize, beacon: Beacon) -> Arc<Beacon> {
+    fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
+        self.distort(node, &mut beacon.news.plan);
         if let Some(letter) = &beacon.letter {
             self.election_traffic.count(codec::size(letter));
         }

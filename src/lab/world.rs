@@ -129,6 +129,10 @@ pub struct World {
     pub(super) mesh_traffic: MeshTraffic,
     /// Somebody has said what no node says, and nodes may complain of it.
     pub(super) forged: bool,
+    /// Some node has led badly, and others may stop believing it.
+    pub(super) bad_masters: bool,
+    /// How often a slave's car went for a call that its master had left without a car.
+    pub(super) taken_over: u64,
 }
 
 /// What has been sent.
@@ -208,6 +212,8 @@ impl World {
             election_traffic: Traffic::default(),
             mesh_traffic: MeshTraffic::default(),
             forged: false,
+            bad_masters: false,
+            taken_over: 0,
             settings,
         })
     }
@@ -540,6 +546,7 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         conflicts: 0,
         lit: BTreeMap::new(),
         term: Term::default(),
+        leads_badly: None,
         estimate: 0,
     })
 }

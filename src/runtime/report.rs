@@ -53,6 +53,16 @@ impl ReportLog {
                 here,
                 car,
             } => self.served(call, millis(*waited), *here, car.as_ref()),
+            Report::TakenOver { call, master } => {
+                warn!(%call, %master, "the master leaves a call without a car: this car serves it");
+            }
+            Report::Distrusted {
+                node,
+                reason,
+                lasts,
+            } => {
+                warn!(%node, reason, lasts_ms = millis(*lasts), "a node is not believed for a while");
+            }
             Report::Door(state) => info!(state = door(*state), "door"),
             Report::Floor(floor) => info!(%floor, "floor"),
             Report::Availability(Availability::InService) => {

@@ -164,6 +164,22 @@ pub enum Report {
         /// To whom.
         car: NodeId,
     },
+    /// The master leaves a call without a car: this node's car serves it all the same.
+    TakenOver {
+        /// What.
+        call: Call,
+        /// The master.
+        master: NodeId,
+    },
+    /// A peer does not do what it is there for, and is treated as gone.
+    Distrusted {
+        /// Who.
+        node: NodeId,
+        /// What it does, or does not do.
+        reason: String,
+        /// How long that lasts.
+        lasts: Duration,
+    },
     /// The door of this node's car.
     Door(DoorState),
     /// This node's car is at, or passes, a floor.

@@ -66,6 +66,9 @@ impl Node {
 
     /// A beacon arrived from this address.
     pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) {
+        if self.distrust.covers(&beacon.hello, now) {
+            return;
+        }
         let verdict = self.membership.hear(beacon, now);
         let node = &beacon.hello.node;
         match self.take_heard(&verdict, &beacon.hello, now) {
@@ -97,9 +100,13 @@ impl Node {
 
     /// A link stands: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
-        let verdict = self.membership.meet(peer, now);
         // Whoever shakes hands is heard, even if the link is refused.
-        let trust = self.take_heard(&verdict, peer, now);
+        let trust = if self.distrust.covers(peer, now) {
+            Trust::None
+        } else {
+            let verdict = self.membership.meet(peer, now);
+            self.take_heard(&verdict, peer, now)
+        };
         let refused = side == LinkSide::Accepted
             && self.election.link_rule() == LinkRule::FollowStanding
             && !accepts(&self.standing);
@@ -248,6 +255,7 @@ impl Node {
     /// however often that happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.membership.excuse_silence(late, now);
+        self.oversight.start_over();
         self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {
             car.handle_interrupted(late, now);

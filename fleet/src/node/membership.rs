@@ -174,9 +174,15 @@ impl Membership {
             return verdict;
         }
         let echoed = self.echo_sent_at(&beacon.echoes);
+        let own = self.own.nonce;
+        let is_strange = |echo: &Echo| echo.nonce != own && !self.lives.contains_key(&echo.nonce);
+        let strange = beacon.echoes.iter().any(is_strange);
         let Some(peer) = self.life(&beacon.hello, now) else {
             return Heard::Ignored;
         };
+        if strange {
+            peer.stranger_echoed_at = Some(now);
+        }
         match peer.mark(beacon.sequence, now) {
             Order::Latest => peer.echoed_at = peer.echoed_at.max(echoed),
             Order::Overtaken { first } => {
@@ -269,6 +275,14 @@ impl Membership {
         }
         self.lives.retain(|_, peer| now < peer.heard_at + limit);
         gone
+    }
+
+    /// Drops a peer although it may be heard.
+    pub(super) fn dismiss(&mut self, name: &NodeId) {
+        let nonce = self.found.remove(name);
+        if let Some(peer) = nonce.and_then(|nonce| self.lives.remove(&nonce)) {
+            self.lost.distrust(name, &peer);
+        }
     }
 
     /// The peers to be probed at this moment.

@@ -18,11 +18,13 @@
 //!
 //! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
 //! (the election), `records.rs` (orders; `gate.rs` which of them count) and `climate.rs` for how, `settle.rs` for what follows from
-//! it, and `planning.rs` for how the master gets its plans.
+//! it, and `planning.rs` for how the master gets its plans; `oversight.rs` and `distrust.rs` for what
+//! is done about a master that makes none.
 
 mod action;
 mod beacon;
 mod climate;
+mod distrust;
 mod gate;
 mod handle;
 mod health;
@@ -31,6 +33,7 @@ mod links;
 mod membership;
 mod neighbours;
 mod office;
+mod oversight;
 mod packets;
 mod pairing;
 mod plan;
@@ -91,6 +94,8 @@ pub struct Node {
     replication: replication::Replication,
     ledger: ledger::Ledger,
     refusals: gate::Refusals,
+    distrust: distrust::Distrust,
+    oversight: oversight::Oversight,
     /// Presses that wait for a sequence; at most one a call.
     unplaced: BTreeSet<Call>,
     plan: plan::Plan,
@@ -181,6 +186,8 @@ impl Node {
             replication: replication::Replication::default(),
             ledger,
             refusals: gate::Refusals::default(),
+            distrust: distrust::Distrust::default(),
+            oversight: oversight::Oversight::default(),
             unplaced: BTreeSet::new(),
             plan: plan::Plan::default(),
             planning: planning::Planning::default(),

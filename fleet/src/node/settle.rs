@@ -44,6 +44,7 @@ impl Node {
         if !self.started {
             return;
         }
+        self.oversee(now);
         // Serving changes the orders, which changes the stops; each round serves at least one order,
         // so the rounds end.
         loop {
@@ -100,7 +101,8 @@ impl Node {
             Standing::Master | Standing::Slave { .. } => self
                 .plan
                 .assigned_to(&self.hello.node)
-                .intersection(&hall)
+                .union(self.oversight.taken())
+                .filter(|call| hall.contains(call))
                 .copied()
                 .collect(),
         };

@@ -261,6 +261,9 @@ impl Node {
                 call: call.clone(),
                 waited: self.orders.waited(call, now).unwrap_or_default(),
                 car: match call {
+                    Call::Hall(hall) if self.oversight.taken().contains(hall) => {
+                        Some(self.hello.node.clone())
+                    }
                     Call::Hall(hall) => self.plan.car(*hall).cloned(),
                     Call::Cab { car, .. } => Some(car.clone()),
                 },

@@ -2,6 +2,7 @@
 
 mod forged;
 mod held_up;
+mod oversight;
 mod packets;
 mod panel_first;
 mod planning;

@@ -88,6 +88,22 @@ pub enum EventKind {
         /// To whom.
         car: String,
     },
+    /// The master leaves a call without a car: this node's car serves it all the same.
+    TakenOver {
+        /// What.
+        call: CallView,
+        /// The master.
+        master: String,
+    },
+    /// A node does not do what it is there for, and is treated as gone for a while.
+    Distrusted {
+        /// Who.
+        node: String,
+        /// What it does, or does not do.
+        reason: String,
+        /// How long that lasts.
+        lasts: f64,
+    },
     /// The door of this node's car.
     Door {
         /// Where it is.
@@ -156,7 +172,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as the field `event` has them.
-    pub const NAMES: [&str; 19] = [
+    pub const NAMES: [&str; 21] = [
         "standing",
         "peer_found",
         "peer_lost",
@@ -166,6 +182,8 @@ impl EventKind {
         "promised",
         "served",
         "assigned",
+        "taken_over",
+        "distrusted",
         "door",
         "floor",
         "availability",
@@ -191,6 +209,8 @@ impl EventKind {
             Self::Promised { .. } => "promised",
             Self::Served { .. } => "served",
             Self::Assigned { .. } => "assigned",
+            Self::TakenOver { .. } => "taken_over",
+            Self::Distrusted { .. } => "distrusted",
             Self::Door { .. } => "door",
             Self::Floor { .. } => "floor",
             Self::Availability { .. } => "availability",
@@ -259,6 +279,19 @@ impl From<&Report> for EventKind {
                 call: call.into(),
                 car: car.to_string(),
             },
+            Report::TakenOver { call, master } => Self::TakenOver {
+                call: call.into(),
+                master: master.to_string(),
+            },
+            Report::Distrusted {
+                node,
+                reason,
+                lasts,
+            } => Self::Distrusted {
+                node: node.to_string(),
+                reason: reason.clone(),
+                lasts: seconds(*lasts),
+            },
             Report::Door(door) => Self::Door {
                 door: (*door).into(),
             },
@@ -317,6 +350,17 @@ impl fmt::Display for EventKind {
                 write!(f, "{call} served by {car} after {waited:.1} s")
             }
             Self::Assigned { call, car } => write!(f, "{call} assigned to {car}"),
+            Self::TakenOver { call, master } => {
+                write!(
+                    f,
+                    "{call} taken over: master {master} leaves it without a car"
+                )
+            }
+            Self::Distrusted {
+                node,
+                reason,
+                lasts,
+            } => write!(f, "{node} is not believed for {lasts:.0} s: {reason}"),
             Self::Door { door } => write!(f, "door {door}"),
             Self::Floor { floor } => write!(f, "floor {floor}"),
             Self::Availability { unavailable, .. } => match unavailable {

@@ -34,6 +34,8 @@ pub enum LossView {
     Silent,
     /// Its car hung.
     Hung,
+    /// It did not do what it is there for, and is treated as gone for a while.
+    Distrusted,
 }
 
 /// A node that is heard and does not go together with this one. It is listed while it shows, and
@@ -95,6 +97,7 @@ impl From<&LostStatus> for LostView {
             cause: match lost.cause {
                 LossCause::Silent => LossView::Silent,
                 LossCause::Hung => LossView::Hung,
+                LossCause::Distrusted => LossView::Distrusted,
             },
         }
     }
@@ -105,6 +108,7 @@ impl fmt::Display for LossView {
         f.pad(match self {
             Self::Silent => "fell silent",
             Self::Hung => "its car hung",
+            Self::Distrusted => "not believed",
         })
     }
 }

@@ -33,6 +33,8 @@ pub enum LossCause {
     Silent,
     /// Its car hung (F9). Its node stays down until an operator clears the hang.
     Hung,
+    /// It did not do what it is there for, and is treated as gone.
+    Distrusted,
 }
 
 impl LostPeers {
@@ -44,6 +46,13 @@ impl LostPeers {
             self.0.remove(&oldest);
         }
         self.0.insert(name, LostPeer::of(peer));
+    }
+
+    pub(super) fn distrust(&mut self, name: &NodeId, peer: &Peer) {
+        self.add(name.clone(), peer);
+        if let Some(lost) = self.0.get_mut(name) {
+            lost.cause = LossCause::Distrusted;
+        }
     }
 
     pub(super) fn remove(&mut self, name: &NodeId) {

@@ -95,6 +95,8 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
     pub(in crate::node) unechoed: bool,
+    /// When it last echoed a node that is not heard here.
+    pub(in crate::node) stranger_echoed_at: Option<Timestamp>,
     /// Interruptions of this node since the peer last gave a sign of life.
     excuses: Excuses,
 }
@@ -130,6 +132,7 @@ impl Peer {
             vouched: None,
             disputed_since: None,
             unechoed: false,
+            stranger_echoed_at: None,
             excuses: Excuses::default(),
         }
     }
