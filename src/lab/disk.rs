@@ -76,7 +76,7 @@ impl Disk {
     pub(super) fn holds(&self, call: &Call) -> bool {
         self.records
             .values()
-            .any(|(record, _)| record.call == *call && record.state != State::Served)
+            .any(|(record, _)| record.call == *call && !record.state.is_served())
     }
 
     /// The open press of this call that stands on it and that this one repeats.
@@ -84,7 +84,7 @@ impl Disk {
         self.records
             .get(&(dot.journal, call.clone()))
             .map(|(record, _)| record)
-            .filter(|record| !self.failed && record.state != State::Served)
+            .filter(|record| !self.failed && !record.state.is_served())
             .map(|record| record.dot)
             .filter(|earlier| earlier.sequence < dot.sequence)
     }

@@ -167,7 +167,7 @@ impl World {
             Fault::DiskFail(node) => self.fail_disk(node),
             Fault::Leads(node, bad) => {
                 self.machines[node].leads_badly = bad;
-                self.bad_masters |= bad.is_some();
+                self.forged |= bad.is_some();
             }
             Fault::Motor(node, fault) => self.touch(node, |car| car.set_motor_fault(fault)),
             Fault::Levelling(node, fault) => {

@@ -16,7 +16,6 @@ use elevator_fleet::node::Report;
 use elevator_fleet::wire::Standing;
 
 use super::World;
-use super::machine::Machine;
 
 /// Within this time stores and hall lamps are equal, and served lamps dark (O7, P2, P4).
 const EQUAL_WITHIN: Duration = Duration::from_secs(1);
@@ -31,7 +30,6 @@ impl World {
     pub(super) fn inspect(&mut self) {
         self.remember_promises();
         self.remember_orders();
-        self.excuse_distrust();
         self.promised_orders_are_on_a_disk();
         self.no_dot_is_used_twice();
         self.stores_are_equal();
@@ -76,10 +74,11 @@ impl World {
                 }
             }
             Report::TakenOver { .. } => self.taken_over += 1,
-            Report::Distrusted { reason, .. } => {
-                self.disturbed();
-                if !self.bad_masters {
-                    self.wrong("E8", node, &format!("{report:?}: {reason}"));
+            Report::Distrusted { reason, wait, .. } => {
+                // Until then the peer is as good as cut off.
+                self.history.disturbed(self.now + *wait);
+                if !self.forged {
+                    self.wrong("E8", node, reason);
                 }
             }
             Report::Served { here: false, .. }
@@ -96,20 +95,6 @@ impl World {
             | Report::DriveRefused
             | Report::OffTarget { .. }
             | Report::DiskFailed => {}
-        }
-    }
-
-    /// Who does not believe another is in no group with it.
-    fn excuse_distrust(&mut self) {
-        let distrusts = |machine: &Machine| {
-            let process = machine.process.as_ref();
-            process.is_some_and(|process| {
-                let clock = process.clock(self.now);
-                process.node.distrusted(clock).next().is_some()
-            })
-        };
-        if self.bad_masters && self.machines.iter().any(distrusts) {
-            self.disturbed();
         }
     }
 

@@ -127,10 +127,8 @@ pub struct World {
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
     pub(super) mesh_traffic: MeshTraffic,
-    /// Somebody has said what no node says, and nodes may complain of it.
+    /// Somebody has said what no sound node says, and nodes may complain of it.
     pub(super) forged: bool,
-    /// Some node has led badly, and others may stop believing it.
-    pub(super) bad_masters: bool,
     /// How often a slave's car went for a call that its master had left without a car.
     pub(super) taken_over: u64,
 }
@@ -212,7 +210,6 @@ impl World {
             election_traffic: Traffic::default(),
             mesh_traffic: MeshTraffic::default(),
             forged: false,
-            bad_masters: false,
             taken_over: 0,
             settings,
         })

@@ -56,12 +56,8 @@ impl ReportLog {
             Report::TakenOver { call, master } => {
                 warn!(%call, %master, "the master leaves a call without a car: this car serves it");
             }
-            Report::Distrusted {
-                node,
-                reason,
-                lasts,
-            } => {
-                warn!(%node, reason, lasts_ms = millis(*lasts), "a node is not believed for a while");
+            Report::Distrusted { node, reason, wait } => {
+                warn!(%node, reason, wait_ms = millis(*wait), "a faulty peer is treated as gone");
             }
             Report::Door(state) => info!(state = door(*state), "door"),
             Report::Floor(floor) => info!(%floor, "floor"),

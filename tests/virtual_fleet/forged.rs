@@ -1,13 +1,13 @@
 //! What a single node says that no node can mean.
 
-use elevator_fleet::model::{Call, Dot, HallCall, Term, Timestamp};
-use elevator_fleet::orders::{Record, State};
+use elevator_fleet::model::{Call, Dot, HallCall, NodeId, Term, Timestamp};
+use elevator_fleet::orders::{Record, Service, State};
 use elevator_fleet::wire::{Frame, News, StateTransfer};
-use liftmesh::lab::{Fault, World};
+use liftmesh::lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, cab, down, floor, secs, up};
+use crate::building::{Building, cab, down, floor, millis, secs, seed, up};
 
-use elevator_driver::Direction;
+use elevator_driver::{Direction, FloorCount};
 
 /// Every hall call of the building, served in every journal that a node knows of under a sequence
 /// that no press can have.
@@ -27,7 +27,7 @@ fn impossible(world: &World, node: usize, sequence: u64) -> Vec<Record> {
                 floor: floor(index),
                 direction,
             }),
-            state: State::Served,
+            state: State::Served(None),
         })
     };
     let mut sequence = sequence;
@@ -119,4 +119,72 @@ fn a_forged_term_is_not_the_last() {
         building.run_for(secs(2));
     }
     building.recovers();
+}
+
+/// Tells every node but one that each open order was served, as `how` says.
+fn all_served(building: &mut Building, from: usize, how: impl Fn(&Call) -> Option<Service>) {
+    let store = building.node(from).expect("it runs").orders();
+    let mut records: Vec<Record> = store.records(Timestamp::START).collect();
+    records.retain(|record| !record.state.is_served());
+    for record in &mut records {
+        record.state = State::Served(how(&record.call));
+    }
+    assert!(!records.is_empty());
+    let told = Frame::News(News {
+        records,
+        ..News::default()
+    });
+    let size = building.size();
+    for (from, to) in (0..size).flat_map(|one| (0..size).map(move |other| (one, other))) {
+        building.forge(from, to, &told);
+    }
+}
+
+/// O1, P1: lamps stay lit, and the orders are served, whatever service a member invents.
+#[test]
+fn a_service_that_did_not_happen_darkens_no_lamp() {
+    let presses = [
+        (0, up(7)),
+        (1, down(8)),
+        (2, up(6)),
+        (0, down(7)),
+        (1, up(8)),
+        (2, down(6)),
+    ];
+    for liar in ["nobody", "A", "B", "C", "Z"] {
+        let mut settings = WorldSettings::new(3, seed());
+        settings.floors = FloorCount::new(10).expect("floors");
+        let mut building = Building::of(settings);
+        building.start_all();
+        building.run_for(secs(15));
+        // All cars are at the bottom.
+        for node in 0..3 {
+            building.press(node, cab(0));
+        }
+        building.run_for(secs(1));
+        building.until_at_rest();
+        building.run_for(secs(15));
+        for (node, button) in presses {
+            building.press(node, button);
+        }
+        building.run_for(millis(300));
+        for (_, button) in presses {
+            assert!(building.all_show(button, true), "{button}");
+        }
+        all_served(&mut building, 0, |_| {
+            let car = NodeId::new(liar).expect("a name");
+            let waited = millis(200);
+            (liar != "nobody").then_some(Service { waited, car })
+        });
+        for (node, button) in presses {
+            assert!(building.all_show(button, true), "{button}, by {liar}");
+            assert_eq!(building.served(&building.call(button, node)), 0);
+        }
+        assert!((0..3).all(|node| building.conflicts(node) > 0), "said so");
+        building.until_at_rest();
+        for (node, button) in presses {
+            let call = building.call(button, node);
+            assert!(building.served(&call) > 0, "{call}, by {liar}");
+        }
+    }
 }

@@ -154,7 +154,7 @@ pub enum Report {
         waited: Duration,
         /// This node's car served it.
         here: bool,
-        /// The car that served it, as far as this node can tell.
+        /// The car that served it, where its record says so.
         car: Option<NodeId>,
     },
     /// The master has assigned a call, or assigned it anew.
@@ -171,14 +171,14 @@ pub enum Report {
         /// The master.
         master: NodeId,
     },
-    /// A peer does not do what it is there for, and is treated as gone.
+    /// A peer is treated as gone for a time: it is faulty.
     Distrusted {
         /// Who.
         node: NodeId,
-        /// What it does, or does not do.
+        /// What it did.
         reason: String,
-        /// How long that lasts.
-        lasts: Duration,
+        /// For how long.
+        wait: Duration,
     },
     /// The door of this node's car.
     Door(DoorState),

@@ -1,4 +1,4 @@
-//! Peers that are not believed for a while.
+//! Peers that are not trusted for a while.
 //!
 //! A peer that does not do what it is there for is treated as if it were gone: not heard, not
 //! echoed, without a link. So whatever protocol runs elects another master, and the peer notices
@@ -11,7 +11,7 @@ use super::{Action, Node, Report};
 use crate::model::{NodeId, Timestamp};
 use crate::wire::{Hello, Nonce};
 
-/// How long a peer is not believed the first time.
+/// How long a peer is not trusted the first time.
 const FIRST: Duration = Duration::from_secs(30);
 
 /// The time doubles with each further time, up to this.
@@ -23,7 +23,7 @@ const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
 /// The most peers of which it is known; the one whose time ends first makes room.
 const MOST: usize = 64;
 
-/// The peers that are not believed, and those that were lately.
+/// The peers that are not trusted, and those that were lately.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Distrust(BTreeMap<NodeId, Distrusted>);
 
@@ -32,42 +32,32 @@ struct Distrusted {
     /// The incarnation that gave the reason. The next one starts afresh, as it may be repaired.
     nonce: Nonce,
     until: Timestamp,
-    lasts: Duration,
+    wait: Duration,
 }
 
 impl Distrust {
-    /// Hands back how long the peer is not believed.
+    /// Hands back how long the peer is not trusted.
     fn begin(&mut self, peer: &NodeId, nonce: Nonce, now: Timestamp) -> Duration {
         self.0
             .retain(|_, entry| now < entry.until + FORGOTTEN_AFTER);
-        let before = self.0.get(peer).map(|entry| entry.lasts);
-        let lasts = before.map_or(FIRST, |lasts| (lasts * 2).min(LONGEST));
+        let before = self.0.get(peer).map(|entry| entry.wait);
+        let wait = before.map_or(FIRST, |wait| (wait * 2).min(LONGEST));
         if self.0.len() >= MOST && before.is_none() {
             let first = self.0.iter().min_by_key(|(_, entry)| entry.until);
             if let Some(first) = first.map(|(name, _)| name.clone()) {
                 self.0.remove(&first);
             }
         }
-        let until = now + lasts;
-        let entry = Distrusted {
-            nonce,
-            until,
-            lasts,
-        };
+        let until = now + wait;
+        let entry = Distrusted { nonce, until, wait };
         self.0.insert(peer.clone(), entry);
-        lasts
+        wait
     }
 
     /// Whether what this incarnation says is to be ignored.
     pub(super) fn covers(&self, hello: &Hello, now: Timestamp) -> bool {
         let entry = self.0.get(&hello.node);
         entry.is_some_and(|entry| entry.nonce == hello.nonce && now < entry.until)
-    }
-
-    /// The peers that are not believed at present.
-    pub(super) fn present(&self, now: Timestamp) -> impl Iterator<Item = &NodeId> {
-        let present = self.0.iter().filter(move |(_, entry)| now < entry.until);
-        present.map(|(name, _)| name)
     }
 }
 
@@ -77,19 +67,14 @@ impl Node {
         let Some(nonce) = self.membership.get(peer).map(|known| known.hello.nonce) else {
             return;
         };
-        let lasts = self.distrust.begin(peer, nonce, now);
+        let wait = self.distrust.begin(peer, nonce, now);
         self.actions.push_back(Action::Report(Report::Distrusted {
             node: peer.clone(),
             reason: reason.to_owned(),
-            lasts,
+            wait,
         }));
         self.membership.dismiss(peer);
         self.lose(peer, now);
-    }
-
-    /// The peers that are treated as gone although they may be heard.
-    pub fn distrusted(&self, now: Timestamp) -> impl Iterator<Item = &NodeId> {
-        self.distrust.present(now)
     }
 }
 
@@ -103,12 +88,11 @@ mod tests {
         let (mut distrust, mut now) = (Distrust::default(), Timestamp::START);
         let mut lasted = Vec::new();
         for _ in 0..6 {
-            let lasts = distrust.begin(&name(1), Nonce(1), now);
-            lasted.push(lasts.as_secs());
-            now = now + lasts + Duration::from_secs(12);
+            let wait = distrust.begin(&name(1), Nonce(1), now);
+            lasted.push(wait.as_secs());
+            now = now + wait + Duration::from_secs(12);
         }
         assert_eq!(lasted, [30, 60, 120, 240, 480, 600]);
-        assert_eq!(distrust.present(now).count(), 0);
         now = now + FORGOTTEN_AFTER;
         assert_eq!(distrust.begin(&name(1), Nonce(1), now), FIRST);
     }

@@ -24,6 +24,9 @@ const REPAIR_PERIOD: Duration = Duration::from_mins(1);
 pub(super) struct Refusals {
     reported: Option<Timestamp>,
     renewed: Option<Timestamp>,
+    service_reported: Option<Timestamp>,
+    /// How many services were refused.
+    services: u64,
     /// By peer; bounded by those that are heard.
     last: BTreeMap<NodeId, Timestamp>,
 }
@@ -77,6 +80,9 @@ impl Node {
             if strays {
                 // No sound node has taken in what is not possible.
                 own = own.or(is_possible(dot).then_some(dot));
+            } else if let Some(why) = self.implausible(record, now) {
+                self.refuse_service(peer, record, &why, now);
+                continue;
             } else if dot.sequence <= limit {
                 admitted.push(record);
                 continue;
@@ -130,6 +136,23 @@ impl Node {
                 .reached()
                 .saturating_add(JUMP / 2)
                 .min(MOST_SEQUENCE)
+    }
+
+    /// A service that can't have happened: the order stays open here until it is really served.
+    fn refuse_service(&mut self, peer: &NodeId, record: &Record, why: &str, now: Timestamp) {
+        self.refusals.services += 1;
+        // It does not hold the order open, whatever it said before.
+        self.promise.forget_holding(record.dot, peer);
+        if self.membership.get(peer).is_some() {
+            self.refusals.last.insert(peer.clone(), now);
+        }
+        if is_due(&mut self.refusals.service_reported, now) {
+            let (call, count) = (&record.call, self.refusals.services);
+            self.report(Report::Conflict(format!(
+                "node {peer} tells that {call} was served, but {why}: the order stays open \
+                 ({count} such records refused)"
+            )));
+        }
     }
 
     fn refused(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {

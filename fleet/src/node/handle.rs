@@ -55,6 +55,7 @@ impl Node {
         self.started = true;
         self.standing = self.election.standing();
         self.standing_since = now;
+        self.attentive_since = now;
         if self.standing == Standing::Master {
             self.term = self.term.next();
         }
@@ -256,6 +257,7 @@ impl Node {
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.membership.excuse_silence(late, now);
         self.oversight.start_over();
+        self.attentive_since = now;
         self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {
             car.handle_interrupted(late, now);

@@ -38,6 +38,7 @@ mod packets;
 mod pairing;
 mod plan;
 mod planning;
+mod plausible;
 mod records;
 mod replication;
 mod settings;
@@ -94,6 +95,8 @@ pub struct Node {
     replication: replication::Replication,
     ledger: ledger::Ledger,
     refusals: gate::Refusals,
+    /// Since when this node has heard whatever was told.
+    attentive_since: Timestamp,
     distrust: distrust::Distrust,
     oversight: oversight::Oversight,
     /// Presses that wait for a sequence; at most one a call.
@@ -186,6 +189,7 @@ impl Node {
             replication: replication::Replication::default(),
             ledger,
             refusals: gate::Refusals::default(),
+            attentive_since: Timestamp::START,
             distrust: distrust::Distrust::default(),
             oversight: oversight::Oversight::default(),
             unplaced: BTreeSet::new(),

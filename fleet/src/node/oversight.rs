@@ -26,7 +26,7 @@ const SERVED_AFTER: Duration = Duration::from_secs(5);
 /// The time between one car that sets out for such a call and the next, by rank.
 const STAGGER: Duration = Duration::from_secs(1);
 
-/// After this time without a car, the master is not believed: longer than it takes to ask for a
+/// After this time without a car, the master is not trusted: longer than it takes to ask for a
 /// plan twice.
 const BELIEVED_FOR: Duration = Duration::from_secs(12);
 

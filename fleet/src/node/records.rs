@@ -1,10 +1,8 @@
 //! What the nodes tell each other of orders, and what it changes here.
 
-use std::time::Duration;
-
 use super::{Action, LinkId, Node, Report, Taken};
-use crate::model::{Call, CarPhase, CarView, Dot, NodeId, Timestamp};
-use crate::orders::{Holding, Merged, Record, State};
+use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
+use crate::orders::{Holding, Merged, Record};
 use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer};
 
 impl Node {
@@ -60,7 +58,7 @@ impl Node {
                     if closed.dot != dot {
                         self.replication.replaced(closed.dot);
                     }
-                    self.served_elsewhere(call, from, now.since(closed.placed));
+                    self.served_elsewhere(call, dot, closed.placed, now);
                 }
             }
         }
@@ -70,51 +68,22 @@ impl Node {
         self.stale.orders();
     }
 
-    fn served_elsewhere(&mut self, call: &Call, from: Option<&NodeId>, waited: Duration) {
-        if self.orders.of_call(call).next().is_none() {
-            let car = self.server(call, from);
-            if let Call::Hall(hall) = call {
-                self.plan.forget(*hall);
-            }
-            self.report(Report::Served {
-                call: call.clone(),
-                waited,
-                here: false,
-                car,
-            });
+    fn served_elsewhere(&mut self, call: &Call, dot: Dot, placed: Timestamp, now: Timestamp) {
+        if self.orders.of_call(call).next().is_some() {
+            return;
         }
-    }
-
-    /// The car that served a call elsewhere, for people: a record does not name it. The node that
-    /// said so, if its car stands at the landing with its door open; otherwise the car that the
-    /// call was assigned to, or any that stands there.
-    fn server(&self, call: &Call, from: Option<&NodeId>) -> Option<NodeId> {
-        let hall = match call {
-            Call::Cab { car, .. } => return Some(car.clone()),
-            Call::Hall(hall) => hall,
-        };
-        let stands_there = |name: &&NodeId| {
-            let peer = self.membership.get(name);
-            peer.and_then(|peer| peer.car).is_some_and(|(view, _)| {
-                let open = match view.phase {
-                    CarPhase::Opening | CarPhase::Open => true,
-                    CarPhase::Idle
-                    | CarPhase::Moving { .. }
-                    | CarPhase::Homing
-                    | CarPhase::Closing => false,
-                };
-                open && view.floor == Some(hall.floor)
-            })
-        };
-        let teller = from.filter(stands_there);
-        let assigned = || self.plan.car(*hall);
-        let any = || {
-            self.membership
-                .peers()
-                .map(|(name, _)| name)
-                .find(stands_there)
-        };
-        teller.or_else(assigned).or_else(any).cloned()
+        if let Call::Hall(hall) = call {
+            self.plan.forget(*hall);
+        }
+        let service = self.orders.service(dot);
+        let waited = service.map_or_else(|| now.since(placed), |service| service.waited);
+        let car = service.map(|service| service.car.clone());
+        self.report(Report::Served {
+            call: call.clone(),
+            waited,
+            here: false,
+            car,
+        });
     }
 
     fn take_record(&mut self, peer: &NodeId, record: &Record, now: Timestamp) {
@@ -126,15 +95,15 @@ impl Node {
         let merged = self.orders.merge(record.clone(), now);
         let (call, origin) = (&record.call, &record.origin);
         self.take_merged(dot, call, origin, merged, Some(peer), now);
-        match (record.state, self.orders.get(dot).is_some()) {
-            (State::Open { .. }, true) => {
+        match (record.state.is_served(), self.orders.get(dot).is_some()) {
+            (false, true) => {
                 self.promise.record(dot, peer, Holding::Held);
                 self.replication.settled(peer, dot);
                 self.stale.promise = true;
             }
-            (State::Served, false) => self.replication.settled(peer, dot),
+            (true, false) => self.replication.settled(peer, dot),
             // The peer is behind: it lacks the service of this press, or a later one in its place.
-            (State::Open { .. }, false) | (State::Served, true) => {
+            (false, false) | (true, true) => {
                 if let Some(present) = self.orders.present(dot, call) {
                     self.replication.owe(peer, present);
                 }
@@ -173,6 +142,7 @@ impl Node {
         if let Some(view) = news.car
             && let Some(known) = self.membership.get_mut(peer)
         {
+            known.sightings.note(&view, now);
             let before = known.car.replace((view, now)).map(|(before, _)| before);
             self.stale.plan |= before.is_none_or(|before| {
                 let seen = |view: CarView| {
@@ -221,7 +191,7 @@ impl Node {
         };
         for record in self.admit(peer, &state.records, now) {
             self.take_record(peer, record, now);
-            if record.state != State::Served && self.orders.get(record.dot).is_some() {
+            if !record.state.is_served() && self.orders.get(record.dot).is_some() {
                 self.promise.record(record.dot, peer, holding);
             }
         }

@@ -162,7 +162,8 @@ impl Node {
                 floor,
             },
         };
-        let served = self.orders.serve(&call);
+        let own = self.hello.node.clone();
+        let served = self.orders.serve(&call, &own, now);
         let Some(placed) = served.iter().map(|order| order.placed).min() else {
             return;
         };

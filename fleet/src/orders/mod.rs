@@ -14,4 +14,4 @@ mod promise;
 mod store;
 
 pub use promise::{Holding, Promise};
-pub use store::{Merged, OrderStore, Record, State};
+pub use store::{Merged, OrderStore, Record, Service, State};

@@ -69,6 +69,13 @@ impl Promise {
         }
     }
 
+    /// Drops that this node holds this order open.
+    pub fn forget_holding(&mut self, dot: Dot, node: &NodeId) {
+        if let Some(known) = self.holdings.get_mut(&dot) {
+            known.remove(node);
+        }
+    }
+
     /// This node's disk can't be relied on: what it was to have there it only holds (P5).
     pub fn distrust_own(&mut self) {
         for known in self.holdings.values_mut() {

@@ -31,6 +31,8 @@ pub struct OrderStore {
 struct Register {
     order: Order,
     served: bool,
+    /// Of one that was served.
+    service: Option<Service>,
 }
 
 /// One register as one node tells it to another, and as it stands on disk.
@@ -47,15 +49,39 @@ pub struct Record {
 }
 
 /// What became of a press.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// It waits to be served.
     Open {
         /// For how long, as of the moment the record was made: nodes share no clock.
         waited: Duration,
     },
-    /// It has been served, or replaced by a later press.
-    Served,
+    /// It has been served. Journals of before the service was recorded do not say how.
+    Served(Option<Service>),
+}
+
+/// How a press was served, at the floor of its call.
+///
+/// It is told for people, and so that nodes can judge whether it may be true. Nothing of it takes
+/// part in what a store is: of two services of one press the shorter wait is kept, by either merge,
+/// and stores that differ in nothing else are equal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Service {
+    /// How long the press had waited by then: nodes share no clock.
+    pub waited: Duration,
+    /// The car.
+    pub car: NodeId,
+}
+
+impl State {
+    /// Whether the press waits no more.
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        match self {
+            Self::Open { .. } => false,
+            Self::Served(_) => true,
+        }
+    }
 }
 
 /// What a merge changed.
@@ -96,10 +122,18 @@ impl OrderStore {
         )
     }
 
-    /// Serves a call: closes every press of it seen so far, and hands them back (O3).
-    pub fn serve(&mut self, call: &Call) -> Vec<Order> {
+    /// This car serves a call: closes every press of it seen so far, and hands them back (O3).
+    pub fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
         let dots: Vec<Dot> = self.open.get(call).into_iter().flatten().copied().collect();
-        dots.into_iter().filter_map(|dot| self.close(dot)).collect()
+        let mut served = Vec::with_capacity(dots.len());
+        for dot in dots {
+            let service = self.get(dot).map(|order| Service {
+                waited: now.since(order.placed),
+                car: car.clone(),
+            });
+            served.extend(self.close(dot, service));
+        }
+        served
     }
 
     /// Takes in what another node, or the disk, says.
@@ -130,23 +164,25 @@ impl OrderStore {
                     }
                     Merged::Nothing
                 }
-                State::Served => self
-                    .close(dot)
-                    .map_or(Merged::Nothing, |order| Merged::Served {
-                        closed: Some(order),
-                    }),
+                State::Served(service) => {
+                    self.close(dot, service)
+                        .map_or(Merged::Nothing, |order| Merged::Served {
+                            closed: Some(order),
+                        })
+                }
             };
         }
         let before = known.and_then(|known| self.remove(known));
-        let (placed, served) = match state {
+        let (placed, served, service) = match state {
             State::Open { waited } => {
                 let kept = before.as_ref().map(|order| order.placed);
                 (
                     kept.into_iter().chain([now - waited]).min().unwrap_or(now),
                     false,
+                    None,
                 )
             }
-            State::Served => (now, true),
+            State::Served(service) => (now, true, service),
         };
         self.insert(Register {
             order: Order {
@@ -156,6 +192,7 @@ impl OrderStore {
                 placed,
             },
             served,
+            service,
         });
         if served {
             Merged::Served { closed: before }
@@ -171,6 +208,12 @@ impl OrderStore {
         self.registers
             .get(&dot)
             .map(|register| register.record(now))
+    }
+
+    /// How a press was served, where that is known.
+    #[must_use]
+    pub fn service(&self, dot: Dot) -> Option<&Service> {
+        self.registers.get(&dot)?.service.as_ref()
     }
 
     /// The press that stands in the register of this one's journal and call, if any does.
@@ -273,11 +316,13 @@ impl OrderStore {
         (!register.served).then_some(register.order)
     }
 
-    fn close(&mut self, dot: Dot) -> Option<Order> {
-        let register = self
-            .registers
-            .get_mut(&dot)
-            .filter(|register| !register.served)?;
+    /// Closes a press that is open, and notes how it was served in any case.
+    fn close(&mut self, dot: Dot, service: Option<Service>) -> Option<Order> {
+        let register = self.registers.get_mut(&dot)?;
+        register.service = register.service.take().into_iter().chain(service).min();
+        if register.served {
+            return None;
+        }
         self.digest ^= register.hash();
         register.served = true;
         self.digest ^= register.hash();
@@ -305,7 +350,7 @@ impl Register {
             placed,
         } = self.order.clone();
         let state = if self.served {
-            State::Served
+            State::Served(self.service.clone())
         } else {
             State::Open {
                 waited: now.since(placed),

@@ -77,7 +77,7 @@ pub enum EventKind {
         waited: f64,
         /// This node's car served it.
         here: bool,
-        /// The car that served it; null where this node can't tell.
+        /// The car that served it; null where an older journal does not say.
         #[serde(default)]
         car: Option<String>,
     },
@@ -95,14 +95,14 @@ pub enum EventKind {
         /// The master.
         master: String,
     },
-    /// A node does not do what it is there for, and is treated as gone for a while.
+    /// A faulty node is treated as gone for a time.
     Distrusted {
         /// Who.
         node: String,
-        /// What it does, or does not do.
+        /// What it did.
         reason: String,
-        /// How long that lasts.
-        lasts: f64,
+        /// For how long.
+        wait: f64,
     },
     /// The door of this node's car.
     Door {
@@ -283,14 +283,10 @@ impl From<&Report> for EventKind {
                 call: call.into(),
                 master: master.to_string(),
             },
-            Report::Distrusted {
-                node,
-                reason,
-                lasts,
-            } => Self::Distrusted {
+            Report::Distrusted { node, reason, wait } => Self::Distrusted {
                 node: node.to_string(),
                 reason: reason.clone(),
-                lasts: seconds(*lasts),
+                wait: seconds(*wait),
             },
             Report::Door(door) => Self::Door {
                 door: (*door).into(),
@@ -356,11 +352,9 @@ impl fmt::Display for EventKind {
                     "{call} taken over: master {master} leaves it without a car"
                 )
             }
-            Self::Distrusted {
-                node,
-                reason,
-                lasts,
-            } => write!(f, "{node} is not believed for {lasts:.0} s: {reason}"),
+            Self::Distrusted { node, reason, wait } => {
+                write!(f, "{node} is not trusted for {wait:.0} s: {reason}")
+            }
             Self::Door { door } => write!(f, "door {door}"),
             Self::Floor { floor } => write!(f, "floor {floor}"),
             Self::Availability { unavailable, .. } => match unavailable {

@@ -108,7 +108,7 @@ impl fmt::Display for LossView {
         f.pad(match self {
             Self::Silent => "fell silent",
             Self::Hung => "its car hung",
-            Self::Distrusted => "not believed",
+            Self::Distrusted => "not trusted for a time",
         })
     }
 }

@@ -48,6 +48,10 @@ impl LostPeers {
         self.0.insert(name, LostPeer::of(peer));
     }
 
+    pub(in crate::node) fn knows(&self, name: &NodeId) -> bool {
+        self.0.contains_key(name)
+    }
+
     pub(super) fn distrust(&mut self, name: &NodeId, peer: &Peer) {
         self.add(name.clone(), peer);
         if let Some(lost) = self.0.get_mut(name) {

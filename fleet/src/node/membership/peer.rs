@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::coordination::Candidate;
 use crate::model::{CarView, Term, Timestamp};
 use crate::node::MeshTimes;
+use crate::node::plausible::Sightings;
 use crate::wire::{Hello, Standing};
 
 /// How many interruptions of this node in a row excuse the silence of a peer. Each leaves the node
@@ -95,6 +96,10 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
     pub(in crate::node) unechoed: bool,
+    /// When it was first heard, since it was last lost.
+    pub(in crate::node) found_at: Timestamp,
+    /// Where its car has been seen.
+    pub(in crate::node) sightings: Sightings,
     /// When it last echoed a node that is not heard here.
     pub(in crate::node) stranger_echoed_at: Option<Timestamp>,
     /// Interruptions of this node since the peer last gave a sign of life.
@@ -132,6 +137,8 @@ impl Peer {
             vouched: None,
             disputed_since: None,
             unechoed: false,
+            found_at: now,
+            sightings: Sightings::default(),
             stranger_echoed_at: None,
             excuses: Excuses::default(),
         }
@@ -194,6 +201,7 @@ impl Peer {
     /// node did not run: what it did not hear while it ran stays evidence (H1). After
     /// [`MOST_EXCUSES`] in a row there is no more excuse.
     pub(super) fn excuse_silence(&mut self, late: Duration, times: &MeshTimes, now: Timestamp) {
+        self.sightings.start_over();
         if self.alive_at() != self.excuses.alive_at {
             self.excuses.count = 0;
         }

@@ -27,7 +27,7 @@ fn served(journal: u8, sequence: u64, call: Call) -> Record {
         dot: dot(u64::from(journal), sequence),
         origin: name(journal),
         call,
-        state: State::Served,
+        state: State::Served(None),
     }
 }
 

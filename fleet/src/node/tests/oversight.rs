@@ -77,7 +77,7 @@ fn a_call_without_a_car_is_served_and_then_the_master_is_left() {
     assert_eq!(at, [5, 12, 12], "taken over, not believed, alone");
     assert_eq!(*slave.standing(), Standing::Master);
     let later = now + Duration::from_secs(20);
-    assert_eq!(slave.distrusted(later).count(), 1);
+    assert!(slave.distrust.covers(master.hello(), later));
     // It is heard all the time, and followed again once its time is over.
     let found = |report: &Report| matches!(report, Report::PeerFound { .. });
     let at = reports(&mut slave, &mut master, later, 30, found);

@@ -11,7 +11,7 @@ use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
     NodeId, Role, Term, Timestamp,
 };
-use crate::orders::{OrderStore, Record, State};
+use crate::orders::{OrderStore, Record, Service, State};
 use crate::wire::listing::documented;
 use crate::wire::{
     Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
@@ -96,7 +96,10 @@ fn served_record() -> Record {
             car: node("B"),
             floor: floor(0),
         },
-        state: State::Served,
+        state: State::Served(Some(Service {
+            waited: Duration::from_millis(9_380),
+            car: node("B"),
+        })),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
     Unavailable,
 };
-use crate::orders::{Record, State};
+use crate::orders::{Record, Service, State};
 use crate::wire::codec::*;
 use crate::wire::{
     Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
@@ -177,7 +177,8 @@ fn any_record() -> impl Strategy<Value = Record> {
     ];
     let state = prop_oneof![
         any::<Duration>().prop_map(|waited| State::Open { waited }),
-        Just(State::Served),
+        proptest::option::of((any::<Duration>(), any_name()))
+            .prop_map(|how| State::Served(how.map(|(waited, car)| Service { waited, car }))),
     ];
     (any_dot(), any_name(), call, state).prop_map(|(dot, origin, call, state)| Record {
         dot,
