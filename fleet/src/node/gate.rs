@@ -80,7 +80,7 @@ impl Node {
             if strays {
                 // No sound node has taken in what is not possible.
                 own = own.or(is_possible(dot).then_some(dot));
-            } else if let Some(why) = self.implausible(record, now) {
+            } else if let Some(why) = self.implausible(record) {
                 self.refuse_service(peer, record, &why, now);
                 continue;
             } else if dot.sequence <= limit {

@@ -53,7 +53,7 @@ impl Sightings {
 impl Node {
     /// Why a record can't be true that closes an order which is open here; `None` if it may be, or
     /// closes none.
-    pub(super) fn implausible(&self, record: &Record, now: Timestamp) -> Option<String> {
+    pub(super) fn implausible(&self, record: &Record) -> Option<String> {
         let State::Served(service) = &record.state else {
             return None;
         };
@@ -79,17 +79,9 @@ impl Node {
         if *car == self.hello.node {
             return Some("this node's car did not".to_owned());
         }
-        // A later press of the register was placed at a time that is not known here.
-        let is_later = record.dot != open;
-        if !is_later && service.waited > now.since(placed) + TOLERANCE {
-            return Some(format!("by {car} after the order's time"));
-        }
-        let waited = if is_later {
-            Duration::ZERO
-        } else {
-            service.waited
-        };
-        let from = placed + waited - TOLERANCE;
+        // The alleged moment is no help: a repeated press has the age of the earlier one, but only
+        // where that was known to be open.
+        let from = placed - TOLERANCE;
         self.excludes(car, record.call.floor(), from)
     }
 
