@@ -17,9 +17,9 @@ pub(crate) fn measure() -> Vec<Figure> {
     for (line, name) in [(Line::Serial, "serial"), (Line::Tcp, "TCP polling")] {
         let building = Building::with_cars(4, line, &CARS);
         rest(&building, &CARS.map(|name| (name, 0)));
-        let (began, before) = (Instant::now(), ticks(&building));
+        let (began, before) = (Instant::now(), ticks(&building, &CARS));
         std::thread::sleep(WATCH);
-        let (took, after) = (began.elapsed(), ticks(&building));
+        let (took, after) = (began.elapsed(), ticks(&building, &CARS));
         let shares = before
             .iter()
             .zip(&after)
@@ -41,8 +41,9 @@ pub(crate) fn measure() -> Vec<Figure> {
 }
 
 /// The processor time that each node has used, in clock ticks.
-fn ticks(building: &Building) -> Vec<f64> {
-    CARS.iter()
+pub(crate) fn ticks(building: &Building, names: &[&str]) -> Vec<f64> {
+    names
+        .iter()
         .map(|name| {
             let text = proc_file(building, name, "stat");
             // The name of the program may have spaces; it ends with the last parenthesis.

@@ -1,5 +1,6 @@
 //! Measures a fleet of real processes on this machine: how soon others take over, how soon lamps
-//! are lit, how soon a restarted node is back, and what a node costs while nothing happens.
+//! are lit, how soon a restarted node is back, and what a node costs while nothing happens and while
+//! every call is lit.
 //!
 //! ```text
 //! cargo bench --bench fleet                      # few rounds of everything
@@ -15,6 +16,7 @@
 )]
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
+mod busy;
 mod idle;
 mod lamps;
 mod restart;
@@ -40,6 +42,8 @@ enum Subject {
     Lamps,
     /// A process starts: its car's lamps are restored.
     Restart,
+    /// A wide bank with every hall call lit, on one processor: a lamp is lit.
+    Busy,
     /// Nothing happens: processor and memory.
     Idle,
     /// Virtual against real time.
@@ -76,6 +80,7 @@ fn main() {
             Subject::Takeover => takeover::measure(rounds),
             Subject::Lamps => lamps::measure(rounds),
             Subject::Restart => restart::measure(rounds),
+            Subject::Busy => busy::measure(rounds),
             Subject::Idle => idle::measure(),
             Subject::Virtual => virtual_time::measure(rounds),
         };

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId};
-use elevator_fleet::orders::{Record, State};
+use elevator_fleet::orders::{Record, Service, State};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -39,10 +39,11 @@ pub(super) struct Kind {
 /// | version | body |
 /// | --- | --- |
 /// | 1 | [`OrderV1`], which format 1 keeps without the version byte |
-/// | 2 | [`OrderV2`] |
+/// | 2 | [`Order`] with [`StateV2`] |
+/// | 3 | [`Order`] with [`StateV3`], which says how an order was served |
 pub(super) const ORDERS: Kind = Kind {
     name: "orders",
-    version: 2,
+    version: 3,
 };
 
 /// How long the legs of the car take: version 1 has the body [`FlightTimesV1`].
@@ -89,14 +90,29 @@ fn wall(at: SystemTime) -> Option<u64> {
     u64::try_from(passed.as_millis()).ok()
 }
 
-/// Version 2 of an order.
+/// An order, from version 2 on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct OrderV2 {
+struct Order<S> {
     journal: u64,
     sequence: u64,
     origin: String,
     call: StoredCall,
-    state: StateV2,
+    state: S,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum StateV3 {
+    /// As in version 2.
+    Open { waited: u64, written: Option<u64> },
+    /// Journals that were written in an earlier version do not say how.
+    Served(Option<StoredService>),
+}
+
+/// Which car served an order, and how long that had waited, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct StoredService {
+    car: String,
+    waited: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,39 +166,74 @@ pub(super) fn order_key(record: &Record) -> Result<Vec<u8>, redb::Error> {
     postcard::to_extend(&StoredCall::from(&record.call), key).map_err(unencodable)
 }
 
+/// Before and after all keys of a journal: a call's choice is one byte, 0 or 1.
+pub(super) fn journal_keys(journal: JournalId) -> [Vec<u8>; 2] {
+    let key = journal.0.to_be_bytes();
+    [key.to_vec(), [&key[..], &[u8::MAX]].concat()]
+}
+
 /// An order, as written at this moment.
 pub(super) fn order(record: &Record, now: SystemTime) -> Result<Vec<u8>, redb::Error> {
-    ORDERS.encode(&OrderV2 {
+    ORDERS.encode(&Order {
         journal: record.dot.journal.0,
         sequence: record.dot.sequence,
         origin: record.origin.to_string(),
         call: (&record.call).into(),
-        state: match record.state {
-            State::Open { waited } => StateV2::Open {
-                waited: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
+        state: match &record.state {
+            State::Open { waited } => StateV3::Open {
+                waited: millis(*waited),
                 written: wall(now),
             },
-            State::Served => StateV2::Served,
+            State::Served(service) => {
+                StateV3::Served(service.as_ref().map(|service| StoredService {
+                    car: service.car.to_string(),
+                    waited: millis(service.waited),
+                }))
+            }
         },
     })
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The order in a record, with its age at this moment.
 pub(super) fn read_order(bytes: &[u8], now: SystemTime) -> Result<Record, ReadError> {
     match ORDERS.split(bytes)? {
         (1, body) => read_order_v1(body),
-        (_, body) => {
-            let stored: OrderV2 = ORDERS.body(body)?;
+        (2, body) => {
+            let stored: Order<StateV2> = ORDERS.body(body)?;
             let state = match stored.state {
                 StateV2::Open { waited, written } => State::Open {
                     waited: age(waited, written, now),
                 },
-                StateV2::Served => State::Served,
+                StateV2::Served => State::Served(None),
+            };
+            let dot = (stored.journal, stored.sequence);
+            record(dot, &stored.origin, stored.call, state)
+        }
+        (_, body) => {
+            let stored: Order<StateV3> = ORDERS.body(body)?;
+            let state = match stored.state {
+                StateV3::Open { waited, written } => State::Open {
+                    waited: age(waited, written, now),
+                },
+                StateV3::Served(service) => {
+                    State::Served(service.as_ref().map(read_service).transpose()?)
+                }
             };
             let dot = (stored.journal, stored.sequence);
             record(dot, &stored.origin, stored.call, state)
         }
     }
+}
+
+fn read_service(stored: &StoredService) -> Result<Service, ReadError> {
+    Ok(Service {
+        waited: Duration::from_millis(stored.waited),
+        car: NodeId::new(&stored.car).map_err(malformed)?,
+    })
 }
 
 /// The order in the body of version 1, which has no wall clock.
@@ -198,7 +249,7 @@ pub(super) fn read_order_v1(body: &[u8]) -> Result<Record, ReadError> {
         } => State::Open {
             waited: Duration::new(seconds, nanoseconds).min(OLDEST),
         },
-        StateV1::Served => State::Served,
+        StateV1::Served => State::Served(None),
     };
     let dot = (stored.journal, stored.sequence);
     record(dot, &stored.origin, stored.call, state)

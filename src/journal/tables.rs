@@ -221,6 +221,10 @@ pub(super) fn write<'a>(
         for change in changes {
             match change {
                 Change::Record(record) => write_order(&mut orders, record, now)?,
+                Change::Collect(journal) => {
+                    let [from, to] = record::journal_keys(*journal);
+                    orders.retain_in(from.as_slice()..=to.as_slice(), |_, _| false)?;
+                }
                 Change::Journal(journal) => {
                     numbers.insert(KEY_JOURNAL, journal.0)?;
                     numbers.insert(KEY_RESERVED, 0)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::model::{Call, Dot, HallCall};
 use elevator_fleet::node::Lsn;
-use elevator_fleet::orders::{Record, State};
+use elevator_fleet::orders::{Record, Service, State};
 use tempfile::TempDir;
 
 use super::*;
@@ -50,14 +50,14 @@ fn open(directory: &TempDir) -> (Journal, Restored) {
 /// Whether a record is what was written a moment ago, a little older now.
 fn is_same(found: &Record, written: &Record) -> bool {
     const MOMENT: Duration = Duration::from_mins(1);
-    let is_as_old = match (found.state, written.state) {
+    let is_as_old = match (&found.state, &written.state) {
         (State::Open { waited }, State::Open { waited: before }) => {
-            (before..before + MOMENT).contains(&waited)
+            (*before..*before + MOMENT).contains(waited)
         }
-        (State::Served, State::Served) => true,
-        (State::Open { .. }, State::Served) | (State::Served, State::Open { .. }) => false,
+        (State::Served(found), State::Served(written)) => found == written,
+        (State::Open { .. }, State::Served(_)) | (State::Served(_), State::Open { .. }) => false,
     };
-    let state = found.state;
+    let state = found.state.clone();
     is_as_old
         && *found
             == Record {
@@ -107,7 +107,7 @@ async fn a_register_is_replaced_by_its_later_record() {
     let directory = TempDir::new().expect("a directory");
     let (journal, restored) = open(&directory);
     let id = restored.journal;
-    let later = record(id, 2, 3, State::Served);
+    let later = record(id, 2, 3, State::Served(None));
     let writer = JournalWriter::start(journal).expect("a thread");
     let first = vec![Change::Record(open_order(id, 1, 3))];
     writer.submit(Lsn(1), first).expect("room");
@@ -170,7 +170,7 @@ async fn a_renewed_journal_starts_with_its_own_sequences() {
     let (journal, first) = open(&directory);
     let old = [
         open_order(first.journal, 3, 1),
-        record(first.journal, u64::MAX, 2, State::Served),
+        record(first.journal, u64::MAX, 2, State::Served(None)),
     ];
     let mut changes: Vec<Change> = old.iter().cloned().map(Change::Record).collect();
     changes.push(Change::Reserve(u64::MAX));

@@ -11,8 +11,9 @@ use tracing::{debug, warn};
 
 use super::{AuditRecord, Journal, audit, tables};
 
-/// How many batches may wait to be written. A disk that lets so many pile up counts as failing
-/// (P5): [`SubmitError::Full`].
+/// How many batches and questions may wait for the disk. One that lets so many pile up counts as
+/// failing (P5): [`SubmitError::Full`]. The brain has 16 batches under way at most, and each client
+/// of the operator's socket one question, so a disk that works never gets there.
 pub const WRITE_QUEUE: usize = 256;
 
 /// How far the writer has come.

@@ -76,7 +76,7 @@ impl Disk {
     pub(super) fn holds(&self, call: &Call) -> bool {
         self.records
             .values()
-            .any(|(record, _)| record.call == *call && record.state != State::Served)
+            .any(|(record, _)| record.call == *call && !record.state.is_served())
     }
 
     /// The open press of this call that stands on it and that this one repeats.
@@ -84,7 +84,7 @@ impl Disk {
         self.records
             .get(&(dot.journal, call.clone()))
             .map(|(record, _)| record)
-            .filter(|record| !self.failed && record.state != State::Served)
+            .filter(|record| !self.failed && !record.state.is_served())
             .map(|record| record.dot)
             .filter(|earlier| earlier.sequence < dot.sequence)
     }
@@ -107,7 +107,8 @@ impl Disk {
                     (record.dot.journal, &record.call) == (dot.journal, call)
                         && record.dot.sequence >= dot.sequence
                 }
-                Change::Journal(_)
+                Change::Collect(_)
+                | Change::Journal(_)
                 | Change::Reserve(_)
                 | Change::Term(_)
                 | Change::FlightTimes(_) => false,
@@ -162,6 +163,7 @@ impl Disk {
                         let register = (record.dot.journal, record.call.clone());
                         self.records.insert(register, (record, self.clock));
                     }
+                    Change::Collect(journal) => self.records.retain(|(of, _), _| *of != journal),
                     Change::Journal(journal) => {
                         self.journal = journal;
                         self.reserved = 0;

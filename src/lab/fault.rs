@@ -55,6 +55,8 @@ pub enum Fault {
     Loss(u8),
     /// The disk can't be relied on any more.
     DiskFail(usize),
+    /// The node leads badly from here on, or well again.
+    Leads(usize, Option<BadMaster>),
     /// The motor breaks, or is repaired.
     Motor(usize, Option<MotorFault>),
     /// Runs end without levelling, or level again.
@@ -81,6 +83,17 @@ pub enum Fault {
     ClearHang(usize),
 }
 
+/// What a node tells of its plan while it is the master. Its own car serves no hall call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadMaster {
+    /// It assigns nothing.
+    Idle,
+    /// It assigns every call to its own car.
+    Greedy,
+    /// It assigns every call to a car that does not exist.
+    Confused,
+}
+
 impl Fault {
     /// Whether nodes or the network may take their time after it. A fault of a car is no excuse:
     /// the group goes on as before.
@@ -98,7 +111,8 @@ impl Fault {
             | Self::Partition(_)
             | Self::Heal
             | Self::Loss(_)
-            | Self::DiskFail(_) => true,
+            | Self::DiskFail(_)
+            | Self::Leads(..) => true,
             Self::Motor(..)
             | Self::Levelling(..)
             | Self::Speed(..)
@@ -151,6 +165,10 @@ impl World {
                 self.network.weather.loss = percent;
             }
             Fault::DiskFail(node) => self.fail_disk(node),
+            Fault::Leads(node, bad) => {
+                self.machines[node].leads_badly = bad;
+                self.forged |= bad.is_some();
+            }
             Fault::Motor(node, fault) => self.touch(node, |car| car.set_motor_fault(fault)),
             Fault::Levelling(node, fault) => {
                 self.touch(node, |car| car.set_levelling_fault(fault));
@@ -203,6 +221,9 @@ impl World {
         self.inflict(Fault::Loss(0));
         for node in 0..self.machines.len() {
             self.repair_car(node);
+            if self.machines[node].leads_badly.is_some() {
+                self.inflict(Fault::Leads(node, None));
+            }
             self.inflict(Fault::ClearHang(node));
             self.inflict(Fault::Resume(node));
             self.inflict(Fault::Restart(node));
@@ -212,6 +233,7 @@ impl World {
     /// One node hears over its links to another what that one has not said.
     pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
         self.forged = true;
+        self.disturbed();
         let life = self.machines[to].life;
         for (id, side) in self.connections.of(to, life) {
             let peer = self.connections.get(id).map(|c| c.end(side.other()).node);

@@ -19,6 +19,8 @@ use super::World;
 
 /// Within this time stores and hall lamps are equal, and served lamps dark (O7, P2, P4).
 const EQUAL_WITHIN: Duration = Duration::from_secs(1);
+/// Where somebody has told what no node tells, stores have so much longer.
+const EQUAL_AFTER_A_LIE: Duration = Duration::from_secs(9);
 
 impl World {
     pub(super) fn wrong(&mut self, id: &'static str, node: usize, what: &str) {
@@ -73,12 +75,13 @@ impl World {
                     self.wrong("C7", node, what);
                 }
             }
+            Report::TakenOver { .. } => self.taken_over += 1,
             Report::Distrusted { reason, wait, .. } => {
                 self.machines[node].conflicts += 1;
                 // Until then the peer is as good as cut off.
                 self.history.disturbed(self.now + *wait);
                 if !self.forged {
-                    self.wrong("C7", node, reason);
+                    self.wrong("E8", node, reason);
                 }
             }
             Report::Served { here: false, .. }

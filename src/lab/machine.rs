@@ -13,6 +13,7 @@ use elevator_simulator::SimulatedCar;
 use super::agenda::Event;
 use super::car_watch::CarWatch;
 use super::disk::Disk;
+use super::fault::BadMaster;
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -48,6 +49,7 @@ pub(super) struct Machine {
     /// The lit lamps, and the presses that were promised by them.
     pub(super) lit: BTreeMap<Button, Vec<Dot>>,
     pub(super) term: Term,
+    pub(super) leads_badly: Option<BadMaster>,
     /// How fit its node was to lead when last seen.
     pub(super) estimate: u32,
 }

@@ -40,7 +40,7 @@ mod world;
 pub use campaign::{Campaign, Outcome};
 pub use duty::Duty;
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
-pub use fault::Fault;
+pub use fault::{BadMaster, Fault};
 pub use history::{Service, Violation};
 pub use network::Weather;
 pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

@@ -32,8 +32,14 @@ impl World {
                 self.mesh_traffic.dials += 1;
                 self.dial(node, peer, address);
             }
-            Action::Send { link, frame } => {
-                self.mesh_traffic.states += u64::from(matches!(frame, Frame::State(_)));
+            Action::Send { link, mut frame } => {
+                if let Frame::News(news) = &mut frame {
+                    self.distort(node, &mut news.plan);
+                }
+                if let Frame::State(state) = &frame {
+                    self.mesh_traffic.states += 1;
+                    self.mesh_traffic.records += state.records.len() as u64;
+                }
                 let frame = self.frame(node, frame);
                 self.send(node, link, Packet::Frame(frame));
             }
@@ -115,7 +121,8 @@ impl World {
         })
     }
 
-    fn datagram(&mut self, node: usize, beacon: Beacon) -> Arc<Beacon> {
+    fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
+        self.distort(node, &mut beacon.news.plan);
         if let Some(letter) = &beacon.letter {
             self.election_traffic.count(codec::size(letter));
         }

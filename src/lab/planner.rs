@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::PlanRequest;
+use elevator_fleet::wire::{PlanEntry, Standing};
 
 use super::World;
 use super::agenda::Event;
+use super::fault::BadMaster;
 
 impl World {
     /// A node asks for a plan.
@@ -16,7 +19,10 @@ impl World {
         let Some(process) = machine.process.as_mut() else {
             return;
         };
-        let (version, plan) = (request.version, request.plan(&mut process.dispatcher));
+        let (version, mut plan) = (request.version, request.plan(&mut process.dispatcher));
+        if machine.leads_badly.is_some() {
+            plan.clear();
+        }
         let takes = match self.settings.planning.end() {
             // No draw: seeds replay as they did.
             0 => 0,
@@ -36,5 +42,29 @@ impl World {
             self.agenda
                 .enter(now + Duration::from_micros(takes), planned);
         }
+    }
+    /// What a bad master tells in place of this plan.
+    pub(super) fn distort(&self, node: usize, plan: &mut Vec<PlanEntry>) {
+        let machine = &self.machines[node];
+        let (Some(bad), Some(sender)) = (machine.leads_badly, machine.node()) else {
+            return;
+        };
+        if *sender.standing() != Standing::Master {
+            return;
+        }
+        let car = match bad {
+            BadMaster::Idle => None,
+            BadMaster::Greedy => Some(machine.name.clone()),
+            BadMaster::Confused => NodeId::new("nobody").ok(),
+        };
+        let halls = sender.orders().calls().filter_map(|call| match call {
+            Call::Hall(hall) => Some(*hall),
+            Call::Cab { .. } => None,
+        });
+        let entry = |call| {
+            let (version, car) = (self.events, car.clone()?);
+            Some(PlanEntry { version, call, car })
+        };
+        *plan = halls.filter_map(entry).collect();
     }
 }

@@ -223,6 +223,12 @@ impl World {
         self.machines[node].conflicts
     }
 
+    /// How often a slave's car went for a call that its master had left without a car.
+    #[must_use]
+    pub fn taken_over(&self) -> u64 {
+        self.taken_over
+    }
+
     /// Who served calls, in order.
     #[must_use]
     pub fn services(&self) -> &[Service] {

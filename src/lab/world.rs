@@ -127,8 +127,10 @@ pub struct World {
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
     pub(super) mesh_traffic: MeshTraffic,
-    /// Somebody has said what no node says, and nodes may complain of it.
+    /// Somebody has said what no sound node says, and nodes may complain of it.
     pub(super) forged: bool,
+    /// How often a slave's car went for a call that its master had left without a car.
+    pub(super) taken_over: u64,
 }
 
 /// What has been sent.
@@ -149,8 +151,10 @@ pub struct MeshTraffic {
     pub unicasts: u64,
     /// Dials for a link.
     pub dials: u64,
-    /// Whole states that were sent over a link.
+    /// Frames with a state, or part of one, that were sent over a link.
     pub states: u64,
+    /// The records in them.
+    pub records: u64,
     /// Peers that were reported as lost.
     pub losses: u64,
     /// Changes of a node's standing that were reported.
@@ -208,6 +212,7 @@ impl World {
             election_traffic: Traffic::default(),
             mesh_traffic: MeshTraffic::default(),
             forged: false,
+            taken_over: 0,
             settings,
         })
     }
@@ -540,6 +545,7 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         conflicts: 0,
         lit: BTreeMap::new(),
         term: Term::default(),
+        leads_badly: None,
         estimate: 0,
     })
 }

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use elevator_fleet::coordination::ballot::packet::MAX_PACKET;
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, WireError};
+use rustix::net::RecvFlags;
+use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tracing::{info, trace, warn};
 
@@ -21,6 +23,13 @@ pub(super) const QUEUE: usize = 64;
 /// Between two attempts to open the sockets, and for how long no datagram to everybody has to leave
 /// before they are opened again.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// How long broadcasts are collected, where many arrive: each wake-up of the process costs more than
+/// the datagram. News goes over links at once.
+const COLLECT: Duration = Duration::from_millis(10);
+
+/// The most datagrams that are taken in at one time.
+const MOST_AT_ONCE: u32 = 256;
 
 /// One byte more than the largest, so that a longer one is cut and found out.
 const BUFFER: usize = MAX_DATAGRAM + 1;
@@ -48,7 +57,46 @@ pub(super) struct DatagramTask {
     counters: Arc<Counters>,
     changes: AddressChanges,
     sending: Sending,
+    arrivals: Arrivals,
+    /// The latest datagram to everybody, which comes back.
+    echo: Vec<u8>,
     log: LogGate<Line>,
+}
+
+/// How many broadcasts arrive.
+#[derive(Debug)]
+struct Arrivals {
+    since: Instant,
+    count: u32,
+    are_many: bool,
+}
+
+impl Arrivals {
+    /// This often it is looked whether they are many: more in this time than one for each
+    /// [`COLLECT`], twice over.
+    const LOOK_EVERY: Duration = Duration::from_millis(500);
+    const MANY: u32 = 100;
+
+    fn new(now: Instant) -> Self {
+        Self {
+            since: now,
+            count: 0,
+            are_many: false,
+        }
+    }
+
+    /// Until when broadcasts are to be collected from now on.
+    fn collect_until(&self) -> Option<Instant> {
+        self.are_many.then(|| Instant::now() + COLLECT)
+    }
+
+    fn note(&mut self, count: u32, now: Instant) {
+        self.count = self.count.saturating_add(count);
+        if now.duration_since(self.since) >= Self::LOOK_EVERY {
+            self.are_many = self.count >= Self::MANY;
+            (self.count, self.since) = (0, now);
+        }
+    }
 }
 
 /// Nobody wants datagrams sent any more.
@@ -58,7 +106,8 @@ struct Finished;
 enum Step {
     Send(Option<Outgoing>),
     Own(io::Result<(usize, SocketAddr)>),
-    Shared(io::Result<(usize, SocketAddr)>),
+    Shared(io::Result<()>),
+    Collected,
     AddressesChanged,
 }
 
@@ -104,6 +153,8 @@ impl DatagramTask {
             counters,
             changes: AddressChanges::open(),
             sending: Sending::Works,
+            arrivals: Arrivals::new(Instant::now()),
+            echo: Vec::new(),
             log: LogGate::new(log_gate::ONE),
         }
     }
@@ -166,25 +217,41 @@ impl DatagramTask {
         if let Err(error) = sockets.own.writable().await {
             trace!(%error, "the first datagram may not leave");
         }
+        let mut collect_until: Option<Instant> = None;
         loop {
             let step = tokio::select! {
                 outgoing = self.outgoing.recv() => Step::Send(outgoing),
                 received = sockets.own.recv_from(&mut own) => Step::Own(received),
-                received = sockets.shared.recv_from(&mut shared) => Step::Shared(received),
+                ready = sockets.shared.readable(), if collect_until.is_none() => Step::Shared(ready),
+                () = pass(collect_until) => Step::Collected,
                 () = self.changes.changed() => Step::AddressesChanged,
             };
             let broken = match step {
                 Step::Send(None) => return Err(Finished),
-                Step::Send(Some(outgoing)) => match self.send(&sockets, &outgoing) {
-                    Sockets::Keep => continue,
+                Step::Send(Some(outgoing)) => match self.send(&sockets, outgoing) {
+                    Sockets::Keep => {
+                        // What was sent to everybody is there already: it must not wake the process.
+                        self.take_all(&sockets.shared, &mut shared);
+                        continue;
+                    }
                     Sockets::Reopen => return Ok(()),
                 },
                 Step::Own(Ok((length, from))) => {
                     self.receive(&own[..length], from);
                     continue;
                 }
-                Step::Shared(Ok((length, from))) => {
-                    self.receive(&shared[..length], from);
+                Step::Shared(Ok(())) => match self.take_ready(&sockets.shared, &mut shared) {
+                    Ok(()) => {
+                        collect_until = self.arrivals.collect_until();
+                        continue;
+                    }
+                    Err(error) => error,
+                },
+                Step::Collected => {
+                    collect_until = match self.take_all(&sockets.shared, &mut shared) {
+                        0 => None,
+                        _ => self.arrivals.collect_until(),
+                    };
                     continue;
                 }
                 Step::AddressesChanged => {
@@ -219,7 +286,40 @@ impl DatagramTask {
         }
     }
 
-    fn send(&mut self, sockets: &DatagramSockets, outgoing: &Outgoing) -> Sockets {
+    /// Takes in the broadcasts that have made the socket ready.
+    fn take_ready(&mut self, shared: &UdpSocket, buffer: &mut [u8]) -> io::Result<()> {
+        for taken in 0..MOST_AT_ONCE {
+            match shared.try_recv_from(buffer) {
+                Ok((length, from)) => self.receive(&buffer[..length], from),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.arrivals.note(taken, Instant::now());
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.arrivals.note(MOST_AT_ONCE, Instant::now());
+        Ok(())
+    }
+
+    /// Takes in the broadcasts that are there, ready or not; hands back how many. An error shows at the next wait.
+    fn take_all(&mut self, shared: &UdpSocket, buffer: &mut [u8]) -> u32 {
+        let mut taken = 0;
+        while taken < MOST_AT_ONCE {
+            let received = rustix::net::recvfrom(shared, &mut *buffer, RecvFlags::DONTWAIT);
+            let Ok((length, _, Some(from))) = received else {
+                break;
+            };
+            if let Ok(from) = SocketAddr::try_from(from) {
+                self.receive(&buffer[..length], from);
+            }
+            taken += 1;
+        }
+        self.arrivals.note(taken, Instant::now());
+        taken
+    }
+
+    fn send(&mut self, sockets: &DatagramSockets, outgoing: Outgoing) -> Sockets {
         let to = outgoing.to;
         // A system without room for a datagram drops it; the next one serves (F10).
         let sent = sockets.own.try_send_to(&outgoing.bytes, to.into());
@@ -234,6 +334,7 @@ impl DatagramTask {
         if to != self.everybody() {
             return Sockets::Keep;
         }
+        self.echo = outgoing.bytes;
         let (sending, sockets) = self.sending.after(&sent, Instant::now());
         match (self.sending, sent) {
             (Sending::Works, Err(error)) => {
@@ -272,6 +373,9 @@ impl DatagramTask {
     }
 
     fn receive_beacon(&mut self, bytes: &[u8], from: Ipv4Addr) {
+        if bytes == self.echo {
+            return;
+        }
         let beacon = match codec::decode_beacon(bytes) {
             Ok(beacon) => beacon,
             Err(error) => {
@@ -305,6 +409,14 @@ impl DatagramTask {
         if self.notes.try_send(note).is_err() {
             self.counters.add(Count::InboxFull);
         }
+    }
+}
+
+/// Waits for a moment; for ever, where there is none.
+async fn pass(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -114,9 +114,13 @@ async fn exchange(own: &Hello, stream: TcpStream) -> Result<(Connection, Hello),
         .ok_or(GreetingError::Closed)??;
     match codec::decode_frame(&bytes)? {
         Frame::Hello(hello) => Ok((connection, hello)),
-        Frame::State(_) | Frame::Joined | Frame::News(_) | Frame::Probe | Frame::Alive => {
-            Err(GreetingError::NoHello)
-        }
+        Frame::Digest(_)
+        | Frame::State(_)
+        | Frame::Next
+        | Frame::Joined
+        | Frame::News(_)
+        | Frame::Probe
+        | Frame::Alive => Err(GreetingError::NoHello),
     }
 }
 

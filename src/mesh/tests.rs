@@ -2,7 +2,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use elevator_driver::FloorCount;
-use elevator_fleet::model::{FleetName, Mac, Role, Term};
+use elevator_fleet::model::{FleetName, JournalId, Mac, Role, Term};
 use elevator_fleet::wire::{News, Nonce, Protocol, Standing};
 use tokio::time::timeout;
 
@@ -79,11 +79,13 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         hello: of.settings.hello.clone(),
         link_port: of.settings.link_port,
         sequence,
+        period: 25,
         standing: Standing::Master,
         term: Term(1),
         estimate: 0,
         digest: 0,
         durable: true,
+        journal: JournalId(1),
         probe: false,
         echoes: Vec::new(),
         news: News::default(),

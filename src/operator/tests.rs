@@ -83,6 +83,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         digest: 0xabc,
         registers: 12,
         journals: 3,
+        collected: 0,
         durable: true,
         disk_failed: false,
         peers: vec![PeerStatus {

@@ -56,9 +56,12 @@ pub struct StatusView {
     /// How many registers the store has: one for each call of a journal that was ever pressed.
     #[serde(default)]
     pub registers: usize,
-    /// Of how many journals they are: one for each node that ever ran, and more for lost disks.
+    /// Of how many journals they are: one for each node that runs, and a bounded number of others.
     #[serde(default)]
     pub journals: usize,
+    /// How many journals that nobody uses were dropped since the start, as there were too many.
+    #[serde(default)]
+    pub collected: u64,
     /// Everything in the store is on disk.
     pub durable: bool,
     /// The disk has failed: no lamp is lit on its strength.
@@ -217,6 +220,7 @@ impl From<&Status> for StatusView {
             digest: format!("{:016x}", status.digest),
             registers: status.registers,
             journals: status.journals,
+            collected: status.collected,
             durable: status.durable,
             disk_failed: status.disk_failed,
             log_lines_lost: 0,

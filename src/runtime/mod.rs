@@ -26,6 +26,7 @@ mod stop;
 mod supervisor;
 
 use std::io;
+use std::pin::Pin;
 use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::OpenError;
@@ -36,6 +37,7 @@ use elevator_fleet::node::{Action, Node, Report};
 use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::Sleep;
 use tracing::{debug, error, info, warn};
 
 use self::clock::Clock;
@@ -205,6 +207,8 @@ struct Running {
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
     supervisor: Supervisor,
+    /// Ends the loop's sleep. It is kept, for it mostly has to be set later only, which costs least.
+    timer: Pin<Box<Sleep>>,
     /// When the present turn of the loop began.
     turned: Timestamp,
     /// How long the panel line lets the motor run without a sign of life.
@@ -279,6 +283,7 @@ impl Running {
             stop_operator,
             supervisor: Supervisor::from_environment(),
             lease: settings.panel_line.lease,
+            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
             turned: Timestamp::START,
             lapses: 0,
             hung: None,
@@ -325,9 +330,13 @@ impl Running {
     async fn next<S: Future<Output = ()> + Unpin>(&mut self, stop: S) -> (Event, Timestamp) {
         let deadline = self.node.poll_timeout().map(|(at, _)| at);
         let planned = clock::wake(deadline, self.turned);
+        let wake_at = self.clock.instant(planned);
+        if self.timer.deadline() != wake_at {
+            self.timer.as_mut().reset(wake_at);
+        }
         let event = tokio::select! {
             () = stop => Event::Stop,
-            () = tokio::time::sleep_until(self.clock.instant(planned)) => Event::Timeout,
+            () = &mut self.timer => Event::Timeout,
             event = self.mesh.next_event() => Event::Mesh(event),
             event = next_of(&mut self.panel) => event,
             progress = self.disk.progress() => Event::Disk(progress),
@@ -343,6 +352,7 @@ impl Running {
     fn check_interruption(&mut self, planned: Timestamp) {
         let now = self.clock.now();
         self.turned = now;
+        self.node.handle_delay(now.since(planned), now);
         let late = clock::suspended(planned, now);
         if let Some(late) = late {
             warn!(

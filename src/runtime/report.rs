@@ -56,6 +56,9 @@ impl ReportLog {
                 here,
                 car,
             } => self.served(call, millis(*waited), *here, car.as_ref()),
+            Report::TakenOver { call, master } => {
+                warn!(%call, %master, "the master leaves a call without a car: this car serves it");
+            }
             Report::Door(state) => info!(state = door(*state), "door"),
             Report::Floor(floor) => info!(%floor, "floor"),
             Report::Availability(Availability::InService) => {

@@ -253,6 +253,18 @@ impl Building {
         }
     }
 
+    /// The address with this last number and where beacons go, where there is no LAN.
+    pub(crate) fn endpoint(&self, number: u8) -> (Ipv4Addr, SocketAddrV4) {
+        let block = u8::try_from(std::process::id() % 200).expect("below 200");
+        let address = Ipv4Addr::new(127, 50 + block, self.block, number);
+        let everybody = Ipv4Addr::new(127, 255, 255, 255);
+        (address, SocketAddrV4::new(everybody, self.port))
+    }
+
+    pub(crate) fn floors(&self) -> FloorCount {
+        self.floors
+    }
+
     /// The command line that starts a node.
     pub(crate) fn command(&self, name: &str) -> Command {
         let cabin = self.cabin(name);
@@ -261,10 +273,7 @@ impl Building {
             let command = lan.on_host(cabin.number, program);
             (command, lan.address(cabin.number), lan.broadcast())
         } else {
-            let block = u8::try_from(std::process::id() % 200).expect("below 200");
-            let address = Ipv4Addr::new(127, 50 + block, self.block, cabin.number);
-            let everybody = Ipv4Addr::new(127, 255, 255, 255);
-            let broadcast = SocketAddrV4::new(everybody, self.port);
+            let (address, broadcast) = self.endpoint(cabin.number);
             (Command::new(program), address, broadcast)
         };
         let broadcast = match self.group {

@@ -10,6 +10,9 @@ use std::process::{Command, Stdio};
 
 use super::{Building, Line};
 
+/// In these parts of a second Linux tells the processor time of a process.
+const TICKS: f64 = 100.0;
+
 impl Building {
     /// As [`with_cars`](Self::with_cars), with further flags for every node.
     pub(crate) fn with_flags(
@@ -34,6 +37,17 @@ impl Building {
     pub(crate) fn process_id(&self, name: &str) -> u32 {
         let node = self.cabin(name).node.as_ref().expect("a running node");
         node.id()
+    }
+
+    /// The processor time that a running node has used, in seconds.
+    pub(crate) fn processor_time(&self, name: &str) -> f64 {
+        let path = format!("/proc/{}/stat", self.process_id(name));
+        let text = std::fs::read_to_string(path).expect("a running process");
+        // The name of the program may have spaces; it ends with the last parenthesis.
+        let (_, rest) = text.rsplit_once(')').expect("a process");
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
+        (ticks(11) + ticks(12)) / TICKS
     }
 
     /// An operator clears a hang.

@@ -109,7 +109,7 @@ impl Building {
     }
 
     /// Whether they hear each other and nobody else, follow this one, and have equal stores.
-    fn follow(&self, group: &[&str], master: &str) -> bool {
+    pub(crate) fn follow(&self, group: &[&str], master: &str) -> bool {
         self.are_one_group(group, |name, standing| match standing {
             StandingView::Master => name == master,
             StandingView::Slave { master: followed } => name != master && followed == master,

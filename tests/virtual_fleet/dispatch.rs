@@ -166,6 +166,7 @@ fn master_of_a_bank() -> (Node, Timestamp) {
             term: Term::default(),
             records: Vec::new(),
             durable: true,
+            more: false,
         };
         let news = News {
             car: Some(car(number % 19).view),

@@ -1,13 +1,13 @@
 //! What a single node says that no node can mean.
 
-use elevator_fleet::model::{Call, Dot, HallCall, JournalId, Term, Timestamp};
-use elevator_fleet::orders::{Record, State};
+use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId, Term, Timestamp};
+use elevator_fleet::orders::{Record, Service, State};
 use elevator_fleet::wire::{Frame, News, StateTransfer};
-use liftmesh::lab::{Fault, World};
+use liftmesh::lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, cab, down, floor, mins, secs, up};
+use crate::building::{Building, cab, down, floor, millis, mins, secs, seed, up};
 
-use elevator_driver::{Direction, Floor};
+use elevator_driver::{Direction, Floor, FloorCount};
 
 /// Every hall call of the building, served in every journal that a node knows of under a sequence
 /// that no press can have.
@@ -27,7 +27,7 @@ fn impossible(world: &World, node: usize, sequence: u64) -> Vec<Record> {
                 floor: floor(index),
                 direction,
             }),
-            state: State::Served,
+            state: State::Served(None),
         })
     };
     let mut sequence = sequence;
@@ -107,6 +107,7 @@ fn a_forged_term_is_not_the_last() {
         term: Term(u64::MAX),
         records: Vec::new(),
         durable: true,
+        more: false,
     };
     building.forge(1, 0, &Frame::State(state));
     building.run_for(secs(2));
@@ -119,6 +120,67 @@ fn a_forged_term_is_not_the_last() {
         building.run_for(secs(2));
     }
     building.recovers();
+}
+
+/// Presses of journals that nobody has, most of them served.
+fn invented(number: u64) -> Vec<Record> {
+    let record = |at: u64| {
+        let journal = JournalId((1 << 40) + number * 1_000 + at);
+        let sequence = 1 + (at * 37 + number) % 5_000;
+        let direction = [Direction::Up, Direction::Down][usize::from(at.is_multiple_of(2))];
+        let floor = floor(u8::try_from(1 + at % 2).expect("few"));
+        let state = if at.is_multiple_of(10) {
+            let waited = secs(1);
+            State::Open { waited }
+        } else {
+            State::Served(None)
+        };
+        Record {
+            dot: Dot { journal, sequence },
+            origin: NodeId::new("GHOST").expect("a name"),
+            call: Call::Hall(HallCall { floor, direction }),
+            state,
+        }
+    };
+    (0..500).map(record).collect()
+}
+
+/// O6, O7: ten seconds of invented journals from one member, on one link, cost no order, a new
+/// master takes over meanwhile, and soon after them all stores are equal and small.
+#[test]
+fn a_flood_of_invented_journals_stops_no_order() {
+    let mut building = experienced();
+    building.run_for(secs(10));
+    for round in 0..100 {
+        let records = invented(round);
+        let news = News {
+            records,
+            ..News::default()
+        };
+        let master = building.master().unwrap_or(0);
+        building.forge(2, master, &Frame::News(news));
+        match round {
+            20 => building.press(1, up(2)),
+            40 => building.inflict(Fault::Kill(0)),
+            60 => building.inflict(Fault::Restart(0)),
+            70 => building.press(0, cab(2)),
+            _ => {}
+        }
+        building.run_for(millis(100));
+    }
+    building.run_for(secs(10));
+    let stores: Vec<(u64, usize)> = (0..3)
+        .map(|node| building.node(node).expect("it runs").orders())
+        .map(|store| (store.digest(), store.journals()))
+        .collect();
+    println!("{stores:?}");
+    assert!(stores.iter().all(|store| *store == stores[0]), "{stores:?}");
+    assert!(stores[0].1 <= 192 + 3, "{stores:?}");
+    building.recovers();
+    for (button, node) in [(up(2), 1), (cab(2), 0)] {
+        assert!(building.served(&building.call(button, node)) > 0);
+    }
+    orders_are_taken_everywhere(&mut building);
 }
 
 /// What no sound node says, over and over from one member to all others, costs that member its
@@ -140,7 +202,7 @@ fn a_member_that_sends_rubbish_stops_no_service() {
             dot,
             origin,
             call: far,
-            state: State::Served,
+            state: State::Served(None),
         }];
         let news = News {
             records,
@@ -168,5 +230,73 @@ fn a_member_that_sends_rubbish_stops_no_service() {
         building.run_for(secs(10));
         building.recovers();
         orders_are_taken_everywhere(&mut building);
+    }
+}
+
+/// Tells every node but one that each open order was served, as `how` says.
+fn all_served(building: &mut Building, from: usize, how: impl Fn(&Call) -> Option<Service>) {
+    let store = building.node(from).expect("it runs").orders();
+    let mut records: Vec<Record> = store.records(Timestamp::START).collect();
+    records.retain(|record| !record.state.is_served());
+    for record in &mut records {
+        record.state = State::Served(how(&record.call));
+    }
+    assert!(!records.is_empty());
+    let told = Frame::News(News {
+        records,
+        ..News::default()
+    });
+    let size = building.size();
+    for (from, to) in (0..size).flat_map(|one| (0..size).map(move |other| (one, other))) {
+        building.forge(from, to, &told);
+    }
+}
+
+/// O1, P1: lamps stay lit, and the orders are served, whatever service a member invents.
+#[test]
+fn a_service_that_did_not_happen_darkens_no_lamp() {
+    let presses = [
+        (0, up(7)),
+        (1, down(8)),
+        (2, up(6)),
+        (0, down(7)),
+        (1, up(8)),
+        (2, down(6)),
+    ];
+    for liar in ["nobody", "A", "B", "C", "Z"] {
+        let mut settings = WorldSettings::new(3, seed());
+        settings.floors = FloorCount::new(10).expect("floors");
+        let mut building = Building::of(settings);
+        building.start_all();
+        building.run_for(secs(15));
+        // All cars are at the bottom.
+        for node in 0..3 {
+            building.press(node, cab(0));
+        }
+        building.run_for(secs(1));
+        building.until_at_rest();
+        building.run_for(secs(15));
+        for (node, button) in presses {
+            building.press(node, button);
+        }
+        building.run_for(millis(300));
+        for (_, button) in presses {
+            assert!(building.all_show(button, true), "{button}");
+        }
+        all_served(&mut building, 0, |_| {
+            let car = NodeId::new(liar).expect("a name");
+            let waited = millis(200);
+            (liar != "nobody").then_some(Service { waited, car })
+        });
+        for (node, button) in presses {
+            assert!(building.all_show(button, true), "{button}, by {liar}");
+            assert_eq!(building.served(&building.call(button, node)), 0);
+        }
+        assert!((0..3).all(|node| building.conflicts(node) > 0), "said so");
+        building.until_at_rest();
+        for (node, button) in presses {
+            let call = building.call(button, node);
+            assert!(building.served(&call) > 0, "{call}, by {liar}");
+        }
     }
 }

@@ -101,6 +101,10 @@ pub(super) struct Wire {
     limit: Duration,
     /// When the answers to the last request must be there.
     deadline: Instant,
+    /// How long a read may take at present.
+    read_timeout: Duration,
+    /// Nothing has been read since the last request.
+    is_fresh: bool,
     buffer: Vec<u8>,
     /// How much of the buffer is read already.
     taken: usize,
@@ -112,12 +116,21 @@ impl Wire {
         stream
             .set_write_timeout(Some(limit))
             .map_err(Fault::Broken)?;
+        stream
+            .set_read_timeout(Some(limit))
+            .map_err(Fault::Broken)?;
+        let pace = match acknowledge_at_once(&stream) {
+            Ok(()) => Pace::Together,
+            Err(_) => Pace::OneByOne,
+        };
         Ok(Self {
-            pace: Pace::Together,
+            pace,
             waiting: VecDeque::new(),
             stream,
             limit,
             deadline: Instant::now(),
+            read_timeout: limit,
+            is_fresh: false,
             buffer: Vec::new(),
             taken: 0,
         })
@@ -131,9 +144,7 @@ impl Wire {
     /// Sends a round of polls. All answers must be there within the limit.
     pub(super) fn request(&mut self, polls: &[Message]) -> Result<(), Fault> {
         self.deadline = Instant::now() + self.limit;
-        if self.pace == Pace::Together && acknowledge_at_once(&self.stream).is_err() {
-            self.pace = Pace::OneByOne;
-        }
+        self.is_fresh = true;
         match self.pace {
             Pace::Together => self.stream.write_all(polls.as_flattened()).map_err(broken),
             Pace::OneByOne => {
@@ -166,16 +177,24 @@ impl Wire {
     }
 
     fn read_more(&mut self) -> Result<(), Fault> {
-        let rest = self.deadline.saturating_duration_since(Instant::now());
+        // Mostly one read has all the answers, and the system need not be told a time for it.
+        let rest = if std::mem::take(&mut self.is_fresh) {
+            self.limit
+        } else {
+            self.deadline.saturating_duration_since(Instant::now())
+        };
         if rest.is_zero() {
             return Err(Fault::Silent);
         }
-        self.stream
-            .set_read_timeout(Some(rest))
-            .map_err(Fault::Broken)?;
-        if self.pace == Pace::Together {
-            // The system forgets it again as it sees fit. Where it fails, the next round finds out.
-            drop(acknowledge_at_once(&self.stream));
+        if rest != self.read_timeout {
+            self.stream
+                .set_read_timeout(Some(rest))
+                .map_err(Fault::Broken)?;
+            self.read_timeout = rest;
+        }
+        // The system forgets it again as it sees fit.
+        if self.pace == Pace::Together && acknowledge_at_once(&self.stream).is_err() {
+            self.pace = Pace::OneByOne;
         }
         self.buffer.drain(..self.taken);
         self.taken = 0;

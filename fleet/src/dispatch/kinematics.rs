@@ -124,11 +124,17 @@ pub(super) fn remaining_flight(
     if floors == 0 {
         return 0;
     }
-    // The longer the trip, the later it passes the floor that is `floors` before its end.
-    let trip = (floors..=longest.max(floors))
-        .take_while(|&trip| passing(trip, trip - floors) <= elapsed)
-        .last()
-        .unwrap_or(floors);
+    // The longer the trip, the later it passes the floor that is `floors` before its end: the
+    // longest that has passed it by now.
+    let (mut trip, mut too_long) = (floors, longest.max(floors).saturating_add(1));
+    while too_long - trip > 1 {
+        let middle = trip.midpoint(too_long);
+        if passing(middle, middle - floors) <= elapsed {
+            trip = middle;
+        } else {
+            too_long = middle;
+        }
+    }
     let passed = trip - floors;
     let whole = travel(trip);
     let at_the_last_floor = whole.saturating_sub(passing(trip, passed));

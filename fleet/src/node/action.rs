@@ -80,6 +80,8 @@ pub enum Action {
 pub enum Change {
     /// The register of this record's journal and call.
     Record(Record),
+    /// The registers of this journal are no longer kept.
+    Collect(JournalId),
     /// Sequences up to this one may be in use.
     Reserve(u64),
     /// The node knows this term, or may come to know it without writing again (E3).
@@ -163,7 +165,7 @@ pub enum Report {
         waited: Duration,
         /// This node's car served it.
         here: bool,
-        /// The car that served it, as far as this node can tell.
+        /// The car that served it, where its record says so.
         car: Option<NodeId>,
     },
     /// The master has assigned a call, or assigned it anew.
@@ -172,6 +174,13 @@ pub enum Report {
         call: Call,
         /// To whom.
         car: NodeId,
+    },
+    /// The master leaves a call without a car: this node's car serves it all the same.
+    TakenOver {
+        /// What.
+        call: Call,
+        /// The master.
+        master: NodeId,
     },
     /// The door of this node's car.
     Door(DoorState),

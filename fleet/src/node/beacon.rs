@@ -1,9 +1,11 @@
 //! What goes into a beacon, and when one is due.
 
 use core::net::Ipv4Addr;
+use std::time::Duration;
 
 use serde::Serialize;
 
+use super::membership::pace;
 use super::{Action, Node};
 use crate::model::{Dot, Timestamp};
 use crate::wire::codec::{DATAGRAM_BODY, size};
@@ -15,11 +17,19 @@ pub(super) const MOST_ECHOES: usize = 32;
 /// The bytes by which the lengths of a beacon's lists can grow as they fill.
 const LENGTHS: usize = 8;
 
+/// The most beacons ahead of time, because of news, in a period that is longer than that of the
+/// settings. What all the nodes of a large fleet have to say goes over links as well.
+const MOST_EARLY: u8 = 2;
+
 /// When this node's beacons go out.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BeaconClock {
     sequence: u64,
     last: Option<Timestamp>,
+    /// How soon after the last one the next was said to follow.
+    told: Duration,
+    /// How many beacons have gone out ahead of time since one was due.
+    early: u8,
     /// There is news that should not wait for the period.
     urgent: bool,
 }
@@ -27,6 +37,17 @@ pub(super) struct BeaconClock {
 impl BeaconClock {
     pub(super) fn hurry(&mut self) {
         self.urgent = true;
+    }
+
+    /// Notes that one goes out.
+    fn send(&mut self, period: Duration, now: Timestamp) {
+        let is_due = self.last.is_none_or(|last| last + self.told <= now);
+        self.early = if is_due {
+            0
+        } else {
+            self.early.saturating_add(1)
+        };
+        (self.last, self.told, self.urgent) = (Some(now), period, false);
     }
 }
 
@@ -57,18 +78,32 @@ impl Node {
         let Some(last) = self.clock.last else {
             return Timestamp::START;
         };
-        let times = &self.settings.mesh;
-        last + if self.clock.urgent {
+        let (clock, times) = (&self.clock, &self.settings.mesh);
+        let period = self.beacon_period();
+        let spends = period > times.beacon_period;
+        last + if clock.urgent && !(spends && clock.early >= MOST_EARLY) {
             times.beacon_gap
         } else {
+            // The peers count on what they were told.
+            period.min(clock.told)
+        }
+    }
+
+    /// Between two beacons without news. In a large fleet only a node that others depend on, as it
+    /// leads them, keeps that of the settings.
+    fn beacon_period(&self) -> Duration {
+        let times = &self.settings.mesh;
+        let leads = self.standing == Standing::Master && self.links.joined().next().is_some();
+        if leads {
             times.beacon_period
+        } else {
+            pace::period(self.membership.count(), times)
         }
     }
 
     pub(super) fn broadcast_if_due(&mut self, now: Timestamp) {
         if self.started && self.beacon_due() <= now {
-            self.clock.last = Some(now);
-            self.clock.urgent = false;
+            self.clock.send(self.beacon_period(), now);
             let mut beacon = self.plain_beacon(now);
             beacon.echoes = self.membership.echoes(MOST_ECHOES);
             self.add_news(&mut beacon, now);
@@ -88,16 +123,19 @@ impl Node {
     /// Who this node is, where it stands, and what its car does.
     pub(super) fn plain_beacon(&mut self, now: Timestamp) -> Beacon {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
-        self.membership.sent(self.clock.sequence, now);
+        let period = self.clock.told;
+        self.membership.sent(self.clock.sequence, period, now);
         Beacon {
             hello: self.hello.clone(),
             link_port: self.settings.identity.link_port,
             sequence: self.clock.sequence,
+            period: u16::try_from(period.as_millis()).unwrap_or(u16::MAX),
             standing: self.standing.clone(),
             term: self.term,
             estimate: self.election.estimate(),
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
+            journal: self.ledger.journal(),
             probe: false,
             echoes: Vec::new(),
             news: News {

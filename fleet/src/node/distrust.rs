@@ -1,8 +1,8 @@
 //! Peers that are treated as gone for a time, because of what they did while they were trusted.
 //!
 //! Such a peer is not heard, echoed or linked with, so the rest of the fleet elects and serves
-//! without it, by the ordinary ways. It comes back by itself. Each time soon after the last doubles
-//! the time, up to [`LONGEST`]: a sound fleet is whole again that soon after a peer was repaired.
+//! without it, by the ordinary ways of whatever protocol runs, and the peer notices that it is
+//! alone. It comes back by itself. Each time soon after the last doubles the time.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -10,21 +10,38 @@ use std::time::Duration;
 
 use super::{Node, Report};
 use crate::model::{NodeId, Timestamp};
+use crate::wire::{Hello, Nonce};
 
-/// How long a peer is distrusted the first time.
-const SHORTEST: Duration = Duration::from_secs(1);
-
-/// How long it is distrusted at most.
-const LONGEST: Duration = Duration::from_secs(8);
-
-/// After this time of good conduct the next time is the first again.
-const PROBATION: Duration = Duration::from_mins(1);
+/// After this time of good conduct the next time is the first one again.
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
 
 /// The most addresses that are remembered. Beyond it the one that is trusted again the soonest is
 /// forgotten.
 const MOST: usize = 256;
 
-/// Who is distrusted, by address: a faulty node may change its name, and a link proves the address.
+/// What a peer is distrusted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Offence {
+    /// It sends what no sound node sends. The time is short: it is enough that the work which the
+    /// peer makes is bounded, and its car is soon back. It holds for every process at the address,
+    /// for a faulty one may change its name.
+    Rubbish,
+    /// It leads and does not do its part. The time is long, for calls wait until that is noticed.
+    /// The next process of the node is trusted: it may be repaired.
+    Neglect,
+}
+
+impl Offence {
+    /// How long it costs the trust, the first time and at most.
+    fn times(self) -> (Duration, Duration) {
+        match self {
+            Self::Rubbish => (Duration::from_secs(1), Duration::from_secs(8)),
+            Self::Neglect => (Duration::from_secs(30), Duration::from_mins(10)),
+        }
+    }
+}
+
+/// Who is distrusted, by address: a link proves it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Distrusted(BTreeMap<Ipv4Addr, Spell>);
 
@@ -32,35 +49,55 @@ pub(super) struct Distrusted(BTreeMap<Ipv4Addr, Spell>);
 struct Spell {
     until: Timestamp,
     length: Duration,
+    /// The process that is meant, if not every one.
+    process: Option<Nonce>,
 }
 
 impl Distrusted {
-    /// Distrusts an address from here on; hands back for how long.
-    pub(super) fn add(&mut self, address: Ipv4Addr, now: Timestamp) -> Duration {
-        self.0.retain(|_, spell| now < spell.until + PROBATION);
-        let before = self.0.get(&address);
-        let length = before.map_or(SHORTEST, |spell| (spell.length * 2).min(LONGEST));
+    /// Distrusts a peer from here on; hands back for how long.
+    pub(super) fn add(&mut self, peer: &Hello, offence: Offence, now: Timestamp) -> Duration {
+        self.0
+            .retain(|_, spell| now < spell.until + FORGOTTEN_AFTER);
+        let (first, longest) = offence.times();
+        let before = self.0.get(&peer.address);
+        let length = before.map_or(first, |spell| (spell.length * 2).clamp(first, longest));
         let soonest = self.0.iter().min_by_key(|(_, spell)| spell.until);
         if self.0.len() >= MOST
             && let Some(soonest) = soonest.map(|(address, _)| *address)
         {
             self.0.remove(&soonest);
         }
-        let until = now + length;
-        self.0.insert(address, Spell { until, length });
+        let spell = Spell {
+            until: now + length,
+            length,
+            process: match offence {
+                Offence::Rubbish => None,
+                Offence::Neglect => Some(peer.nonce),
+            },
+        };
+        self.0.insert(peer.address, spell);
         length
     }
 
-    pub(super) fn holds(&self, address: Ipv4Addr, now: Timestamp) -> bool {
-        let spell = self.0.get(&address);
-        spell.is_some_and(|spell| now < spell.until)
+    /// Whether what comes from this address, and from this process if that is known, is ignored.
+    pub(super) fn holds(&self, address: Ipv4Addr, process: Option<Nonce>, now: Timestamp) -> bool {
+        self.0.get(&address).is_some_and(|spell| {
+            let is_meant = process.is_none() || spell.process.is_none() || spell.process == process;
+            is_meant && now < spell.until
+        })
     }
 }
 
 impl Node {
     /// Treats a peer as gone for a time.
-    pub(super) fn distrust(&mut self, peer: &NodeId, reason: &str, now: Timestamp) {
-        let Some(wait) = self.membership.distrust(peer, now) else {
+    pub(super) fn distrust(
+        &mut self,
+        peer: &NodeId,
+        offence: Offence,
+        reason: &str,
+        now: Timestamp,
+    ) {
+        let Some(wait) = self.membership.distrust(peer, offence, now) else {
             return;
         };
         self.report(Report::Distrusted {
@@ -75,38 +112,64 @@ impl Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::tests::node;
 
-    fn address(index: u32) -> Ipv4Addr {
-        Ipv4Addr::from_bits(0x7f01_0000 + index)
-    }
-
-    fn at(seconds: u64) -> Timestamp {
-        Timestamp::START + Duration::from_secs(seconds)
+    fn hello(index: u8, life: u64) -> Hello {
+        node(index, life).hello().clone()
     }
 
     #[test]
     fn trust_comes_back_later_each_time_and_at_last_as_before() {
-        let mut distrusted = Distrusted::default();
-        let peer = address(1);
-        let mut now = at(0);
-        for seconds in [1, 2, 4, 8, 8] {
-            let length = Duration::from_secs(seconds);
-            assert_eq!(distrusted.add(peer, now), length);
-            assert!(distrusted.holds(peer, now));
-            assert!(!distrusted.holds(address(2), now));
-            now = now + length;
-            assert!(!distrusted.holds(peer, now));
+        for (offence, lengths) in [
+            (Offence::Rubbish, [1, 2, 4, 8, 8, 8]),
+            (Offence::Neglect, [30, 60, 120, 240, 480, 600]),
+        ] {
+            let mut distrusted = Distrusted::default();
+            let (peer, other) = (hello(1, 1), hello(2, 1));
+            let mut now = Timestamp::START;
+            for seconds in lengths {
+                let length = Duration::from_secs(seconds);
+                assert_eq!(distrusted.add(&peer, offence, now), length);
+                assert!(distrusted.holds(peer.address, Some(peer.nonce), now));
+                assert!(distrusted.holds(peer.address, None, now));
+                assert!(!distrusted.holds(other.address, Some(other.nonce), now));
+                now = now + length;
+                assert!(!distrusted.holds(peer.address, Some(peer.nonce), now));
+            }
+            let later = now + FORGOTTEN_AFTER;
+            let first = Duration::from_secs(lengths[0]);
+            assert_eq!(distrusted.add(&peer, offence, later), first);
         }
-        assert_eq!(distrusted.add(peer, now + PROBATION), SHORTEST);
+    }
+
+    /// A restart repairs many a fault; of one who sends rubbish the next process may be made up.
+    #[test]
+    fn the_next_process_of_a_neglectful_master_is_trusted() {
+        for (offence, holds) in [(Offence::Rubbish, true), (Offence::Neglect, false)] {
+            let mut distrusted = Distrusted::default();
+            let (peer, next) = (hello(1, 1), hello(1, 2));
+            let now = Timestamp::START;
+            distrusted.add(&peer, offence, now);
+            assert_eq!(
+                distrusted.holds(next.address, Some(next.nonce), now),
+                holds,
+                "{offence:?}"
+            );
+        }
     }
 
     #[test]
     fn the_number_of_distrusted_addresses_is_bounded() {
         let mut distrusted = Distrusted::default();
         for index in 0..1_000 {
-            distrusted.add(address(index), at(0) + Duration::from_micros(index.into()));
+            let address = Ipv4Addr::from_bits(0x7f01_0000 + index);
+            let peer = Hello {
+                address,
+                ..hello(1, 1)
+            };
+            let now = Timestamp::START + Duration::from_micros(index.into());
+            distrusted.add(&peer, Offence::Rubbish, now);
         }
         assert_eq!(distrusted.0.len(), MOST);
-        assert!(distrusted.holds(address(999), at(0)));
     }
 }

@@ -27,6 +27,9 @@ const REPAIR_PERIOD: Duration = Duration::from_mins(1);
 pub(super) struct Refusals {
     reported: Option<Timestamp>,
     renewed: Option<Timestamp>,
+    service_reported: Option<Timestamp>,
+    /// How many services were refused.
+    services: u64,
     /// By peer; bounded by those that are heard.
     last: BTreeMap<NodeId, Timestamp>,
 }
@@ -68,7 +71,12 @@ impl Node {
         let (records, car, plan) = match frame {
             Frame::State(state) => (state.records.as_slice(), None, [].as_slice()),
             Frame::News(news) => (news.records.as_slice(), news.car, news.plan.as_slice()),
-            Frame::Hello(_) | Frame::Joined | Frame::Probe | Frame::Alive => return None,
+            Frame::Hello(_)
+            | Frame::Digest(_)
+            | Frame::Next
+            | Frame::Joined
+            | Frame::Probe
+            | Frame::Alive => return None,
         };
         let floors = self.settings.floors;
         if let Some(record) = records.iter().find(|record| !is_possible(record, floors)) {
@@ -108,6 +116,9 @@ impl Node {
             let strays = dot.journal == self.ledger.journal() && self.strays(dot);
             if strays {
                 own = own.or(Some(dot));
+            } else if let Some(why) = self.implausible(record) {
+                self.refuse_service(peer, record, &why, now);
+                continue;
             } else if dot.sequence <= limit {
                 admitted.push(record);
                 continue;
@@ -120,15 +131,14 @@ impl Node {
         if let Some(dot) = own
             && is_due(&mut self.refusals.renewed, now)
         {
-            self.renew_journal(&format!(
-                "node {peer} knows {dot} of it, which was never used"
-            ));
+            let reason = format!("node {peer} knows {dot} of it, which was never used");
+            self.renew_journal(&reason, now);
         }
         admitted
     }
 
     /// Says what stood on the disk that can't be, from before it was refused, and goes on without.
-    pub(super) fn judge_disk(&mut self) {
+    pub(super) fn judge_disk(&mut self, now: Timestamp) {
         let records = &self.settings.restored.records;
         let floors = self.settings.floors;
         let left_out = records.iter().filter(|record| !is_possible(record, floors));
@@ -139,7 +149,7 @@ impl Node {
             )));
         }
         if self.ledger.is_spent() {
-            self.renew_journal("its disk holds sequences that can't be");
+            self.renew_journal("its disk holds sequences that can't be", now);
         }
     }
 
@@ -164,6 +174,23 @@ impl Node {
                 .min(MOST_SEQUENCE)
     }
 
+    /// A service that can't have happened: the order stays open here until it is really served.
+    fn refuse_service(&mut self, peer: &NodeId, record: &Record, why: &str, now: Timestamp) {
+        self.refusals.services += 1;
+        // It does not hold the order open, whatever it said before.
+        self.promise.forget_holding(record.dot, peer);
+        if self.membership.get(peer).is_some() {
+            self.refusals.last.insert(peer.clone(), now);
+        }
+        if is_due(&mut self.refusals.service_reported, now) {
+            let (call, count) = (&record.call, self.refusals.services);
+            self.report(Report::Conflict(format!(
+                "node {peer} tells that {call} was served, but {why}: the order stays open \
+                 ({count} such records refused)"
+            )));
+        }
+    }
+
     fn refused(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {
         if self.membership.get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
@@ -177,11 +204,23 @@ impl Node {
 
     /// Goes on under a fresh journal: others may know presses of the present one that were never
     /// made, and would take this node's for earlier ones.
-    pub(super) fn renew_journal(&mut self, reason: &str) {
+    ///
+    /// Its open orders are placed again under the fresh one. Those of the old one keep their promise
+    /// and stay open until they are served or a later press, real or not, takes their place: there
+    /// is no moment without an open order that is on a disk, and so no lamp that goes dark.
+    pub(super) fn renew_journal(&mut self, reason: &str, now: Timestamp) {
         let (old, fresh) = (self.ledger.journal(), JournalId(self.random.u64(1..)));
         self.ledger.renew(fresh);
         self.report(Report::Conflict(format!(
             "journal {old} is given up for {fresh}: {reason}"
         )));
+        let open = self
+            .orders
+            .orders()
+            .filter(|order| order.dot.journal == old);
+        let open: Vec<Call> = open.map(|order| order.call.clone()).collect();
+        self.unplaced.extend(open);
+        self.given_up = Some(old);
+        self.place_again(now);
     }
 }

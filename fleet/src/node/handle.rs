@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, PanelEvent, PanelInputs};
 
+use super::distrust::Offence;
 use super::links::{Handshake, accepts};
 use super::membership::Heard;
 use super::neighbours::Trust;
@@ -55,10 +56,11 @@ impl Node {
         self.started = true;
         self.standing = self.election.standing();
         self.standing_since = now;
+        self.attentive_since = now;
         if self.standing == Standing::Master {
             self.term = self.term.next();
         }
-        self.judge_disk();
+        self.judge_disk(now);
         self.stale.all();
         self.elect(Input::Start, now);
         self.settle(now);
@@ -98,7 +100,7 @@ impl Node {
     /// A link stands: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
         let verdict = self.membership.meet(peer, side, now);
-        // Whoever shakes hands is heard, even if the link is refused.
+        // A handshake is a sign of life, even if the link is refused.
         let trust = self.take_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted
             && self.election.link_rule() == LinkRule::FollowStanding
@@ -109,7 +111,8 @@ impl Node {
                 self.dial_failed(&peer.node, now);
             }
         } else {
-            if let Some(before) = self.links.open(link, peer.node.clone(), side) {
+            let digest = self.orders.digest();
+            if let Some(before) = self.links.open(link, peer.node.clone(), side, digest) {
                 // The peer has not been parted from: the new link takes the place of the old.
                 self.actions.push_back(Action::Close(before));
             }
@@ -117,7 +120,7 @@ impl Node {
             if let Some(pairing) = self.pairing.as_mut() {
                 pairing.opened(&peer.node, now);
             }
-            self.send_state(link, now);
+            self.send_digest(link);
         }
         self.settle(now);
     }
@@ -135,7 +138,7 @@ impl Node {
         };
         let peer = known.peer.clone();
         if let Some(what) = self.rubbish(&frame) {
-            self.distrust(&peer, &what, now);
+            self.distrust(&peer, Offence::Rubbish, &what, now);
             return self.settle(now);
         }
         self.membership.alive(&peer, now);
@@ -145,16 +148,17 @@ impl Node {
                 link,
                 frame: Frame::Alive,
             }),
+            Frame::Digest(digest) => self.take_digest(link, digest, now),
             Frame::State(state) => {
                 self.take_state(&peer, &state, now);
-                self.actions.push_back(Action::Send {
-                    link,
-                    frame: Frame::Joined,
-                });
-                if self.links.state_taken(link) == Handshake::Done {
-                    self.joined(link, now);
+                if state.more {
+                    let frame = Frame::Next;
+                    self.actions.push_back(Action::Send { link, frame });
+                } else {
+                    self.state_is_taken(link, now);
                 }
             }
+            Frame::Next => self.send_state(link, now),
             Frame::Joined => {
                 if self.links.state_given(link) == Handshake::Done {
                     self.joined(link, now);
@@ -177,7 +181,8 @@ impl Node {
     pub fn handle_malformed(&mut self, link: LinkId, now: Timestamp) {
         if let Some(link) = self.links.get(link) {
             let peer = link.peer.clone();
-            self.distrust(&peer, "what it sends is no frame", now);
+            let what = "what it sends is no frame";
+            self.distrust(&peer, Offence::Rubbish, what, now);
         }
         self.settle(now);
     }
@@ -231,7 +236,7 @@ impl Node {
 
     /// Everything up to and with this batch is on disk.
     pub fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
-        for dot in self.ledger.written(lsn) {
+        for dot in self.ledger.written(lsn, now) {
             if self.orders.get(dot).is_some() {
                 self.promise.record(dot, &self.hello.node, Holding::Durable);
                 self.replication.acknowledge(dot);
@@ -245,13 +250,17 @@ impl Node {
 
     /// The disk can't be relied on; orders go on under a fresh journal that never reaches it (P5).
     pub fn handle_disk_failed(&mut self, fresh: JournalId, now: Timestamp) {
+        self.lose_disk(fresh, now);
+        self.settle(now);
+    }
+
+    pub(super) fn lose_disk(&mut self, fresh: JournalId, now: Timestamp) {
         if !self.ledger.failed() {
             self.ledger.fail(fresh);
             self.promise.distrust_own();
             self.report(Report::DiskFailed);
             self.place_again(now);
         }
-        self.settle(now);
     }
 
     /// The process was held up until this moment: what others did meanwhile could not be heard, and
@@ -261,12 +270,21 @@ impl Node {
     /// however often that happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.membership.excuse_silence(late, now);
+        self.ledger.excuse(late, now);
+        self.oversight.start_over();
+        self.attentive_since = now;
         self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {
             car.handle_interrupted(late, now);
         }
         self.stale.car = true;
         self.settle(now);
+    }
+
+    /// The loop woke so much later than it meant to. On a busy machine the peers are as late, so for a
+    /// while more silence of theirs is put up with.
+    pub fn handle_delay(&mut self, late: Duration, now: Timestamp) {
+        self.membership.note_delay(late, now);
     }
 
     /// It may be time for something: see [`poll_timeout`](Self::poll_timeout).

@@ -1,15 +1,23 @@
 //! What has to reach the disk, and what has.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::{Change, Lsn, Restored};
 use crate::car::FlightRecord;
 use crate::model::bounds::JUMP;
-use crate::model::{Dot, JournalId, MOST_SEQUENCE, Term};
+use crate::model::{Dot, JournalId, MOST_SEQUENCE, Term, Timestamp};
 use crate::wire::Protocol;
 
 /// How many sequences are reserved at a time: a crash leaves the rest of a block unused.
 const BLOCK: u64 = 256;
+
+/// How many batches may be on their way to the disk. Further changes wait and share the next batch,
+/// so that no number of messages fills the queue of the writer, which counts as a failed disk.
+const MOST_UNWRITTEN: u64 = 16;
+
+/// How long a batch may be on its way. The queue no longer fills when a disk hangs, so time tells.
+const WRITE_LIMIT: Duration = Duration::from_secs(30);
 
 /// How far ahead terms are written under a protocol that rotates: it takes one about every second,
 /// and the disk is not to be written to as often.
@@ -26,10 +34,18 @@ pub(super) struct Ledger {
     /// A reservation on its way: the batch it is in, and up to where.
     reserving: Option<(Lsn, u64)>,
     lsn: Lsn,
+    /// The latest batch that is on disk.
+    durable: Lsn,
+    /// Since when the disk has made no progress although there is something to write.
+    waiting_since: Option<Timestamp>,
     /// Registers that changed since the last batch.
     changed: BTreeSet<Dot>,
     /// The batch that carries the latest change of each register that is not on disk yet.
     unwritten: BTreeMap<Dot, Lsn>,
+    /// The journals of which there are registers on disk, or on their way there.
+    written: BTreeSet<JournalId>,
+    /// Those of them that the disk has yet to drop.
+    collected: BTreeSet<JournalId>,
     /// The term on disk, or on its way there; it covers every term that the node knows.
     term: Term,
     /// How many terms are written ahead.
@@ -50,8 +66,12 @@ impl Ledger {
             reserved: restored.reserved.max(restored.used),
             reserving: None,
             lsn: Lsn::default(),
+            durable: Lsn::default(),
+            waiting_since: None,
             changed: BTreeSet::new(),
             unwritten: BTreeMap::new(),
+            written: restored.records.iter().map(|r| r.dot.journal).collect(),
+            collected: BTreeSet::new(),
             term: restored.term.restored(),
             ahead: if protocol.rotates() { TERMS_AHEAD } else { 0 },
             raised: false,
@@ -113,6 +133,18 @@ impl Ledger {
         }
     }
 
+    /// The registers of a journal are no longer kept: they need not be written, and what stands on
+    /// disk of them is dropped.
+    pub(super) fn collect(&mut self, journal: JournalId, dots: &[Dot]) {
+        for dot in dots {
+            self.changed.remove(dot);
+            self.unwritten.remove(dot);
+        }
+        if self.written.remove(&journal) && !self.failed {
+            self.collected.insert(journal);
+        }
+    }
+
     /// The node knows this term (E3).
     pub(super) fn note_term(&mut self, term: Term) {
         if term > self.term && !self.failed {
@@ -130,12 +162,18 @@ impl Ledger {
         }
     }
 
-    /// The next batch, if there is anything to write: its number, the registers, and what else.
-    pub(super) fn batch(&mut self) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
+    /// The next batch, if there is anything to write and the disk keeps up: its number, the
+    /// registers, and what is to be written before them.
+    pub(super) fn batch(&mut self, now: Timestamp) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
         let low = self.reserved < self.next.saturating_add(BLOCK / 2) && self.reserving.is_none();
-        if self.failed || (self.changed.is_empty() && !low && !self.raised) {
+        let idle = self.changed.is_empty() && self.collected.is_empty() && !low && !self.raised;
+        if self.failed || idle {
             return None;
         }
+        if self.lsn.0 - self.durable.0 >= MOST_UNWRITTEN {
+            return None;
+        }
+        self.waiting_since.get_or_insert(now);
         self.lsn = Lsn(self.lsn.0 + 1);
         let reserve = low.then(|| {
             let up_to = self.next.saturating_add(BLOCK);
@@ -146,17 +184,23 @@ impl Ledger {
         let raised = std::mem::take(&mut self.raised);
         let term = raised.then_some(Change::Term(self.term));
         let dots = std::mem::take(&mut self.changed);
+        self.written.extend(dots.iter().map(|dot| dot.journal));
+        // A journal that has come back since is written after what stood of it is dropped.
+        let collected = std::mem::take(&mut self.collected);
+        let collected = collected.into_iter().map(Change::Collect);
         self.unwritten
             .extend(dots.iter().map(|dot| (*dot, self.lsn)));
         let learned = std::mem::take(&mut self.flight_times);
         let learned = learned.into_iter().map(Change::FlightTimes);
         let others = renewed.into_iter().chain(reserve).chain(term);
-        let others = others.chain(learned).collect();
+        let others = others.chain(learned).chain(collected).collect();
         Some((self.lsn, dots, others))
     }
 
     /// Everything up to `lsn` is on disk; hands back the registers that are from here on.
-    pub(super) fn written(&mut self, lsn: Lsn) -> Vec<Dot> {
+    pub(super) fn written(&mut self, lsn: Lsn, now: Timestamp) -> Vec<Dot> {
+        self.durable = self.durable.max(lsn).min(self.lsn);
+        self.waiting_since = (self.durable < self.lsn).then_some(now);
         if let Some((_, up_to)) = self.reserving.take_if(|(batch, _)| *batch <= lsn) {
             self.reserved = up_to;
         }
@@ -170,6 +214,19 @@ impl Ledger {
         if self.failed { Vec::new() } else { done }
     }
 
+    /// Whether the disk has taken too long over what it was given: it hangs (P5).
+    pub(super) fn hangs(&self, now: Timestamp) -> bool {
+        let since = self.waiting_since.filter(|_| !self.failed);
+        since.is_some_and(|since| now.since(since) >= WRITE_LIMIT)
+    }
+
+    /// Nothing ran for `late`, the disk's writer neither.
+    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
+        if let Some(since) = self.waiting_since.as_mut() {
+            *since = (*since + late).min(now);
+        }
+    }
+
     /// The disk can't be relied on: presses go on under a journal that never reaches it (P5).
     pub(super) fn fail(&mut self, fresh: JournalId) {
         self.journal = fresh;
@@ -179,6 +236,7 @@ impl Ledger {
         self.changed.clear();
         self.flight_times.clear();
         self.unwritten.clear();
+        self.collected.clear();
         self.raised = false;
         self.failed = true;
     }
@@ -221,7 +279,12 @@ mod tests {
     /// The changes that the next batches carry beside registers.
     fn others(ledger: &mut Ledger, term: u64) -> Vec<Change> {
         ledger.note_term(Term(term));
-        ledger.batch().map_or(Vec::new(), |(_, _, others)| others)
+        let batch = ledger.batch(Timestamp::START);
+        let (lsn, others) = batch.map_or((Lsn::default(), Vec::new()), |(lsn, _, others)| {
+            (lsn, others)
+        });
+        ledger.written(lsn, Timestamp::START);
+        others
     }
 
     /// E3
@@ -258,11 +321,11 @@ mod tests {
             .map(|dot| dot.sequence)
             .collect();
         assert_eq!((given.first(), given.last()), (Some(&41), Some(&300)));
-        let (lsn, _, reserve) = ledger.batch().expect("a reservation");
+        let (lsn, _, reserve) = ledger.batch(Timestamp::START).expect("a reservation");
         assert_eq!(reserve, [Change::Reserve(301 + BLOCK)]);
         assert_eq!(ledger.dot(), None, "not before the disk has it");
-        assert!(ledger.batch().is_none(), "asked for once");
-        ledger.written(lsn);
+        assert!(ledger.batch(Timestamp::START).is_none(), "asked for once");
+        ledger.written(lsn, Timestamp::START);
         assert_eq!(ledger.dot().map(|dot| dot.sequence), Some(301));
     }
 
@@ -298,12 +361,12 @@ mod tests {
         let mut ledger = ledger();
         let dot = ledger.dot().expect("reserved");
         ledger.note(dot);
-        let (first, _, _) = ledger.batch().expect("a change");
+        let (first, _, _) = ledger.batch(Timestamp::START).expect("a change");
         ledger.note(dot);
-        assert_eq!(ledger.written(first), []);
+        assert_eq!(ledger.written(first, Timestamp::START), []);
         assert!(!ledger.is_durable(dot));
-        let (second, _, _) = ledger.batch().expect("a change");
-        assert_eq!(ledger.written(second), [dot]);
+        let (second, _, _) = ledger.batch(Timestamp::START).expect("a change");
+        assert_eq!(ledger.written(second, Timestamp::START), [dot]);
         assert!(ledger.is_durable(dot) && ledger.all_durable());
     }
 
@@ -318,19 +381,19 @@ mod tests {
             sequence: u64::MAX,
         });
         assert!(ledger.is_spent());
-        let (old, _, _) = ledger.batch().expect("a reservation");
+        let (old, _, _) = ledger.batch(Timestamp::START).expect("a reservation");
         ledger.renew(JournalId(9));
-        ledger.written(old);
+        ledger.written(old, Timestamp::START);
         assert_eq!(
             ledger.dot(),
             None,
             "what was reserved belongs to the old one"
         );
-        let (lsn, _, others) = ledger.batch().expect("a journal");
+        let (lsn, _, others) = ledger.batch(Timestamp::START).expect("a journal");
         let expected = [Change::Journal(JournalId(9)), Change::Reserve(1 + BLOCK)];
         assert_eq!(others, expected);
         assert_eq!(ledger.dot(), None, "not before the disk has it");
-        ledger.written(lsn);
+        ledger.written(lsn, Timestamp::START);
         let first = Dot {
             journal: JournalId(9),
             sequence: 1,
@@ -353,7 +416,48 @@ mod tests {
                 sequence: 1
             })
         );
-        assert!(ledger.batch().is_none());
+        assert!(ledger.batch(Timestamp::START).is_none());
         assert!(!ledger.is_durable(dot) && !ledger.all_durable());
+    }
+
+    fn press(sequence: u64) -> Dot {
+        let journal = JournalId(2);
+        Dot { journal, sequence }
+    }
+
+    /// However many messages come while the disk writes, what they change waits for it.
+    #[test]
+    fn changes_wait_for_a_disk_that_is_behind_and_then_share_a_batch() {
+        let (mut ledger, now) = (ledger(), Timestamp::START);
+        let mut batches = Vec::new();
+        for sequence in 0..10_000 {
+            ledger.note(press(sequence));
+            batches.extend(ledger.batch(now).map(|(lsn, dots, _)| (lsn, dots.len())));
+        }
+        let expected = (1..=MOST_UNWRITTEN).map(|lsn| (Lsn(lsn), 1));
+        assert_eq!(batches, expected.collect::<Vec<_>>());
+        assert_eq!(ledger.written(Lsn(MOST_UNWRITTEN), now).len(), 16);
+        let (_, rest, _) = ledger.batch(now).expect("the rest");
+        assert_eq!(rest.len(), 10_000 - 16);
+        assert!(ledger.batch(now).is_none());
+    }
+
+    /// P5: a disk that hangs is noticed by the time that it takes, and by nothing else.
+    #[test]
+    fn a_disk_that_hangs_is_noticed() {
+        let (mut ledger, start) = (ledger(), Timestamp::START);
+        assert!(!ledger.hangs(start + WRITE_LIMIT * 2), "nothing to write");
+        ledger.note(press(1));
+        let (first, _, _) = ledger.batch(start).expect("a change");
+        ledger.note(press(2));
+        let (second, _, _) = ledger.batch(start).expect("a change");
+        ledger.written(first, start + WRITE_LIMIT / 2);
+        let late = Duration::from_mins(1);
+        ledger.excuse(late, start + WRITE_LIMIT / 2 + late);
+        let since = start + WRITE_LIMIT / 2 + late;
+        assert!(!ledger.hangs(since + WRITE_LIMIT * 9 / 10));
+        assert!(ledger.hangs(since + WRITE_LIMIT));
+        ledger.written(second, since + WRITE_LIMIT);
+        assert!(!ledger.hangs(since + WRITE_LIMIT * 9));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::LinkId;
 use crate::coordination::LinkSide;
-use crate::model::NodeId;
+use crate::model::{Dot, NodeId};
 use crate::wire::Standing;
 
 /// The links that stand; at most one to each peer.
@@ -17,10 +17,24 @@ pub(super) struct Links {
 pub(super) struct Link {
     pub(super) peer: NodeId,
     pub(super) side: LinkSide,
+    /// The digest of this node's store as the peer was told it, until the peer's has come: both
+    /// ends compare these two, so that both come to the same answer although stores change.
+    told: Option<u64>,
+    /// How much of this node's state is on its way or taken in, while it is being sent.
+    pub(super) giving: Option<Cursor>,
     /// The peer's state has been taken in.
     state_taken: bool,
     /// The peer has taken this node's state in.
     state_given: bool,
+}
+
+/// How far a state has been sent: from the greatest dot down, so that of each journal the latest
+/// press comes first, by which the receiver judges what the journal is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cursor {
+    Start,
+    /// Everything from this one up.
+    To(Dot),
 }
 
 impl Link {
@@ -40,7 +54,13 @@ pub(super) enum Handshake {
 
 impl Links {
     /// A fresh link; the one that it replaces, if there was one to this peer, is handed back.
-    pub(super) fn open(&mut self, id: LinkId, peer: NodeId, side: LinkSide) -> Option<LinkId> {
+    pub(super) fn open(
+        &mut self,
+        id: LinkId,
+        peer: NodeId,
+        side: LinkSide,
+        told: u64,
+    ) -> Option<LinkId> {
         let before = self.to(&peer);
         if let Some(before) = before {
             self.links.remove(&before);
@@ -48,6 +68,8 @@ impl Links {
         let link = Link {
             peer,
             side,
+            told: Some(told),
+            giving: None,
             state_taken: false,
             state_given: false,
         };
@@ -61,6 +83,17 @@ impl Links {
 
     pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
         self.links.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: LinkId) -> Option<&mut Link> {
+        self.links.get_mut(&id)
+    }
+
+    /// The peer's digest has come: whether it equals what the peer was told, or `None` if that has
+    /// been settled before.
+    pub(super) fn equals(&mut self, id: LinkId, digest: u64) -> Option<bool> {
+        let told = self.links.get_mut(&id)?.told.take()?;
+        Some(told == digest)
     }
 
     pub(super) fn to(&self, peer: &NodeId) -> Option<LinkId> {

@@ -5,6 +5,7 @@
 
 mod conflict;
 mod lost;
+pub(in crate::node) mod pace;
 mod peer;
 
 use core::net::Ipv4Addr;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use super::LinkSide;
 use super::MeshTimes;
 use super::beacon::MOST_ECHOES;
-use super::distrust::Distrusted;
+use super::distrust::{Distrusted, Offence};
 use crate::model::{NodeId, Timestamp};
 use crate::wire::codec::VERSION;
 use crate::wire::{Beacon, Echo, Hello, Nonce};
@@ -24,6 +25,7 @@ pub use lost::LossCause;
 
 use conflict::{Conflicts, Sighting};
 use lost::LostPeers;
+use pace::{Delay, Limits};
 use peer::Order;
 pub(super) use peer::Peer;
 
@@ -39,16 +41,31 @@ pub(super) struct Membership {
     lives: BTreeMap<Nonce, Peer>,
     /// The life that counts under each name.
     found: BTreeMap<NodeId, Nonce>,
-    /// This node's latest beacons and when they were sent, as far as an echo of them still counts.
-    sent: VecDeque<(u64, Timestamp)>,
+    /// This node's latest beacons, as far as an echo of them still counts.
+    sent: VecDeque<Sent>,
+    /// The longest period of those.
+    slowest: Duration,
+    /// How late this node's own loop has been.
+    delay: Delay,
+    /// By how much longer than usual any peer may be silent at present.
+    granted: Duration,
     lost: LostPeers,
     distrusted: Distrusted,
     conflicts: Conflicts,
     /// Where the echoes of the next beacon begin.
     rotation: usize,
-    /// No peer is to be probed or lost before this. What is heard only defers it, so it is looked
-    /// for anew only when it is reached.
-    check_at: Option<Timestamp>,
+    /// No peer is to be probed or lost before this, and which life it is that may have to be. What is
+    /// heard of others only defers it.
+    check_at: Option<(Timestamp, Option<Nonce>)>,
+}
+
+/// A beacon of this node's.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    sequence: u64,
+    at: Timestamp,
+    /// How soon the next one was to follow.
+    period: Duration,
 }
 
 /// What a beacon is worth.
@@ -103,6 +120,9 @@ impl Membership {
             lives: BTreeMap::new(),
             found: BTreeMap::new(),
             sent: VecDeque::new(),
+            slowest: times.beacon_period,
+            delay: Delay::default(),
+            granted: Duration::ZERO,
             lost: LostPeers::default(),
             distrusted: Distrusted::default(),
             conflicts: Conflicts::default(),
@@ -137,16 +157,28 @@ impl Membership {
         self.lives.get_mut(self.found.get(name)?)
     }
 
-    /// Records a beacon of this node's.
-    pub(super) fn sent(&mut self, sequence: u64, now: Timestamp) {
-        self.sent.push_back((sequence, now));
+    /// How many peers count.
+    pub(super) fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Records a beacon of this node's that tells this period.
+    pub(super) fn sent(&mut self, sequence: u64, period: Duration, now: Timestamp) {
+        self.sent.push_back(Sent {
+            sequence,
+            at: now,
+            period,
+        });
+        let limit = pace::stretched(self.times.dead_after, self.slowest, &self.times) * 2;
         while self
             .sent
             .front()
-            .is_some_and(|(_, at)| now.since(*at) > self.times.dead_after)
+            .is_some_and(|sent| now.since(sent.at) > limit)
         {
             self.sent.pop_front();
         }
+        let periods = self.sent.iter().map(|sent| sent.period);
+        self.slowest = periods.max().unwrap_or(period);
     }
 
     /// The echoes for the next beacon to everybody: at most `most`, each peer in turn.
@@ -178,9 +210,18 @@ impl Membership {
             return verdict;
         }
         let echoed = self.echo_sent_at(&beacon.echoes);
+        let own = self.own.nonce;
+        let is_strange = |echo: &Echo| echo.nonce != own && !self.lives.contains_key(&echo.nonce);
+        let strange = beacon.echoes.iter().any(is_strange);
+        let told = Duration::from_millis(beacon.period.into());
+        let period = pace::believed(told, self.lives.len(), &self.times);
         let Some(peer) = self.life(&beacon.hello, now) else {
             return Heard::Ignored;
         };
+        peer.note_delay(beacon.sequence, now);
+        if strange {
+            peer.stranger_echoed_at = Some(now);
+        }
         match peer.mark(beacon.sequence, now) {
             Order::Latest => peer.echoed_at = peer.echoed_at.max(echoed),
             Order::Overtaken { first } => {
@@ -199,7 +240,14 @@ impl Membership {
         peer.link_port = beacon.link_port;
         peer.standing = beacon.standing.clone();
         peer.digest = beacon.digest;
-        self.prove(&beacon.hello, now)
+        peer.journal = Some(beacon.journal);
+        let before = std::mem::replace(&mut peer.period, period);
+        if period < before {
+            self.check_by(now + self.times.probe_after);
+        }
+        let heard = self.prove(&beacon.hello, now);
+        self.defer_check(beacon.hello.nonce, now);
+        heard
     }
 
     /// Takes note of a node at the other end of a link: a handshake proves that it hears and is
@@ -209,20 +257,19 @@ impl Membership {
         if let Some(verdict) = self.stranger(hello, now) {
             return verdict;
         }
-        let limit = self.times.dead_after;
         let is_rivalled = side == LinkSide::Accepted
             && self.get(&hello.node).is_some_and(|known| {
                 known.hello.nonce != hello.nonce
                     && known.hello.address == hello.address
-                    && known.lives(limit, now)
+                    && self.shows(known, now)
             });
+        let is_proven = |peer| self.shows(peer, now);
+        if is_rivalled && !self.lives.get(&hello.nonce).is_some_and(is_proven) {
+            return Heard::Unproven;
+        }
         let Some(peer) = self.life(hello, now) else {
             return Heard::Ignored;
         };
-        let is_proven = peer.lives(limit, now);
-        if is_rivalled && !is_proven {
-            return Heard::Unproven;
-        }
         peer.heard_at = now;
         peer.echoed_at = Some(now);
         peer.recount();
@@ -234,47 +281,107 @@ impl Membership {
         if let Some(peer) = self.get_mut(name) {
             peer.heard_at = now;
             peer.echoed_at = Some(now);
+            let life = peer.hello.nonce;
+            self.defer_check(life, now);
         }
     }
 
     /// Looks for peers that have been silent: hands back those that are lost from here on, and
     /// those to be probed.
     pub(super) fn check(&mut self, now: Timestamp) -> (Vec<NodeId>, Vec<(NodeId, Ipv4Addr)>) {
-        if self.check_at.is_some_and(|at| now < at) {
+        if self.next_check().is_some_and(|at| now < at) {
             return (Vec::new(), Vec::new());
         }
+        self.granted = self.granted_to_all(now);
         // Mostly what was heard meanwhile has put it off.
-        self.check_at = self.next_deadline();
-        if self.check_at.is_some_and(|at| now < at) {
+        self.check_at = self.next_deadline(now);
+        if self.next_check().is_some_and(|at| now < at) {
             return (Vec::new(), Vec::new());
         }
         let found = (self.expire(now), self.probe(now));
-        self.check_at = self.next_deadline();
+        self.check_at = self.next_deadline(now);
         found
     }
 
-    /// When the first peer is to be probed or is lost, or the first life is to be dropped.
-    fn next_deadline(&self) -> Option<Timestamp> {
-        let silent = |since: Timestamp| since + self.times.dead_after;
-        let turns = self.turns();
-        let peers = self.peers().map(|(_, peer)| {
-            let probe = peer.next_probe(turns, &self.times);
-            probe.min(silent(peer.alive_at()))
+    /// By how much longer than usual any peer may be silent: as this node's loop was late, or as two
+    /// peers were. One that is always late, or says so, does not count.
+    fn granted_to_all(&self, now: Timestamp) -> Duration {
+        let (mut worst, mut second) = (Duration::ZERO, Duration::ZERO);
+        for (_, peer) in self.peers() {
+            let granted = peer.delay.granted(now);
+            if granted > worst {
+                (worst, second) = (granted, worst);
+            } else {
+                second = second.max(granted);
+            }
+        }
+        second.max(self.delay.granted(now))
+    }
+
+    /// Whether a life hears and is heard.
+    fn shows(&self, peer: &Peer, now: Timestamp) -> bool {
+        peer.lives(&self.limits(peer, now), now)
+    }
+
+    /// What the silence of this peer means.
+    fn limits(&self, peer: &Peer, now: Timestamp) -> Limits {
+        let granted = self.granted.max(peer.delay.granted(now));
+        Limits::new(
+            peer.period,
+            self.slowest,
+            self.turns(),
+            granted,
+            &self.times,
+        )
+    }
+
+    /// When the first peer is to be probed or is lost, or the first life is to be dropped, and which
+    /// one that is.
+    fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
+        let lives = self.lives.iter().map(|(nonce, peer)| {
+            let limits = self.limits(peer, now);
+            let silent = peer.heard_at + limits.heard;
+            let at = if self.counts(&peer.hello) {
+                let probe = peer.next_probe(&limits);
+                probe.min(peer.lost_at(&limits)).min(silent)
+            } else {
+                silent
+            };
+            (at, Some(*nonce))
         });
-        let lives = self.lives.values().map(|peer| silent(peer.heard_at));
-        peers.chain(lives).min()
+        lives.min_by_key(|(at, _)| *at)
+    }
+
+    /// This life has given a sign of life: where it was the next to be looked after, another one is.
+    /// Otherwise the process would wake once a period for nothing.
+    fn defer_check(&mut self, life: Nonce, now: Timestamp) {
+        if self.check_at.is_some_and(|(_, next)| next == Some(life)) {
+            self.check_at = self.next_deadline(now);
+        }
+    }
+
+    /// Looks for silent peers at this moment at the latest.
+    fn check_by(&mut self, at: Timestamp) {
+        if self.next_check().is_none_or(|next| at < next) {
+            self.check_at = Some((at, None));
+        }
     }
 
     /// Drops whoever has been silent for too long; hands back the names that counted.
     fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
-        let limit = self.times.dead_after;
+        let silent: BTreeSet<Nonce> = self
+            .lives
+            .iter()
+            .filter(|(_, peer)| peer.heard_at + self.limits(peer, now).heard <= now)
+            .map(|(nonce, _)| *nonce)
+            .collect();
         let gone: Vec<NodeId> = self
             .found
             .iter()
             .filter(|(_, nonce)| {
                 self.lives
                     .get(nonce)
-                    .is_none_or(|peer| !peer.lives(limit, now))
+                    .is_none_or(|peer| !self.shows(peer, now))
             })
             .map(|(name, _)| name.clone())
             .collect();
@@ -284,35 +391,40 @@ impl Membership {
                 self.lost.add(name.clone(), peer, LossCause::Silent);
             }
         }
-        self.lives.retain(|_, peer| now < peer.heard_at + limit);
+        self.lives.retain(|nonce, _| !silent.contains(nonce));
         gone
     }
 
     /// Takes a peer, and all that is heard from its address, for gone. Hands back for how long.
-    pub(super) fn distrust(&mut self, name: &NodeId, now: Timestamp) -> Option<Duration> {
+    pub(super) fn distrust(
+        &mut self,
+        name: &NodeId,
+        offence: Offence,
+        now: Timestamp,
+    ) -> Option<Duration> {
         let peer = self.get(name)?;
-        let address = peer.hello.address;
-        self.lost
-            .add(name.clone(), &peer.clone(), LossCause::Distrusted);
+        let peer = peer.clone();
+        self.lost.add(name.clone(), &peer, LossCause::Distrusted);
         self.found.remove(name);
-        self.lives.retain(|_, peer| peer.hello.address != address);
-        Some(self.distrusted.add(address, now))
+        self.lives
+            .retain(|_, other| other.hello.address != peer.hello.address);
+        Some(self.distrusted.add(&peer.hello, offence, now))
     }
 
     pub(super) fn distrusts(&self, address: Ipv4Addr, now: Timestamp) -> bool {
-        self.distrusted.holds(address, now)
+        self.distrusted.holds(address, None, now)
     }
 
     /// The peers to be probed at this moment.
     fn probe(&mut self, now: Timestamp) -> Vec<(NodeId, Ipv4Addr)> {
-        let (times, turns) = (self.times, self.turns());
-        let mut due = Vec::new();
-        for (name, nonce) in &self.found {
-            if let Some(peer) = self.lives.get_mut(nonce)
-                && peer.next_probe(turns, &times) <= now
-            {
+        let due: Vec<(NodeId, Ipv4Addr)> = self
+            .peers()
+            .filter(|(_, peer)| peer.next_probe(&self.limits(peer, now)) <= now)
+            .map(|(name, peer)| (name.clone(), peer.hello.address))
+            .collect();
+        for (name, _) in &due {
+            if let Some(peer) = self.get_mut(name) {
                 peer.probed_at = now;
-                due.push((name.clone(), peer.hello.address));
             }
         }
         due
@@ -320,7 +432,12 @@ impl Membership {
 
     /// When [`check`](Self::check) may have work.
     pub(super) fn next_check(&self) -> Option<Timestamp> {
-        self.check_at
+        self.check_at.map(|(at, _)| at)
+    }
+
+    /// This node's loop woke so much later than it meant to.
+    pub(super) fn note_delay(&mut self, late: Duration, now: Timestamp) {
+        self.delay.note(late, now);
     }
 
     /// This node did not run for `late`, and nobody's silence counts for that time: see
@@ -357,7 +474,9 @@ impl Membership {
     }
 
     fn stranger(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
-        if hello.nonce == self.own.nonce || self.distrusts(hello.address, now) {
+        if hello.nonce == self.own.nonce
+            || self.distrusted.holds(hello.address, Some(hello.nonce), now)
+        {
             return Some(Heard::Ignored);
         }
         if hello.fleet != self.own.fleet {
@@ -408,7 +527,7 @@ impl Membership {
         if self.lives.len() >= MOST_LIVES && !self.lives.contains_key(&hello.nonce) {
             return None;
         }
-        let met = || Peer::new(hello.clone(), now);
+        let met = || Peer::new(hello.clone(), self.times.beacon_period, now);
         Some(self.lives.entry(hello.nonce).or_insert_with(met))
     }
 
@@ -421,18 +540,14 @@ impl Membership {
         let echo = echoes.iter().find(|echo| echo.nonce == self.own.nonce)?;
         let at = self
             .sent
-            .binary_search_by_key(&echo.sequence, |(sequence, _)| *sequence)
+            .binary_search_by_key(&echo.sequence, |sent| sent.sequence)
             .ok()?;
-        self.sent.get(at).map(|(_, at)| *at)
+        self.sent.get(at).map(|sent| sent.at)
     }
 
     fn prove(&mut self, hello: &Hello, now: Timestamp) -> Heard {
-        let limit = self.times.dead_after;
-        if self
-            .lives
-            .get(&hello.nonce)
-            .is_none_or(|peer| !peer.lives(limit, now))
-        {
+        let peer = self.lives.get(&hello.nonce);
+        if peer.is_none_or(|peer| !self.shows(peer, now)) {
             return Heard::Unproven;
         }
         let before = self.found.get(&hello.node).copied();
@@ -456,7 +571,7 @@ impl Membership {
         }
         self.found.insert(hello.node.clone(), hello.nonce);
         self.lost.remove(&hello.node);
-        self.check_at = Some(self.check_at.map_or(now, |at| at.min(now)));
+        self.check_by(now);
         Heard::Current {
             found: true,
             replaced: before.is_some(),
@@ -472,7 +587,8 @@ mod tests {
 
     use super::*;
     use crate::model::{
-        Availability, CarPhase, CarView, FleetName, FloorSet, Mac, Role, Term, Unavailable,
+        Availability, CarPhase, CarView, FleetName, FloorSet, JournalId, Mac, Role, Term,
+        Unavailable,
     };
     use crate::wire::{News, Protocol, Standing};
 
@@ -503,7 +619,7 @@ mod tests {
             membership.meet(&hello("B", 2, 7), LinkSide::Accepted, now),
             FOUND
         );
-        membership.sent(1, now);
+        membership.sent(1, MeshTimes::default().beacon_period, now);
         for life in 8..20 {
             assert_eq!(
                 membership.meet(&hello("B", 2, life), LinkSide::Accepted, now),
@@ -529,6 +645,8 @@ mod tests {
             estimate: 0,
             digest: 0,
             durable: true,
+            journal: JournalId(2),
+            period: 25,
             probe: false,
             echoes,
             news: News::default(),

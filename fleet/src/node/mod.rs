@@ -17,8 +17,9 @@
 //! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
 //! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
-//! (the election), `records.rs` (orders; `gate.rs` which of them count) and `climate.rs` for how, `settle.rs` for what follows from
-//! it, and `planning.rs` for how the master gets its plans.
+//! (the election), `records.rs` (orders; `gate.rs` which of them count, `journals.rs` which are kept) and `climate.rs` for how, `settle.rs` for what follows from
+//! it, and `planning.rs` for how the master gets its plans; `oversight.rs` and `distrust.rs` for what
+//! is done about a master that makes none.
 
 mod action;
 mod beacon;
@@ -27,15 +28,18 @@ mod distrust;
 mod gate;
 mod handle;
 mod health;
+mod journals;
 mod ledger;
 mod links;
 mod membership;
 mod neighbours;
 mod office;
+mod oversight;
 mod packets;
 mod pairing;
 mod plan;
 mod planning;
+mod plausible;
 mod records;
 mod replication;
 mod settings;
@@ -48,7 +52,7 @@ use elevator_driver::PanelOutputs;
 
 use crate::car::{Car, CarTimer};
 use crate::coordination::{Candidate, Election, ElectionTimer, LinkRule};
-use crate::model::{Call, CarView, Dot, NodeId, Term, Timestamp};
+use crate::model::{Call, CarView, Dot, JournalId, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
 
@@ -92,8 +96,14 @@ pub struct Node {
     replication: replication::Replication,
     ledger: ledger::Ledger,
     refusals: gate::Refusals,
+    journals: journals::Journals,
+    /// Since when this node has heard whatever was told.
+    attentive_since: Timestamp,
+    oversight: oversight::Oversight,
     /// Presses that wait for a sequence; at most one a call.
     unplaced: BTreeSet<Call>,
+    /// The journal that was last given up, whose open orders are placed again.
+    given_up: Option<JournalId>,
     plan: plan::Plan,
     planning: planning::Planning,
     car: Option<Car>,
@@ -182,7 +192,11 @@ impl Node {
             replication: replication::Replication::default(),
             ledger,
             refusals: gate::Refusals::default(),
+            journals: journals::Journals::default(),
+            attentive_since: Timestamp::START,
+            oversight: oversight::Oversight::default(),
             unplaced: BTreeSet::new(),
+            given_up: None,
             plan: plan::Plan::default(),
             planning: planning::Planning::default(),
             car: settings

@@ -156,6 +156,7 @@ impl Node {
             self.plan.clear();
         }
         self.planning.abandon();
+        self.oversight.start_over();
         self.clock.hurry();
         self.stale.plan = true;
         self.stale.stops = true;

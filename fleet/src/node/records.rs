@@ -1,11 +1,27 @@
 //! What the nodes tell each other of orders, and what it changes here.
 
+use std::iter::Peekable;
 use std::time::Duration;
 
+use serde::Serialize;
+
+use super::links::{Cursor, Handshake};
+use super::membership::pace;
 use super::{Action, LinkId, Node, Report, Taken};
-use crate::model::{Call, CarPhase, CarView, Dot, NodeId, Timestamp};
-use crate::orders::{Holding, Merged, Record, State};
-use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer};
+use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
+use crate::orders::{Holding, Merged, Record};
+use crate::wire::codec::{CHUNK, size};
+use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer, StoreDigest};
+
+/// How many parts of a state may be on their way over a link: several, so that a lost packet does
+/// not hold all of them up, and few, so that the receiver's loop turns between them.
+const CHUNKS_AHEAD: usize = 4;
+
+/// How long a difference stands at most before it is repaired, however often that was in vain.
+const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
+
+/// The wait for a repair is doubled this often at most while the peer's store goes on changing.
+const REPAIRS_OF_A_CHANGE: u32 = 2;
 
 impl Node {
     pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
@@ -14,10 +30,19 @@ impl Node {
             return Taken::Waiting;
         };
         let own = self.hello.node.clone();
-        let merged = self.orders.place(dot, &own, call.clone(), now);
+        let since = self.placed_before(&call).unwrap_or(now);
+        let merged = self.orders.place(dot, &own, call.clone(), since);
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
         self.take_merged(dot, &call, &own, merged, None, now);
         Taken::Placed
+    }
+
+    /// Since when an order of this call waits in the journal that was given up: what is placed is the
+    /// same press again.
+    fn placed_before(&self, call: &Call) -> Option<Timestamp> {
+        let mut orders = self.orders.of_call(call);
+        let earlier = orders.find(|order| Some(order.dot.journal) == self.given_up);
+        earlier.map(|order| order.placed)
     }
 
     /// Places the presses that waited for a sequence; those for which there is none go on waiting.
@@ -60,7 +85,7 @@ impl Node {
                     if closed.dot != dot {
                         self.replication.replaced(closed.dot);
                     }
-                    self.served_elsewhere(call, from, now.since(closed.placed));
+                    self.served_elsewhere(call, dot, closed.placed, now);
                 }
             }
         }
@@ -70,51 +95,22 @@ impl Node {
         self.stale.orders();
     }
 
-    fn served_elsewhere(&mut self, call: &Call, from: Option<&NodeId>, waited: Duration) {
-        if self.orders.of_call(call).next().is_none() {
-            let car = self.server(call, from);
-            if let Call::Hall(hall) = call {
-                self.plan.forget(*hall);
-            }
-            self.report(Report::Served {
-                call: call.clone(),
-                waited,
-                here: false,
-                car,
-            });
+    fn served_elsewhere(&mut self, call: &Call, dot: Dot, placed: Timestamp, now: Timestamp) {
+        if self.orders.of_call(call).next().is_some() {
+            return;
         }
-    }
-
-    /// The car that served a call elsewhere, for people: a record does not name it. The node that
-    /// said so, if its car stands at the landing with its door open; otherwise the car that the
-    /// call was assigned to, or any that stands there.
-    fn server(&self, call: &Call, from: Option<&NodeId>) -> Option<NodeId> {
-        let hall = match call {
-            Call::Cab { car, .. } => return Some(car.clone()),
-            Call::Hall(hall) => hall,
-        };
-        let stands_there = |name: &&NodeId| {
-            let peer = self.membership.get(name);
-            peer.and_then(|peer| peer.car).is_some_and(|(view, _)| {
-                let open = match view.phase {
-                    CarPhase::Opening | CarPhase::Open => true,
-                    CarPhase::Idle
-                    | CarPhase::Moving { .. }
-                    | CarPhase::Homing
-                    | CarPhase::Closing => false,
-                };
-                open && view.floor == Some(hall.floor)
-            })
-        };
-        let teller = from.filter(stands_there);
-        let assigned = || self.plan.car(*hall);
-        let any = || {
-            self.membership
-                .peers()
-                .map(|(name, _)| name)
-                .find(stands_there)
-        };
-        teller.or_else(assigned).or_else(any).cloned()
+        if let Call::Hall(hall) = call {
+            self.plan.forget(*hall);
+        }
+        let service = self.orders.service(dot);
+        let waited = service.map_or_else(|| now.since(placed), |service| service.waited);
+        let car = service.map(|service| service.car.clone());
+        self.report(Report::Served {
+            call: call.clone(),
+            waited,
+            here: false,
+            car,
+        });
     }
 
     fn take_record(&mut self, peer: &NodeId, record: &Record, now: Timestamp) {
@@ -123,15 +119,15 @@ impl Node {
         let merged = self.orders.merge(record.clone(), now);
         let (call, origin) = (&record.call, &record.origin);
         self.take_merged(dot, call, origin, merged, Some(peer), now);
-        match (record.state, self.orders.get(dot).is_some()) {
-            (State::Open { .. }, true) => {
+        match (record.state.is_served(), self.orders.get(dot).is_some()) {
+            (false, true) => {
                 self.promise.record(dot, peer, Holding::Held);
                 self.replication.settled(peer, dot);
                 self.stale.promise = true;
             }
-            (State::Served, false) => self.replication.settled(peer, dot),
+            (true, false) => self.replication.settled(peer, dot),
             // The peer is behind: it lacks the service of this press, or a later one in its place.
-            (State::Open { .. }, false) | (State::Served, true) => {
+            (false, false) | (true, true) => {
                 if let Some(present) = self.orders.present(dot, call) {
                     self.replication.owe(peer, present);
                 }
@@ -171,6 +167,7 @@ impl Node {
         if let Some(view) = car
             && let Some(known) = self.membership.get_mut(peer)
         {
+            known.sightings.note(&view, now);
             let before = known.car.replace((view, now)).map(|(before, _)| before);
             self.stale.plan |= before.is_none_or(|before| {
                 let seen = |view: CarView| {
@@ -190,9 +187,14 @@ impl Node {
     /// Takes in what stays true whatever overtakes it: records and acknowledgements.
     pub(super) fn take_orders(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
         for record in self.admit(peer, &news.records, now) {
-            self.take_record(peer, record, now);
-            self.replication.acknowledge(record.dot);
-            self.clock.hurry();
+            if self.has_room(peer, record, now) {
+                self.take_record(peer, record, now);
+                self.replication.acknowledge(record.dot);
+                self.clock.hurry();
+            }
+        }
+        if !news.records.is_empty() {
+            self.collect(now);
         }
         for ack in &news.acks {
             self.take_ack(peer, *ack);
@@ -225,11 +227,15 @@ impl Node {
             Holding::Held
         };
         for record in self.admit(peer, &state.records, now) {
+            if !self.has_room(peer, record, now) {
+                continue;
+            }
             self.take_record(peer, record, now);
-            if record.state != State::Served && self.orders.get(record.dot).is_some() {
+            if !record.state.is_served() && self.orders.get(record.dot).is_some() {
                 self.promise.record(record.dot, peer, holding);
             }
         }
+        self.collect(now);
     }
 
     /// Holds the peer's store against this node's: equal digests acknowledge everything at once, a
@@ -241,45 +247,149 @@ impl Node {
             return;
         };
         if equal {
-            peer.differs_since = None;
+            (peer.differs_since, peer.repairs) = (None, 0);
             self.replication.settled_all(node);
             let vouched = Some((beacon.digest, beacon.durable));
             if std::mem::replace(&mut peer.vouched, vouched) == vouched {
                 return;
             }
-            let holding = if beacon.durable {
-                Holding::Durable
-            } else {
-                Holding::Held
-            };
-            for order in self.orders.orders() {
-                self.promise.record(order.dot, node, holding);
-                self.stale.promise = true;
-            }
+            self.vouch(node, beacon.durable);
             return;
         }
         let since = *peer.differs_since.get_or_insert(now);
-        let usual = self.settings.mesh.repair_after;
-        if now.since(since) >= self.refusals.repair_after(node, usual, now)
+        // Stores of which one refuses what the other holds stay different. Those that change all
+        // the time may yet become equal.
+        // The fewer beacons it sends, the older is what they tell.
+        let times = &self.settings.mesh;
+        let usual = pace::stretched(times.repair_after, peer.period, times);
+        let doubled = usual.saturating_mul(1 << peer.repairs.min(16));
+        let wait = doubled.min(usual.max(MOST_REPAIR_WAIT));
+        if now.since(since) >= self.refusals.repair_after(node, wait, now)
             && let Some(link) = self.links.to(node)
         {
             peer.differs_since = Some(now);
+            let stands = peer.repaired.replace(beacon.digest) == Some(beacon.digest);
+            let most = if stands {
+                u32::MAX
+            } else {
+                REPAIRS_OF_A_CHANGE
+            };
+            peer.repairs = peer.repairs.saturating_add(1).min(most);
             self.report(Report::Repair { node: node.clone() });
-            self.send_state(link, now);
+            self.give_state(link, now);
         }
     }
 
+    /// Tells the peer over a fresh link what this node's store is.
+    pub(super) fn send_digest(&mut self, link: LinkId) {
+        let digest = StoreDigest {
+            term: self.term,
+            digest: self.orders.digest(),
+            durable: self.ledger.all_durable(),
+        };
+        self.actions.push_back(Action::Send {
+            link,
+            frame: Frame::Digest(digest),
+        });
+    }
+
+    /// The peer has said over a fresh link what its store is. Equal stores count as exchanged;
+    /// otherwise each side sends its own.
+    pub(super) fn take_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
+        self.term = self.term.hear(told.term);
+        let Some(peer) = self.links.get(link).map(|link| link.peer.clone()) else {
+            return;
+        };
+        match self.links.equals(link, told.digest) {
+            None => {}
+            Some(false) => self.give_state(link, now),
+            Some(true) => {
+                if told.digest == self.orders.digest() {
+                    self.vouch(&peer, told.durable);
+                }
+                self.state_is_taken(link, now);
+            }
+        }
+    }
+
+    /// The peer holds every open order that this node holds.
+    fn vouch(&mut self, peer: &NodeId, durable: bool) {
+        let holding = if durable {
+            Holding::Durable
+        } else {
+            Holding::Held
+        };
+        for order in self.orders.orders() {
+            self.promise.record(order.dot, peer, holding);
+            self.stale.promise = true;
+        }
+    }
+
+    /// All of the peer's state is known here.
+    pub(super) fn state_is_taken(&mut self, link: LinkId, now: Timestamp) {
+        self.actions.push_back(Action::Send {
+            link,
+            frame: Frame::Joined,
+        });
+        if self.links.state_taken(link) == Handshake::Done {
+            self.joined(link, now);
+        }
+    }
+
+    /// Begins to send the state, unless it is being sent already.
+    fn give_state(&mut self, link: LinkId, now: Timestamp) {
+        let Some(known) = self.links.get_mut(link) else {
+            return;
+        };
+        if known.giving.is_none() {
+            known.giving = Some(Cursor::Start);
+            for _ in 0..CHUNKS_AHEAD {
+                self.send_state(link, now);
+            }
+        }
+    }
+
+    /// Sends the next part of the state, if there is one. What changes meanwhile is owed to the peer
+    /// like every change.
     pub(super) fn send_state(&mut self, link: LinkId, now: Timestamp) {
-        let records = self.orders.records(now).collect();
-        let durable = self.ledger.all_durable();
+        let Some(known) = self.links.get_mut(link) else {
+            return;
+        };
+        let below = match known.giving {
+            None => return,
+            Some(Cursor::Start) => None,
+            Some(Cursor::To(dot)) => Some(dot),
+        };
+        let mut left = self.orders.records_below(below, now).peekable();
+        let mut room = CHUNK;
+        let records = chunk(&mut left, &mut room);
+        let more = left.peek().is_some();
+        known.giving = records
+            .last()
+            .filter(|_| more)
+            .map(|record| Cursor::To(record.dot));
         let state = StateTransfer {
             term: self.term,
             records,
-            durable,
+            durable: self.ledger.all_durable(),
+            more,
         };
         self.actions.push_back(Action::Send {
             link,
             frame: Frame::State(state),
         });
     }
+}
+
+/// Takes as much as there is room for in a frame.
+pub(super) fn chunk<T: Serialize>(
+    parts: &mut Peekable<impl Iterator<Item = T>>,
+    room: &mut usize,
+) -> Vec<T> {
+    let mut taken = Vec::new();
+    while let Some(part) = parts.next_if(|part| size(part) <= *room) {
+        *room -= size(&part);
+        taken.push(part);
+    }
+    taken
 }

@@ -103,6 +103,14 @@ impl Replication {
         self.acks.remove(&dot);
     }
 
+    /// The register is no longer kept. What it was is acknowledged all the same, as served: who
+    /// told of it need not tell it again.
+    pub(super) fn collected(&mut self, dot: Dot) {
+        for owed in self.owed.values_mut() {
+            owed.remove(&dot);
+        }
+    }
+
     /// This node has taken a record in.
     pub(super) fn acknowledge(&mut self, dot: Dot) {
         self.acks.insert(dot);
@@ -122,8 +130,12 @@ impl Replication {
         std::mem::take(&mut self.news)
     }
 
-    /// Takes what goes into the next frame to a linked peer: records and acknowledgements.
-    pub(super) fn take_for_link(&mut self, peer: &NodeId) -> (Vec<Dot>, BTreeSet<Dot>) {
+    /// Takes what goes over the link to a peer next: records, at most so many, and acknowledgements.
+    pub(super) fn take_for_link(
+        &mut self,
+        peer: &NodeId,
+        most: usize,
+    ) -> (Vec<Dot>, BTreeSet<Dot>) {
         let acks = self
             .link_acks
             .get_mut(peer)
@@ -131,9 +143,15 @@ impl Replication {
             .unwrap_or_default();
         let mut records = Vec::new();
         for (dot, owed) in self.owed.get_mut(peer).into_iter().flatten() {
-            if !std::mem::replace(&mut owed.sent, true) {
-                records.push(*dot);
+            if owed.sent {
+                continue;
             }
+            if records.len() == most {
+                self.news = true;
+                break;
+            }
+            owed.sent = true;
+            records.push(*dot);
         }
         (records, acks)
     }

@@ -4,10 +4,15 @@ use std::collections::BTreeSet;
 
 use elevator_driver::{Floor, LampSet, Lamps, PanelOutputs};
 
+use super::records::chunk;
 use super::{Action, Change, LinkId, Node, Report};
 use crate::car::{Car, CarEvent, ServedCall, Stops};
-use crate::model::{Call, CarView, Dot, HallCall, NodeId, Timestamp};
+use crate::model::{Call, CarView, HallCall, JournalId, NodeId, Timestamp};
+use crate::wire::codec::CHUNK;
 use crate::wire::{Frame, News, Standing};
+
+/// How many records go over a link in one turn of the loop; the rest follows in the next.
+const MOST_OVER_A_LINK: usize = 2048;
 
 /// What has to be brought in line.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +49,7 @@ impl Node {
         if !self.started {
             return;
         }
+        self.oversee(now);
         // Serving changes the orders, which changes the stops; each round serves at least one order,
         // so the rounds end.
         loop {
@@ -55,6 +61,7 @@ impl Node {
                 break;
             }
         }
+        self.collect_in_time(now);
         if std::mem::take(&mut self.stale.promise) {
             self.promise(now);
         }
@@ -100,7 +107,8 @@ impl Node {
             Standing::Master | Standing::Slave { .. } => self
                 .plan
                 .assigned_to(&self.hello.node)
-                .intersection(&hall)
+                .union(self.oversight.taken())
+                .filter(|call| hall.contains(call))
                 .copied()
                 .collect(),
         };
@@ -160,7 +168,8 @@ impl Node {
                 floor,
             },
         };
-        let served = self.orders.serve(&call);
+        let own = self.hello.node.clone();
+        let served = self.orders.serve(&call, &own, now);
         let Some(placed) = served.iter().map(|order| order.placed).min() else {
             return;
         };
@@ -236,11 +245,16 @@ impl Node {
 
     fn tell_disk(&mut self, now: Timestamp) {
         self.ledger.note_term(self.term);
-        if let Some((lsn, dots, others)) = self.ledger.batch() {
+        if self.ledger.hangs(now) {
+            let fresh = JournalId(self.random.u64(1..));
+            self.lose_disk(fresh, now);
+        }
+        if let Some((lsn, dots, others)) = self.ledger.batch(now) {
             let records = dots
                 .into_iter()
                 .filter_map(|dot| self.orders.record(dot, now));
-            let changes = records.map(Change::Record).chain(others).collect();
+            let changes = others.into_iter().chain(records.map(Change::Record));
+            let changes = changes.collect();
             self.actions.push_back(Action::Persist { lsn, changes });
         }
     }
@@ -258,24 +272,32 @@ impl Node {
         let car = self.car_view(now).filter(|view| !self.stale.has_told(view));
         self.stale.told_car = car.or(self.stale.told_car);
         for (link, peer) in joined {
-            let (records, acks) = self.replication.take_for_link(&peer);
-            let records = records
-                .into_iter()
-                .filter_map(|dot| self.orders.record(dot, now));
-            let acks = acks.into_iter().map(|dot: Dot| self.ack(dot)).collect();
-            let news = News {
-                car,
-                records: records.collect(),
-                acks,
-                plan: Vec::new(),
-            };
-            if !news.is_empty() {
+            for news in self.news_for(&peer, car, now) {
                 self.actions.push_back(Action::Send {
                     link,
                     frame: Frame::News(news),
                 });
             }
         }
+    }
+
+    /// What a linked peer has not been told over its link, in parts that fit a frame.
+    fn news_for(&mut self, peer: &NodeId, mut car: Option<CarView>, now: Timestamp) -> Vec<News> {
+        let (records, acks) = self.replication.take_for_link(peer, MOST_OVER_A_LINK);
+        let record = |dot| self.orders.record(dot, now);
+        let mut records = records.into_iter().filter_map(record).peekable();
+        let mut acks = acks.into_iter().map(|dot| self.ack(dot)).peekable();
+        let parts = std::iter::from_fn(|| {
+            let mut room = CHUNK;
+            let news = News {
+                car: car.take(),
+                records: chunk(&mut records, &mut room),
+                acks: chunk(&mut acks, &mut room),
+                plan: Vec::new(),
+            };
+            (!news.is_empty()).then_some(news)
+        });
+        parts.collect()
     }
 }
 

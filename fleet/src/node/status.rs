@@ -32,6 +32,8 @@ pub struct Status {
     pub registers: usize,
     /// Of how many journals they are.
     pub journals: usize,
+    /// How many journals that nobody uses have been dropped since the start.
+    pub collected: u64,
     /// Everything in the store is on disk.
     pub durable: bool,
     /// The disk has failed (P5).
@@ -182,6 +184,7 @@ impl Node {
             digest: self.orders.digest(),
             registers: self.orders.registers(),
             journals: self.orders.journals(),
+            collected: self.journals.collected(),
             durable: self.ledger.all_durable(),
             disk_failed: self.ledger.failed(),
             peers: self.peer_status(now),
@@ -261,6 +264,9 @@ impl Node {
                 call: call.clone(),
                 waited: self.orders.waited(call, now).unwrap_or_default(),
                 car: match call {
+                    Call::Hall(hall) if self.oversight.taken().contains(hall) => {
+                        Some(self.hello.node.clone())
+                    }
                     Call::Hall(hall) => self.plan.car(*hall).cloned(),
                     Call::Cab { car, .. } => Some(car.clone()),
                 },

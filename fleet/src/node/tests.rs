@@ -1,11 +1,15 @@
 //! Whole nodes, told what happens one thing at a time.
 
+mod flooded;
 mod forged;
 mod held_up;
+mod oversight;
 mod packets;
 mod panel_first;
 mod planning;
+mod silence;
 mod timers;
+mod transfer;
 
 use std::time::Duration;
 
@@ -186,6 +190,7 @@ fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
         term: reborn.term(),
         records: Vec::new(),
         durable: true,
+        more: false,
     };
     second.handle_frame(link, Frame::State(state), now);
     second.handle_frame(link, Frame::Joined, now);
@@ -197,7 +202,7 @@ fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
 pub(super) fn join(second: &mut Node, first: &mut Node, link: LinkId, now: Timestamp) {
     first.handle_link_up(link, second.hello(), LinkSide::Accepted, now);
     second.handle_link_up(link, first.hello(), LinkSide::Dialled, now);
-    for _ in 0..2 {
+    for _ in 0..4 {
         let sent = [&mut *first, &mut *second].map(drain);
         for (listener, actions) in [&mut *second, &mut *first].into_iter().zip(sent) {
             for action in actions {

@@ -14,4 +14,5 @@ mod promise;
 mod store;
 
 pub use promise::{Holding, Promise};
-pub use store::{Merged, OrderStore, Record, State};
+pub(crate) use store::is_elsewhere;
+pub use store::{Merged, OrderStore, Record, Service, State};

@@ -23,6 +23,8 @@ pub struct Promise {
     own: NodeId,
     holdings: BTreeMap<Dot, BTreeMap<NodeId, Holding>>,
     made: BTreeSet<Dot>,
+    /// Held and not promised: few, and all that a review looks at.
+    pending: BTreeSet<Dot>,
 }
 
 impl Promise {
@@ -33,11 +35,15 @@ impl Promise {
             own,
             holdings: BTreeMap::new(),
             made: BTreeSet::new(),
+            pending: BTreeSet::new(),
         }
     }
 
     /// Records that a node holds an open order. What is known never becomes less.
     pub fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
+        if !self.made.contains(&dot) {
+            self.pending.insert(dot);
+        }
         let known = self.holdings.entry(dot).or_default();
         match known.get_mut(node) {
             Some(present) => *present = holding.max(*present),
@@ -51,20 +57,30 @@ impl Promise {
     pub fn forget(&mut self, dot: Dot) {
         self.holdings.remove(&dot);
         self.made.remove(&dot);
+        self.pending.remove(&dot);
     }
 
     /// A repeated press takes an earlier one's place: where that was promised, so is this, for the
     /// earlier one stands in the other stores until they hear of the later.
     pub fn inherit(&mut self, earlier: Dot, later: Dot) {
         self.holdings.remove(&earlier);
+        self.pending.remove(&earlier);
         if self.made.remove(&earlier) {
             self.made.insert(later);
+            self.pending.remove(&later);
         }
     }
 
     /// Drops what a node was known to hold: it has restarted, and may have lost it.
     pub fn forget_node(&mut self, node: &NodeId) {
         for known in self.holdings.values_mut() {
+            known.remove(node);
+        }
+    }
+
+    /// Drops that this node holds this order open.
+    pub fn forget_holding(&mut self, dot: Dot, node: &NodeId) {
+        if let Some(known) = self.holdings.get_mut(&dot) {
             known.remove(node);
         }
     }
@@ -105,13 +121,12 @@ impl Promise {
             let needed = if heard.is_empty() { 1 } else { 2 };
             living().count() >= needed && living().any(|(_, how)| *how == Holding::Durable)
         };
-        let fresh: Vec<Dot> = self
-            .holdings
-            .iter()
-            .filter(|(dot, known)| !self.made.contains(*dot) && kept(known))
-            .map(|(dot, _)| *dot)
-            .collect();
-        self.made.extend(&fresh);
+        let is_fresh = |dot: &&Dot| self.holdings.get(dot).is_some_and(kept);
+        let fresh: Vec<Dot> = self.pending.iter().filter(is_fresh).copied().collect();
+        for dot in &fresh {
+            self.pending.remove(dot);
+            self.made.insert(*dot);
+        }
         fresh
     }
 

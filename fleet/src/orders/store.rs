@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
+use std::ops::Bound;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,8 @@ use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
 /// *served* wins. So a merge is the greater of two registers, pointwise: commutative, associative
 /// and idempotent (O2). What was served and seen never comes back, what nobody served stays (F14),
 /// a press that service had not seen has a higher sequence and survives it (O3), and the memory is
-/// bounded by the calls that can exist, whatever the history and whatever got lost (O6).
+/// bounded by the calls that can exist, whatever the history and whatever got lost (O6). Registers
+/// of journals that nobody uses any more are collected: see `node/journals.rs`.
 #[derive(Debug, Clone, Default)]
 pub struct OrderStore {
     registers: BTreeMap<Dot, Register>,
@@ -24,13 +26,31 @@ pub struct OrderStore {
     dots: BTreeMap<(JournalId, Call), Dot>,
     /// The open dots of each call.
     open: BTreeMap<Call, BTreeSet<Dot>>,
+    journals: BTreeMap<JournalId, Journal>,
     digest: u64,
+}
+
+/// What the registers of one journal come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Journal {
+    /// The node at which its presses are made.
+    pub(crate) origin: NodeId,
+    /// The highest sequence.
+    pub(crate) highest: u64,
+    /// How many registers there are.
+    pub(crate) registers: usize,
+    /// How many of them wait to be served.
+    pub(crate) open: usize,
+    /// How many are cab calls for the car of another node, which an operator can make.
+    pub(crate) elsewhere: usize,
 }
 
 #[derive(Debug, Clone)]
 struct Register {
     order: Order,
     served: bool,
+    /// Of one that was served.
+    service: Option<Service>,
 }
 
 /// One register as one node tells it to another, and as it stands on disk.
@@ -47,15 +67,39 @@ pub struct Record {
 }
 
 /// What became of a press.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// It waits to be served.
     Open {
         /// For how long, as of the moment the record was made: nodes share no clock.
         waited: Duration,
     },
-    /// It has been served, or replaced by a later press.
-    Served,
+    /// It has been served. Journals of before the service was recorded do not say how.
+    Served(Option<Service>),
+}
+
+/// How a press was served, at the floor of its call.
+///
+/// It is told for people, and so that nodes can judge whether it may be true. Nothing of it takes
+/// part in what a store is: of two services of one press the shorter wait is kept, by either merge,
+/// and stores that differ in nothing else are equal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Service {
+    /// How long the press had waited by then: nodes share no clock.
+    pub waited: Duration,
+    /// The car.
+    pub car: NodeId,
+}
+
+impl State {
+    /// Whether the press waits no more.
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        match self {
+            Self::Open { .. } => false,
+            Self::Served(_) => true,
+        }
+    }
 }
 
 /// What a merge changed.
@@ -96,10 +140,18 @@ impl OrderStore {
         )
     }
 
-    /// Serves a call: closes every press of it seen so far, and hands them back (O3).
-    pub fn serve(&mut self, call: &Call) -> Vec<Order> {
+    /// This car serves a call: closes every press of it seen so far, and hands them back (O3).
+    pub fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
         let dots: Vec<Dot> = self.open.get(call).into_iter().flatten().copied().collect();
-        dots.into_iter().filter_map(|dot| self.close(dot)).collect()
+        let mut served = Vec::with_capacity(dots.len());
+        for dot in dots {
+            let service = self.get(dot).map(|order| Service {
+                waited: now.since(order.placed),
+                car: car.clone(),
+            });
+            served.extend(self.close(dot, service));
+        }
+        served
     }
 
     /// Takes in what another node, or the disk, says.
@@ -130,23 +182,25 @@ impl OrderStore {
                     }
                     Merged::Nothing
                 }
-                State::Served => self
-                    .close(dot)
-                    .map_or(Merged::Nothing, |order| Merged::Served {
-                        closed: Some(order),
-                    }),
+                State::Served(service) => {
+                    self.close(dot, service)
+                        .map_or(Merged::Nothing, |order| Merged::Served {
+                            closed: Some(order),
+                        })
+                }
             };
         }
         let before = known.and_then(|known| self.remove(known));
-        let (placed, served) = match state {
+        let (placed, served, service) = match state {
             State::Open { waited } => {
                 let kept = before.as_ref().map(|order| order.placed);
                 (
                     kept.into_iter().chain([now - waited]).min().unwrap_or(now),
                     false,
+                    None,
                 )
             }
-            State::Served => (now, true),
+            State::Served(service) => (now, true, service),
         };
         self.insert(Register {
             order: Order {
@@ -156,6 +210,7 @@ impl OrderStore {
                 placed,
             },
             served,
+            service,
         });
         if served {
             Merged::Served { closed: before }
@@ -173,6 +228,12 @@ impl OrderStore {
             .map(|register| register.record(now))
     }
 
+    /// How a press was served, where that is known.
+    #[must_use]
+    pub fn service(&self, dot: Dot) -> Option<&Service> {
+        self.registers.get(&dot)?.service.as_ref()
+    }
+
     /// The press that stands in the register of this one's journal and call, if any does.
     #[must_use]
     pub fn present(&self, dot: Dot, call: &Call) -> Option<Dot> {
@@ -182,9 +243,29 @@ impl OrderStore {
     /// The highest sequence that stands in a register of this journal, if it has one.
     #[must_use]
     pub(crate) fn highest(&self, journal: JournalId) -> Option<u64> {
+        self.journal(journal).map(|journal| journal.highest)
+    }
+
+    /// What the registers of this journal come to, if it has any.
+    #[must_use]
+    pub(crate) fn journal(&self, journal: JournalId) -> Option<&Journal> {
+        self.journals.get(&journal)
+    }
+
+    /// The journals that have registers.
+    pub(crate) fn each_journal(&self) -> impl Iterator<Item = (JournalId, &Journal)> {
+        self.journals.iter().map(|(id, journal)| (*id, journal))
+    }
+
+    /// Drops the registers of a journal; hands back their dots.
+    pub(crate) fn collect(&mut self, journal: JournalId) -> Vec<Dot> {
         let dot = |sequence| Dot { journal, sequence };
-        let mut known = self.registers.range(dot(0)..=dot(u64::MAX));
-        known.next_back().map(|(dot, _)| dot.sequence)
+        let range = self.registers.range(dot(0)..=dot(u64::MAX));
+        let dots: Vec<Dot> = range.map(|(dot, _)| *dot).collect();
+        for dot in &dots {
+            self.remove(*dot);
+        }
+        dots
     }
 
     /// The whole store.
@@ -192,6 +273,17 @@ impl OrderStore {
         self.registers
             .values()
             .map(move |register| register.record(now))
+    }
+
+    /// The registers below this dot, the greatest first; all of them without one.
+    pub(crate) fn records_below(
+        &self,
+        dot: Option<Dot>,
+        now: Timestamp,
+    ) -> impl Iterator<Item = Record> {
+        let end = dot.map_or(Bound::Unbounded, Bound::Excluded);
+        let below = self.registers.range((Bound::Unbounded, end)).rev();
+        below.map(move |(_, register)| register.record(now))
     }
 
     /// The open orders, by dot.
@@ -239,11 +331,10 @@ impl OrderStore {
         self.registers.len()
     }
 
-    /// Of how many journals: one for each node that ever ran, and more for lost disks.
+    /// Of how many journals: one for each node that runs, and a bounded number of others.
     #[must_use]
     pub fn journals(&self) -> usize {
-        let journals: BTreeSet<JournalId> = self.registers.keys().map(|dot| dot.journal).collect();
-        journals.len()
+        self.journals.len()
     }
 
     /// A number that is equal where, and in practice only where, the registers are equal (O7).
@@ -260,6 +351,17 @@ impl OrderStore {
             self.open.entry(call.clone()).or_default().insert(*dot);
         }
         self.digest ^= register.hash();
+        let journal = self.journals.entry(dot.journal).or_insert_with(|| Journal {
+            origin: register.order.origin.clone(),
+            highest: 0,
+            registers: 0,
+            open: 0,
+            elsewhere: 0,
+        });
+        journal.highest = journal.highest.max(dot.sequence);
+        journal.registers += 1;
+        journal.open += usize::from(!register.served);
+        journal.elsewhere += usize::from(is_elsewhere(call, &register.order.origin));
         self.registers.insert(*dot, register);
     }
 
@@ -270,19 +372,33 @@ impl OrderStore {
         self.dots
             .remove(&(dot.journal, register.order.call.clone()));
         self.forget_open(dot, &register.order.call);
+        if let Some(journal) = self.journals.get_mut(&dot.journal) {
+            journal.registers -= 1;
+            journal.open -= usize::from(!register.served);
+            let Order { call, origin, .. } = &register.order;
+            journal.elsewhere -= usize::from(is_elsewhere(call, origin));
+            if journal.registers == 0 {
+                self.journals.remove(&dot.journal);
+            }
+        }
         (!register.served).then_some(register.order)
     }
 
-    fn close(&mut self, dot: Dot) -> Option<Order> {
-        let register = self
-            .registers
-            .get_mut(&dot)
-            .filter(|register| !register.served)?;
+    /// Closes a press that is open, and notes how it was served in any case.
+    fn close(&mut self, dot: Dot, service: Option<Service>) -> Option<Order> {
+        let register = self.registers.get_mut(&dot)?;
+        register.service = register.service.take().into_iter().chain(service).min();
+        if register.served {
+            return None;
+        }
         self.digest ^= register.hash();
         register.served = true;
         self.digest ^= register.hash();
         let order = register.order.clone();
         self.forget_open(dot, &order.call);
+        if let Some(journal) = self.journals.get_mut(&dot.journal) {
+            journal.open -= 1;
+        }
         Some(order)
     }
 
@@ -305,7 +421,7 @@ impl Register {
             placed,
         } = self.order.clone();
         let state = if self.served {
-            State::Served
+            State::Served(self.service.clone())
         } else {
             State::Open {
                 waited: now.since(placed),
@@ -327,6 +443,14 @@ impl Register {
         hasher.write(&self.order.dot.sequence.to_le_bytes());
         hasher.write(&[u8::from(self.served)]);
         hasher.finish()
+    }
+}
+
+/// Whether it is a cab call for another node's car than the one at which it was made.
+pub(crate) fn is_elsewhere(call: &Call, origin: &NodeId) -> bool {
+    match call {
+        Call::Hall(_) => false,
+        Call::Cab { car, .. } => car != origin,
     }
 }
 

@@ -8,7 +8,7 @@
 //! Key id 0 means that nobody vouches for the sender and a checksum guards against damage alone
 //! (F5). Any other key id announces an authenticator in the checksum's place.
 
-use crc::{CRC_32_ISCSI, Crc};
+use crc::{CRC_32_ISCSI, Crc, Table};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,8 +17,13 @@ use super::{Beacon, Frame};
 /// The largest datagram, in bytes: it crosses every LAN in one piece.
 pub const MAX_DATAGRAM: usize = 1200;
 
-/// The largest frame on a link, in bytes: ample for the whole store of a large building.
-pub const MAX_FRAME: usize = 4 * 1024 * 1024;
+/// How many bytes of records or acknowledgements a frame carries at most. What takes more is told
+/// in several frames, so that one turn of the receiver's loop has little to do.
+pub const CHUNK: usize = 16 * 1024;
+
+/// The largest frame on a link, in bytes: room for a [`CHUNK`] beside a car, or for the plan of the
+/// tallest building.
+pub const MAX_FRAME: usize = 32 * 1024;
 
 const MAGIC: [u8; 2] = *b"LM";
 /// The version of the wire protocol that this node speaks.
@@ -32,7 +37,8 @@ const RESERVED_CHECK: usize = 16;
 /// How many bytes of body fit a datagram.
 pub const DATAGRAM_BODY: usize = MAX_DATAGRAM - HEADER - RESERVED_CHECK;
 
-const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
+/// Sixteen bytes at a time: every datagram on the LAN is checked.
+static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// Bytes that are no message. The message is dropped; the node's state is not touched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

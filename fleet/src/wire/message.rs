@@ -8,7 +8,7 @@ use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
 use crate::coordination::Message;
-use crate::model::{CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term};
+use crate::model::{CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 
 /// The identity of one life of a node's process: random, made at its start.
@@ -122,6 +122,8 @@ pub struct Beacon {
     pub link_port: u16,
     /// Counts the sender's beacons from 1.
     pub sequence: u64,
+    /// How soon its next one follows at the latest, in milliseconds.
+    pub period: u16,
     /// Where it stands.
     pub standing: Standing,
     /// The highest term it knows.
@@ -132,6 +134,8 @@ pub struct Beacon {
     pub digest: u64,
     /// Everything in that store is on its disk.
     pub durable: bool,
+    /// The journal under which it places orders; the registers of that are kept by all.
+    pub journal: JournalId,
     /// The receiver is asked for a beacon in return, at once.
     pub probe: bool,
     /// The last beacon heard of each peer; a peer that finds its present nonce and a recent
@@ -213,7 +217,8 @@ pub struct PlanEntry {
 pub enum Frame {
     /// Who is there.
     Hello(Hello),
-    /// The whole store: at the start of a link, and when digests stay different.
+    /// A part of the store: at the start of a link, unless the stores are equal, and when digests
+    /// stay different.
     State(StateTransfer),
     /// The peer's state has been taken in: it may count on the sender.
     Joined,
@@ -223,15 +228,33 @@ pub enum Frame {
     Probe,
     /// The sign of life.
     Alive,
+    /// What the sender's store is: the first frame after the hello. Where the two digests are equal
+    /// no state follows.
+    Digest(StoreDigest),
+    /// A part of the peer's state has been taken in: the next one may come.
+    Next,
 }
 
-/// A whole store.
+/// A part of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTransfer {
     /// The highest term that the sender knows.
     pub term: Term,
-    /// Every register.
+    /// Some of the registers: those with the greatest dots that have not been sent yet.
     pub records: Vec<Record>,
-    /// All of it is on the sender's disk.
+    /// All of the store is on the sender's disk.
+    pub durable: bool,
+    /// There are registers left: the next part is sent on request.
+    pub more: bool,
+}
+
+/// A store, in short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreDigest {
+    /// The highest term that the sender knows.
+    pub term: Term,
+    /// The digest of its order store.
+    pub digest: u64,
+    /// Everything in that store is on its disk.
     pub durable: bool,
 }

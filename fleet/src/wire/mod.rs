@@ -15,5 +15,5 @@ mod message;
 
 pub use message::{
     Ack, Beacon, Echo, Frame, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing,
-    StateTransfer, UnknownProtocol,
+    StateTransfer, StoreDigest, UnknownProtocol,
 };

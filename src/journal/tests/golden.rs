@@ -6,7 +6,10 @@
 //!   format 1: one was closed, the other left by a process that was killed;
 //! - `format-2.redb` and `format-2.txt`, made by
 //!   `LIFTMESH_GOLDEN=write cargo test --lib as_in_the_golden_file`: the file, and every key and
-//!   value in it. A difference here is a change of the journal's format: see `tables.rs` on when it
+//!   value in it;
+//! - `format-2-orders-2.redb`, the same with orders of version 2.
+//!
+//! A difference here is a change of the journal's format: see `tables.rs` on when it
 //!   needs a new number, and keep the files of the format before.
 
 use std::fmt::Write as _;
@@ -70,16 +73,31 @@ fn records() -> Vec<Record> {
         call,
         state,
     };
+    let served = State::Served(Some(Service {
+        waited: Duration::from_millis(9_380),
+        car: car("B"),
+    }));
     let theirs = Dot {
         journal: JournalId(77),
         sequence: 300,
     };
     vec![
         record(dot(3), "A", hall(2, Direction::Up), open(61.5)),
-        record(dot(2), "A", hall(3, Direction::Down), State::Served),
+        record(dot(2), "A", hall(3, Direction::Down), served),
         record(dot(4), "A", cab("A", 1), open(0.0)),
         record(theirs, "B", cab("B", 0), open(4000.0)),
     ]
+}
+
+/// The same as programs told it that did not record who served.
+fn older_records() -> Vec<Record> {
+    let mut records = records();
+    for record in &mut records {
+        if record.state.is_served() {
+            record.state = State::Served(None);
+        }
+    }
+    records
 }
 
 fn audit_records() -> [AuditRecord; 2] {
@@ -242,6 +260,19 @@ fn a_golden_journal_of_this_format_is_read() {
     assert_eq!(sorted(restored.records), sorted(aged.collect()));
 }
 
+/// A journal whose orders do not say how they were served.
+#[test]
+fn a_golden_journal_with_orders_of_version_2_is_read() {
+    let directory = with("format-2-orders-2.redb");
+    let database = Database::open(directory.path().join(FILE)).expect("a database");
+    let written = UNIX_EPOCH + Duration::from_secs(WRITTEN);
+    let contents = tables::read(&database, written).expect("read");
+    let Contents::Journal { restored, .. } = contents else {
+        panic!("{contents:?}");
+    };
+    assert_eq!(sorted(restored.records), sorted(older_records()));
+}
+
 /// F13: an upgrade of the program keeps every order, and the journal's identity.
 #[test]
 fn a_golden_journal_of_format_1_is_upgraded() {
@@ -255,7 +286,7 @@ fn a_golden_journal_of_format_1_is_upgraded() {
             assert_eq!(restored.term, Term(0));
             assert_eq!(journal.audit().expect("a log"), audit_records());
             let found = sorted(restored.records);
-            let known = sorted(records());
+            let known = sorted(older_records());
             assert_eq!(found.len(), known.len());
             for (found, known) in found.iter().zip(&known) {
                 assert!(is_same(found, known), "{found:?}, {known:?}");
@@ -316,7 +347,7 @@ fn a_record_of_a_later_version_is_refused_and_left_as_it_is() {
         let orders = TableDefinition::<&[u8], &[u8]>::new("orders");
         let mut orders = transaction.open_table(orders).expect("a table");
         orders
-            .insert(&[0_u8][..], &[3_u8, 1, 2][..])
+            .insert(&[0_u8][..], &[4_u8, 1, 2][..])
             .expect("inserted");
     });
     let found = refused(&directory);
@@ -325,8 +356,8 @@ fn a_record_of_a_later_version_is_refused_and_left_as_it_is() {
             found,
             OtherFormat::Record {
                 kind: "orders",
-                found: 3,
-                known: 2
+                found: 4,
+                known: 3
             }
         ),
         "{found:?}"

@@ -170,6 +170,7 @@ impl Acknowledged {
                     let register = (record.dot.journal, record.call.clone());
                     after.registers.insert(register, record.clone());
                 }
+                Change::Collect(journal) => after.registers.retain(|(of, _), _| of != journal),
                 Change::Journal(_) => after.reserved = 0,
                 Change::Reserve(up_to) => after.reserved = after.reserved.max(*up_to),
                 Change::Term(term) => after.term = after.term.max(*term),
@@ -199,6 +200,9 @@ fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change
         if random.u8(0..8) == 0 {
             return Change::Reserve(*sequence + 300);
         }
+        if random.u8(0..32) == 0 {
+            return Change::Collect(JournalId(78));
+        }
         if random.u8(0..8) == 0 {
             return Change::Term(Term(*sequence));
         }
@@ -210,7 +214,10 @@ fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change
         }
         let journals = [journal, JournalId(77), JournalId(78)];
         let state = if random.bool() {
-            State::Served
+            State::Served(Some(Service {
+                waited: Duration::from_millis(random.u64(0..9_000)),
+                car: NodeId::new("A").expect("a name"),
+            }))
         } else {
             let waited = Duration::from_millis(random.u64(0..9_000));
             State::Open { waited }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, NodeId};
-use elevator_fleet::orders::State;
 
 use super::EQUAL_WITHIN;
 use crate::lab::World;
@@ -23,7 +22,7 @@ impl World {
             .restored()
             .records
             .into_iter()
-            .filter(|record| record.state != State::Served)
+            .filter(|record| !record.state.is_served())
             .map(|record| record.call)
             .filter(|call| match call {
                 Call::Hall(_) => true,

@@ -2,7 +2,7 @@
 
 use elevator_fleet::model::{Call, Dot};
 
-use super::EQUAL_WITHIN;
+use super::{EQUAL_AFTER_A_LIE, EQUAL_WITHIN};
 use crate::lab::World;
 use crate::lab::history::Violation;
 
@@ -72,7 +72,12 @@ impl World {
 
     /// O7: where all hear each other and no order changes, digests are equal.
     pub(in crate::lab) fn stores_are_equal(&mut self) {
-        for group in self.calm_groups(EQUAL_WITHIN) {
+        let calm = if self.forged {
+            EQUAL_AFTER_A_LIE
+        } else {
+            EQUAL_WITHIN
+        };
+        for group in self.calm_groups(calm) {
             let digests: Vec<u64> = group
                 .iter()
                 .filter_map(|node| Some(self.machines[*node].node()?.orders().digest()))

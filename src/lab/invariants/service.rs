@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use elevator_driver::{DoorState, Floor, KeySwitch};
 use elevator_fleet::model::{Availability, Call, HallCall};
-use elevator_fleet::orders::State;
 
 use crate::lab::World;
 use crate::lab::history::Service;
@@ -33,7 +32,7 @@ impl World {
         let machine = &self.machines[node];
         if let Some(process) = &machine.process {
             for record in process.node.orders().records(process.clock(self.now)) {
-                if record.call == *call && record.state == State::Served {
+                if record.call == *call && record.state.is_served() {
                     self.history.close(record.dot, call);
                 }
             }

@@ -155,7 +155,7 @@ fn open(dot: Dot) -> Change {
 }
 
 fn served(dot: Dot) -> Change {
-    record(dot, State::Served)
+    record(dot, State::Served(None))
 }
 
 fn record(dot: Dot, state: State) -> Change {

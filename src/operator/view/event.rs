@@ -86,7 +86,7 @@ pub enum EventKind {
         waited: f64,
         /// This node's car served it.
         here: bool,
-        /// The car that served it; null where this node can't tell.
+        /// The car that served it; null where an older journal does not say.
         #[serde(default)]
         car: Option<String>,
     },
@@ -96,6 +96,13 @@ pub enum EventKind {
         call: CallView,
         /// To whom.
         car: String,
+    },
+    /// The master leaves a call without a car: this node's car serves it all the same.
+    TakenOver {
+        /// What.
+        call: CallView,
+        /// The master.
+        master: String,
     },
     /// The door of this node's car.
     Door {
@@ -165,7 +172,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as the field `event` has them.
-    pub const NAMES: [&str; 20] = [
+    pub const NAMES: [&str; 21] = [
         "standing",
         "peer_found",
         "peer_lost",
@@ -176,6 +183,7 @@ impl EventKind {
         "promised",
         "served",
         "assigned",
+        "taken_over",
         "door",
         "floor",
         "availability",
@@ -202,6 +210,7 @@ impl EventKind {
             Self::Promised { .. } => "promised",
             Self::Served { .. } => "served",
             Self::Assigned { .. } => "assigned",
+            Self::TakenOver { .. } => "taken_over",
             Self::Door { .. } => "door",
             Self::Floor { .. } => "floor",
             Self::Availability { .. } => "availability",
@@ -275,6 +284,10 @@ impl From<&Report> for EventKind {
                 call: call.into(),
                 car: car.to_string(),
             },
+            Report::TakenOver { call, master } => Self::TakenOver {
+                call: call.into(),
+                master: master.to_string(),
+            },
             Report::Door(door) => Self::Door {
                 door: (*door).into(),
             },
@@ -336,6 +349,12 @@ impl fmt::Display for EventKind {
                 write!(f, "{call} served by {car} after {waited:.1} s")
             }
             Self::Assigned { call, car } => write!(f, "{call} assigned to {car}"),
+            Self::TakenOver { call, master } => {
+                write!(
+                    f,
+                    "{call} taken over: master {master} leaves it without a car"
+                )
+            }
             Self::Door { door } => write!(f, "door {door}"),
             Self::Floor { floor } => write!(f, "floor {floor}"),
             Self::Availability { unavailable, .. } => match unavailable {

@@ -49,6 +49,10 @@ impl LostPeers {
         self.0.insert(name, LostPeer::of(peer, cause));
     }
 
+    pub(in crate::node) fn knows(&self, name: &NodeId) -> bool {
+        self.0.contains_key(name)
+    }
+
     pub(super) fn remove(&mut self, name: &NodeId) {
         self.0.remove(name);
     }

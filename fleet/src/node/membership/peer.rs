@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use super::pace::{Delay, Limits};
 use crate::coordination::Candidate;
-use crate::model::{CarView, Term, Timestamp};
+use crate::model::{CarView, JournalId, Term, Timestamp};
 use crate::node::MeshTimes;
+use crate::node::plausible::Sightings;
 use crate::wire::{Hello, Standing};
 
 /// How many interruptions of this node in a row excuse the silence of a peer. Each leaves the node
@@ -72,6 +74,8 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) term: Term,
     pub(super) estimate: u32,
     pub(in crate::node) digest: u64,
+    /// The journal under which it places orders, once it has said so.
+    pub(in crate::node) journal: Option<JournalId>,
     /// Its car, and when it was described so.
     pub(in crate::node) car: Option<(CarView, Timestamp)>,
     /// The latest beacon heard of it.
@@ -82,12 +86,20 @@ pub(in crate::node) struct Peer {
     counted_at: Option<Timestamp>,
     behind: Run,
     ahead: Run,
+    /// How soon the next one follows, as it tells.
+    pub(in crate::node) period: Duration,
+    /// How late its beacons have been, as far as none is missing.
+    pub(super) delay: Delay,
     pub(in crate::node) heard_at: Timestamp,
     /// When the latest of this node's beacons that it echoed was sent.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
     /// Since when its store has differed from this node's.
     pub(in crate::node) differs_since: Option<Timestamp>,
+    /// How often that was repaired in vain.
+    pub(in crate::node) repairs: u32,
+    /// Its digest at the last repair.
+    pub(in crate::node) repaired: Option<u64>,
     /// The digest with which it last showed that its store equals this node's, and whether all of
     /// that was on its disk.
     pub(in crate::node) vouched: Option<(u64, bool)>,
@@ -95,6 +107,12 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
     pub(in crate::node) unechoed: bool,
+    /// When it was first heard, since it was last lost.
+    pub(in crate::node) found_at: Timestamp,
+    /// Where its car has been seen.
+    pub(in crate::node) sightings: Sightings,
+    /// When it last echoed a node that is not heard here.
+    pub(in crate::node) stranger_echoed_at: Option<Timestamp>,
     /// Interruptions of this node since the peer last gave a sign of life.
     excuses: Excuses,
 }
@@ -109,14 +127,17 @@ struct Excuses {
 }
 
 impl Peer {
-    pub(super) fn new(hello: Hello, now: Timestamp) -> Self {
+    pub(super) fn new(hello: Hello, period: Duration, now: Timestamp) -> Self {
         Self {
+            period,
+            delay: Delay::default(),
             hello,
             link_port: 0,
             standing: Standing::Seeking,
             term: Term::default(),
             estimate: 0,
             digest: 0,
+            journal: None,
             car: None,
             sequence: 0,
             heard: 0,
@@ -127,15 +148,31 @@ impl Peer {
             echoed_at: None,
             probed_at: Timestamp::START,
             differs_since: None,
+            repairs: 0,
+            repaired: None,
             vouched: None,
             disputed_since: None,
             unechoed: false,
+            found_at: now,
+            sightings: Sightings::default(),
+            stranger_echoed_at: None,
             excuses: Excuses::default(),
         }
     }
 
     pub(in crate::node) fn candidate(&self) -> Candidate {
         Candidate::new(&self.hello, self.estimate)
+    }
+
+    /// Notes how late a beacon of this number is that has just arrived. Where one is missing, it was not
+    /// late but lost.
+    pub(super) fn note_delay(&mut self, sequence: u64, now: Timestamp) {
+        if let Some(at) = self.counted_at
+            && sequence == self.sequence.saturating_add(1)
+        {
+            let late = now.since(at).saturating_sub(self.period);
+            self.delay.note(late, now);
+        }
     }
 
     /// Notes a beacon. One that is too old to tell counts as heard.
@@ -191,6 +228,7 @@ impl Peer {
     /// node did not run: what it did not hear while it ran stays evidence (H1). After
     /// [`MOST_EXCUSES`] in a row there is no more excuse.
     pub(super) fn excuse_silence(&mut self, late: Duration, times: &MeshTimes, now: Timestamp) {
+        self.sightings.start_over();
         if self.alive_at() != self.excuses.alive_at {
             self.excuses.count = 0;
         }
@@ -209,16 +247,19 @@ impl Peer {
         self.excuses.alive_at = self.alive_at();
     }
 
-    pub(super) fn lives(&self, limit: Duration, now: Timestamp) -> bool {
-        self.echoed_at.is_some() && now < self.alive_at() + limit
+    /// When it is lost if it gives no further sign of life.
+    pub(super) fn lost_at(&self, limits: &Limits) -> Timestamp {
+        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + limits.echoed;
+        echoed.min(self.heard_at + limits.heard)
     }
 
-    /// An echo is as old as the beacon that it answers, which waited for the peer's next one that
-    /// has it, one of `turns`: in a sound network up to as many periods older than what is heard.
-    pub(super) fn next_probe(&self, turns: u32, times: &MeshTimes) -> Timestamp {
-        // A probe has to leave time for its answer.
-        let wait = (times.beacon_period * turns).min(times.dead_after / 2);
-        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + wait;
-        (self.heard_at.min(echoed) + times.probe_after).max(self.probed_at + times.probe_period)
+    pub(super) fn lives(&self, limits: &Limits, now: Timestamp) -> bool {
+        self.echoed_at.is_some() && now < self.lost_at(limits)
+    }
+
+    pub(super) fn next_probe(&self, limits: &Limits) -> Timestamp {
+        let echoed = self.echoed_at.unwrap_or(Timestamp::START) + limits.probe_echoed;
+        let silent = echoed.min(self.heard_at + limits.probe_heard);
+        silent.max(self.probed_at + limits.probe_period)
     }
 }

@@ -6,9 +6,9 @@ use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId};
 use crate::orders::{Record, State};
 use crate::wire::{News, PlanEntry, StateTransfer};
 
-const LINK: LinkId = LinkId(1);
+pub(super) const LINK: LinkId = LinkId(1);
 
-fn call(index: u8) -> Call {
+pub(super) fn call(index: u8) -> Call {
     let floor = FloorCount::new(4).and_then(|floors| floors.floor(index));
     Call::Hall(HallCall {
         floor: floor.expect("a floor"),
@@ -16,7 +16,7 @@ fn call(index: u8) -> Call {
     })
 }
 
-fn dot(journal: u64, sequence: u64) -> Dot {
+pub(super) fn dot(journal: u64, sequence: u64) -> Dot {
     let journal = JournalId(journal);
     Dot { journal, sequence }
 }
@@ -27,12 +27,12 @@ fn served(journal: u8, sequence: u64, call: Call) -> Record {
         dot: dot(u64::from(journal), sequence),
         origin: name(journal),
         call,
-        state: State::Served,
+        state: State::Served(None),
     }
 }
 
 /// A node with a journal of its number, which has reserved a thousand sequences.
-fn with_journal(index: u8, restored: Restored) -> Node {
+pub(super) fn with_journal(index: u8, restored: Restored) -> Node {
     let settings = settings(index, 1, ElectionSettings::LowestIp);
     let mut node = Node::new(NodeSettings {
         restored,
@@ -42,7 +42,7 @@ fn with_journal(index: u8, restored: Restored) -> Node {
     node
 }
 
-fn sound(index: u8) -> Restored {
+pub(super) fn sound(index: u8) -> Restored {
     Restored {
         journal: JournalId(u64::from(index)),
         reserved: 1_000,
@@ -51,7 +51,7 @@ fn sound(index: u8) -> Restored {
 }
 
 /// The first two nodes, joined; each has placed an order that both know. And that moment.
-fn pair() -> (Node, Node, Timestamp) {
+pub(super) fn pair() -> (Node, Node, Timestamp) {
     let (mut one, mut two) = (with_journal(1, sound(1)), with_journal(2, sound(2)));
     let now = Timestamp::START + PERIOD * 8;
     talk(&mut one, &mut two, Timestamp::START, now);
@@ -67,7 +67,7 @@ fn pair() -> (Node, Node, Timestamp) {
     (one, two, later)
 }
 
-fn news(records: Vec<Record>) -> Frame {
+pub(super) fn news(records: Vec<Record>) -> Frame {
     Frame::News(News {
         records,
         ..News::default()
@@ -79,10 +79,11 @@ fn state(records: Vec<Record>) -> Frame {
         term: Term(1),
         records,
         durable: true,
+        more: false,
     })
 }
 
-fn conflicts(actions: &[Action]) -> Vec<&str> {
+pub(super) fn conflicts(actions: &[Action]) -> Vec<&str> {
     let mut conflicts = Vec::new();
     for action in actions {
         if let Action::Report(Report::Conflict(what)) = action {
@@ -142,7 +143,12 @@ fn told_of(actions: &[Action]) -> Vec<u64> {
 }
 
 /// All that two nodes say to each other over beacons and links; hands back what both wanted.
-fn exchange(one: &mut Node, two: &mut Node, from: Timestamp, until: Timestamp) -> Vec<Action> {
+pub(super) fn exchange(
+    one: &mut Node,
+    two: &mut Node,
+    from: Timestamp,
+    until: Timestamp,
+) -> Vec<Action> {
     let (mut now, mut wanted) = (from, Vec::new());
     while now < until {
         for turn in 0..2 {
@@ -415,6 +421,7 @@ fn there_is_a_term_after_the_greatest_that_is_told() {
         term: Term(u64::MAX),
         records: Vec::new(),
         durable: true,
+        more: false,
     };
     one.handle_frame(LINK, Frame::State(state), now);
     assert_eq!(one.term(), Term(known.0 + JUMP));
@@ -423,4 +430,37 @@ fn there_is_a_term_after_the_greatest_that_is_told() {
     beacon.term = Term(u64::MAX);
     one.handle_beacon(two.hello().address, &beacon, now);
     assert_eq!(one.term(), Term(known.0 + JUMP));
+}
+
+/// O1: orders that wait when a journal is given up are open everywhere again, as old and as firmly
+/// promised as they were, although others hold them as served.
+#[test]
+fn orders_of_a_journal_that_is_given_up_are_placed_again() {
+    let (mut one, mut two, start) = pair();
+    for node in [&mut one, &mut two] {
+        node.handle_durable(Lsn(100), start);
+    }
+    let later = start + Duration::from_secs(5);
+    exchange(&mut one, &mut two, start, later);
+    let promised = |node: &Node| {
+        let call = call(1);
+        let mut orders = node.orders().of_call(&call);
+        orders.any(|order| node.has_promised(order.dot))
+    };
+    assert!(promised(&one));
+    let waited = one.orders().waited(&call(1), later).expect("it is open");
+    let forged = served(1, 1_000 + JUMP / 2 + 1, call(1));
+    two.handle_frame(LINK, news(vec![forged.clone()]), later);
+    assert_eq!(two.orders().of_call(&call(1)).count(), 0);
+    one.handle_frame(LINK, news(vec![forged]), later);
+    assert!(promised(&one), "before the disk has heard of it");
+    let end = later + PERIOD * 8;
+    exchange(&mut one, &mut two, later, end);
+    assert!(promised(&one));
+    let orders: Vec<_> = two.orders().of_call(&call(1)).collect();
+    assert_eq!(orders.len(), 1, "{orders:?}");
+    assert_ne!(orders[0].dot.journal, JournalId(1));
+    assert_eq!(orders[0].origin, name(1));
+    let still = two.orders().waited(&call(1), end).expect("it is open");
+    assert!(still >= waited, "{still:?} after {waited:?}");
 }

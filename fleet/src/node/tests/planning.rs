@@ -38,6 +38,7 @@ fn master() -> (Node, Timestamp) {
         term: Term::default(),
         records: Vec::new(),
         durable: true,
+        more: false,
     };
     node.handle_frame(LINK, Frame::State(state), now);
     node.handle_frame(LINK, Frame::Joined, now);

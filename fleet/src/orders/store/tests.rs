@@ -98,7 +98,7 @@ fn history(steps: &[Step]) -> ([OrderStore; 3], BTreeSet<Dot>) {
             Step::Serve { at, call: of } => {
                 served.extend(
                     stores[at]
-                        .serve(&call(of))
+                        .serve(&call(of), &node(at), super::tests::at(second))
                         .into_iter()
                         .map(|order| order.dot),
                 );
@@ -127,7 +127,7 @@ fn fleet(steps: &[Step]) -> [OrderStore; 3] {
 fn essence(store: &OrderStore) -> Vec<(Dot, Call, bool)> {
     store
         .records(at(0))
-        .map(|r| (r.dot, r.call, r.state == State::Served))
+        .map(|r| (r.dot, r.call, r.state.is_served()))
         .collect()
 }
 
@@ -199,7 +199,7 @@ proptest! {
         for store in fleet(&steps) {
             let open: BTreeSet<Dot> = store
                 .records(at(0))
-                .filter(|record| record.state != State::Served)
+                .filter(|record| !record.state.is_served())
                 .map(|record| record.dot)
                 .collect();
             let found: BTreeSet<Dot> =
@@ -236,7 +236,7 @@ fn a_press_during_service_survives_the_service() {
     let [mut a, mut b, _] = fleet(&[]);
     a.place(dot(0, 1), &node(0), call(0), at(0));
     b = merged(&b, &a);
-    a.serve(&call(0));
+    a.serve(&call(0), &node(0), at(9));
     b.place(dot(1, 1), &node(1), call(0), at(1));
     a.place(dot(0, 2), &node(0), call(0), at(1));
     b = merged(&b, &a);
@@ -262,7 +262,7 @@ fn a_repeated_press_replaces_the_earlier_one_and_keeps_its_age() {
 fn a_press_after_the_service_has_an_age_of_its_own() {
     let mut store = OrderStore::default();
     store.place(dot(0, 1), &node(0), call(0), at(5));
-    store.serve(&call(0));
+    store.serve(&call(0), &node(0), at(9));
     store.place(dot(0, 2), &node(0), call(0), at(9));
     assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(1)));
 }
@@ -277,4 +277,37 @@ fn a_merge_keeps_the_longer_wait() {
     };
     assert_eq!(store.merge(record, at(9)), Merged::Nothing);
     assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(7)));
+}
+
+/// The car and the wait go with the record, and merges in any order end with the same.
+#[test]
+fn of_two_services_of_one_press_both_sides_keep_the_same() {
+    let service = |seconds, car| {
+        let waited = Duration::from_secs(seconds);
+        let car = node(car);
+        Some(Service { waited, car })
+    };
+    let tellings = [service(9, 1), None, service(4, 2), service(4, 1)];
+    for turn in 0..tellings.len() {
+        let mut store = OrderStore::default();
+        store.place(dot(1, 1), &node(0), call(0), at(0));
+        let digest = |store: &OrderStore| store.digest();
+        let mut digests = BTreeSet::new();
+        for told in tellings.iter().cycle().skip(turn).take(tellings.len()) {
+            let record = Record {
+                dot: dot(1, 1),
+                origin: node(0),
+                call: call(0),
+                state: State::Served(told.clone()),
+            };
+            store.merge(record, at(10));
+            digests.insert(digest(&store));
+        }
+        assert_eq!(store.service(dot(1, 1)).cloned(), service(4, 1));
+        assert_eq!(digests.len(), 1, "it takes no part in the digest");
+    }
+    let mut store = OrderStore::default();
+    store.place(dot(1, 1), &node(0), call(0), at(1));
+    store.serve(&call(0), &node(2), at(8));
+    assert_eq!(store.service(dot(1, 1)).cloned(), service(7, 2));
 }

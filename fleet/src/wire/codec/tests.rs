@@ -11,10 +11,11 @@ use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
     NodeId, Role, Term, Timestamp,
 };
-use crate::orders::{OrderStore, Record, State};
+use crate::orders::{OrderStore, Record, Service, State};
 use crate::wire::listing::documented;
 use crate::wire::{
     Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+    StoreDigest,
 };
 
 fn node(name: &str) -> NodeId {
@@ -96,7 +97,10 @@ fn served_record() -> Record {
             car: node("B"),
             floor: floor(0),
         },
-        state: State::Served,
+        state: State::Served(Some(Service {
+            waited: Duration::from_millis(9_380),
+            car: node("B"),
+        })),
     }
 }
 
@@ -105,11 +109,13 @@ fn beacon() -> Beacon {
         hello: hello(),
         link_port: 46100,
         sequence: 300,
+        period: 25,
         standing: Standing::Master,
         term: Term(5),
         estimate: 7,
         digest: 0xabcd,
         durable: true,
+        journal: JournalId(500),
         probe: false,
         echoes: vec![Echo {
             nonce: Nonce(2000),
@@ -123,10 +129,16 @@ fn beacon() -> Beacon {
     }
 }
 
-fn frames() -> [(&'static str, Frame); 6] {
+fn frames() -> [(&'static str, Frame); 8] {
     let state = StateTransfer {
         term: Term(5),
         records: vec![open_record(), served_record()],
+        durable: true,
+        more: false,
+    };
+    let digest = StoreDigest {
+        term: Term(5),
+        digest: 0xabcd,
         durable: true,
     };
     [
@@ -136,6 +148,8 @@ fn frames() -> [(&'static str, Frame); 6] {
         ("news", Frame::News(news())),
         ("probe", Frame::Probe),
         ("alive", Frame::Alive),
+        ("store", Frame::Digest(digest)),
+        ("next", Frame::Next),
     ]
 }
 
@@ -235,7 +249,7 @@ fn other_protocols_other_versions_and_other_keys_are_told_apart() {
 
 #[test]
 fn an_intact_body_that_is_no_message_is_malformed() {
-    for wrong in [&[][..], &[6], &[4, 0], &[0], &[255; 40]] {
+    for wrong in [&[][..], &[8], &[4, 0], &[0], &[255; 40]] {
         let decoded = decode_frame(&sealed(wrong));
         assert!(matches!(decoded, Err(WireError::Malformed(_))), "{wrong:?}");
     }

@@ -13,10 +13,11 @@ use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
     Unavailable,
 };
-use crate::orders::{Record, State};
+use crate::orders::{Record, Service, State};
 use crate::wire::codec::*;
 use crate::wire::{
     Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+    StoreDigest,
 };
 
 proptest! {
@@ -177,7 +178,8 @@ fn any_record() -> impl Strategy<Value = Record> {
     ];
     let state = prop_oneof![
         any::<Duration>().prop_map(|waited| State::Open { waited }),
-        Just(State::Served),
+        proptest::option::of((any::<Duration>(), any_name()))
+            .prop_map(|how| State::Served(how.map(|(waited, car)| Service { waited, car }))),
     ];
     (any_dot(), any_name(), call, state).prop_map(|(dot, origin, call, state)| Record {
         dot,
@@ -310,21 +312,30 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
         nonce: Nonce(nonce),
         sequence,
     });
-    let numbers = any::<(u16, u64, u64, u64, u32)>();
+    let numbers = any::<(u16, u64, u16, u64, u64, u32, u64)>();
     let flags = any::<(bool, bool)>();
     let echoes = proptest::collection::vec(echo, 0..8);
     let told = (any_news(), proptest::option::of(any_letter()));
     (any_hello(), numbers, standing, flags, echoes, told).prop_map(
-        |(hello, (link_port, sequence, term, digest, estimate), standing, flags, echoes, told)| {
+        |(
+            hello,
+            (link_port, sequence, period, term, digest, estimate, own),
+            standing,
+            flags,
+            echoes,
+            told,
+        )| {
             Beacon {
                 hello,
                 link_port,
                 sequence,
+                period,
                 standing,
                 term: Term(term),
                 estimate,
                 digest,
                 durable: flags.0,
+                journal: crate::model::JournalId(own),
                 probe: flags.1,
                 echoes,
                 news: told.0,
@@ -338,13 +349,24 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     let records = proptest::collection::vec(any_record(), 0..20);
     prop_oneof![
         any_hello().prop_map(Frame::Hello),
-        (any::<u64>(), records, any::<bool>()).prop_map(|(term, records, durable)| {
-            Frame::State(StateTransfer {
+        (any::<u64>(), records, any::<(bool, bool)>()).prop_map(
+            |(term, records, (durable, more))| {
+                Frame::State(StateTransfer {
+                    term: Term(term),
+                    records,
+                    durable,
+                    more,
+                })
+            }
+        ),
+        any::<(u64, u64, bool)>().prop_map(|(term, digest, durable)| {
+            Frame::Digest(StoreDigest {
                 term: Term(term),
-                records,
+                digest,
                 durable,
             })
         }),
+        Just(Frame::Next),
         Just(Frame::Joined),
         any_news().prop_map(Frame::News),
         Just(Frame::Probe),

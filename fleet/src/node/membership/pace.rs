@@ -1,0 +1,211 @@
+//! How often a node sends beacons as its fleet grows, and what silence means then.
+//!
+//! Up to nine nodes every node keeps the period of the settings. Beyond, a node on which no other
+//! depends stretches it, so that what arrives at a node stays near 400 beacons a second at any size.
+//! Each beacon tells how soon the next one follows, and the limits on a peer's silence are counted in
+//! the periods that it told.
+
+use std::time::Duration;
+
+use super::MOST_LIVES;
+use crate::model::Timestamp;
+use crate::node::MeshTimes;
+
+/// What each peer adds to the period: together they send 333 beacons a second.
+const SHARE: Duration = Duration::from_millis(3);
+
+/// A peer may hear twice as many nodes as this one, and so many more.
+const MORE_LIVES: usize = 64;
+
+/// How many times a node's worst delay it is granted.
+const GRANTED: u32 = 3;
+
+/// A delay below this is usual, and says nothing about the load.
+const USUAL_DELAY: Duration = Duration::from_millis(10);
+
+/// The most that is granted.
+const MOST_GRANTED: Duration = Duration::from_secs(1);
+
+/// After this time half as much is granted: long enough that a busy machine shows its worst.
+const HALVED_AFTER: Duration = Duration::from_secs(8);
+
+/// The period of a node with so many peers, none of which depends on it.
+pub(in crate::node) fn period(peers: usize, times: &MeshTimes) -> Duration {
+    let peers = u32::try_from(peers.min(MOST_LIVES)).unwrap_or(u32::MAX);
+    times.beacon_period.max(SHARE * peers)
+}
+
+/// What a peer tells of its period, as far as a node that hears so many believes it. The peer may hear
+/// more, but a forged one must not keep a dead peer alive for long.
+pub(super) fn believed(told: Duration, lives: usize, times: &MeshTimes) -> Duration {
+    let most = MORE_LIVES + 2 * lives;
+    told.clamp(times.beacon_period, period(most, times))
+}
+
+/// A time of the settings, which is meant for their beacon period, at this one.
+pub(in crate::node) fn stretched(time: Duration, period: Duration, times: &MeshTimes) -> Duration {
+    let micros = |time: Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+    let usual = times.beacon_period;
+    if period <= usual {
+        return time;
+    }
+    time + time * micros(period.saturating_sub(usual)) / micros(usual).max(1)
+}
+
+/// What a peer's silence means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// It is lost when nothing of it was heard for this long.
+    pub(super) heard: Duration,
+    /// And when it echoes no beacon that is younger than this: it waits for the next one of this node,
+    /// and its echo for the peer's.
+    pub(super) echoed: Duration,
+    /// It is probed when nothing of it was heard for this long,
+    pub(super) probe_heard: Duration,
+    /// or when it echoes no beacon that is younger than this.
+    pub(super) probe_echoed: Duration,
+    /// Between two probes.
+    pub(super) probe_period: Duration,
+}
+
+impl Limits {
+    /// For a peer of this period, which needs so many of its beacons to echo everybody once, and a node
+    /// with the other.
+    pub(super) fn new(
+        peer: Duration,
+        own: Duration,
+        turns: u32,
+        granted: Duration,
+        times: &MeshTimes,
+    ) -> Self {
+        let (by_peer, by_own) = (
+            |time| stretched(time, peer, times),
+            |time| stretched(time, own, times),
+        );
+        let heard = by_peer(times.dead_after);
+        let echoed = heard + by_own(times.dead_after).saturating_sub(times.dead_after);
+        // A probe has to leave time for its answer.
+        let wait = (peer * turns).min(echoed / 2);
+        Self {
+            heard: heard + granted,
+            echoed: echoed + granted,
+            probe_heard: by_peer(times.probe_after),
+            probe_echoed: wait + by_own(times.probe_after),
+            // All peers of one node may probe it at once.
+            probe_period: by_peer(times.probe_period).max(by_own(times.probe_period)),
+        }
+    }
+}
+
+/// How late a node has been of late: on a busy machine it will be as late again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Delay {
+    worst: Duration,
+    at: Timestamp,
+}
+
+impl Delay {
+    pub(super) fn note(&mut self, late: Duration, now: Timestamp) {
+        if late > USUAL_DELAY && late >= self.worst(now) {
+            (self.worst, self.at) = (late, now);
+        }
+    }
+
+    /// By how much longer than usual a peer may be silent.
+    pub(super) fn granted(&self, now: Timestamp) -> Duration {
+        (self.worst(now) * GRANTED).min(MOST_GRANTED)
+    }
+
+    fn worst(&self, now: Timestamp) -> Duration {
+        let halvings = now.since(self.at).as_millis() / HALVED_AFTER.as_millis();
+        let halvings = u32::try_from(halvings).unwrap_or(u32::MAX);
+        let worst = self.worst / 1_u32.checked_shl(halvings).unwrap_or(u32::MAX);
+        if worst > USUAL_DELAY {
+            worst
+        } else {
+            Duration::ZERO
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn a_small_fleet_keeps_its_period_and_limits() {
+        let times = MeshTimes::default();
+        for peers in 0..=8 {
+            assert_eq!(period(peers, &times), times.beacon_period);
+        }
+        let usual = times.beacon_period;
+        let limits = Limits::new(usual, usual, 1, Duration::ZERO, &times);
+        let expected = Limits {
+            heard: times.dead_after,
+            echoed: times.dead_after,
+            probe_heard: times.probe_after,
+            probe_echoed: usual + times.probe_after,
+            probe_period: times.probe_period,
+        };
+        assert_eq!(limits, expected);
+    }
+
+    /// What arrives at a node: the beacons of one that keeps its period and of the others.
+    #[test]
+    fn the_beacons_of_a_fleet_of_any_size_stay_within_the_budget() {
+        for times in [5, 25, 200].map(|period| MeshTimes {
+            beacon_period: MS(period),
+            ..MeshTimes::default()
+        }) {
+            for peers in [9_u32, 16, 32, 64, 128, 254] {
+                let others = f64::from(peers - 1) / period(peers as usize, &times).as_secs_f64();
+                assert!(others <= 334.0, "{peers} peers: {others}");
+            }
+        }
+    }
+
+    /// A node that others depend on is found dead as soon as in a small fleet.
+    #[test]
+    fn the_silence_of_a_peer_is_counted_in_its_own_periods() {
+        let times = MeshTimes::default();
+        let usual = times.beacon_period;
+        let stretched = period(63, &times);
+        let of_master = Limits::new(usual, stretched, 2, Duration::ZERO, &times);
+        assert_eq!(of_master.heard, times.dead_after);
+        assert_eq!(of_master.probe_heard, times.probe_after);
+        let of_peer = Limits::new(stretched, stretched, 2, Duration::ZERO, &times);
+        assert_eq!(of_peer.heard, stretched * 8);
+        // In a sound network an echo is this old.
+        let echo = stretched + stretched * 2;
+        assert!(echo < of_peer.probe_echoed && of_peer.probe_echoed < of_peer.echoed / 2);
+        assert!(stretched + usual * 2 < of_master.probe_echoed);
+    }
+
+    #[test]
+    fn what_a_peer_tells_of_its_period_is_believed_within_bounds() {
+        let times = MeshTimes::default();
+        let most = MS(u64::from(u16::MAX));
+        assert_eq!(believed(Duration::ZERO, 0, &times), times.beacon_period);
+        assert_eq!(believed(MS(190), 1, &times), MS(190));
+        assert_eq!(believed(most, 2, &times), MS(204));
+        assert_eq!(believed(most, 512, &times), MS(1_536));
+    }
+
+    /// A busy machine: the fleet becomes slower to lose a peer, for a while.
+    #[test]
+    fn a_delay_is_granted_several_times_over_for_a_while() {
+        let mut delay = Delay::default();
+        let start = Timestamp::START;
+        delay.note(MS(9), start);
+        assert_eq!(delay.granted(start), Duration::ZERO, "usual");
+        delay.note(MS(100), start);
+        delay.note(MS(50), start);
+        assert_eq!(delay.granted(start), MS(300));
+        assert_eq!(delay.granted(start + HALVED_AFTER), MS(150));
+        assert_eq!(delay.granted(start + HALVED_AFTER * 10), Duration::ZERO);
+        delay.note(MS(5_000), start + HALVED_AFTER * 10);
+        assert_eq!(delay.granted(start + HALVED_AFTER * 10), MOST_GRANTED);
+    }
+}

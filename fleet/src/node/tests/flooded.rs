@@ -1,0 +1,253 @@
+//! More journals and calls than any fleet has, as a faulty member or a failing disk makes them.
+
+use super::forged::{LINK, call, conflicts, dot, exchange, news, pair, sound, with_journal};
+use super::*;
+use crate::model::{JournalId, NodeId};
+use crate::orders::{OrderStore, Record, State};
+use crate::wire::Echo;
+
+/// As many as are kept that nobody announces.
+const MOST: usize = 192;
+
+/// The invented journals start here.
+const INVENTED: u64 = 1 << 32;
+
+fn record(journal: u64, sequence: u64, call: Call, state: State) -> Record {
+    Record {
+        dot: dot(journal, sequence),
+        origin: name(99),
+        call,
+        state,
+    }
+}
+
+/// One served hall call of each of these journals.
+fn tombstones(journals: core::ops::Range<u64>) -> Vec<Record> {
+    let tombstone = |journal| {
+        record(
+            INVENTED + journal,
+            7 + journal % 90,
+            call(1),
+            State::Served(None),
+        )
+    };
+    journals.map(tombstone).collect()
+}
+
+/// One cab call of each of these journals, for a car that is not there.
+fn ghosts(journals: core::ops::Range<u64>) -> Vec<Record> {
+    let ghost = |journal| {
+        let floor = call(2).floor();
+        let car = name(99);
+        let waited = Duration::from_secs(1);
+        let call = Call::Cab { car, floor };
+        record(INVENTED + journal, 7, call, State::Open { waited })
+    };
+    journals.map(ghost).collect()
+}
+
+/// All of them over a link, in frames as large as they may be.
+fn flood(node: &mut Node, records: &[Record], now: Timestamp) -> Vec<Action> {
+    let mut wanted = Vec::new();
+    for part in records.chunks(500) {
+        node.handle_frame(LINK, news(part.to_vec()), now);
+        wanted.extend(drain(node));
+    }
+    wanted
+}
+
+/// By which a peer shows that it hears this node.
+fn echo_of(node: &mut Node, now: Timestamp) -> Vec<Echo> {
+    let nonce = node.hello().nonce;
+    let sequence = node.plain_beacon(now).sequence;
+    vec![Echo { nonce, sequence }]
+}
+
+/// After the time in which a node gets to know who announces what.
+fn settled() -> (Node, Node, Timestamp) {
+    let (mut one, mut two, now) = pair();
+    let later = now + Duration::from_secs(11);
+    exchange(&mut one, &mut two, now, later);
+    (one, two, later)
+}
+
+/// A third node joins the first, and its order is known there and promised.
+fn a_newcomer_is_served(one: &mut Node, now: Timestamp) {
+    let mut three = with_journal(3, sound(3));
+    let later = now + PERIOD * 8;
+    talk(one, &mut three, now, later);
+    let link = LinkId(3);
+    one.handle_link_up(link, &three.hello().clone(), LinkSide::Accepted, later);
+    three.handle_link_up(link, &one.hello().clone(), LinkSide::Dialled, later);
+    for _ in 0..40 {
+        for frame in frames(one) {
+            three.handle_frame(link, frame, later);
+        }
+        for frame in frames(&mut three) {
+            one.handle_frame(link, frame, later);
+        }
+    }
+    assert!(one.has_joined(&name(3)) && three.has_joined(&name(1)));
+    assert_eq!(three.handle_order(call(0), later), Ok(Taken::Placed));
+    for frame in frames(&mut three) {
+        one.handle_frame(link, frame, later);
+    }
+    let origins = |node: &Node| -> Vec<NodeId> {
+        let orders = node.orders();
+        let call = call(0);
+        orders
+            .of_call(&call)
+            .map(|order| order.origin.clone())
+            .collect()
+    };
+    assert!(origins(one).contains(&name(3)), "{:?}", origins(one));
+}
+
+/// O6
+#[test]
+fn invented_journals_stay_within_bounds() {
+    for records in [tombstones(0..20_000), ghosts(0..20_000)] {
+        let (mut one, mut two, now) = settled();
+        let wanted = flood(&mut one, &records, now);
+        let announced = 2;
+        let store = one.orders();
+        assert!(store.journals() <= MOST + announced, "{}", store.journals());
+        assert!(persists(&wanted).len() <= 16, "{}", persists(&wanted).len());
+        assert!(conflicts(&wanted).len() <= 1, "{:?}", conflicts(&wanted));
+        // The member that floods has a genuine order, too.
+        assert_eq!(two.handle_order(call(2), now), Ok(Taken::Placed));
+        exchange(&mut one, &mut two, now, now + PERIOD * 8);
+        let origins: Vec<_> = one.orders().of_call(&call(2)).map(|o| &o.origin).collect();
+        assert_eq!(origins, [&name(2)]);
+        a_newcomer_is_served(&mut one, now + PERIOD * 8);
+    }
+}
+
+/// One peer does not take the room of the others.
+#[test]
+fn a_peer_that_invents_open_orders_leaves_room_for_others() {
+    let (mut one, _, now) = settled();
+    flood(&mut one, &ghosts(0..1_000), now);
+    let gone = record(77, 3, call(2), State::Open { waited: PERIOD });
+    let mut four = with_journal(4, sound(4));
+    let later = now + PERIOD * 8;
+    talk(&mut one, &mut four, now, later);
+    let mut next = four.plain_beacon(later);
+    next.news.records = vec![gone.clone()];
+    one.handle_beacon(four.hello().address, &next, later);
+    assert!(one.orders().get(gone.dot).is_some());
+}
+
+/// O7: whatever each was told, the stores come to be equal, and repairs end.
+#[test]
+fn stores_that_were_flooded_differently_come_to_be_equal() {
+    let (mut one, mut two, now) = settled();
+    flood(&mut one, &tombstones(0..700), now);
+    flood(&mut two, &tombstones(300..1_500), now);
+    assert_ne!(one.orders().digest(), two.orders().digest());
+    let later = now + Duration::from_secs(3);
+    exchange(&mut one, &mut two, now, later);
+    assert_eq!(one.orders().digest(), two.orders().digest());
+    let wanted = exchange(&mut one, &mut two, later, later + Duration::from_secs(1));
+    let repair = |action: &&Action| matches!(action, Action::Report(Report::Repair { .. }));
+    assert_eq!(wanted.iter().filter(repair).count(), 0);
+}
+
+/// What a disk holds that has been told these changes.
+fn disk(actions: &[Action], disk: &mut OrderStore) {
+    for (_, changes) in persists(actions) {
+        for change in changes {
+            match change {
+                Change::Record(record) => drop(disk.merge(record, Timestamp::START)),
+                Change::Collect(journal) => drop(disk.collect(journal)),
+                Change::Reserve(_)
+                | Change::Term(_)
+                | Change::FlightTimes(_)
+                | Change::Journal(_) => {}
+            }
+        }
+    }
+}
+
+/// What is collected goes from the disk as well.
+#[test]
+fn the_disk_holds_what_the_store_holds() {
+    let (mut one, _, now) = settled();
+    let mut disk_of_one = OrderStore::default();
+    for record in one.orders().records(now) {
+        disk_of_one.merge(record, now);
+    }
+    for part in 0..20 {
+        let from = part * 150;
+        let mut wanted = flood(&mut one, &tombstones(from..from + 300), now);
+        for (lsn, _) in persists(&wanted.clone()) {
+            one.handle_durable(lsn, now);
+            wanted.extend(drain(&mut one));
+        }
+        disk(&wanted, &mut disk_of_one);
+        for (lsn, _) in persists(&wanted) {
+            one.handle_durable(lsn, now);
+        }
+        disk(&drain(&mut one), &mut disk_of_one);
+    }
+    assert_eq!(disk_of_one.digest(), one.orders().digest());
+    assert!(one.status(now).collected > 0);
+}
+
+/// A node with a failing disk draws a fresh journal at each start, and presses are made and served
+/// under each.
+#[test]
+fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
+    let (mut one, _, mut now) = settled();
+    for life in 1..=300 {
+        let mut settings = settings(5, life, ElectionSettings::LowestIp);
+        let journal = JournalId(INVENTED + life);
+        settings.restored = Restored {
+            journal,
+            ..Restored::default()
+        };
+        let mut failing = Node::new(settings);
+        failing.handle_disk_failed(journal, Timestamp::START);
+        failing.start(Timestamp::START);
+        for sequence in 1..4 {
+            let index = u8::try_from(sequence % 3).expect("small");
+            let mut told = record(journal.0, sequence, call(index), State::Served(None));
+            told.origin = name(5);
+            let mut beacon = failing.plain_beacon(Timestamp::START);
+            beacon.echoes = echo_of(&mut one, now);
+            beacon.news.records = vec![told];
+            one.handle_beacon(failing.hello().address, &beacon, now);
+        }
+        now = now + Duration::from_millis(500);
+        one.handle_timeout(now);
+        drain(&mut one);
+    }
+    assert!(
+        one.orders().journals() <= MOST + 3,
+        "{}",
+        one.orders().journals()
+    );
+}
+
+/// What a peer announces is kept only while it announces it.
+#[test]
+fn a_peer_that_announces_ever_new_journals_fills_no_store() {
+    let (mut one, mut two, mut now) = settled();
+    for number in 0..1_500_u64 {
+        let mut next = two.plain_beacon(now);
+        let journal = JournalId(INVENTED + number);
+        next.journal = journal;
+        next.echoes = echo_of(&mut one, now);
+        let mut ghost = ghosts(number..number + 1).remove(0);
+        ghost.origin = name(2);
+        next.news.records = vec![ghost];
+        one.handle_beacon(two.hello().address, &next, now);
+        now = now + Duration::from_millis(10);
+        drain(&mut one);
+    }
+    assert!(
+        one.orders().journals() <= MOST + 10,
+        "{}",
+        one.orders().journals()
+    );
+}

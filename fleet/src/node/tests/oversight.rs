@@ -1,0 +1,146 @@
+//! What a slave does about a master that assigns nothing.
+
+use super::*;
+use crate::model::JournalId;
+use crate::wire::Echo;
+
+/// A cabin that follows a master which never gets a plan, and that moment.
+fn pair() -> (Node, Node, Timestamp) {
+    let (mut slave, now) = cabin(2);
+    let restored = Restored {
+        journal: JournalId(1),
+        ..Restored::default()
+    };
+    let mut master = Node::new(NodeSettings {
+        restored,
+        ..settings(1, 1, ElectionSettings::LowestIp)
+    });
+    master.start(Timestamp::START);
+    let later = now + PERIOD * 8;
+    talk(&mut slave, &mut master, now, later);
+    join(&mut slave, &mut master, LinkId(1), later);
+    assert_eq!(*slave.standing(), Standing::Slave { master: name(1) });
+    drain(&mut slave);
+    (slave, master, later)
+}
+
+fn call() -> Call {
+    let floor = FloorCount::new(4).and_then(|floors| floors.floor(2));
+    Call::Hall(HallCall {
+        floor: floor.expect("a floor"),
+        direction: Direction::Up,
+    })
+}
+
+/// The master's car could serve. (The panel of this node's car never moves it, so that it is
+/// overdue before the master's time is over.)
+fn with_a_car(slave: &mut Node, now: Timestamp) {
+    let view = slave.car_view(now).expect("a car");
+    let master = slave.membership.get_mut(&name(1)).expect("a peer");
+    master.car = Some((view, now));
+}
+
+/// When each such report came, in seconds after the order.
+fn reports(
+    slave: &mut Node,
+    master: &mut Node,
+    from: Timestamp,
+    secs: u64,
+    of: impl Fn(&Report) -> bool,
+) -> Vec<u64> {
+    let mut at = Vec::new();
+    for passed in 0..secs {
+        let now = from + Duration::from_secs(passed);
+        let actions = talk(slave, master, now, now + Duration::from_secs(1));
+        let reports = actions
+            .iter()
+            .filter(|action| matches!(action, Action::Report(report) if of(report)));
+        at.extend(reports.map(|_| passed));
+    }
+    at
+}
+
+fn is_of_oversight(report: &Report) -> bool {
+    matches!(
+        report,
+        Report::TakenOver { .. } | Report::Distrusted { .. } | Report::Standing { .. }
+    )
+}
+
+/// E8
+#[test]
+fn a_call_without_a_car_is_served_and_then_the_master_is_left() {
+    let (mut slave, mut master, now) = pair();
+    with_a_car(&mut slave, now);
+    slave.handle_order(call(), now).expect("a button");
+    let at = reports(&mut slave, &mut master, now, 20, is_of_oversight);
+    assert_eq!(at, [5, 12, 12], "taken over, not believed, alone");
+    assert_eq!(*slave.standing(), Standing::Master);
+    let later = now + Duration::from_secs(20);
+    assert!(slave.membership.distrusts(master.hello().address, later));
+    // It is heard all the time, and followed again once its time is over.
+    let found = |report: &Report| matches!(report, Report::PeerFound { .. });
+    let at = reports(&mut slave, &mut master, later, 30, found);
+    assert_eq!(at, [22]);
+}
+
+/// Nobody can expect a master to assign what no car can serve.
+#[test]
+fn a_master_is_believed_while_no_car_can_serve() {
+    let (mut slave, mut master, now) = pair();
+    let stopped = PanelInputs {
+        stop: true,
+        ..at_rest()
+    };
+    slave.handle_panel(PanelEvent::Inputs(stopped), now);
+    slave.handle_order(call(), now).expect("a button");
+    let at = reports(&mut slave, &mut master, now, 60, is_of_oversight);
+    assert!(at.is_empty(), "{at:?}");
+    // From here on it can.
+    let later = now + Duration::from_mins(1);
+    slave.handle_panel(PanelEvent::Inputs(at_rest()), later);
+    let at = reports(&mut slave, &mut master, later, 10, is_of_oversight);
+    assert_eq!(at.len(), 1, "taken over");
+}
+
+/// The master may hear a car that this node does not.
+#[test]
+fn a_car_that_the_master_may_hear_is_left_alone() {
+    for strange in [false, true] {
+        let (mut slave, mut master, now) = pair();
+        with_a_car(&mut slave, now);
+        slave.handle_order(call(), now).expect("a button");
+        let Call::Hall(hall) = call() else {
+            panic!("a hall call")
+        };
+        let entry = crate::wire::PlanEntry {
+            version: 1,
+            call: hall,
+            car: name(9),
+        };
+        slave.plan.learn(entry);
+        let mut seen = 0;
+        for passed in 0..80 {
+            let now = now + Duration::from_millis(passed * 200);
+            let actions = talk(
+                &mut slave,
+                &mut master,
+                now,
+                now + Duration::from_millis(200),
+            );
+            let is_sign =
+                |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
+            seen += actions.iter().filter(is_sign).count();
+            let mut beacon = master.plain_beacon(now);
+            if strange {
+                beacon.echoes.push(Echo {
+                    nonce: Nonce(901),
+                    sequence: 1,
+                });
+            }
+            let from = master.hello().address;
+            slave.handle_beacon(from, &beacon, now + Duration::from_millis(200));
+        }
+        assert_eq!(seen, if strange { 0 } else { 3 }, "{strange}");
+    }
+}

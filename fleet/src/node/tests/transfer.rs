@@ -1,0 +1,210 @@
+//! What goes over a fresh link, and what a difference between two stores costs.
+
+use super::*;
+use crate::model::{Dot, JournalId};
+use crate::orders::{Record, State};
+use crate::wire::codec::{self, MAX_FRAME};
+use crate::wire::{News, StateTransfer};
+
+const LINK: LinkId = LinkId(1);
+const FLOORS: u8 = 40;
+
+/// Served presses of every hall button, in so many journals.
+fn tombstones(journals: u64) -> Vec<Record> {
+    let floors = FloorCount::new(FLOORS).expect("floors");
+    let calls: Vec<HallCall> = (0..FLOORS)
+        .filter_map(|index| floors.floor(index))
+        .flat_map(|floor| {
+            [Direction::Up, Direction::Down].map(|direction| HallCall { floor, direction })
+        })
+        .filter(|call| floors.has_button(Call::Hall(*call).button()))
+        .collect();
+    let of_journal = |journal: u64| {
+        let calls = calls.clone().into_iter();
+        (1..).zip(calls).map(move |(sequence, call)| Record {
+            dot: Dot {
+                journal: JournalId((1 << 60) + journal),
+                sequence,
+            },
+            origin: name(9),
+            call: Call::Hall(call),
+            state: State::Served(None),
+        })
+    };
+    (0..journals).flat_map(of_journal).collect()
+}
+
+fn with(index: u8, records: Vec<Record>) -> Node {
+    let mut settings = settings(index, 1, ElectionSettings::LowestIp);
+    settings.floors = FloorCount::new(FLOORS).expect("floors");
+    settings.restored = Restored {
+        journal: JournalId(u64::from(index)),
+        reserved: 1_000,
+        records,
+        ..Restored::default()
+    };
+    let mut node = Node::new(settings);
+    node.start(Timestamp::START);
+    node
+}
+
+/// A frame as it comes out at the other end of a link.
+fn carried(frame: &Frame) -> Frame {
+    let bytes = codec::encode_frame(frame).expect("it fits");
+    assert!(bytes.len() + 12 <= MAX_FRAME, "room for an authenticator");
+    codec::decode_frame(&bytes).expect("it is whole")
+}
+
+/// Carries frames both ways until there are none; hands back how many carried how many records.
+fn carry(one: &mut Node, two: &mut Node, now: Timestamp) -> (usize, usize) {
+    let (mut states, mut records) = (0, 0);
+    loop {
+        let sent = [frames(one), frames(two)];
+        if sent.iter().all(Vec::is_empty) {
+            return (states, records);
+        }
+        for (listener, frames) in [&mut *two, &mut *one].into_iter().zip(sent) {
+            for frame in frames {
+                if let Frame::State(StateTransfer { records: part, .. }) = &frame {
+                    (states, records) = (states + 1, records + part.len());
+                }
+                listener.handle_frame(LINK, carried(&frame), now);
+            }
+        }
+    }
+}
+
+/// The two, each of which hears the other.
+fn acquainted(mut one: Node, mut two: Node) -> (Node, Node, Timestamp) {
+    let now = Timestamp::START + PERIOD * 8;
+    talk(&mut one, &mut two, Timestamp::START, now);
+    (one, two, now)
+}
+
+fn shake_hands(one: &mut Node, two: &mut Node, now: Timestamp) {
+    one.handle_link_up(LINK, &two.hello().clone(), LinkSide::Accepted, now);
+    two.handle_link_up(LINK, &one.hello().clone(), LinkSide::Dialled, now);
+}
+
+fn are_joined(one: &Node, two: &Node) -> bool {
+    one.has_joined(&name(2)) && two.has_joined(&name(1))
+}
+
+/// F14
+#[test]
+fn a_large_store_goes_over_a_link_in_parts_that_fit() {
+    let records = tombstones(100);
+    let count = records.len();
+    let (mut one, mut two, now) = acquainted(with(1, records), with(2, tombstones(3)));
+    shake_hands(&mut one, &mut two, now);
+    let (states, carried) = carry(&mut one, &mut two, now);
+    assert!(are_joined(&one, &two));
+    assert_eq!(one.orders().digest(), two.orders().digest());
+    assert!(count <= carried && carried <= count + 3 * 78, "{carried}");
+    assert!(states > 8, "{states}");
+}
+
+/// The parts come one after the other, as they are asked for.
+#[test]
+fn few_parts_of_a_state_are_on_their_way() {
+    let (mut one, mut two, now) = acquainted(with(1, tombstones(150)), with(2, Vec::new()));
+    shake_hands(&mut one, &mut two, now);
+    for frame in frames(&mut two) {
+        one.handle_frame(LINK, frame, now);
+    }
+    let first = frames(&mut one);
+    let states = |frames: &[Frame]| {
+        let state = |frame: &&Frame| matches!(frame, Frame::State(_));
+        frames.iter().filter(state).count()
+    };
+    assert_eq!(states(&first), 4);
+    one.handle_frame(LINK, Frame::Next, now);
+    assert_eq!(states(&frames(&mut one)), 1);
+}
+
+/// F14: all that follows from an exchange of states follows from equal digests.
+#[test]
+fn equal_stores_are_not_sent() {
+    let (mut one, mut two, now) = acquainted(with(1, tombstones(20)), with(2, tombstones(20)));
+    shake_hands(&mut one, &mut two, now);
+    assert_eq!(carry(&mut one, &mut two, now), (0, 0));
+    assert!(are_joined(&one, &two));
+}
+
+/// F12: an open order that both have on disk is promised as soon as their digests have been told.
+#[test]
+fn equal_digests_tell_who_holds_an_order() {
+    let waits = Record {
+        state: State::Open {
+            waited: Duration::from_secs(3),
+        },
+        ..tombstones(1).remove(0)
+    };
+    let both = [1, 2].map(|index| with(index, vec![waits.clone()]));
+    let [mut one, mut two] = both;
+    let now = Timestamp::START + PERIOD;
+    shake_hands(&mut one, &mut two, now);
+    assert_eq!(carry(&mut one, &mut two, now), (0, 0));
+    for (node, other) in [(&one, 2), (&two, 1)] {
+        let holding = node.promise.holding(waits.dot, &name(other));
+        assert_eq!(holding, Some(Holding::Durable));
+    }
+}
+
+/// A press between the two digests: both ends still agree on whether states are sent.
+#[test]
+fn a_store_that_changes_while_digests_are_told_joins() {
+    for equal in [true, false] {
+        let others = if equal { Vec::new() } else { tombstones(2) };
+        let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, others));
+        shake_hands(&mut one, &mut two, now);
+        let floors = FloorCount::new(FLOORS).expect("floors");
+        let floor = floors.floor(3).expect("a floor");
+        let direction = Direction::Up;
+        let call = Call::Hall(HallCall { floor, direction });
+        assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
+        let (_, records) = carry(&mut one, &mut two, now);
+        assert!(are_joined(&one, &two), "{equal}");
+        assert_eq!(records == 0, equal);
+        let later = now + PERIOD * 4;
+        talk(&mut one, &mut two, now, later);
+        assert_eq!(one.orders().digest(), two.orders().digest());
+    }
+}
+
+/// O7: a difference that no repair removes is repaired ever more rarely, and once the stores have
+/// been equal as soon as ever.
+#[test]
+fn a_repair_in_vain_is_tried_ever_more_rarely() {
+    let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, Vec::new()));
+    shake_hands(&mut one, &mut two, now);
+    carry(&mut one, &mut two, now);
+    let repairs_in = |one: &mut Node, two: &mut Node, from: Timestamp, until: Timestamp| {
+        let wanted = talk(one, two, from, until);
+        let repair = |action: &&Action| matches!(action, Action::Report(Report::Repair { .. }));
+        wanted.iter().filter(repair).count()
+    };
+    let news = News {
+        records: tombstones(1),
+        ..News::default()
+    };
+    // The frames of repairs go nowhere, and beacons carry what is owed only to whom it is owed.
+    one.handle_frame(LINK, Frame::News(news), now);
+    let minute = Duration::from_mins(1);
+    assert_eq!(repairs_in(&mut one, &mut two, now, now + minute), 7);
+    let later = now + minute * 3;
+    assert!(repairs_in(&mut one, &mut two, now + minute, later) <= 3);
+    assert_ne!(one.orders().digest(), two.orders().digest());
+    for record in tombstones(1) {
+        two.orders.merge(record, later);
+    }
+    let equal = later + Duration::from_secs(1);
+    assert_eq!(repairs_in(&mut one, &mut two, later, equal), 0);
+    let news = News {
+        records: tombstones(2),
+        ..News::default()
+    };
+    one.handle_frame(LINK, Frame::News(news), equal);
+    let soon = equal + Duration::from_millis(300);
+    assert_eq!(repairs_in(&mut one, &mut two, equal, soon), 1);
+}

@@ -1,0 +1,109 @@
+//! One stranger or one faulty member against a bank of three cars: service goes on, a failover in
+//! the midst of it works, and afterwards everything is as before, without an operator.
+//!
+//! All attacks but one are made at once. `LIFTMESH_ATTACKS=all` makes each alone as well, and
+//! `LIFTMESH_ATTACKS=Links,Disk` these.
+#![cfg(feature = "simulator")]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "all of this is test code, which prints what it has measured"
+)]
+
+#[path = "attacks/attacker.rs"]
+mod attacker;
+mod building;
+
+use std::time::{Duration, Instant};
+
+use attacker::{Attack, Attacker};
+use building::{Building, Line};
+use elevator_driver::Direction;
+
+const THREE: [&str; 3] = ["A", "B", "C"];
+
+/// How soon after the end of an attack everything has to be as before.
+const WHOLE_AGAIN: Duration = Duration::from_secs(10);
+
+/// The attacker has an address above all nodes' or below.
+const ABOVE: u8 = 9;
+const BELOW: u8 = 1;
+
+/// A bank whose cars have the addresses 2 to 4, and which keeps books.
+fn bank() -> Building {
+    let mut building = Building::new(8, Line::Serial);
+    for (name, number) in THREE.iter().zip(2..) {
+        building.install(name, number);
+        building.start(name);
+    }
+    building.wait_for_master("A");
+    building.wait_in_service(&THREE);
+    building.open_books();
+    building
+}
+
+/// The floors at which buttons are pressed, in turn: where a car still stands with its door open, a
+/// press makes no order.
+const FLOORS: [[u8; 3]; 2] = [[5, 3, 6], [7, 1, 4]];
+
+/// Presses hall and cab buttons at these panels and waits until all are served.
+fn serves(building: &Building, panels: &[&str], round: usize) {
+    let floors = FLOORS[round % FLOORS.len()];
+    let halls = floors.map(|floor| building.hall(floor, Direction::Down));
+    for (panel, (floor, hall)) in panels.iter().zip(floors.iter().zip(halls)) {
+        building.press(panel, hall);
+        building.press(panel, building.cab(*floor));
+    }
+    let pressed = || panels.iter().zip(floors.iter().zip(halls));
+    for (_, (_, hall)) in pressed() {
+        building.wait_lit(panels, hall);
+    }
+    for (panel, (floor, hall)) in pressed() {
+        building.wait_dark(panels, hall);
+        building.wait_dark(&[panel], building.cab(*floor));
+    }
+}
+
+fn service_goes_on(attacks: &[Attack], number: u8) {
+    let mut building = bank();
+    serves(&building, &THREE, 0);
+    let attacker = Attacker::start(&building, number, attacks);
+    let started = Instant::now();
+    serves(&building, &THREE, 1);
+    building.kill("A");
+    serves(&building, &["B", "C"], 2);
+    building.start("A");
+    building.wait_in_service(&THREE);
+    serves(&building, &THREE, 3);
+    let lasted = started.elapsed();
+    let done = attacker.stop();
+    let whole = building.wait_within(WHOLE_AGAIN, "the fleet is whole again", |building| {
+        building.follow(&THREE, "A")
+    });
+    serves(&building, &THREE, 4);
+    building.close_books();
+    building.assert_safe();
+    println!("{attacks:?} for {lasted:.1?} ({done:?}): whole again after {whole:.1?}");
+}
+
+/// O2, O4, E1: whatever a member or a stranger with an address of its own sends.
+#[test]
+fn service_goes_on_under_all_attacks_at_once() {
+    service_goes_on(&Attack::ALL, ABOVE);
+}
+
+/// F1, F4: a master that takes every link and assigns nothing.
+#[test]
+fn service_goes_on_under_a_master_that_assigns_nothing() {
+    service_goes_on(&[Attack::Idle], BELOW);
+}
+
+#[test]
+fn service_goes_on_under_each_attack() {
+    let chosen = std::env::var("LIFTMESH_ATTACKS").unwrap_or_default();
+    for attack in Attack::ALL {
+        if chosen == "all" || chosen.contains(&format!("{attack:?}")) {
+            service_goes_on(&[attack], ABOVE);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Many real nodes on one machine: they form one fleet, stay one while nothing happens, and follow
+//! the next master at once when the first is killed.
+//!
+//! A usual run is short and has few nodes. `LIFTMESH_CROWD=64 LIFTMESH_SECONDS=300 cargo test --release
+//! --test crowd -- --nocapture` is the campaign; `LIFTMESH_CROWD_CARS=64` gives so many of the nodes a
+//! car with a simulated panel, the others are units without one. They print what they measure.
+#![cfg(feature = "simulator")]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "all of this is test code, which prints what it has measured"
+)]
+
+mod building;
+
+use std::time::{Duration, Instant};
+
+use building::{Building, Line};
+use elevator_fleet::model::Role;
+use liftmesh::operator::view::StandingView;
+
+/// Nodes, cars among them, and idle seconds of a usual run.
+const NODES: u8 = 12;
+const CARS: u8 = 3;
+const SECONDS: u8 = 3;
+
+/// What the acceptance allows on a busy machine.
+const FORMED_WITHIN: Duration = Duration::from_secs(5);
+const KNOWN_WITHIN: Duration = Duration::from_secs(1);
+
+fn number(name: &str, usual: u64) -> u64 {
+    let Ok(text) = std::env::var(name) else {
+        return usual;
+    };
+    text.parse().expect("a number")
+}
+
+struct Crowd {
+    building: Building,
+    names: Vec<&'static str>,
+    cars: usize,
+}
+
+impl Crowd {
+    /// Starts the nodes; the first has the lowest address.
+    fn start(nodes: u8, cars: u8, line: Line) -> Self {
+        let mut building = Building::new(4, line);
+        let mut names = Vec::new();
+        for number in 1..=nodes {
+            let name: &'static str = format!("N{number:03}").leak();
+            if number <= cars {
+                building.install(name, number);
+            } else {
+                building.install_unit(name, number, Role::ControlUnit);
+            }
+            names.push(name);
+        }
+        for name in &names {
+            building.start(name);
+        }
+        let cars = usize::from(cars);
+        Self {
+            building,
+            names,
+            cars,
+        }
+    }
+
+    /// Waits until all that run follow this one; hands back how long that took.
+    ///
+    /// Nodes that follow are not asked again, as it takes time to ask them all.
+    fn wait_until_all_follow(&self, master: &str, limit: Duration) -> Duration {
+        let mut waiting: Vec<&str> = self.building.running().collect();
+        let what = format!("all follow {master}");
+        self.building.wait_within(limit, &what, |building| {
+            while let Some(name) = waiting.last() {
+                let standing = building.status(name).map(|status| status.standing);
+                let follows = match standing {
+                    Some(StandingView::Master) => *name == master,
+                    Some(StandingView::Slave { master: followed }) => followed == master,
+                    Some(StandingView::Seeking) | None => false,
+                };
+                if !follows {
+                    return false;
+                }
+                waiting.pop();
+            }
+            true
+        })
+    }
+
+    /// How many lines with this all the nodes have logged.
+    fn logged(&self, what: &str) -> usize {
+        let count = |name: &&str| self.building.logged(name).matches(what).count();
+        self.names.iter().map(count).sum()
+    }
+
+    fn losses_and_changes(&self) -> (usize, usize) {
+        (self.logged("peer lost"), self.logged("role changed"))
+    }
+
+    /// The processor time that each running node has used, in seconds.
+    fn processor_times(&self) -> Vec<f64> {
+        let running = self.building.running();
+        running
+            .map(|name| self.building.processor_time(name))
+            .collect()
+    }
+}
+
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// The shares in per cent of a core: least, mean, most.
+fn shares(before: &[f64], after: &[f64], took: Duration) -> String {
+    let each = before.iter().zip(after);
+    let each: Vec<f64> = each
+        .map(|(b, a)| (a - b) / took.as_secs_f64() * 100.0)
+        .collect();
+    if each.is_empty() {
+        return "none".to_owned();
+    }
+    let least = each.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = each.iter().copied().fold(0.0, f64::max);
+    let sum: f64 = each.iter().sum();
+    let count = each.len();
+    #[expect(clippy::cast_precision_loss, reason = "few nodes")]
+    let mean = sum / count as f64;
+    format!("{least:.2} / {mean:.2} / {most:.2} % of a core each, {sum:.0} % in all")
+}
+
+/// F2, F7: on a busy machine as well.
+#[test]
+fn a_crowd_forms_stays_and_follows_the_next_master() {
+    let byte = |name, usual: u8| u8::try_from(number(name, usual.into())).expect("below 256");
+    let nodes = byte("LIFTMESH_CROWD", NODES);
+    let cars = byte("LIFTMESH_CROWD_CARS", CARS).min(nodes);
+    let idle = Duration::from_secs(number("LIFTMESH_SECONDS", SECONDS.into()));
+    let line = match std::env::var("LIFTMESH_CROWD_LINE").as_deref() {
+        Ok("tcp") => Line::Tcp,
+        _ => Line::Serial,
+    };
+    let limit = Duration::from_secs(number("LIFTMESH_CROWD_LIMIT", 0));
+    println!("{nodes} nodes, {cars} cars, load {}", load());
+    let mut crowd = Crowd::start(nodes, cars, line);
+    let formed = crowd.wait_until_all_follow(crowd.names[0], FORMED_WITHIN.max(limit));
+    println!(
+        "one master {formed:?} after the last start, load {}",
+        load()
+    );
+    // The cars find their floors and open their doors once.
+    std::thread::sleep(Duration::from_secs(3));
+    let before = crowd.losses_and_changes();
+    let (began, used) = (Instant::now(), crowd.processor_times());
+    std::thread::sleep(idle);
+    let (took, now_used) = (began.elapsed(), crowd.processor_times());
+    let after = crowd.losses_and_changes();
+    let cars = crowd.cars;
+    println!("idle for {took:?}, load {}", load());
+    println!(
+        "  cars:  {}",
+        shares(&used[..cars], &now_used[..cars], took)
+    );
+    println!(
+        "  units: {}",
+        shares(&used[cars..], &now_used[cars..], took)
+    );
+    println!(
+        "  lost peers {}, changes of role {}",
+        after.0 - before.0,
+        after.1 - before.1
+    );
+    crowd.building.kill(crowd.names[0]);
+    let known = crowd.wait_until_all_follow(crowd.names[1], KNOWN_WITHIN.max(limit));
+    std::thread::sleep(Duration::from_secs(2));
+    let end = crowd.losses_and_changes();
+    println!(
+        "the next master known to all {known:?} after the kill: lost peers {}, changes of role {}, load {}",
+        end.0 - after.0,
+        end.1 - after.1,
+        load()
+    );
+    assert_eq!(
+        before, after,
+        "peers lost, and roles changed, while nothing happened"
+    );
+}

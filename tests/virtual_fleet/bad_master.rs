@@ -1,0 +1,66 @@
+//! A node that leads and does not do what a master is there for.
+
+use std::time::Duration;
+
+use elevator_driver::Button;
+use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::wire::Protocol;
+use liftmesh::lab::{BadMaster, Fault, World, WorldSettings};
+
+use crate::building::{Building, down, millis, mins, secs, seed, up};
+
+fn halls() -> [Button; 4] {
+    [up(0), down(1), up(2), down(3)]
+}
+
+fn fleet(protocol: Protocol) -> Building {
+    let mut settings = WorldSettings::new(4, seed());
+    settings.election = ElectionSettings::of(protocol);
+    let mut building = Building::of(settings);
+    building.start_all();
+    building.until(secs(20), "one leads", World::has_the_right_master);
+    building.run_for(secs(2));
+    building
+}
+
+/// Presses every hall button, and says how long it takes until each call has been served.
+fn hall_calls_are_served(building: &mut Building, limit: Duration) -> Duration {
+    let calls = halls().map(|button| building.call(button, 0));
+    let before: Vec<usize> = calls.iter().map(|call| building.served(call)).collect();
+    for (node, button) in [1, 2, 3, 1].into_iter().zip(halls()) {
+        building.press(node, button);
+    }
+    building.until(limit, "every hall call is served", |world| {
+        let mut pairs = calls.iter().zip(&before);
+        pairs.all(|(call, before)| world.served(call) > *before)
+    })
+}
+
+/// E8: a master that assigns nothing, or assigns to a car that does not exist, stops service
+/// for a bounded time, loses its place, and gets it back once it behaves.
+#[test]
+fn calls_are_served_under_a_master_that_does_not_assign() {
+    for protocol in Protocol::ALL {
+        for bad in [BadMaster::Idle, BadMaster::Confused] {
+            let mut building = fleet(protocol);
+            let master = building.master().expect("one leads");
+            building.inflict(Fault::Leads(master, Some(bad)));
+            let first = hall_calls_are_served(&mut building, secs(45));
+            building.run_for(secs(5));
+            let second = hall_calls_are_served(&mut building, secs(45));
+            let taken = building.taken_over();
+            building.inflict(Fault::Leads(master, None));
+            building.repair_everything();
+            let back = building.until(secs(70), "all follow the right master", |world| {
+                world.has_the_right_master()
+            });
+            building.run_for(millis(100));
+            let third = hall_calls_are_served(&mut building, secs(45));
+            println!(
+                "{protocol}, {bad:?}: {first:?}, {second:?}, back {back:?}, {third:?}, {taken} taken over"
+            );
+            building.until_at_rest();
+            building.run_for(mins(1));
+        }
+    }
+}
