@@ -64,3 +64,22 @@ fn calls_are_served_under_a_master_that_does_not_assign() {
         }
     }
 }
+
+/// E8: a master that assigns every call to its own car, which serves none, stops service for a
+/// bounded time too.
+#[test]
+fn calls_are_served_under_a_master_that_keeps_them_to_itself() {
+    let mut building = fleet(Protocol::LowestIp);
+    let master = building.master().expect("one leads");
+    building.inflict(Fault::Leads(master, Some(BadMaster::Greedy)));
+    let first = hall_calls_are_served(&mut building, secs(220));
+    let second = hall_calls_are_served(&mut building, secs(45));
+    building.inflict(Fault::Leads(master, None));
+    building.repair_everything();
+    building.until(secs(70), "all follow the right master", |world| {
+        world.has_the_right_master()
+    });
+    let third = hall_calls_are_served(&mut building, secs(45));
+    println!("{first:?}, {second:?}, {third:?}");
+    building.until_at_rest();
+}

@@ -7,6 +7,10 @@
 //! A sound master assigns a call at once where any car can serve it, and again as soon as one can.
 //! So a call counts only while this node sees such a car under the same master, and only against a
 //! master that is known to hold the order.
+//!
+//! A call that has a car and waits far longer than it ever should is served as well. It costs the
+//! master the trust only if in all that time no car served a call that it was assigned: a busy bank
+//! may let a call wait, and a broken car is noticed by others' means.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,6 +35,10 @@ const STAGGER: Duration = Duration::from_secs(1);
 /// plan twice.
 const BELIEVED_FOR: Duration = Duration::from_secs(12);
 
+/// After this time a call that has a car is served by another: longer than the busiest bank takes,
+/// with as much again for each floor.
+const UNSERVED_AFTER: (Duration, Duration) = (Duration::from_secs(90), Duration::from_secs(20));
+
 /// A peer that this node does not hear may be heard by the master, which has echoed a node that is
 /// unknown here within this time.
 const DOUBT: Duration = Duration::from_secs(5);
@@ -43,6 +51,10 @@ pub(super) struct Oversight {
     neglected: BTreeMap<HallCall, Neglect>,
     /// Those of them that this node's car serves all the same.
     taken: BTreeSet<HallCall>,
+    /// Since when other calls have waited for their cars, or at least have been known to.
+    waiting: BTreeMap<HallCall, Timestamp>,
+    /// When a car last served a call that it was assigned.
+    kept_at: Option<Timestamp>,
 }
 
 /// Since when a call has had no car.
@@ -72,6 +84,29 @@ impl Oversight {
         due
     }
 
+    /// A call has been served, by the car that it was assigned to.
+    pub(super) fn kept(&mut self, now: Timestamp) {
+        self.kept_at = Some(now);
+    }
+
+    /// Notes the calls that wait for their cars now.
+    fn note_waiting(&mut self, calls: &BTreeSet<HallCall>, now: Timestamp) {
+        self.waiting.retain(|call, _| calls.contains(call));
+        for call in calls {
+            self.waiting.entry(*call).or_insert(now);
+        }
+    }
+
+    /// Since when the calls that are to be served without having been assigned have been due for
+    /// that, as if they had been without a car.
+    fn due(&self, unserved_after: Duration) -> BTreeMap<HallCall, Timestamp> {
+        let neglected = self.neglected.iter();
+        let neglected = neglected.map(|(call, neglect)| (*call, neglect.since + SERVED_AFTER));
+        let waiting = self.waiting.iter();
+        let waiting = waiting.map(|(call, since)| (*call, *since + unserved_after));
+        waiting.chain(neglected).collect()
+    }
+
     /// Notes the calls that are without a car now, and whether the master holds them.
     fn note(&mut self, neglected: &BTreeMap<HallCall, bool>, now: Timestamp) {
         self.neglected
@@ -98,6 +133,8 @@ impl Node {
         };
         let neglected = self.neglected(&master, now);
         self.oversight.note(&neglected, now);
+        let waiting = self.waiting(&master, &neglected, now);
+        self.oversight.note_waiting(&waiting, now);
         self.take_over(&master, now);
         let passed = |neglect: &Neglect| {
             let held = neglect.held_since.map(|since| now.since(since));
@@ -111,7 +148,45 @@ impl Node {
             let (call, secs) = (Call::Hall(call), BELIEVED_FOR.as_secs());
             let reason = format!("it has assigned {call} to no car for {secs} s");
             self.distrust(&master, Offence::Neglect, &reason, now);
+        } else if self.serves_nothing(now) {
+            let secs = self.unserved_after().as_secs();
+            let reason = format!("no car has served what it assigned for {secs} s");
+            self.distrust(&master, Offence::Neglect, &reason, now);
         }
+    }
+
+    fn unserved_after(&self) -> Duration {
+        let (base, floor) = UNSERVED_AFTER;
+        base + floor * u32::from(self.settings.floors.get())
+    }
+
+    /// Whether a call has waited for too long, and no assignment was kept meanwhile.
+    fn serves_nothing(&self, now: Timestamp) -> bool {
+        let longest = self.oversight.waiting.values().min();
+        let kept_at = self.oversight.kept_at;
+        longest.is_some_and(|since| {
+            now.since(*since) >= self.unserved_after() && kept_at.is_none_or(|at| at < *since)
+        })
+    }
+
+    /// The hall calls that have a car, although another one could serve them too.
+    fn waiting(
+        &self,
+        master: &NodeId,
+        neglected: &BTreeMap<HallCall, bool>,
+        now: Timestamp,
+    ) -> BTreeSet<HallCall> {
+        let mut calls = self.hall_calls();
+        if !calls.is_empty() {
+            let views = self.cars_under(master, now);
+            calls.retain(|call| {
+                let car = self.plan.car(*call);
+                let able = views.iter().filter(|(_, view)| serves(view, *call));
+                let mut others = able.filter(|(name, _)| Some(name) != car);
+                !neglected.contains_key(call) && car.is_some() && others.next().is_some()
+            });
+        }
+        calls
     }
 
     /// The hall calls that have no car although one could serve them, and whether the master is
@@ -167,22 +242,24 @@ impl Node {
     /// that one is enough as a rule.
     fn take_over(&mut self, master: &NodeId, now: Timestamp) {
         let before = self.oversight.taken.clone();
-        if before.is_empty() && self.oversight.neglected.is_empty() {
+        let due = self.oversight.due(self.unserved_after());
+        if before.is_empty() && due.values().all(|at| now < *at) {
             return;
         }
         let cars = self.cars_under(master, now);
         let rank = |call: HallCall| {
             let able = cars.iter().filter(|(_, view)| serves(view, call));
-            let mut able = able.map(|(name, _)| name).filter(|name| *name != master);
+            let assigned = self.plan.car(call);
+            let is_helper = |name: &&NodeId| *name != master && Some(*name) != assigned;
+            let mut able = able.map(|(name, _)| name).filter(is_helper);
             able.position(|name| *name == self.hello.node)
         };
         let mut taken = BTreeSet::new();
-        for (call, neglect) in &self.oversight.neglected {
-            let rank = rank(*call).and_then(|rank| u32::try_from(rank).ok());
-            let wait = rank.map(|rank| SERVED_AFTER + STAGGER * rank);
-            let is_due = wait.is_some_and(|wait| now.since(neglect.since) >= wait);
-            if before.contains(call) || is_due {
-                taken.insert(*call);
+        for (call, at) in due {
+            let rank = rank(call).and_then(|rank| u32::try_from(rank).ok());
+            let is_due = rank.is_some_and(|rank| now >= at + STAGGER * rank);
+            if before.contains(&call) || is_due {
+                taken.insert(call);
             }
         }
         if taken == before {

@@ -99,10 +99,13 @@ impl Node {
         if self.orders.of_call(call).next().is_some() {
             return;
         }
+        let service = self.orders.service(dot);
         if let Call::Hall(hall) = call {
+            if service.is_some_and(|service| self.plan.car(*hall) == Some(&service.car)) {
+                self.oversight.kept(now);
+            }
             self.plan.forget(*hall);
         }
-        let service = self.orders.service(dot);
         let waited = service.map_or_else(|| now.since(placed), |service| service.waited);
         let car = service.map(|service| service.car.clone());
         self.report(Report::Served {

@@ -160,6 +160,9 @@ impl Node {
     fn serve(&mut self, call: ServedCall, now: Timestamp) {
         let call = match call {
             ServedCall::Hall(hall) => {
+                if self.plan.car(hall) == Some(&self.hello.node) {
+                    self.oversight.kept(now);
+                }
                 self.plan.forget(hall);
                 Call::Hall(hall)
             }

@@ -144,3 +144,32 @@ fn a_car_that_the_master_may_hear_is_left_alone() {
         assert_eq!(seen, if strange { 0 } else { 3 }, "{strange}");
     }
 }
+
+/// E8: a call that its car does not serve is served by another. The master loses the trust unless
+/// any of its assignments was kept.
+#[test]
+fn a_call_that_waits_for_its_car_in_vain_is_served_by_another() {
+    for is_kept in [false, true] {
+        let (mut slave, mut master, now) = pair();
+        with_a_car(&mut slave, now);
+        slave.handle_order(call(), now).expect("a button");
+        let Call::Hall(hall) = call() else {
+            panic!("a hall call")
+        };
+        slave.plan.learn(crate::wire::PlanEntry {
+            version: 1,
+            call: hall,
+            car: name(1),
+        });
+        let at = reports(&mut slave, &mut master, now, 165, is_of_oversight);
+        assert!(at.is_empty(), "{is_kept}: {at:?}");
+        if is_kept {
+            slave.oversight.kept(now + Duration::from_secs(100));
+        }
+        let later = now + Duration::from_secs(165);
+        let at = reports(&mut slave, &mut master, later, 10, is_of_oversight);
+        // 90 s, and 20 s for each of the four floors.
+        let expected = if is_kept { vec![5] } else { vec![5, 5, 5] };
+        assert_eq!(at, expected, "{is_kept}");
+    }
+}
