@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use elevator_driver::FloorCount;
 
+use super::plausible::Credit;
 use super::{Node, Report};
 use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
@@ -116,14 +117,18 @@ impl Node {
             let strays = dot.journal == self.ledger.journal() && self.strays(dot);
             if strays {
                 own = own.or(Some(dot));
-            } else if let Some(why) = self.implausible(record) {
-                self.refuse_service(peer, record, &why, now);
-                continue;
-            } else if dot.sequence <= limit {
-                admitted.push(record);
+                refused = Some(dot);
                 continue;
             }
-            refused = Some(dot);
+            if dot.sequence > limit {
+                refused = Some(dot);
+                continue;
+            }
+            match self.credit(peer, record) {
+                Credit::Taken => admitted.push(record),
+                Credit::Hearsay { car, open } => self.replication.owe(&car, open),
+                Credit::Refused(why) => self.refuse_service(peer, record, &why, now),
+            }
         }
         if let Some(dot) = refused {
             self.refused(peer, dot, now);

@@ -1,8 +1,9 @@
 //! Whether a service that another node tells of can have happened (O1).
 //!
 //! A record says which car served a press, and how long the press had waited. Where this node has
-//! had that car before its eyes all the time, it knows better than the record. In doubt, after a
-//! partition, a restart or an interruption, it believes what it is told.
+//! had that car before its eyes all the time, it knows better than the record. Otherwise, after a
+//! partition, a restart or an interruption, it asks the car's own node, and believes others only of a
+//! car that is not heard.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,12 +11,15 @@ use std::time::Duration;
 use elevator_driver::Floor;
 
 use super::Node;
-use crate::model::{Call, CarView, NodeId, Timestamp};
+use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Record, State};
 use crate::wire::Standing;
 
 /// Clocks run apart and messages are late by less than this.
 const TOLERANCE: Duration = Duration::from_secs(10);
+
+/// The same for what an earlier process of this node may have done.
+const OWN_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// A car that is not described for longer than this may have been anywhere.
 const GAP: Duration = Duration::from_secs(2);
@@ -50,39 +54,70 @@ impl Sightings {
     }
 }
 
+/// What a record is worth that closes an open order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Credit {
+    /// It is true as far as this node can know, or closes none.
+    Taken,
+    /// The car that is named is heard: its own node is asked.
+    Hearsay {
+        /// That node.
+        car: NodeId,
+        /// The press that is open here: telling the node of it is the question.
+        open: Dot,
+    },
+    /// It can't be true, for this reason.
+    Refused(String),
+}
+
 impl Node {
-    /// Why a record can't be true that closes an order which is open here; `None` if it may be, or
-    /// closes none.
-    pub(super) fn implausible(&self, record: &Record) -> Option<String> {
+    /// What is thought of a record that this peer tells of.
+    pub(super) fn credit(&self, peer: &NodeId, record: &Record) -> Credit {
         let State::Served(service) = &record.state else {
-            return None;
+            return Credit::Taken;
         };
-        let open = self.orders.present(record.dot, &record.call)?;
-        let order = self.orders.get(open).filter(|_| open <= record.dot)?;
-        // Who refuses must be able to have it served after all.
-        let can_serve = self.car.is_some() || self.standing == Standing::Master;
+        let open = self.orders.present(record.dot, &record.call);
+        let open = open.filter(|open| *open <= record.dot);
+        let Some(order) = open.and_then(|open| self.orders.get(open)) else {
+            return Credit::Taken;
+        };
         let placed = order.placed;
-        if !can_serve || self.attentive_since + TOLERANCE > placed {
-            return None;
-        }
+        // Whoever refuses must be able to have it served after all.
+        let can_serve = self.car.is_some() || self.standing == Standing::Master;
+        let is_sure = can_serve && self.attentive_since + TOLERANCE <= placed;
         let Some(service) = service else {
-            return Some("by nobody".to_owned());
+            return match is_sure {
+                true => Credit::Refused("by nobody".to_owned()),
+                false => Credit::Taken,
+            };
         };
         let car = &service.car;
-        let is_anothers = match &record.call {
-            Call::Cab { car: of, .. } => of != car,
-            Call::Hall(_) => false,
-        };
-        if is_anothers {
-            return Some(format!("by {car}, in whose cabin it was not placed"));
+        if let Call::Cab { car: of, .. } = &record.call
+            && of != car
+        {
+            let what = format!("by {car}, in whose cabin it was not placed");
+            return Credit::Refused(what);
         }
         if *car == self.hello.node {
-            return Some("this node's car did not".to_owned());
+            // An earlier process of this node may have served what was placed before this one began.
+            let is_known = can_serve && placed >= Timestamp::START + OWN_TOLERANCE;
+            return match is_known {
+                true => Credit::Refused("this node's car did not".to_owned()),
+                false => Credit::Taken,
+            };
         }
         // The alleged moment is no help: a repeated press has the age of the earlier one, but only
         // where that was known to be open.
         let from = placed - TOLERANCE;
-        self.excludes(car, record.call.floor(), from)
+        let excluded = self.excludes(car, record.call.floor(), from);
+        if let Some(why) = excluded.filter(|_| is_sure) {
+            return Credit::Refused(why);
+        }
+        if peer != car && self.membership.get(car).is_some() {
+            let (car, open) = (car.clone(), order.dot);
+            return Credit::Hearsay { car, open };
+        }
+        Credit::Taken
     }
 
     /// Why this car can't have been at this floor from then on.
