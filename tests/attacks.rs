@@ -86,7 +86,7 @@ fn service_goes_on(attacks: &[Attack], number: u8) {
     println!("{attacks:?} for {lasted:.1?} ({done:?}): whole again after {whole:.1?}");
 }
 
-/// O2, O4, E1: whatever a member or a stranger with an address of its own sends.
+/// O2, O4, E1: whatever a member or a stranger with its own address sends.
 #[test]
 fn service_goes_on_under_all_attacks_at_once() {
     service_goes_on(&Attack::ALL, ABOVE);

@@ -126,6 +126,7 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         "key",
         "damaged",
         "malformed",
+        "address",
         "refused",
     ]
     .into_iter()

@@ -26,6 +26,8 @@ pub enum Count {
     Damaged,
     /// Datagrams with a sound checksum and an unsound body, and frames that are none.
     Malformed,
+    /// Beacons of a node that has another address than the one they came from.
+    Address,
     /// Connections that were refused: too many at once, no or an unfitting `Hello`.
     Refused,
 }
@@ -45,12 +47,13 @@ impl Count {
             Self::Key => "key",
             Self::Damaged => "damaged",
             Self::Malformed => "malformed",
+            Self::Address => "address",
             Self::Refused => "refused",
         }
     }
 
     /// Everything that is counted.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Sent,
         Self::SendFailed,
         Self::SendQueueFull,
@@ -61,6 +64,7 @@ impl Count {
         Self::Key,
         Self::Damaged,
         Self::Malformed,
+        Self::Address,
         Self::Refused,
     ];
 }

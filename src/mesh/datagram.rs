@@ -400,6 +400,9 @@ impl DatagramTask {
         if beacon.hello.nonce == self.settings.hello.nonce {
             return;
         }
+        if beacon.hello.address != from {
+            return self.counters.add(Count::Address);
+        }
         self.counters.add(Count::Received);
         let beacon = Box::new(beacon);
         self.hand_on(Note::Beacon { from, beacon });

@@ -25,20 +25,20 @@ use crate::orders::{Record, is_elsewhere};
 /// How many journals are kept that nobody announces.
 const MOST_JOURNALS: usize = 192;
 
-/// How many registers of them are kept: with these a state takes less than a second to send.
+/// How many registers of them are kept where some can be collected, and half of how many at most.
 const MOST_REGISTERS: usize = 24_576;
 
 /// How many of these journals one peer may fill with open orders. No sound fleet has so many: each
 /// is of a node that is gone, and has orders that nobody serves.
 const MOST_OF_A_PEER: usize = MOST_JOURNALS / 3;
 
-/// For so many cars other than its own a node can have placed cab calls, as an operator may ask.
+/// Cab calls for at most this many other cars are kept of a node, as an operator may ask for them.
 const MOST_CARS: usize = 64;
 
 /// How often it is looked whether a journal has lost its announcer.
 const CHECK_PERIOD: Duration = Duration::from_millis(100);
 
-/// So long after a start twice as much is kept: those that announce journals have to be heard.
+/// In this time after a start twice as much is kept: those that announce journals have to be heard.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Refusals are reported this often at most.
@@ -105,14 +105,27 @@ impl Node {
             || journal.elsewhere < MOST_CARS * floors
             || is_known();
         let opens = journal.open == 0 && !record.state.is_served() && !announced;
-        fits && is_bounded && (!opens || is_known() || self.may_open(peer, id))
+        let is_over = || !announced && !is_known() && self.is_full();
+        fits && is_bounded && (!opens || is_known() || self.may_open(peer, id)) && !is_over()
+    }
+
+    /// Whether the journals that nobody announces have all the registers that are kept of them.
+    fn is_full(&self) -> bool {
+        if self.orders.registers() < MOST_REGISTERS {
+            return false;
+        }
+        let announced = self.announced();
+        let others = self.orders.each_journal();
+        let others = others.filter(|(id, _)| !announced.contains(id));
+        let registers: usize = others.map(|(_, journal)| journal.registers).sum();
+        registers >= 2 * MOST_REGISTERS
     }
 
     /// The first record of a journal that nobody announces has come. One that is served is taken in
     /// and collected again if it is worth too little, so that its sender need not tell it again.
     fn begins(&mut self, peer: &NodeId, record: &Record) -> bool {
         let id = record.dot.journal;
-        let begins = record.state.is_served() || self.may_open(peer, id);
+        let begins = record.state.is_served() || (self.may_open(peer, id) && !self.is_full());
         if begins {
             self.journals.brought_by.insert(id, peer.clone());
         }

@@ -146,6 +146,11 @@ impl Membership {
         self.lives.get(self.found.get(name)?)
     }
 
+    /// Whether a node of this name is heard, even if it does not hear this one.
+    pub(super) fn hears_of(&self, name: &NodeId) -> bool {
+        self.lives.values().any(|peer| peer.hello.node == *name)
+    }
+
     /// The peer at this address; of two the first by name.
     pub(super) fn at(&self, address: Ipv4Addr) -> Option<&NodeId> {
         let mut peers = self.peers();
@@ -211,7 +216,11 @@ impl Membership {
         }
         let echoed = self.echo_sent_at(&beacon.echoes);
         let own = self.own.nonce;
-        let is_strange = |echo: &Echo| echo.nonce != own && !self.lives.contains_key(&echo.nonce);
+        let is_strange = |echo: &Echo| {
+            let known = self.lives.get(&echo.nonce);
+            let counts = known.is_some_and(|peer| self.counts(&peer.hello));
+            echo.nonce != own && !counts && !self.lost.covers(echo)
+        };
         let strange = beacon.echoes.iter().any(is_strange);
         let told = Duration::from_millis(beacon.period.into());
         let period = pace::believed(told, self.lives.len(), &self.times);

@@ -148,7 +148,7 @@ impl Node {
             let (call, secs) = (Call::Hall(call), BELIEVED_FOR.as_secs());
             let reason = format!("it has assigned {call} to no car for {secs} s");
             self.distrust(&master, Offence::Neglect, &reason, now);
-        } else if self.serves_nothing(now) {
+        } else if self.serves_nothing(&master, now) {
             let secs = self.unserved_after().as_secs();
             let reason = format!("no car has served what it assigned for {secs} s");
             self.distrust(&master, Offence::Neglect, &reason, now);
@@ -160,9 +160,12 @@ impl Node {
         base + floor * u32::from(self.settings.floors.get())
     }
 
-    /// Whether a call has waited for too long, and no assignment was kept meanwhile.
-    fn serves_nothing(&self, now: Timestamp) -> bool {
-        let longest = self.oversight.waiting.values().min();
+    /// Whether a call has waited for too long for the master's own car, and no assignment was kept
+    /// meanwhile. For the car of another node the master is not to blame.
+    fn serves_nothing(&self, master: &NodeId, now: Timestamp) -> bool {
+        let waiting = self.oversight.waiting.iter();
+        let its_own = waiting.filter(|(call, _)| self.plan.car(**call) == Some(master));
+        let longest = its_own.map(|(_, since)| since).min();
         let kept_at = self.oversight.kept_at;
         longest.is_some_and(|since| {
             now.since(*since) >= self.unserved_after() && kept_at.is_none_or(|at| at < *since)

@@ -18,9 +18,6 @@ use crate::wire::Standing;
 /// Clocks run apart and messages are late by less than this.
 const TOLERANCE: Duration = Duration::from_secs(10);
 
-/// The same for what an earlier process of this node may have done.
-const OWN_TOLERANCE: Duration = Duration::from_secs(1);
-
 /// A car that is not described for longer than this may have been anywhere.
 const GAP: Duration = Duration::from_secs(2);
 
@@ -59,7 +56,8 @@ impl Sightings {
 pub(super) enum Credit {
     /// It is true as far as this node can know, or closes none.
     Taken,
-    /// The car that is named is heard: its own node is asked.
+    /// The car that is named is heard, so its own node is asked; or nobody has heard it since before
+    /// the press, so there will be a word of it if it comes back.
     Hearsay {
         /// That node.
         car: NodeId,
@@ -82,14 +80,11 @@ impl Node {
             return Credit::Taken;
         };
         let placed = order.placed;
-        // Whoever refuses must be able to have it served after all.
+        // A node that refuses must be able to have it served after all.
         let can_serve = self.car.is_some() || self.standing == Standing::Master;
         let is_sure = can_serve && self.attentive_since + TOLERANCE <= placed;
         let Some(service) = service else {
-            return match is_sure {
-                true => Credit::Refused("by nobody".to_owned()),
-                false => Credit::Taken,
-            };
+            return Credit::Refused("by nobody".to_owned());
         };
         let car = &service.car;
         if let Call::Cab { car: of, .. } = &record.call
@@ -100,11 +95,16 @@ impl Node {
         }
         if *car == self.hello.node {
             // An earlier process of this node may have served what was placed before this one began.
-            let is_known = can_serve && placed >= Timestamp::START + OWN_TOLERANCE;
-            return match is_known {
-                true => Credit::Refused("this node's car did not".to_owned()),
-                false => Credit::Taken,
+            return if placed >= Timestamp::START {
+                Credit::Refused("this node's car did not".to_owned())
+            } else {
+                Credit::Taken
             };
+        }
+        let is_heard = peer != car && self.membership.get(car).is_some();
+        if is_heard || self.is_gone(car, placed) {
+            let (car, open) = (car.clone(), order.dot);
+            return Credit::Hearsay { car, open };
         }
         // The alleged moment is no help: a repeated press has the age of the earlier one, but only
         // where that was known to be open.
@@ -112,10 +112,6 @@ impl Node {
         let excluded = self.excludes(car, record.call.floor(), from);
         if let Some(why) = excluded.filter(|_| is_sure) {
             return Credit::Refused(why);
-        }
-        if peer != car && self.membership.get(car).is_some() {
-            let (car, open) = (car.clone(), order.dot);
-            return Credit::Hearsay { car, open };
         }
         Credit::Taken
     }
@@ -126,13 +122,24 @@ impl Node {
             let excluded = peer.sightings.exclude(floor, from);
             return excluded.then(|| format!("by {car}, which was not there"));
         }
-        let was_lost = self.membership.lost().knows(car);
-        // Whom this node does not know another one may.
+        let was_lost = self.membership.lost().get(car).is_some();
+        let is_heard = self.membership.hears_of(car);
+        (!was_lost && !is_heard && self.knows_all(from))
+            .then(|| format!("by {car}, which does not exist"))
+    }
+
+    /// Whether a lost car has been heard by nobody since before this moment.
+    fn is_gone(&self, car: &NodeId, placed: Timestamp) -> bool {
+        let lost = self.membership.lost().get(car);
+        lost.is_some_and(|lost| lost.heard_at <= placed && self.knows_all(lost.heard_at))
+    }
+
+    /// Whether since then no peer can have heard a node that this one does not hear.
+    fn knows_all(&self, from: Timestamp) -> bool {
         let mut peers = self.membership.peers();
-        let all_known = peers.all(|(_, peer)| {
+        peers.all(|(_, peer)| {
             let unbroken = peer.found_at <= from;
             unbroken && peer.stranger_echoed_at.is_none_or(|at| at < from)
-        });
-        (!was_lost && all_known).then(|| format!("by {car}, which does not exist"))
+        })
     }
 }

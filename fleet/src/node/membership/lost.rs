@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Peer;
 use crate::model::{Availability, NodeId, Role, Timestamp, Unavailable};
+use crate::wire::Echo;
 
 /// The most lost peers that are kept; the one that was lost first makes room for the next.
 const MOST: usize = 64;
@@ -24,6 +25,8 @@ pub(in crate::node) struct LostPeer {
     pub(in crate::node) role: Role,
     pub(in crate::node) heard_at: Timestamp,
     pub(in crate::node) cause: LossCause,
+    /// Its last process, and the last beacon that was heard of it.
+    last: Echo,
 }
 
 /// What is known of the reason for a loss.
@@ -49,8 +52,14 @@ impl LostPeers {
         self.0.insert(name, LostPeer::of(peer, cause));
     }
 
-    pub(in crate::node) fn knows(&self, name: &NodeId) -> bool {
-        self.0.contains_key(name)
+    pub(in crate::node) fn get(&self, name: &NodeId) -> Option<&LostPeer> {
+        self.0.get(name)
+    }
+
+    /// Whether an echo is of a beacon that was heard here too, before the peer was lost.
+    pub(super) fn covers(&self, echo: &Echo) -> bool {
+        let mut lost = self.0.values().map(|lost| lost.last);
+        lost.any(|last| last.nonce == echo.nonce && echo.sequence <= last.sequence)
     }
 
     pub(super) fn remove(&mut self, name: &NodeId) {
@@ -76,6 +85,10 @@ impl LostPeer {
             address: peer.hello.address,
             role: peer.hello.role,
             heard_at: peer.heard_at,
+            last: Echo {
+                nonce: peer.hello.nonce,
+                sequence: peer.sequence,
+            },
             cause: if has_hung { LossCause::Hung } else { cause },
         }
     }

@@ -106,6 +106,7 @@ pub(super) struct Delay {
 
 impl Delay {
     pub(super) fn note(&mut self, late: Duration, now: Timestamp) {
+        let late = late.min(MOST_GRANTED);
         if late > USUAL_DELAY && late >= self.worst(now) {
             (self.worst, self.at) = (late, now);
         }

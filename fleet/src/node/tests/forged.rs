@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::bounds::JUMP;
 use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId};
-use crate::orders::{Record, State};
+use crate::orders::{Record, Service, State};
 use crate::wire::{News, PlanEntry, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
@@ -449,7 +449,15 @@ fn orders_of_a_journal_that_is_given_up_are_placed_again() {
     };
     assert!(promised(&one));
     let waited = one.orders().waited(&call(1), later).expect("it is open");
-    let forged = served(1, 1_000 + JUMP / 2 + 1, call(1));
+    // By a car that the second node can't know yet.
+    let service = Service {
+        waited: Duration::ZERO,
+        car: name(3),
+    };
+    let forged = Record {
+        state: State::Served(Some(service)),
+        ..served(1, 1_000 + JUMP / 2 + 1, call(1))
+    };
     two.handle_frame(LINK, news(vec![forged.clone()]), later);
     assert_eq!(two.orders().of_call(&call(1)).count(), 0);
     one.handle_frame(LINK, news(vec![forged]), later);
