@@ -141,7 +141,7 @@ async fn a_broadcast_reaches_every_node_but_the_sender() {
 async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
     let lan = Lan::new();
     let (mut one, two) = (lan.start(1), lan.start(2));
-    let stranger = UdpSocket::bind((lan.address(9), 0)).expect("a socket");
+    let stranger = UdpSocket::bind((lan.address(2), 0)).expect("a socket");
     let to = SocketAddrV4::new(lan.address(1), lan.broadcast.port());
     let sound = codec::encode_beacon(&beacon(&two, 1)).expect("encoded");
     let mut damaged = sound.clone();
@@ -155,7 +155,7 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
     }
     stranger.send_to(&sound, to).expect("sent");
     let other = MeshEvent::OtherVersion {
-        from: lan.address(9),
+        from: lan.address(2),
         version: 99,
     };
     assert_eq!(event(&mut one).await, other);
@@ -165,6 +165,23 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
     for count in [Count::Damaged, Count::Version, Count::Key, Count::Received] {
         assert_eq!(counted(count), 1, "{count:?}");
     }
+}
+
+/// E1: a datagram does not speak for a node at another address.
+#[tokio::test]
+async fn a_beacon_from_another_address_is_dropped() {
+    let lan = Lan::new();
+    let (mut one, two) = (lan.start(1), lan.start(2));
+    let stranger = UdpSocket::bind((lan.address(9), 0)).expect("a socket");
+    let to = SocketAddrV4::new(lan.address(1), lan.broadcast.port());
+    let forged = codec::encode_beacon(&beacon(&two, 7)).expect("encoded");
+    stranger.send_to(&forged, to).expect("sent");
+    two.unicast(lan.address(1), &beacon(&two, 1));
+    let MeshEvent::Beacon { beacon, .. } = event(&mut one).await else {
+        panic!("no beacon");
+    };
+    assert_eq!(beacon.sequence, 1);
+    assert_eq!(one.counters().get(Count::Address), 1);
 }
 
 /// F3

@@ -52,7 +52,7 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    /// All that can be made at the same time.
+    /// All that a node can make whatever its address.
     pub(crate) const ALL: [Self; 9] = [
         Self::Sequences,
         Self::Journals,
@@ -137,7 +137,7 @@ struct Faulty {
     raw: UdpSocket,
     heard: BTreeMap<Nonce, Heard>,
     links: BTreeMap<LinkId, NodeId>,
-    /// What it was told of orders.
+    /// The orders that it has learned of.
     learned: BTreeMap<Dot, Record>,
     /// Connections that it keeps open.
     kept: Vec<TcpStream>,
