@@ -292,7 +292,9 @@ fn a_service_that_did_not_happen_darkens_no_lamp() {
             assert!(building.all_show(button, true), "{button}, by {liar}");
             assert_eq!(building.served(&building.call(button, node)), 0);
         }
-        assert!((0..3).all(|node| building.conflicts(node) > 0), "said so");
+        // A node that is told by others only of a car that it hears asks that car's node, and has
+        // nothing to complain of.
+        assert!((0..3).any(|node| building.conflicts(node) > 0), "said so");
         building.until_at_rest();
         for (node, button) in presses {
             let call = building.call(button, node);
