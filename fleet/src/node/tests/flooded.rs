@@ -251,3 +251,30 @@ fn a_peer_that_announces_ever_new_journals_fills_no_store() {
         one.orders().journals()
     );
 }
+
+/// Few journals with many open calls each fill no store either.
+#[test]
+fn invented_calls_of_one_journal_stay_within_bounds() {
+    let (mut one, _, now) = pair();
+    let floors = FloorCount::new(4).expect("floors");
+    let calls = (0..64_u8).flat_map(|car| {
+        let floor = move |index| floors.floor(index).expect("a floor");
+        (0..4).map(move |index| (name(100 + car), floor(index)))
+    });
+    let calls: Vec<_> = calls.collect();
+    for journal in 0..MOST as u64 {
+        let ghost = |(sequence, (car, floor)): (u64, (NodeId, Floor))| {
+            let waited = Duration::from_secs(1);
+            let call = Call::Cab { car, floor };
+            record(INVENTED + journal, sequence, call, State::Open { waited })
+        };
+        let records: Vec<Record> = (1..).zip(calls.iter().cloned()).map(ghost).collect();
+        flood(&mut one, &records, now);
+    }
+    // Those of 64 journals are taken in; no peer may open more.
+    let registers = one.orders().registers();
+    assert!(
+        (64 * 256..=64 * 256 + 10).contains(&registers),
+        "{registers}"
+    );
+}
