@@ -64,6 +64,7 @@ fn help_shows_the_commands_and_every_exit_code() {
         "events",
         "order",
         "clear-hang",
+        "repair",
         "audit",
         "check-config",
         "completions",

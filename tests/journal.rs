@@ -7,6 +7,7 @@
 
 mod building;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -220,6 +221,69 @@ fn the_term_goes_on_after_a_power_cut() {
         assert!(term(&building, name) >= before);
         building.kill(name);
     }
+}
+
+/// O1, O4: a repair needs no latch and no stop, loses no order, and is on record.
+#[test]
+fn a_repair_gives_the_journal_a_fresh_identity() {
+    let mut building = with("format-1.redb");
+    building.start("A");
+    let before = wait_for_status(&building, "A");
+    let words = [
+        "repair",
+        "--operator",
+        "kovac",
+        "--reason",
+        "restored from a copy",
+    ];
+    let said = liftmesh(&building, &words);
+    let identities: Vec<_> = said.trim_end().split(' ').collect();
+    let ["repaired:", "journal", fresh, "in", "place", "of", old] = identities[..] else {
+        panic!("{said}");
+    };
+    assert_ne!(fresh, old);
+    let calls = |status: &Value| {
+        let calls = ages(status).into_iter().map(|(call, _)| call);
+        calls.collect::<BTreeSet<_>>()
+    };
+    let repaired = wait_for_status(&building, "A");
+    assert_eq!(calls(&repaired), calls(&before));
+    assert!(!building.data_dir("A").join("hang.toml").exists());
+    let records = liftmesh(&building, &["audit", "--json"]);
+    let record: Value = records
+        .lines()
+        .last()
+        .and_then(|line| serde_json::from_str(line).ok())
+        .expect("a record");
+    for (key, value) in [
+        ("kind", "repair"),
+        ("operator", "kovac"),
+        ("reason", "restored from a copy"),
+        ("old", old),
+        ("fresh", fresh),
+    ] {
+        assert_eq!(record[key], value, "{record}");
+    }
+    assert_eq!(record["account"]["uid"], rustix::process::getuid().as_raw());
+    let page = liftmesh(&building, &["audit"]);
+    assert!(
+        page.contains(&format!("journal {fresh} in place of {old}")),
+        "{page}"
+    );
+
+    building.kill("A");
+    building.start("A");
+    let again = wait_for_status(&building, "A");
+    assert_eq!(calls(&again), calls(&before));
+    assert!(
+        liftmesh(&building, &words).trim_end().ends_with(fresh),
+        "it holds after a kill"
+    );
+    assert!(building.stop("A").success());
+    let output = command(&building, &words).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(5));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("no node runs with data directory"), "{said}");
 }
 
 fn command(building: &Building, words: &[&str]) -> Command {

@@ -61,6 +61,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::Hang { .. } => "hang",
         AuditEvent::LatchFound { .. } => "latch-found",
         AuditEvent::ClearHang { .. } => "clear-hang",
+        AuditEvent::Repair { .. } => "repair",
         AuditEvent::Other(_) => "other",
     };
     records.into_iter().map(kind).collect()

@@ -7,6 +7,7 @@ use super::{CommandError, NodeArgs, output};
 use crate::clearance::{self, ClearError, Clearance};
 use crate::journal::{Account, AuditEvent, AuditRecord, OtherEvent};
 use crate::latch::Latch;
+use crate::operator::words::{operator, reason};
 use crate::operator::{Client, ClientError};
 
 pub(super) const CLEAR_EXAMPLES: &str = "\
@@ -23,12 +24,6 @@ pub(super) const AUDIT_EXAMPLES: &str = "\
 Examples:
   liftmesh audit --data-dir /var/lib/liftmesh
   liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator";
-
-/// The longest name of an operator, in characters.
-const LONGEST_OPERATOR: usize = 64;
-
-/// The longest reason, in characters.
-const LONGEST_REASON: usize = 500;
 
 /// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]
@@ -133,6 +128,16 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let by = by.as_ref().map(account).unwrap_or_default();
                     ["clear-hang", operator, &by, reason, &*what(cleared)].map(str::to_owned)
                 }
+                AuditEvent::Repair {
+                    operator,
+                    reason,
+                    account: by,
+                    old,
+                    fresh,
+                } => {
+                    let what = format!("journal {fresh} in place of {old}");
+                    ["repair", operator, &account(by), reason, &*what].map(str::to_owned)
+                }
                 AuditEvent::Other(OtherEvent { kind, fields }) => {
                     let fields = serde_json::json!(fields).to_string();
                     [kind.as_str(), "", "", "", &fields].map(str::to_owned)
@@ -158,37 +163,5 @@ fn what(cleared: &Latch) -> String {
         Latch::JournalLost => "the journal was lost".to_owned(),
         Latch::Unreadable { .. } => "a latch that could not be read".to_owned(),
         Latch::Removed { .. } => "a hang whose latch was gone".to_owned(),
-    }
-}
-
-/// Why a text is no good for the audit log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-enum WordsError {
-    #[error("it must not be empty: it goes into the audit log")]
-    Empty,
-    #[error("it must be a single line")]
-    Lines,
-    #[error("it has more than {0} characters")]
-    Long(usize),
-}
-
-fn operator(text: &str) -> Result<String, WordsError> {
-    words(text, LONGEST_OPERATOR)
-}
-
-fn reason(text: &str) -> Result<String, WordsError> {
-    words(text, LONGEST_REASON)
-}
-
-fn words(text: &str, longest: usize) -> Result<String, WordsError> {
-    let text = text.trim();
-    if text.is_empty() {
-        Err(WordsError::Empty)
-    } else if text.chars().any(char::is_control) {
-        Err(WordsError::Lines)
-    } else if text.chars().count() > longest {
-        Err(WordsError::Long(longest))
-    } else {
-        Ok(text.to_owned())
     }
 }

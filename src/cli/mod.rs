@@ -12,6 +12,7 @@ mod flags;
 mod lab;
 mod order;
 pub mod output;
+mod repair;
 mod status;
 mod table;
 
@@ -37,6 +38,7 @@ pub use flags::SettingFlags;
 #[cfg(feature = "simulator")]
 pub(crate) use flags::protocol;
 pub use order::OrderArgs;
+pub use repair::RepairArgs;
 pub use status::StatusArgs;
 
 use output::OutputError;
@@ -103,7 +105,10 @@ pub enum Command {
     /// Put a node back in service after its car hung, on record
     #[command(after_help = clear_hang::CLEAR_EXAMPLES)]
     ClearHang(ClearHangArgs),
-    /// Show the audit log of a node: hangs, and who cleared them
+    /// Give the journal of a running node a fresh identity, on record
+    #[command(after_help = repair::EXAMPLES)]
+    Repair(RepairArgs),
+    /// Show the audit log of a node: hangs, who cleared them, and repairs
     #[command(after_help = clear_hang::AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Check the configuration, and show what holds and where it comes from
@@ -400,6 +405,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::Events(args) => args.execute()?,
         Command::Order(args) => args.execute()?,
         Command::ClearHang(args) => args.execute()?,
+        Command::Repair(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
         Command::CheckConfig { config, probe, .. } => {

@@ -61,6 +61,19 @@ pub enum AuditEvent {
         /// What was cleared.
         cleared: Latch,
     },
+    /// An operator gave the journal a fresh identity.
+    Repair {
+        /// Who.
+        operator: String,
+        /// Why.
+        reason: String,
+        /// The account that gave the command.
+        account: Account,
+        /// The journal that was given up, as 16 hexadecimal digits.
+        old: String,
+        /// The journal that took its place, as 16 hexadecimal digits.
+        fresh: String,
+    },
     /// Something that this program does not know.
     #[serde(untagged)]
     Other(OtherEvent),
@@ -144,11 +157,11 @@ pub fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } | AuditEvent::ClearHang { .. } => {
             true
         }
-        AuditEvent::Other(_) => false,
+        AuditEvent::Repair { .. } | AuditEvent::Other(_) => false,
     })?;
     match last.event {
         AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } => Some(last),
-        AuditEvent::ClearHang { .. } | AuditEvent::Other(_) => None,
+        AuditEvent::ClearHang { .. } | AuditEvent::Repair { .. } | AuditEvent::Other(_) => None,
     }
 }
 

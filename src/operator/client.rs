@@ -156,6 +156,25 @@ impl Client {
         }
     }
 
+    /// Gives the node's journal a fresh identity, and hands back the old and the fresh one.
+    ///
+    /// # Errors
+    /// [`ClientError`]; after [`ErrorCode::NoAnswer`] it is not known whether it was done.
+    pub fn repair(
+        &mut self,
+        operator: &str,
+        reason: &str,
+    ) -> Result<(String, String), ClientError> {
+        let query = QueryLine::Repair {
+            operator: operator.to_owned(),
+            reason: reason.to_owned(),
+        };
+        match self.ask(&query)? {
+            ReplyLine::Repaired { old, fresh } => Ok((old, fresh)),
+            _ => Err(ClientError::Unfit),
+        }
+    }
+
     /// The audit log, the oldest record first.
     ///
     /// # Errors
@@ -279,6 +298,7 @@ impl Iterator for Watch {
                 | ReplyLine::Waiting
                 | ReplyLine::Rewired
                 | ReplyLine::NothingToClear
+                | ReplyLine::Repaired { .. }
                 | ReplyLine::Audit { .. }
                 | ReplyLine::Watching,
             ) => Err(ClientError::Unfit),

@@ -18,6 +18,7 @@ mod server;
 mod socket;
 mod stand_in;
 pub mod view;
+pub(crate) mod words;
 
 pub use client::{Client, ClientError, Notice, Watch};
 pub use protocol::{ErrorCode, QueryLine, ReplyLine};

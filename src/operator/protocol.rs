@@ -37,6 +37,14 @@ pub enum QueryLine {
         /// Why.
         reason: String,
     },
+    /// To give the node's journal a fresh identity: answered by [`ReplyLine::Repaired`]. It goes
+    /// into the audit log, with the account at the other end of the connection.
+    Repair {
+        /// Who asks.
+        operator: String,
+        /// Why.
+        reason: String,
+    },
     /// The audit log: answered by [`ReplyLine::Audit`].
     Audit,
     /// Every event from here on: answered by [`ReplyLine::Watching`], and then by
@@ -67,6 +75,13 @@ pub enum ReplyLine {
     Rewired,
     /// The node runs and has no latch.
     NothingToClear,
+    /// The journal has a fresh identity.
+    Repaired {
+        /// The one that was given up, as 16 hexadecimal digits.
+        old: String,
+        /// The one that holds from here on, as 16 hexadecimal digits.
+        fresh: String,
+    },
     /// The audit log.
     Audit {
         /// Every record, the oldest first.

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use elevator_fleet::model::Call;
-use elevator_fleet::node::{OrderRefused, Taken};
+use elevator_fleet::node::{OrderRefused, Renewed, Taken};
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, SocketAddr};
@@ -18,8 +18,9 @@ use tracing::{debug, info, warn};
 use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, ReplyLine};
 use super::socket::OperatorSocket;
 use super::view::{CallView, EventView, StatusView};
+use super::words;
 use crate::config::FaultInjection;
-use crate::journal::AuditRecord;
+use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;
 
 /// A good bound for the queue of requests to the node's loop. When it is full, clients wait for
@@ -41,6 +42,9 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long a client may take to read a line; one that is slower is disconnected.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
+
+/// The user that stands for one that the system does not tell.
+const NOBODY: u32 = 65_534;
 
 /// After an accept that failed, as it does where the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -66,6 +70,15 @@ pub enum Query {
     Network(Cable),
     /// Whether there is a hang to clear: answered by [`Reply::NothingToClear`].
     ClearHang,
+    /// `Node::handle_repair`: answered by [`Reply::Repaired`].
+    Repair {
+        /// Who asks.
+        operator: String,
+        /// Why.
+        reason: String,
+        /// The account at the other end of the connection.
+        account: Account,
+    },
     /// The journal's audit log: answered by [`Reply::Audit`].
     Audit,
 }
@@ -81,6 +94,8 @@ pub enum Reply {
     Network(FaultInjection),
     /// The node runs, so its car does not hang.
     NothingToClear,
+    /// The journal has a fresh identity.
+    Repaired(Renewed),
     /// Where the audit log will come, which the loop does not wait for; nothing comes where it
     /// can't be read.
     Audit(oneshot::Receiver<Vec<AuditRecord>>),
@@ -214,6 +229,7 @@ impl Connection {
                 Ok(QueryLine::ClearHang { operator, reason }) => {
                     self.clear_hang(&operator, &reason).await
                 }
+                Ok(QueryLine::Repair { operator, reason }) => self.repair(&operator, &reason).await,
                 Ok(QueryLine::Audit) => self.audit().await,
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
@@ -229,6 +245,7 @@ impl Connection {
             QueryLine::Order { .. }
             | QueryLine::Network { .. }
             | QueryLine::ClearHang { .. }
+            | QueryLine::Repair { .. }
             | QueryLine::Audit => false,
         };
         if reads || self.access == Access::Full {
@@ -316,6 +333,32 @@ impl Connection {
                 Ok(ReplyLine::NothingToClear)
             }
             _ => Err(no_answer()),
+        }
+    }
+
+    async fn repair(&self, operator: &str, reason: &str) -> Result<ReplyLine, ReplyLine> {
+        let wrong = |what, cause| error(ErrorCode::Malformed, format!("{what}: {cause}"));
+        let query = Query::Repair {
+            operator: words::operator(operator).map_err(|cause| wrong("operator", cause))?,
+            reason: words::reason(reason).map_err(|cause| wrong("reason", cause))?,
+            account: self.account(),
+        };
+        match self.ask(query).await? {
+            Reply::Repaired(Renewed { old, fresh }) => Ok(ReplyLine::Repaired {
+                old: old.to_string(),
+                fresh: fresh.to_string(),
+            }),
+            _ => Err(no_answer()),
+        }
+    }
+
+    /// Who is at the other end, as the system tells it; the client itself is not asked.
+    fn account(&self) -> Account {
+        let peer = self.writer.as_ref().peer_cred();
+        let uid = peer.map_or(NOBODY, |peer| peer.uid());
+        Account {
+            uid,
+            ..Account::default()
         }
     }
 

@@ -13,12 +13,12 @@ use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch
 use elevator_fleet::climate::{Reading, Source};
 use elevator_fleet::coordination::Detail;
 use elevator_fleet::model::{
-    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, NodeId, Role, Term,
-    Unavailable,
+    Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, JournalId, Mac, NodeId,
+    Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
     CarStatus, ClimateStatus, ConflictKind, ConflictStatus, LossCause, LostStatus, OrderRefused,
-    OrderStatus, PeerStatus, Report, Status, Taken, UnitStatus,
+    OrderStatus, PeerStatus, Renewed, Report, Status, Taken, UnitStatus,
 };
 use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
 use tempfile::TempDir;
@@ -255,6 +255,10 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                 Reply::Order(Ok(Taken::Placed))
             }
             Query::ClearHang => Reply::NothingToClear,
+            Query::Repair { .. } => Reply::Repaired(Renewed {
+                old: JournalId(1),
+                fresh: JournalId(2),
+            }),
             Query::Audit => Reply::Audit(oneshot::channel().1),
             Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),
             Query::Network(Cable::Whole) => Reply::Network(FaultInjection::Allowed),
@@ -290,6 +294,27 @@ fn faults_are_injected_only_where_they_are_allowed() {
     assert!(matches!(refused, Err(ClientError::Refused { code: why, .. }) if why == code));
 }
 
+/// What is to go into the audit log is a line of bounded length.
+#[test]
+fn a_repair_needs_a_name_and_a_reason() {
+    let bench = Bench::start();
+    let mut client = bench.client();
+    let (old, fresh) = client.repair("kovac", "restored from a copy").unwrap();
+    assert_eq!((&*old, &*fresh), ("0000000000000001", "0000000000000002"));
+    let long = "x".repeat(501);
+    for (operator, reason) in [
+        (" ", "why"),
+        ("kovac", ""),
+        ("ko\nvac", "why"),
+        ("kovac", &long),
+    ] {
+        let refused = client.repair(operator, reason);
+        let code = ErrorCode::Malformed;
+        assert!(matches!(refused, Err(ClientError::Refused { code: why, .. }) if why == code));
+    }
+    client.status().unwrap();
+}
+
 /// A program that may read can't place, clear or break anything, whatever it sends.
 #[test]
 fn the_socket_for_reading_takes_status_and_watch_alone() {
@@ -306,6 +331,7 @@ fn the_socket_for_reading_takes_status_and_watch_alone() {
         &b"{\"query\":\"order\",\"call\":{\"kind\":\"hall\",\"floor\":1,\"direction\":\"up\"}}\n"[..],
         b"{\"query\":\"network\",\"cable\":\"cut\"}\n",
         b"{\"query\":\"clear_hang\",\"operator\":\"x\",\"reason\":\"y\"}\n",
+        b"{\"query\":\"repair\",\"operator\":\"x\",\"reason\":\"y\"}\n",
         b"{\"query\":\"audit\"}\n",
     ] {
         let reply = ask(&mut stream, query);

@@ -101,16 +101,14 @@ impl Disk {
     }
 
     /// Hands over a record for the audit log, for [`finish`](Self::finish) to see it to the disk.
-    pub(super) fn record(&self, record: AuditRecord) {
-        let recorded = match self {
+    /// Never waits.
+    ///
+    /// # Errors
+    /// Why the record will not be in the log.
+    pub(super) fn record(&self, record: AuditRecord) -> Result<(), String> {
+        match self {
             Self::Writes(writer) => writer.record(record).map_err(|refused| refused.to_string()),
             Self::Failed => Err("the disk has failed".to_owned()),
-        };
-        if let Err(reason) = recorded {
-            warn!(
-                reason,
-                "not recorded in the audit log: clear-hang will do so"
-            );
         }
     }
 

@@ -33,7 +33,7 @@ use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::dispatch::{CollectiveCost, Dispatcher};
 use elevator_fleet::model::{JournalId, Timestamp};
-use elevator_fleet::node::{Action, Node, Report};
+use elevator_fleet::node::{Action, Node, Renewed, Report};
 use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -48,7 +48,7 @@ use self::planner::Planner;
 use self::report::ReportLog;
 use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
-use crate::journal::JournalError;
+use crate::journal::{Account, AuditEvent, AuditRecord, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, mac_of};
@@ -467,11 +467,38 @@ impl Running {
             }
             // A node whose car hangs does not come to this.
             Query::ClearHang => Reply::NothingToClear,
+            Query::Repair {
+                operator,
+                reason,
+                account,
+            } => Reply::Repaired(self.repair(operator, reason, account, now)),
             Query::Audit => Reply::Audit(self.disk.audit()),
         };
         if reply.send(answer).is_err() {
             debug!("an operator did not wait for the answer");
         }
+    }
+
+    fn repair(
+        &mut self,
+        operator: String,
+        reason: String,
+        account: Account,
+        now: Timestamp,
+    ) -> Renewed {
+        let renewed = self.node.handle_repair(now);
+        let event = AuditEvent::Repair {
+            operator,
+            reason,
+            account,
+            old: renewed.old.to_string(),
+            fresh: renewed.fresh.to_string(),
+        };
+        let record = AuditRecord::now(self.node.hello().node.clone(), event, SystemTime::now());
+        if let Err(reason) = self.disk.record(record) {
+            warn!(reason, "a repair is not in the audit log");
+        }
+        renewed
     }
 
     fn status(&self, now: Timestamp) -> StatusView {

@@ -86,7 +86,12 @@ impl Running {
             // others have been told.
             self.supervisor
                 .stopping("the car hung: see `liftmesh clear-hang --help`");
-            self.disk.record(AuditRecord::hang(latching.hang()));
+            if let Err(reason) = self.disk.record(AuditRecord::hang(latching.hang())) {
+                warn!(
+                    reason,
+                    "not recorded in the audit log: clear-hang will do so"
+                );
+            }
         } else {
             self.handle(Event::Stop);
             match ending {

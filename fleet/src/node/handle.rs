@@ -36,6 +36,15 @@ pub enum OrderRefused {
     },
 }
 
+/// The journal was replaced by one with a fresh identity. Displayed as 16 hexadecimal digits each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Renewed {
+    /// The journal that was given up.
+    pub old: JournalId,
+    /// The journal under which presses are made from here on.
+    pub fresh: JournalId,
+}
+
 /// What became of an order that was placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
@@ -232,6 +241,21 @@ impl Node {
         };
         self.settle(now);
         Ok(taken)
+    }
+
+    /// An operator has the journal replaced: others hold something of it that is wrong, and keep
+    /// refusing this node's orders or taking them for earlier ones.
+    ///
+    /// No order is lost (O1): open orders of the old journal are placed again under the fresh one,
+    /// with their age, and the old ones keep their promise until then. The car goes on meanwhile.
+    pub fn handle_repair(&mut self, now: Timestamp) -> Renewed {
+        let old = self.ledger.journal();
+        self.renew_journal("an operator asked for it", now);
+        self.settle(now);
+        Renewed {
+            old,
+            fresh: self.ledger.journal(),
+        }
     }
 
     /// Everything up to and with this batch is on disk.

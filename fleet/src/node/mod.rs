@@ -58,7 +58,7 @@ use crate::wire::{Hello, Standing};
 
 pub use action::{Action, Change, LinkId, Lsn, Report};
 pub use climate::ClimateTimer;
-pub use handle::{OrderRefused, Taken};
+pub use handle::{OrderRefused, Renewed, Taken};
 pub use health::health;
 pub use membership::{ConflictKind, LossCause};
 pub use packets::PacketCounts;

@@ -432,6 +432,41 @@ fn there_is_a_term_after_the_greatest_that_is_told() {
     assert_eq!(one.term(), Term(known.0 + JUMP));
 }
 
+/// O1: an operator has the journal replaced; open orders go on under the fresh one, as old as they
+/// were, and no lamp goes dark in between.
+#[test]
+fn a_repair_loses_no_order() {
+    let (mut one, mut two, start) = pair();
+    for node in [&mut one, &mut two] {
+        node.handle_durable(Lsn(100), start);
+    }
+    let later = start + Duration::from_secs(5);
+    exchange(&mut one, &mut two, start, later);
+    let promised = |node: &Node| {
+        let call = call(1);
+        let mut orders = node.orders().of_call(&call);
+        orders.any(|order| node.has_promised(order.dot))
+    };
+    assert!(promised(&one));
+    let waited = one.orders().waited(&call(1), later).expect("it is open");
+    let renewed = one.handle_repair(later);
+    assert_eq!(renewed.old, JournalId(1));
+    assert_ne!(renewed.fresh, renewed.old);
+    assert!(promised(&one), "before the disk has heard of it");
+    let end = later + PERIOD * 8;
+    exchange(&mut one, &mut two, later, end);
+    assert!(promised(&one));
+    let orders: Vec<_> = two.orders().of_call(&call(1)).collect();
+    assert!(
+        orders
+            .iter()
+            .any(|order| order.dot.journal == renewed.fresh),
+        "{orders:?}"
+    );
+    let still = two.orders().waited(&call(1), end).expect("it is open");
+    assert!(still >= waited, "{still:?} after {waited:?}");
+}
+
 /// O1: orders that wait when a journal is given up are open everywhere again, as old and as firmly
 /// promised as they were, although others hold them as served.
 #[test]
