@@ -25,7 +25,7 @@ mod site;
 mod takeover;
 mod virtual_time;
 
-#[path = "../../tests/building/mod.rs"]
+#[path = "../../tests/processes/building/mod.rs"]
 mod building;
 
 use std::path::PathBuf;

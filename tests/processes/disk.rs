@@ -2,13 +2,6 @@
 //!
 //! The disks are mounts in a namespace of the node's own. The tests need root, `unshare` and
 //! `setpriv`; without them they say so and do nothing, or fail where `LIFTMESH_SKIPS_FAIL` is set.
-#![cfg(feature = "simulator")]
-#![allow(
-    clippy::expect_used,
-    reason = "all of this is test code, which ends where what it needs is missing"
-)]
-
-mod building;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -16,13 +9,14 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use building::disk::{self, Disk, RuntimeDir};
-use building::{Building, Line, skip};
 use elevator_driver::{Direction, DoorState};
 use elevator_fleet::model::NodeId;
 use liftmesh::journal::Journal;
 use liftmesh::operator::Client;
 use liftmesh::operator::view::StatusView;
+
+use crate::building::disk::{self, Disk, RuntimeDir};
+use crate::building::{Building, Line, skip};
 
 /// Long enough for a lamp that would be lit.
 const MOMENT: Duration = Duration::from_secs(1);

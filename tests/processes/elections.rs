@@ -2,23 +2,16 @@
 //! and all restarted at once. Orders, lamps, dispatch and hangs are the same under each (C1).
 //!
 //! Every other suite of real processes runs under a protocol of choice as well:
-//! `LIFTMESH_ELECTION=bully cargo test --test faults`.
-#![cfg(feature = "simulator")]
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    reason = "all of this is test code, which prints what it has measured"
-)]
-
-mod building;
+//! `LIFTMESH_ELECTION=bully cargo test --test processes faults::`.
 
 use std::process::Command;
 use std::time::Instant;
 
-use building::{Building, Line};
 use elevator_driver::{Button, Direction};
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
+
+use crate::building::{Building, Line};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 

@@ -1,9 +1,5 @@
 //! What `liftmesh status` shows of trouble, with real nodes on loopback that have neither car nor
 //! panel.
-#![expect(
-    clippy::expect_used,
-    reason = "a test ends where what it needs is missing"
-)]
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::unix::fs::PermissionsExt;

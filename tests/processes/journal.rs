@@ -1,11 +1,4 @@
 //! The journal of a real node: what a later start makes of it.
-#![cfg(feature = "simulator")]
-#![allow(
-    clippy::expect_used,
-    reason = "all of this is test code, which ends where what it needs is missing"
-)]
-
-mod building;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use building::{Building, Line};
 use elevator_driver::Direction;
 use redb::{Database, TableDefinition};
 use serde_json::Value;
+
+use crate::building::{Building, Line};
 
 /// The commit slots in the header of the database, which begin with the version of its file format.
 const SLOTS: [usize; 2] = [64, 192];

@@ -1,13 +1,5 @@
 //! Nodes that elect by `ballot`, and a device by another hand that knows nothing but the packets.
 
-#![expect(
-    clippy::expect_used,
-    clippy::print_stdout,
-    reason = "a test ends where what it needs is missing, and says what it skips"
-)]
-
-mod building;
-
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
@@ -15,9 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use building::{Building, Line, PATIENCE};
 use elevator_driver::Direction;
 use elevator_fleet::wire::Protocol;
+
+use crate::building::{Building, Line, PATIENCE};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 
@@ -70,7 +63,7 @@ struct Indicator {
 impl Indicator {
     /// One that listens; `None`, having said why, where there is no Python.
     fn start(port: &str) -> Option<Self> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/indicator.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/processes/indicator.py");
         let spawned = Command::new("python3")
             .arg(script)
             .args(["--address", &device().to_string()])

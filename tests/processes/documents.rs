@@ -1,10 +1,5 @@
 //! What the documents say is what the program does: exit codes, alarms.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a test ends where what it needs is missing"
-)]
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

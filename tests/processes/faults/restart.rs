@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use elevator_driver::{Button, Direction};
 use liftmesh::operator::view::StandingView;
 
+use super::{Bank, THREE};
 use crate::building::Building;
-use crate::{Bank, THREE};
 
 /// Two hall calls, and a cab call in each car.
 fn orders(building: &Building) -> ([Button; 2], [(&'static str, Button); 3]) {

@@ -3,22 +3,15 @@
 //!
 //! All attacks but two are made at once, those alone. `LIFTMESH_ATTACKS=all` makes each alone, and
 //! `LIFTMESH_ATTACKS=Links,Disk` these.
-#![cfg(feature = "simulator")]
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    reason = "all of this is test code, which prints what it has measured"
-)]
 
-#[path = "attacks/attacker.rs"]
 mod attacker;
-mod building;
-
 use std::time::{Duration, Instant};
 
 use attacker::{Attack, Attacker};
-use building::{Building, Line};
 use elevator_driver::Direction;
+
+use crate::building::{Building, Line};
+use crate::machine;
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 
@@ -89,6 +82,7 @@ fn service_goes_on(attacks: &[Attack], number: u8) {
 /// O2, O4, E1: whatever a member or a stranger with its own address sends.
 #[test]
 fn service_goes_on_under_all_attacks_at_once() {
+    let _machine = machine();
     let all = Attack::ALL.into_iter();
     let attacks: Vec<Attack> = all.filter(|attack| *attack != Attack::Service).collect();
     service_goes_on(&attacks, ABOVE);
@@ -99,17 +93,20 @@ fn service_goes_on_under_all_attacks_at_once() {
 /// peers up, a lie can succeed.)
 #[test]
 fn service_goes_on_under_services_that_did_not_happen() {
+    let _machine = machine();
     service_goes_on(&[Attack::Service], ABOVE);
 }
 
 /// F1, F4: a master that takes every link and assigns nothing.
 #[test]
 fn service_goes_on_under_a_master_that_assigns_nothing() {
+    let _machine = machine();
     service_goes_on(&[Attack::Idle], BELOW);
 }
 
 #[test]
 fn service_goes_on_under_each_attack() {
+    let _machine = machine();
     let chosen = std::env::var("LIFTMESH_ATTACKS").unwrap_or_default();
     for attack in Attack::ALL {
         if chosen == "all" || chosen.contains(&format!("{attack:?}")) {

@@ -1,9 +1,4 @@
 //! The demo as a user starts it: real processes, on the loopback interface.
-#![cfg(feature = "simulator")]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helpers too"
-)]
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,4 @@
 //! The binary, from outside.
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows only the test functions themselves as tests"
-)]
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

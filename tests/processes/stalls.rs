@@ -1,21 +1,15 @@
 //! What may not delay the stop of a motor: the loop, any thread but the panel's, the log.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a test ends where what it needs is missing"
-)]
-
-mod building;
-
 use std::fs::File;
 use std::io::{PipeReader, Write, pipe};
 use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::time::Duration;
 
-use building::{Building, FLIGHT_LIMIT, Line, Stopped};
 use elevator_driver::DoorState;
 use rustix::fs::OFlags;
+
+use crate::building::{Building, FLIGHT_LIMIT, Line, Stopped};
 
 /// A motor has to stop within 0.5 s of the cause; what is asserted leaves room for a machine that
 /// is busy with other tests.

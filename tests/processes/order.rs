@@ -1,20 +1,14 @@
 //! `liftmesh order`: what it says of an order is so.
-#![cfg(feature = "simulator")]
-#![allow(
-    clippy::expect_used,
-    reason = "all of this is test code, which ends where what it needs is missing"
-)]
-
-mod building;
 
 use std::process::{Command, Output};
 
-use building::{Building, Line, Stopped};
 use elevator_driver::{Direction, DoorState};
 use elevator_fleet::model::Role;
 use elevator_fleet::node::Taken;
 use liftmesh::operator::Client;
 use liftmesh::operator::view::{CallView, DirectionView};
+
+use crate::building::{Building, Line, Stopped};
 
 fn order(building: &Building, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_liftmesh"))

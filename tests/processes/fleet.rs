@@ -1,18 +1,12 @@
 //! Fleets of real processes: nodes and simulated cars, over pseudo-terminals and over TCP.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a test ends where what it needs is missing"
-)]
-
-mod building;
-
 use std::time::Duration;
 
-use building::{Building, Line};
 use elevator_driver::{Direction, DoorState};
 use elevator_simulator::CarState;
 use liftmesh::operator::view::StandingView;
+
+use crate::building::{Building, Line};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 

@@ -1,22 +1,16 @@
 //! Hangs of real cars on pseudo-terminals, and what must not be taken for one.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a test ends where what it needs is missing"
-)]
-
-mod building;
-
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
-use building::{Building, FLIGHT_LIMIT, Line, PATIENCE};
 use elevator_driver::{Button, Direction, DoorState};
 use liftmesh::operator::view::{EventKind, EventView, LossView};
 use liftmesh::operator::{Client, Notice};
 use rustix::process::Signal;
+
+use crate::building::{Building, FLIGHT_LIMIT, Line, PATIENCE};
 
 /// The flight limit of the building's nodes, and something on top.
 const BEYOND_THE_LIMIT: Duration = FLIGHT_LIMIT.saturating_add(Duration::from_millis(1500));

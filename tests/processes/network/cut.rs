@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use elevator_driver::{Button, Direction};
 use liftmesh::operator::view::StandingView;
 
+use super::{FOUR, building};
 use crate::building::Building;
-use crate::{FOUR, building};
 
 /// Presses and waits until the lamp is lit on all panels of a group, which is a promise, and dark,
 /// which is a kept one.

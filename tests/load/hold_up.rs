@@ -1,13 +1,14 @@
 //! A machine that has too much to do.
 
 use std::process::{Child, Command};
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
 
 use crate::building::{Building, Line, Times};
-use crate::{MACHINE, THREE};
+use crate::machine;
+
+const THREE: [&str; 3] = ["A", "B", "C"];
 
 /// How long the machine is busy.
 const BUSY: Duration = Duration::from_secs(10);
@@ -40,7 +41,7 @@ impl Drop for Hogs {
 /// E6: a node that gets little of the processor is neither taken for dead nor takes others for it.
 #[test]
 fn the_master_stays_the_same_while_the_machine_is_busy() {
-    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+    let _machine = machine();
     let mut building = Building::with_cars(8, Line::Serial, &THREE);
     building.open_books();
     let standings = |building: &Building| {

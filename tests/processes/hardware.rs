@@ -1,18 +1,12 @@
 //! Faulty hardware, with real processes over real pseudo-terminals: noise, cut lines, dead sensors,
 //! stuck buttons, panels that restart, doors that don't move. `docs/FAULTS.md` says what each does.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a test ends where what it needs is missing"
-)]
-
-mod building;
-
 use std::time::{Duration, Instant};
 
-use building::{Building, Line};
 use elevator_driver::{Button, Direction, DoorState};
 use liftmesh::operator::view::{OwnCarView, PhaseView, StandingView};
+
+use crate::building::{Building, Line};
 
 const TWO: [&str; 2] = ["A", "B"];
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use elevator_driver::Direction;
 
 use crate::building::{Building, Line, Times};
-use crate::share_machine;
 
 /// How many nodes a normal run kills.
 const KILLS: u64 = 14;
@@ -19,7 +18,7 @@ const FOUR: [&str; 4] = ["A", "B", "C", "D"];
 
 /// E1, E2, F4, F6, F7, F11, F12, F13, F14, O1, O5, S1.
 ///
-/// `LIFTMESH_KILLS=200 cargo test --test faults campaign` makes it longer, `LIFTMESH_SEED=7` another
+/// `LIFTMESH_KILLS=200 cargo test --test processes faults::campaign` makes it longer, `LIFTMESH_SEED=7` another
 /// one. The seed chooses who is killed and pressed, and when; what the processes make of it is
 /// theirs. Some nodes are suspended instead of killed. One at least is always left.
 #[test]
@@ -30,7 +29,6 @@ fn every_lit_order_is_served_in_a_campaign_of_kills() {
     };
     let kills = number("LIFTMESH_KILLS").unwrap_or(KILLS);
     let seed = number("LIFTMESH_SEED").unwrap_or(SEED);
-    let _shared = share_machine();
     let mut building = Building::with_cars(FLOORS, Line::Serial, &FOUR);
     building.open_books();
     let mut campaign = Campaign {

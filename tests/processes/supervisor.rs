@@ -1,12 +1,5 @@
 //! The node under a service supervisor: what it tells it, and the unit file.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a test ends where what it needs is missing"
-)]
-
-mod building;
-
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
@@ -14,11 +7,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use building::{Building, Line, PATIENCE};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use tempfile::TempDir;
+
+use crate::building::{Building, Line, PATIENCE};
 
 /// After so long without a sign of life the supervisor would act.
 const WATCHDOG: Duration = Duration::from_secs(1);
@@ -144,7 +138,7 @@ fn the_unit_file_is_right() {
 fn has_setsid() -> bool {
     let found = Command::new("setsid").arg("--version").output().is_ok();
     if !found {
-        building::skip("it needs setsid");
+        crate::building::skip("it needs setsid");
     }
     found
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
 
+use super::{Bank, THREE};
 use crate::building::{Building, Times};
-use crate::{Bank, THREE};
 
 /// What happens to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

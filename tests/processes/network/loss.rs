@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
 
-use crate::building;
+use super::building;
 use crate::building::{Building, Times};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
@@ -14,7 +14,7 @@ const ROUNDS: usize = 2;
 
 /// F10, F12, P4: at this loss every press lights its lamp on every panel, and is served.
 ///
-/// `LIFTMESH_ROUNDS=20 cargo test --test network lost` presses more.
+/// `LIFTMESH_ROUNDS=20 cargo test --test processes network::loss` presses more.
 fn orders_are_placed_and_served_at_a_loss_of(percent: u8, limit: Duration) {
     let Some(mut building) = building(&THREE) else {
         return;

@@ -2,22 +2,16 @@
 //! the next master at once when the first is killed.
 //!
 //! A usual run is short and has few nodes. `LIFTMESH_CROWD=64 LIFTMESH_SECONDS=300 cargo test --release
-//! --test crowd -- --nocapture` is the campaign; `LIFTMESH_CROWD_CARS=64` gives so many of the nodes a
+//! --test load crowd -- --nocapture` is the campaign; `LIFTMESH_CROWD_CARS=64` gives so many of the nodes a
 //! car with a simulated panel, the others are units without one. They print what they measure.
-#![cfg(feature = "simulator")]
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    reason = "all of this is test code, which prints what it has measured"
-)]
-
-mod building;
 
 use std::time::{Duration, Instant};
 
-use building::{Building, Line};
 use elevator_fleet::model::Role;
 use liftmesh::operator::view::StandingView;
+
+use crate::building::{Building, Line};
+use crate::machine;
 
 /// Nodes, cars among them, and idle seconds of a usual run.
 const NODES: u8 = 12;
@@ -134,6 +128,7 @@ fn shares(before: &[f64], after: &[f64], took: Duration) -> String {
 /// F2, F7: on a busy machine as well.
 #[test]
 fn a_crowd_forms_stays_and_follows_the_next_master() {
+    let _machine = machine();
     let byte = |name, usual: u8| u8::try_from(number(name, usual.into())).expect("below 256");
     let nodes = byte("LIFTMESH_CROWD", NODES);
     let cars = byte("LIFTMESH_CROWD_CARS", CARS).min(nodes);

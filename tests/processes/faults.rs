@@ -1,0 +1,26 @@
+//! What real processes do when they are killed, suspended and brought back: no order is lost, and the
+//! living have one master.
+//!
+//! Every test keeps the books of its building: an account of every order by what its panels show.
+//! They print what they measure (`--nocapture` shows it). Longer campaigns: see `campaign`.
+
+mod campaign;
+mod outage;
+mod restart;
+
+use crate::building::{Building, Line};
+
+const THREE: [&str; 3] = ["A", "B", "C"];
+
+/// A bank of three cars whose books are open.
+struct Bank {
+    building: Building,
+}
+
+impl Bank {
+    fn open() -> Self {
+        let mut building = Building::with_cars(8, Line::Serial, &THREE);
+        building.open_books();
+        Self { building }
+    }
+}

@@ -1,0 +1,33 @@
+//! Real processes: nodes and simulated elevators on loopback addresses, or in network namespaces.
+//!
+//! Each test has a [`Building`](building::Building) with addresses and ports of its own, and mostly
+//! waits, so that many run at a time. What loads the machine is in `tests/load`.
+//!
+//! `LIFTMESH_ELECTION=bully cargo test --test processes faults::` runs a part under another election
+//! protocol; `-- --nocapture` shows what is measured.
+#![cfg(feature = "simulator")]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "all of this is test code, which ends where what it needs is missing"
+)]
+
+mod building;
+
+mod ballot;
+mod command_line;
+mod demo;
+mod disk;
+mod documents;
+mod elections;
+mod faults;
+mod fleet;
+mod hang;
+mod hardware;
+mod journal;
+mod network;
+mod order;
+mod stalls;
+mod status;
+mod supervisor;
