@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change lands: format, lints, documentation, tests, licences,
-# unused dependencies. Needs Rust and a C compiler; installs cargo-deny and cargo-machete into
+# Everything that must hold before a change lands: format, lints, documentation, tests, examples,
+# licences, unused dependencies. Needs Rust and a C compiler; installs cargo-deny and cargo-machete into
 # target/tools where they are missing.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -39,6 +39,11 @@ export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 8 ? threads : 8))}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 cargo test --workspace 2>&1 | tee "$log"
+
+step "examples"
+cargo run --quiet -p elevator-driver --features protocol --example decode_panel_frame
+cargo run --quiet -p elevator-simulator --example drive_by_hand
+cargo run --quiet -p elevator-fleet --example three_nodes
 
 step "licences, bans, sources"
 need cargo-deny

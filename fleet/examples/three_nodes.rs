@@ -1,0 +1,189 @@
+//! Three nodes in virtual time: they merge, one order reaches all of them, the master dies, and the
+//! next one takes over.
+//!
+//! ```text
+//! cargo run -p elevator-fleet --example three_nodes
+//! ```
+//!
+//! The brain has no socket and no clock: this file is both. It hands the actions of each node to
+//! the others and moves the time forward one millisecond at a time.
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_fleet::climate::ClimateSettings;
+use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::model::{Call, FleetName, HallCall, JournalId, Mac, NodeId, Role, Timestamp};
+use elevator_fleet::node::{
+    Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, Restored,
+};
+use elevator_fleet::wire::Nonce;
+
+type Failed = Box<dyn std::error::Error>;
+
+/// The nodes that run, and the links between them: an id, and the nodes at both ends.
+struct Lan {
+    nodes: Vec<Node>,
+    links: Vec<(LinkId, [NodeId; 2])>,
+    now: Timestamp,
+}
+
+impl Lan {
+    /// Moves the time forward. Datagrams and frames arrive at once, writes to disk too.
+    fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.now < end {
+            self.now = self.now + Duration::from_millis(1);
+            for index in 0..self.nodes.len() {
+                self.nodes[index].handle_timeout(self.now);
+                while let Some(action) = self.nodes[index].poll_action() {
+                    self.perform(index, action);
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, from: usize, action: Action) {
+        let now = self.now;
+        let sender = self.nodes[from].hello().clone();
+        match action {
+            Action::Broadcast(beacon) => {
+                for node in self.nodes.iter_mut().filter(|node| *node.hello() != sender) {
+                    node.handle_beacon(sender.address, &beacon, now);
+                }
+            }
+            Action::Unicast { to, beacon } => {
+                if let Some(node) = self
+                    .nodes
+                    .iter_mut()
+                    .find(|node| node.hello().address == to)
+                {
+                    node.handle_beacon(sender.address, &beacon, now);
+                }
+            }
+            Action::Dial { peer, .. } => match self.index(&peer) {
+                Some(to) => {
+                    let link = LinkId(self.links.len() as u64 + 1);
+                    let answer = self.nodes[to].hello().clone();
+                    self.links.push((link, [sender.node.clone(), peer]));
+                    self.nodes[to].handle_link_up(link, &sender, LinkSide::Accepted, now);
+                    self.nodes[from].handle_link_up(link, &answer, LinkSide::Dialled, now);
+                }
+                None => self.nodes[from].handle_dial_failed(&peer, now),
+            },
+            Action::Send { link, frame } => {
+                if let Some(to) = self.other_end(link, &sender.node) {
+                    self.nodes[to].handle_frame(link, frame, now);
+                }
+            }
+            Action::Close(link) => {
+                if let Some(to) = self.other_end(link, &sender.node) {
+                    self.nodes[to].handle_link_down(link, now);
+                }
+                self.links.retain(|(id, _)| *id != link);
+            }
+            Action::Persist { lsn, .. } => self.nodes[from].handle_durable(lsn, now),
+            Action::Report(report) => {
+                println!("{:>6.3} s  {}: {report:?}", seconds(now), sender.node);
+            }
+            // No protocol here has packets, no node a panel, and without cars there is no plan.
+            Action::Packet { .. } | Action::Panel(_) | Action::Plan(_) => {}
+        }
+    }
+
+    fn index(&self, name: &NodeId) -> Option<usize> {
+        self.nodes
+            .iter()
+            .position(|node| node.hello().node == *name)
+    }
+
+    fn other_end(&self, link: LinkId, sender: &NodeId) -> Option<usize> {
+        let (_, ends) = self.links.iter().find(|(id, _)| *id == link)?;
+        self.index(ends.iter().find(|end| *end != sender)?)
+    }
+
+    /// Its process is gone; what it was linked to learns that at once.
+    fn kill(&mut self, index: usize) {
+        let killed = self.nodes.remove(index).hello().node.clone();
+        let links = std::mem::take(&mut self.links);
+        let (broken, whole) = links
+            .into_iter()
+            .partition(|(_, ends)| ends.contains(&killed));
+        self.links = whole;
+        for (link, ends) in broken {
+            for end in ends
+                .iter()
+                .filter_map(|end| self.index(end))
+                .collect::<Vec<_>>()
+            {
+                self.nodes[end].handle_link_down(link, self.now);
+            }
+        }
+    }
+}
+
+fn seconds(now: Timestamp) -> f64 {
+    now.since_start().as_secs_f64()
+}
+
+fn node(number: u8, name: &str) -> Result<Node, Failed> {
+    let address = Ipv4Addr::new(127, 0, 0, number);
+    Ok(Node::new(NodeSettings {
+        identity: Identity {
+            fleet: FleetName::new("example")?,
+            node: NodeId::new(name)?,
+            address,
+            mac: Mac::of(address),
+            role: Role::Indicator,
+            link_port: 46_100,
+            nonce: Nonce(u64::from(number)),
+        },
+        election: ElectionSettings::LowestIp,
+        floors: FloorCount::new(4).ok_or("floors")?,
+        mesh: MeshTimes::default(),
+        car: None,
+        climate: ClimateSettings::default(),
+        restored: Restored {
+            journal: JournalId(u64::from(number)),
+            ..Restored::default()
+        },
+        seed: u64::from(number),
+    }))
+}
+
+fn main() -> Result<(), Failed> {
+    let nodes = vec![node(1, "A")?, node(2, "B")?, node(3, "C")?];
+    let mut lan = Lan {
+        nodes,
+        links: Vec::new(),
+        now: Timestamp::START,
+    };
+    for node in &mut lan.nodes {
+        node.start(lan.now);
+    }
+    println!("-- three nodes start");
+    lan.run(Duration::from_secs(1));
+
+    println!("-- a passenger presses up at floor 2, at node C");
+    let call = Call::Hall(HallCall {
+        floor: Floor::try_from(2)?,
+        direction: Direction::Up,
+    });
+    lan.nodes[2].handle_order(call.clone(), lan.now)?;
+    lan.run(Duration::from_secs(1));
+
+    println!("-- node A is killed");
+    lan.kill(0);
+    lan.run(Duration::from_secs(1));
+    for node in &lan.nodes {
+        let orders = node.orders().of_call(&call).count();
+        println!(
+            "{}: {:?}, holds {orders} order",
+            node.hello().node,
+            node.standing()
+        );
+    }
+    Ok(())
+}
