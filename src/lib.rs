@@ -9,7 +9,6 @@
 //!                             └─▶ operator  status, orders and events on a local socket
 //!   clearance  puts a hung car back in service, on record
 //!   demo       real processes on one machine, shown in the terminal
-//!   lab        the same brain in virtual time
 //!   account    what became of every order, as panels show it
 //! ```
 //!
@@ -23,8 +22,6 @@ pub mod config;
 #[cfg(feature = "simulator")]
 pub mod demo;
 pub mod journal;
-#[cfg(feature = "simulator")]
-pub mod lab;
 pub mod latch;
 pub mod log;
 pub mod mesh;

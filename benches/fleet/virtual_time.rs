@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use liftmesh::lab::{World, WorldSettings};
+use liftmesh_lab::{World, WorldSettings};
 
 use crate::samples::{Bound, Decisive, Figure, TIMES, Target};
 

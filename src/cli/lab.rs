@@ -10,8 +10,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::table::table;
 use super::{CommandError, output};
-use crate::lab::WorldError;
-use crate::lab::elections::{
+use liftmesh_lab::WorldError;
+use liftmesh_lab::elections::{
     Comparison, Figures, PlotError, Situation, WriteError, figures, plot, write_csv, write_json,
 };
 

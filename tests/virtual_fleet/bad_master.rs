@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_driver::Button;
 use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::wire::Protocol;
-use liftmesh::lab::{BadMaster, Fault, World, WorldSettings};
+use liftmesh_lab::{BadMaster, Fault, World, WorldSettings};
 
 use crate::building::{Building, down, millis, mins, secs, seed, up};
 

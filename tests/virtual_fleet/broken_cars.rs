@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::KeySwitch;
 use elevator_fleet::model::Availability;
-use liftmesh::lab::{Fault, LevellingFault, MotorFault, World, WorldSettings};
+use liftmesh_lab::{Fault, LevellingFault, MotorFault, World, WorldSettings};
 
 use crate::building::{Building, cab, down, floor, mins, secs, seed, up};
 

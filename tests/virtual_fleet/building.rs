@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor};
 use elevator_fleet::model::Call;
-use liftmesh::lab::{World, WorldSettings};
+use liftmesh_lab::{World, WorldSettings};
 
 /// How many of the latest events a failure prints.
 const STORY: usize = 120;

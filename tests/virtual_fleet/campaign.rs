@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
-use liftmesh::lab::{Campaign, Duty, WorldSettings};
+use liftmesh_lab::{Campaign, Duty, WorldSettings};
 
 use crate::building::lines;
 

@@ -3,7 +3,7 @@
 use elevator_driver::Climate;
 use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::wire::{Protocol, Standing};
-use liftmesh::lab::{Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, secs, seed};
 

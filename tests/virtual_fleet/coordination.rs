@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_fleet::node::Node;
-use liftmesh::lab::{Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, cab, down, millis, mins, secs, seed, up};
 

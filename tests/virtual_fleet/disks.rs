@@ -3,7 +3,7 @@
 use elevator_driver::Button;
 use elevator_fleet::model::{Term, Timestamp};
 use elevator_fleet::node::Node;
-use liftmesh::lab::{Fault, World};
+use liftmesh_lab::{Fault, World};
 
 use crate::building::{Building, cab, down, millis, secs, up};
 

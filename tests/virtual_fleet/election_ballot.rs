@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::{Protocol, Standing};
-use liftmesh::lab::{Fault, Weather, World, WorldSettings};
+use liftmesh_lab::{Fault, Weather, World, WorldSettings};
 
 use crate::building::{Building, millis, secs, seed, up};
 

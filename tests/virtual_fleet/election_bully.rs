@@ -6,7 +6,7 @@ use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::coordination::bully::{Estimate, Settings};
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Node;
-use liftmesh::lab::{Campaign, Fault, World, WorldSettings};
+use liftmesh_lab::{Campaign, Fault, World, WorldSettings};
 
 use crate::building::{Building, lines, millis, secs, seed};
 

@@ -3,7 +3,7 @@
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId, Term, Timestamp};
 use elevator_fleet::orders::{Record, Service, State};
 use elevator_fleet::wire::{Frame, News, StateTransfer};
-use liftmesh::lab::{Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, cab, down, floor, millis, mins, secs, seed, up};
 

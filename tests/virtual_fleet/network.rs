@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use liftmesh::lab::{Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, cab, down, millis, mins, secs, seed, up};
 

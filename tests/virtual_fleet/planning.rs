@@ -1,6 +1,6 @@
 //! A master whose plans take their time.
 
-use liftmesh::lab::{Fault, WorldSettings};
+use liftmesh_lab::{Fault, WorldSettings};
 
 use crate::building::{Building, cab, down, millis, secs, seed, up};
 

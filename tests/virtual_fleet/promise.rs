@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use elevator_driver::Button;
 use elevator_fleet::model::Call;
-use liftmesh::lab::{Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, World, WorldSettings};
 use proptest::prelude::*;
 
 use crate::building::{Building, cab, down, millis, secs, up};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::model::{Call, HallCall, Timestamp};
-use liftmesh::lab::{Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, floor, millis, secs, seed};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use elevator_fleet::model::Role;
-use liftmesh::lab::{Fault, WorldSettings};
+use liftmesh_lab::{Fault, WorldSettings};
 
 use crate::building::{Building, cab, down, mins, secs, seed, up};
 

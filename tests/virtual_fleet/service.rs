@@ -1,6 +1,6 @@
 //! A fleet with nothing wrong serves its passengers.
 
-use liftmesh::lab::{Fault, WorldSettings};
+use liftmesh_lab::{Fault, WorldSettings};
 
 use crate::building::{Building, cab, down, millis, mins, secs, seed, up};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_fleet::wire::Standing;
-use liftmesh::lab::{Fault, MeshTraffic, World, WorldSettings};
+use liftmesh_lab::{Fault, MeshTraffic, World, WorldSettings};
 
 use crate::building::{Building, cab, millis, secs, seed};
 

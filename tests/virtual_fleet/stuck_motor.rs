@@ -3,7 +3,7 @@
 use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{Availability, Timestamp, Unavailable};
 use elevator_simulator::shaft::MotorFault;
-use liftmesh::lab::{Fault, World};
+use liftmesh_lab::{Fault, World};
 
 use crate::building::{Building, cab, mins, secs, up};
 

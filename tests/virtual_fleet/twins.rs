@@ -3,7 +3,7 @@
 use elevator_driver::Button;
 use elevator_fleet::model::Call;
 use elevator_fleet::wire::Standing;
-use liftmesh::lab::{Twins, World, WorldSettings};
+use liftmesh_lab::{Twins, World, WorldSettings};
 
 use crate::building::{Building, cab, down, mins, secs, seed, up};
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 use elevator_driver::{DoorState, Floor, KeySwitch};
 use elevator_fleet::model::{Availability, Call, HallCall};
 
-use crate::lab::World;
-use crate::lab::history::Service;
-use crate::lab::machine::{Line, Machine};
-use crate::lab::waits::Waits;
+use crate::World;
+use crate::history::Service;
+use crate::machine::{Line, Machine};
+use crate::waits::Waits;
 
 /// How often it is seen who waits.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ impl World {
     /// is in service and announces the direction of the call. Where the floor's sensor is dead, the
     /// car's place counts: it may have died while the node was held up, after it had told of the
     /// floor.
-    pub(in crate::lab) fn served_here(&mut self, node: usize, call: &Call, waited: Duration) {
+    pub(crate) fn served_here(&mut self, node: usize, call: &Call, waited: Duration) {
         let machine = &self.machines[node];
         let (floor, door) = (machine.car.shaft().floor(), machine.car.inputs().door);
         if floor != Some(call.floor()) || door == DoorState::Closed {
@@ -63,7 +63,7 @@ impl World {
 
     /// O7: where all hear each other, a hall call is served in bounded time as long as one car is
     /// sound, whatever the others do.
-    pub(in crate::lab) fn hall_calls_are_served_in_time(&mut self) {
+    pub(crate) fn hall_calls_are_served_in_time(&mut self) {
         if self.now < self.waits.looked_at + LOOK_EVERY {
             return;
         }
@@ -105,7 +105,7 @@ impl World {
 
     /// One car alone serves every floor of its shaft in this time, in both directions, while riders
     /// hold it up at each; and before that another car has been found to be broken.
-    pub(in crate::lab) fn longest_wait(&self) -> Duration {
+    pub(crate) fn longest_wait(&self) -> Duration {
         Duration::from_secs(90) + Duration::from_secs(20) * u32::from(self.settings.floors.get())
     }
 }

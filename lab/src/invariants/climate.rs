@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use elevator_fleet::climate::ClimateSettings;
 
-use crate::lab::World;
-use crate::lab::machine::Line;
+use crate::World;
+use crate::machine::Line;
 
 /// The sensors change slowly, and are averaged in tenths: a display may be so far, in °C, beyond
 /// what they read at the moment.
@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 1.0;
 impl World {
     /// C4, K1, K2: the displays of a group show a temperature between the lowest and the highest
     /// that its sensors read, and `--` where none reads any.
-    pub(in crate::lab) fn displays_show_the_climate_of_their_group(&mut self) {
+    pub(crate) fn displays_show_the_climate_of_their_group(&mut self) {
         let settled = self.settings.election.bound() + settling();
         if self.now.saturating_sub(self.climate_at) < settled {
             return;

@@ -3,8 +3,8 @@
 use elevator_fleet::model::{Call, Dot};
 
 use super::{EQUAL_AFTER_A_LIE, EQUAL_WITHIN};
-use crate::lab::World;
-use crate::lab::history::Violation;
+use crate::World;
+use crate::history::Violation;
 
 impl World {
     /// O1: what a lamp has promised is on some disk, at every moment, until it is served.
@@ -12,7 +12,7 @@ impl World {
     ///
     /// A disk that is taken away may have been the only one so far: then another is being written,
     /// for every holder writes what it holds. Only a press that the lost disk knew has this time.
-    pub(in crate::lab) fn promised_orders_are_on_a_disk(&mut self) {
+    pub(crate) fn promised_orders_are_on_a_disk(&mut self) {
         let owed: Vec<(Dot, Call)> = self
             .history
             .owed()
@@ -37,7 +37,7 @@ impl World {
     }
 
     /// O4: one dot is one press, wherever it is told of.
-    pub(in crate::lab) fn no_dot_is_used_twice(&mut self) {
+    pub(crate) fn no_dot_is_used_twice(&mut self) {
         for node in 0..self.machines.len() {
             let Some(process) = &self.machines[node].process else {
                 continue;
@@ -71,7 +71,7 @@ impl World {
     }
 
     /// O7: where all hear each other and no order changes, digests are equal.
-    pub(in crate::lab) fn stores_are_equal(&mut self) {
+    pub(crate) fn stores_are_equal(&mut self) {
         let calm = if self.forged {
             EQUAL_AFTER_A_LIE
         } else {
@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    pub(in crate::lab) fn remember_orders(&mut self) {
+    pub(crate) fn remember_orders(&mut self) {
         for machine in &mut self.machines {
             for order in machine
                 .process

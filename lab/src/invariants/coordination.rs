@@ -6,14 +6,14 @@ use elevator_fleet::model::{Call, NodeId, Order};
 use elevator_fleet::node::{Node, Report};
 use elevator_fleet::wire::Standing;
 
-use crate::lab::World;
+use crate::World;
 
 /// An order that came in so shortly before may still be under way.
 const HANDED_OVER_WITHIN: Duration = Duration::from_millis(50);
 
 impl World {
     /// E6: where nobody comes or goes, nobody takes or leaves office.
-    pub(in crate::lab) fn no_change_of_leader_in_quiet(&mut self, node: usize, report: &Report) {
+    pub(crate) fn no_change_of_leader_in_quiet(&mut self, node: usize, report: &Report) {
         self.note_estimates();
         let groups = self.settled_groups();
         if groups.iter().any(|group| group.contains(&node)) {
@@ -22,7 +22,7 @@ impl World {
     }
 
     /// Under `bully` a node that has become fitter or less fit may change the leader (E6).
-    pub(in crate::lab) fn note_estimates(&mut self) {
+    pub(crate) fn note_estimates(&mut self) {
         for node in 0..self.machines.len() {
             let estimate = self.node(node).map_or(0, Node::estimate);
             let before = std::mem::replace(&mut self.machines[node].estimate, estimate);
@@ -42,7 +42,7 @@ impl World {
     }
 
     /// E3
-    pub(in crate::lab) fn terms_never_decrease(&mut self) {
+    pub(crate) fn terms_never_decrease(&mut self) {
         for node in 0..self.machines.len() {
             let Some(term) = self.machines[node].node().map(Node::term) else {
                 continue;
@@ -56,7 +56,7 @@ impl World {
 
     /// E1, E2, E7, F3: each group has one master, known to all; under `lowest-ip` the lowest
     /// address. Where the duty rotates, all know within a bounded time where it has gone (C3).
-    pub(in crate::lab) fn one_master_in_each_group(&mut self) {
+    pub(crate) fn one_master_in_each_group(&mut self) {
         for group in self.settled_groups() {
             let master = self.master_of(&group);
             if !self.is_right(&group, master) {
@@ -74,7 +74,7 @@ impl World {
 
     /// E4: of two that hear each other, whoever yields has handed over the orders that it had; what
     /// came in while it did goes over the link afterwards.
-    pub(in crate::lab) fn the_loser_has_handed_over(&mut self, node: usize, master: &NodeId) {
+    pub(crate) fn the_loser_has_handed_over(&mut self, node: usize, master: &NodeId) {
         let winner = self.machines.iter().find(|machine| machine.name == *master);
         let (Some(loser), Some(winner)) = (
             self.machines[node].process.as_ref(),
@@ -119,7 +119,7 @@ impl World {
     }
 
     /// H4, F6: a call is not left with a car that is gone.
-    pub(in crate::lab) fn calls_are_assigned_to_the_living(&mut self) {
+    pub(crate) fn calls_are_assigned_to_the_living(&mut self) {
         for group in self.settled_groups() {
             let leads = |node: &&usize| self.standing(**node) == Some(&Standing::Master);
             let Some(master) = group.iter().copied().find(|node| leads(&node)) else {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::lab::LevellingFault;
-use crate::lab::car_watch::Riders;
+use crate::LevellingFault;
+use crate::car_watch::Riders;
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")

@@ -5,8 +5,8 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, KeySwitch, MotorCommand};
 use elevator_fleet::car::CarSettings;
 
-use crate::lab::World;
-use crate::lab::history::Violation;
+use crate::World;
+use crate::history::Violation;
 
 /// Within this time after its controller fell silent a car stands: the watchdog, and braking.
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
@@ -19,7 +19,7 @@ const MOST_INTERRUPTED: u32 = 5;
 
 impl World {
     /// S1: nobody asked for a motion with an open door, or for an open door in motion.
-    pub(in crate::lab) fn unsafe_cars(&self) -> Vec<Violation> {
+    pub(crate) fn unsafe_cars(&self) -> Vec<Violation> {
         self.machines
             .iter()
             .flat_map(|machine| {
@@ -33,7 +33,7 @@ impl World {
     }
 
     /// S2: a panel without a controller has stopped its motor.
-    pub(in crate::lab) fn motors_stop_without_a_controller(&mut self) {
+    pub(crate) fn motors_stop_without_a_controller(&mut self) {
         for node in 0..self.machines.len() {
             let machine = &self.machines[node];
             let silent = machine
@@ -47,7 +47,7 @@ impl World {
 
     /// H1: only a car that is broken counts as hung, or one that was and has not got anywhere since.
     /// A dead sensor, another speed, a drive that does not level and interruptions are no reason.
-    pub(in crate::lab) fn only_a_broken_car_hangs(&mut self, node: usize) {
+    pub(crate) fn only_a_broken_car_hangs(&mut self, node: usize) {
         self.watch_car(node);
         if !self.machines[node].watch.suspect {
             self.wrong("H1", node, "a sound car counts as hung");
@@ -56,7 +56,7 @@ impl World {
 
     /// H5: a car whose motor is driven without a new floor counts as hung within its limit: neither
     /// retries nor the search for a floor renew it, and interruptions only a few times.
-    pub(in crate::lab) fn cars_without_progress_hang(&mut self) {
+    pub(crate) fn cars_without_progress_hang(&mut self) {
         let limits = CarSettings::new(self.settings.floors);
         for node in 0..self.machines.len() {
             self.watch_car(node);
@@ -85,7 +85,7 @@ impl World {
     }
 
     /// S3: a car on which riders rely for their floors ahead goes on to them.
-    pub(in crate::lab) fn no_rider_is_carried_away(&mut self, node: usize, heading: Direction) {
+    pub(crate) fn no_rider_is_carried_away(&mut self, node: usize, heading: Direction) {
         let machine = &self.machines[node];
         let (Some(riders), Some(process)) = (&machine.watch.riders, &machine.process) else {
             return;

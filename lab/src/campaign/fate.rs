@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction, Floor, KeySwitch};
 use fastrand::Rng;
 
-use crate::lab::{Fault, LevellingFault, MotorFault, World};
+use crate::{Fault, LevellingFault, MotorFault, World};
 
 /// Decides what happens next.
 pub(super) struct Fate {

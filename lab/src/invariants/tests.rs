@@ -7,7 +7,7 @@ use elevator_fleet::orders::{Record, State};
 use elevator_fleet::wire::Standing;
 
 use super::*;
-use crate::lab::{Fault, MotorFault, WorldSettings};
+use crate::{Fault, MotorFault, WorldSettings};
 
 mod cars;
 mod service;

@@ -6,13 +6,13 @@ use elevator_driver::Button;
 use elevator_fleet::model::{Call, Dot, NodeId};
 
 use super::EQUAL_WITHIN;
-use crate::lab::World;
-use crate::lab::disk::Disk;
-use crate::lab::machine::{LostDisk, Machine};
+use crate::World;
+use crate::disk::Disk;
+use crate::machine::{LostDisk, Machine};
 
 impl World {
     /// P3: at the start, before anything is heard, the lamps are lit that the disk promises.
-    pub(in crate::lab) fn the_disk_has_lit_the_lamps(&mut self, node: usize) {
+    pub(crate) fn the_disk_has_lit_the_lamps(&mut self, node: usize) {
         let machine = &self.machines[node];
         if machine.disk.failed() || self.settings.roles.contains_key(&node) {
             return;
@@ -42,7 +42,7 @@ impl World {
     /// was under way when the machine was lost, disk and all. The lamp promises no less for it, for
     /// the node holds the press, and so it outlives the one loss. What a lost disk knew counts with
     /// those that heard its machine, until they notice; never a press that it did not know.
-    pub(in crate::lab) fn some_disk_knows(&mut self, node: usize, dot: Dot, call: &Call) {
+    pub(crate) fn some_disk_knows(&mut self, node: usize, dot: Dot, call: &Call) {
         let works = |disk: &Disk| !disk.failed() && disk.knows(dot, call);
         let knows = |machine: &Machine| {
             let believed = |lost: &LostDisk| lost.unaware.contains(&node) && works(&lost.disk);
@@ -57,7 +57,7 @@ impl World {
     }
 
     /// This node does not count on the machine of this name for what it held.
-    pub(in crate::lab) fn notices_a_lost_disk(&mut self, node: usize, name: &NodeId) {
+    pub(crate) fn notices_a_lost_disk(&mut self, node: usize, name: &NodeId) {
         let of_name = self.machines.iter_mut().filter(|m| m.name == *name);
         for lost in of_name.filter_map(|machine| machine.lost.as_mut()) {
             lost.unaware.remove(&node);
@@ -65,7 +65,7 @@ impl World {
     }
 
     /// P1, O1, F12, F14: a lamp goes out with the service of what it promised.
-    pub(in crate::lab) fn went_dark(&mut self, node: usize, button: Button, dots: &[Dot]) {
+    pub(crate) fn went_dark(&mut self, node: usize, button: Button, dots: &[Dot]) {
         let call = Call::of_button(button, &self.machines[node].name);
         for dot in dots {
             if !self.history.is_closed(*dot, &call) {
@@ -75,7 +75,7 @@ impl World {
         }
     }
 
-    pub(in crate::lab) fn remember_promises(&mut self) {
+    pub(crate) fn remember_promises(&mut self) {
         for node in 0..self.machines.len() {
             let lit: Vec<Button> = self.machines[node].lit.keys().copied().collect();
             for button in lit {
@@ -85,7 +85,7 @@ impl World {
     }
 
     /// P4: hall lamps are the same on every panel of a group.
-    pub(in crate::lab) fn hall_lamps_are_equal(&mut self) {
+    pub(crate) fn hall_lamps_are_equal(&mut self) {
         for group in self.calm_groups(EQUAL_WITHIN) {
             // Where no disk works nothing is lit anew (P5), as on the panel of a node that starts.
             if group.iter().all(|node| self.machines[*node].disk.failed()) {
@@ -111,7 +111,7 @@ impl World {
 
     /// P2: a lamp whose presses have all been served, as somebody in the group knows, is dark soon
     /// after.
-    pub(in crate::lab) fn served_lamps_are_dark(&mut self) {
+    pub(crate) fn served_lamps_are_dark(&mut self) {
         for group in self.calm_groups(EQUAL_WITHIN) {
             for node in &group {
                 let lit: Vec<Button> = self.machines[*node].lit.keys().copied().collect();
@@ -126,12 +126,7 @@ impl World {
         }
     }
 
-    pub(in crate::lab) fn is_served_in(
-        &self,
-        group: &[usize],
-        node: usize,
-        button: Button,
-    ) -> bool {
+    pub(crate) fn is_served_in(&self, group: &[usize], node: usize, button: Button) -> bool {
         let machine = &self.machines[node];
         let call = Call::of_button(button, &machine.name);
         let known = |dot: Dot| {
