@@ -67,7 +67,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
             );
         }
         println!(
-            "replay with LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test --test virtual_fleet whatever_happens\n{}",
+            "replay with LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test -p liftmesh-lab --test virtual_fleet whatever_happens\n{}",
             lines(&outcome.violations)
         );
     }

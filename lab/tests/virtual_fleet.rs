@@ -1,8 +1,7 @@
 //! Fleets in virtual time: the real brain, simulated cars, a network that does its worst.
 //!
-//! A failing test prints its seed; `LIFTMESH_SEED=… cargo test --test virtual_fleet NAME` runs it
-//! again exactly as it was.
-#![cfg(feature = "simulator")]
+//! A failing test prints its seed, and this runs it again exactly as it was:
+//! `LIFTMESH_SEED=… cargo test -p liftmesh-lab --test virtual_fleet NAME`.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
