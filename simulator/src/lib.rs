@@ -17,29 +17,39 @@
 //!
 //! Inside the inner box there is no clock, no thread and no I/O: time comes in as a step. So the
 //! same [`SimulatedCar`] runs in real time behind a serial line, and by the hundred in virtual
-//! time, where a run repeats itself exactly.
+//! time, where a run repeats itself exactly. The rest needs the feature `endpoints`, which is on
+//! by default; without it the crate builds for `wasm32-unknown-unknown`.
 //!
-//! Read [`car`] first, then [`shaft`] and [`door`]; for the program around them [`simulator`] and
-//! [`control`]; [`cli`] is its command line.
+//! Read [`car`] first, then [`shaft`] and [`door`]; for the program around them `simulator` and
+//! `control`; `cli` is its command line.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod car;
+#[cfg(feature = "endpoints")]
 pub mod cli;
 mod climate;
 pub mod config;
+#[cfg(feature = "endpoints")]
 pub mod control;
 pub mod door;
+#[cfg(feature = "endpoints")]
 mod elevator_server;
+#[cfg(feature = "endpoints")]
 mod ending;
+#[cfg(feature = "endpoints")]
 mod live;
+#[cfg(feature = "endpoints")]
 mod serial;
 pub mod shaft;
+#[cfg(feature = "endpoints")]
 pub mod simulator;
 pub mod state;
 
 pub use car::SimulatedCar;
 pub use config::{CarConfig, StartPosition};
+#[cfg(feature = "endpoints")]
 pub use control::ControlClient;
+#[cfg(feature = "endpoints")]
 pub use simulator::{Simulator, SimulatorConfig};
 pub use state::CarState;

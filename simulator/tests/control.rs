@@ -1,4 +1,5 @@
 //! The control interface over its real socket.
+#![cfg(feature = "endpoints")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

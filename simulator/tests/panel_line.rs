@@ -1,4 +1,5 @@
 //! The driver's own lines, serial and TCP, drive the simulated car as a controller would.
+#![cfg(feature = "endpoints")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

@@ -1,4 +1,5 @@
 //! The program itself, as a child process.
+#![cfg(feature = "endpoints")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

@@ -1,4 +1,5 @@
 //! The panel on a real pseudo-terminal, driven by the driver's end of the protocol.
+#![cfg(feature = "endpoints")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
