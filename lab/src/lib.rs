@@ -14,33 +14,30 @@
 //! Nothing here reads a clock or a source of chance: a world that is made from the same settings
 //! and told the same things does the same, so every failure replays from its seed.
 //!
-//! Read [`World`] first, then [`Fault`] for what can be done to it, `invariants.rs` for what has to
+//! Read [`World`] first, then [`Fault`] for what can be done to it, `oracles.rs` for what has to
 //! hold whatever is done, and [`Campaign`] for how the two meet.
 
 mod agenda;
 mod calm;
 mod campaign;
-mod car_watch;
 mod connection;
 mod disk;
-mod duty;
 pub mod elections;
 mod fault;
 mod history;
-mod invariants;
 mod machine;
 mod network;
+mod oracles;
 mod panel;
 mod perform;
 mod planner;
 mod view;
-mod waits;
 mod world;
 
 pub use campaign::{Campaign, Outcome};
-pub use duty::Duty;
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::{BadMaster, Fault};
 pub use history::{Service, Violation};
 pub use network::Weather;
+pub use oracles::duty::Duty;
 pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

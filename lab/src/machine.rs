@@ -11,9 +11,9 @@ use elevator_fleet::node::Node;
 use elevator_simulator::SimulatedCar;
 
 use super::agenda::Event;
-use super::car_watch::CarWatch;
 use super::disk::Disk;
 use super::fault::BadMaster;
+use super::oracles::car_watch::CarWatch;
 
 #[derive(Debug)]
 pub(super) struct Machine {

@@ -18,14 +18,14 @@ use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
 use fastrand::Rng;
 
 use super::agenda::{Agenda, Event};
-use super::car_watch::CarWatch;
 use super::connection::{Connections, Side};
 use super::disk::Disk;
-use super::duty::DutyWatch;
 use super::history::{History, Note};
 use super::machine::{Line, Machine, Process};
 use super::network::{Network, Weather};
-use super::waits::Waits;
+use super::oracles::car_watch::CarWatch;
+use super::oracles::duty::DutyWatch;
+use super::oracles::waits::Waits;
 
 /// How often the invariants are looked at that no single event shows.
 const INSPECTION: Duration = Duration::from_millis(50);

@@ -8,18 +8,18 @@ use elevator_driver::{Direction, DriveFeedback, Floor, HallLantern, MotorCommand
 use elevator_fleet::model::{Call, Dot};
 use elevator_simulator::shaft::LevellingFault;
 
-use super::World;
-use super::machine::{Line, Machine};
+use crate::World;
+use crate::machine::{Line, Machine};
 
 /// One car, as somebody sees it who knows its sensors, its commands and its faults.
 #[derive(Debug, Default)]
-pub(super) struct CarWatch {
+pub(crate) struct CarWatch {
     /// How long the motor has been driven without a new floor since the last interruption.
-    pub(super) driven: Duration,
+    pub(crate) driven: Duration,
     /// The same with all interruptions since the last new floor.
-    pub(super) driven_in_all: Duration,
+    pub(crate) driven_in_all: Duration,
     /// The car has looked for a floor since the last new floor.
-    pub(super) homed: bool,
+    pub(crate) homed: bool,
     /// Until when the time has been counted, while the motor is driven as commanded.
     counted_until: Option<Duration>,
     /// The last floor whose sensor was active.
@@ -28,21 +28,21 @@ pub(super) struct CarWatch {
     away: bool,
     /// There has been a fault that a hang may follow from, and since then no run has ended at its
     /// stop.
-    pub(super) suspect: bool,
+    pub(crate) suspect: bool,
     /// Where the riders want to go who have been told that the car goes their way.
-    pub(super) riders: Option<Riders>,
+    pub(crate) riders: Option<Riders>,
 }
 
 /// Riders whose floors are ahead of the car.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Riders {
-    pub(super) direction: Direction,
-    pub(super) calls: BTreeMap<Dot, Floor>,
+pub(crate) struct Riders {
+    pub(crate) direction: Direction,
+    pub(crate) calls: BTreeMap<Dot, Floor>,
 }
 
 impl CarWatch {
     /// A new controller knows nothing of what was before.
-    pub(super) fn start_over(&mut self) {
+    pub(crate) fn start_over(&mut self) {
         *self = Self {
             suspect: self.suspect,
             ..Self::default()
@@ -50,7 +50,7 @@ impl CarWatch {
     }
 
     /// Nobody knows what the car does meanwhile (H1).
-    pub(super) fn interrupt(&mut self) {
+    pub(crate) fn interrupt(&mut self) {
         self.driven = Duration::ZERO;
         self.riders = None;
     }
@@ -72,7 +72,7 @@ impl CarWatch {
 
 impl Machine {
     /// The motor, its levelling or all of the sensors are broken: such a car may count as hung.
-    pub(super) fn may_hang(&self) -> bool {
+    pub(crate) fn may_hang(&self) -> bool {
         let shaft = self.car.shaft();
         shaft.motor_fault().is_some()
             || shaft.levelling_fault() == Some(LevellingFault::Overshoots)
@@ -80,7 +80,7 @@ impl Machine {
     }
 
     /// The motor command of the process, while it is able to give any.
-    pub(super) fn motor_command(&self) -> MotorCommand {
+    pub(crate) fn motor_command(&self) -> MotorCommand {
         let outputs = self.awake().and_then(|node| node.outputs());
         match outputs {
             Some(outputs) if self.line == Line::Plugged => outputs.motor,
@@ -91,7 +91,7 @@ impl Machine {
 
 impl World {
     /// Counts how long the motor has been driven, and sees what the floor sensors say.
-    pub(super) fn watch_car(&mut self, node: usize) {
+    pub(crate) fn watch_car(&mut self, node: usize) {
         let now = self.now;
         let machine = &mut self.machines[node];
         let command = machine.motor_command();
@@ -142,7 +142,7 @@ impl World {
     }
 
     /// Takes note of the riders who are told where the car goes.
-    pub(super) fn watch_riders(&mut self, node: usize, outputs: &PanelOutputs) {
+    pub(crate) fn watch_riders(&mut self, node: usize, outputs: &PanelOutputs) {
         if let MotorCommand::Home { .. } = outputs.motor {
             self.machines[node].watch.riders = None;
             return;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::LevellingFault;
-use crate::car_watch::Riders;
+use crate::oracles::car_watch::Riders;
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")

@@ -8,7 +8,7 @@ use elevator_fleet::model::{Availability, Call, HallCall};
 use crate::World;
 use crate::history::Service;
 use crate::machine::{Line, Machine};
-use crate::waits::Waits;
+use crate::oracles::waits::Waits;
 
 /// How often it is seen who waits.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

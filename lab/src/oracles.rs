@@ -3,12 +3,15 @@
 //! O2, O3 and O6 are properties of the store, and proved beside it; E5 is kept by what `fleet/` may
 //! import.
 
+pub(crate) mod car_watch;
 mod cars;
 mod climate;
 mod coordination;
+pub(crate) mod duty;
 mod lamps;
 mod orders;
 mod service;
+pub(crate) mod waits;
 
 use std::time::Duration;
 

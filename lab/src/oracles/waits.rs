@@ -8,13 +8,13 @@ use elevator_fleet::model::HallCall;
 /// The hall calls that were open when it was last looked, each with the nodes of its group, those
 /// with sound cars among them, and since when all that has been so.
 #[derive(Debug, Default)]
-pub(super) struct Waits {
-    pub(super) looked_at: Duration,
+pub(crate) struct Waits {
+    pub(crate) looked_at: Duration,
     since: BTreeMap<(Vec<usize>, HallCall), (Vec<usize>, Duration)>,
 }
 
 impl Waits {
-    pub(super) fn looked_at(now: Duration) -> Self {
+    pub(crate) fn looked_at(now: Duration) -> Self {
         Self {
             looked_at: now,
             ..Self::default()
@@ -22,7 +22,7 @@ impl Waits {
     }
 
     /// Since when this call has waited in this group for one of these cars.
-    pub(super) fn since(
+    pub(crate) fn since(
         &self,
         call: HallCall,
         (group, sound): (&[usize], &[usize]),
@@ -34,7 +34,7 @@ impl Waits {
         }
     }
 
-    pub(super) fn enter(
+    pub(crate) fn enter(
         &mut self,
         call: HallCall,
         (group, sound): (Vec<usize>, Vec<usize>),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
 
-use super::World;
-use super::calm::QUIET_LOSS;
+use crate::World;
+use crate::calm::QUIET_LOSS;
 
 /// What was seen of the duty to coordinate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,8 +48,8 @@ impl Duty {
 
 /// Looks on.
 #[derive(Debug, Default)]
-pub(super) struct DutyWatch {
-    pub(super) duty: Duty,
+pub(crate) struct DutyWatch {
+    pub(crate) duty: Duty,
     looked_at: Duration,
     doubled_since: Option<Duration>,
     held_twice_since: Option<Duration>,
@@ -79,7 +79,7 @@ fn add_up(
 
 impl World {
     /// Looks at who is master, after each event.
-    pub(super) fn watch_duty(&mut self) {
+    pub(crate) fn watch_duty(&mut self) {
         let now = self.now;
         let masters = self.awake(|node| *node.standing() == Standing::Master);
         let doubled = self.any_are_linked(&masters);
