@@ -95,7 +95,7 @@ fn with_one_broken(world: &mut World, fate: &mut Fate) {
         fate.press(world);
         world.run_for(fate.pause_between_presses());
     }
-    let limit = world.longest_wait() * 2;
+    let limit = world.snapshot().longest_wait() * 2;
     world.run_until(limit, |world| !world.has_hall_calls());
     world.repair_car(broken);
 }
@@ -103,7 +103,7 @@ fn with_one_broken(world: &mut World, fate: &mut Fate) {
 /// Puts everything right, gives the fleet time, and sees what is left to complain of.
 fn reckon(mut world: World) -> Outcome {
     let rest = |world: &World| world.is_idle() && world.in_step() && world.has_the_right_master();
-    let until = world.now() + RECKONING + world.longest_wait();
+    let until = world.now() + RECKONING + world.snapshot().longest_wait();
     let mut rested = false;
     while !rested && world.now() < until {
         world.repair_everything();

@@ -11,7 +11,6 @@ use elevator_simulator::shaft::{LevellingFault, MotorFault};
 use super::World;
 use super::disk::Disk;
 use super::history::Note;
-use super::machine::LostDisk;
 
 /// A process notices that it was suspended if it was for so long.
 const NOTICED: Duration = Duration::from_millis(150);
@@ -160,14 +159,14 @@ impl World {
             Fault::Loss(percent) => {
                 if percent < self.network.weather.loss {
                     let until = self.connections.last_arrival().max(self.now + AFTER_LOSS);
-                    self.history.disturbed(until);
+                    self.disturbed_until(until);
                 }
                 self.network.weather.loss = percent;
             }
             Fault::DiskFail(node) => self.fail_disk(node),
             Fault::Leads(node, bad) => {
                 self.machines[node].leads_badly = bad;
-                self.forged |= bad.is_some();
+                self.disturbances.forged |= bad.is_some();
             }
             Fault::Motor(node, fault) => self.touch(node, |car| car.set_motor_fault(fault)),
             Fault::Levelling(node, fault) => {
@@ -232,7 +231,7 @@ impl World {
 
     /// One node hears over its links to another what that one has not said.
     pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
-        self.forged = true;
+        self.disturbances.forged = true;
         self.disturbed();
         let life = self.machines[to].life;
         for (id, side) in self.connections.of(to, life) {
@@ -248,11 +247,8 @@ impl World {
         if self.machines[node].process.is_none() {
             let fresh = Disk::new(JournalId(self.random.u64(1..)));
             let disk = std::mem::replace(&mut self.machines[node].disk, fresh);
-            let name = &self.machines[node].name;
-            let unaware = (0..self.machines.len())
-                .filter(|other| self.machines[*other].hears(name, self.now))
-                .collect();
-            self.machines[node].lost = Some(LostDisk { disk, unaware });
+            self.machines[node].lost = Some(disk);
+            self.judge(|oracles, snapshot| oracles.disk_lost(snapshot, node));
             self.start(node);
         }
     }
@@ -275,7 +271,7 @@ impl World {
         };
         let late = self.now.saturating_sub(process.suspended_at);
         if late >= NOTICED {
-            self.machines[node].watch.interrupt();
+            self.oracles.car_interrupted(node);
             self.with(node, |node, now| node.handle_interrupted(late, now));
         }
         for event in backlog {

@@ -7,18 +7,19 @@
 //!   │ World: one agenda of events, one random number generator    │
 //!   │   Machine: Node ── panel ── SimulatedCar, Disk   (× n)      │
 //!   │   Network: datagrams; Connections: links                    │
-//!   │   History: what was promised and served ── invariants       │
+//!   │   Snapshot of all that, read only ──▶ Oracles               │
 //!   └─────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Nothing here reads a clock or a source of chance: a world that is made from the same settings
-//! and told the same things does the same, so every failure replays from its seed.
+//! Nothing here reads a clock or a random source: two worlds that are made from the same settings
+//! and get the same inputs do the same, so every failure replays from its seed. There is no file
+//! and no socket either, and the crate builds for `wasm32-unknown-unknown`.
 //!
 //! Read [`World`] first, then [`Fault`] for what can be done to it, `oracles.rs` for what has to
-//! hold whatever is done, and [`Campaign`] for how the two meet.
+//! hold whatever is done, and [`Campaign`] for how the two meet. [`elections`] compares the election
+//! protocols.
 
 mod agenda;
-mod calm;
 mod campaign;
 mod connection;
 mod disk;
@@ -31,13 +32,15 @@ mod oracles;
 mod panel;
 mod perform;
 mod planner;
+mod snapshot;
 mod view;
 mod world;
 
 pub use campaign::{Campaign, Outcome};
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::{BadMaster, Fault};
-pub use history::{Service, Violation};
+pub use history::Service;
 pub use network::Weather;
+pub use oracles::Violation;
 pub use oracles::duty::Duty;
 pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

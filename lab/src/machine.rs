@@ -1,19 +1,19 @@
 //! One cabin computer, its disk, its panel and its car.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Button, PanelInputs};
+use elevator_driver::{Button, MotorCommand, PanelInputs};
 use elevator_fleet::dispatch::CollectiveCost;
-use elevator_fleet::model::{Dot, NodeId, Term, Timestamp};
+use elevator_fleet::model::{NodeId, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_simulator::SimulatedCar;
+use elevator_simulator::shaft::LevellingFault;
 
 use super::agenda::Event;
 use super::disk::Disk;
 use super::fault::BadMaster;
-use super::oracles::car_watch::CarWatch;
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -26,7 +26,7 @@ pub(super) struct Machine {
     pub(super) process: Option<Process>,
     pub(super) disk: Disk,
     /// The disk that was last taken out of it.
-    pub(super) lost: Option<LostDisk>,
+    pub(super) lost: Option<Disk>,
     pub(super) car: SimulatedCar,
     /// What the panel last told.
     pub(super) told: PanelInputs,
@@ -38,17 +38,12 @@ pub(super) struct Machine {
     pub(super) silence: u64,
     /// Since when it has had no controller.
     pub(super) silent_since: Option<Duration>,
-    /// Since when its process has known the orders that it was seen to know.
-    pub(super) known: BTreeMap<Dot, Duration>,
-    /// What has been seen of its car.
-    pub(super) watch: CarWatch,
     /// It did not reach a floor in time and waits for an operator (F9).
     pub(super) latched: bool,
     /// How often it has complained of another node's name or address.
     pub(super) conflicts: usize,
-    /// The lit lamps, and the presses that were promised by them.
-    pub(super) lit: BTreeMap<Button, Vec<Dot>>,
-    pub(super) term: Term,
+    /// The lamps that its process has lit.
+    pub(super) lit: BTreeSet<Button>,
     pub(super) leads_badly: Option<BadMaster>,
     /// How fit its node was to lead when last seen.
     pub(super) estimate: u32,
@@ -60,14 +55,6 @@ pub(super) enum Line {
     Plugged,
     /// Nothing passes.
     Cut,
-}
-
-/// A disk that is gone for good.
-#[derive(Debug)]
-pub(super) struct LostDisk {
-    pub(super) disk: Disk,
-    /// The nodes that heard its machine when it was lost, and have yet to notice that they don't.
-    pub(super) unaware: BTreeSet<usize>,
 }
 
 /// A running process.
@@ -114,5 +101,22 @@ impl Machine {
             .as_ref()
             .filter(|process| process.backlog.is_none())
             .map(|process| &process.node)
+    }
+
+    /// The motor, its levelling or all of the sensors are broken: such a car may count as hung.
+    pub(super) fn may_hang(&self) -> bool {
+        let shaft = self.car.shaft();
+        shaft.motor_fault().is_some()
+            || shaft.levelling_fault() == Some(LevellingFault::Overshoots)
+            || shaft.dead_sensors().len() == usize::from(self.car.floors().get())
+    }
+
+    /// The motor command of the process, while it is able to give any.
+    pub(super) fn motor_command(&self) -> MotorCommand {
+        let outputs = self.awake().and_then(|node| node.outputs());
+        match outputs {
+            Some(outputs) if self.line == Line::Plugged => outputs.motor,
+            Some(_) | None => MotorCommand::Stop,
+        }
     }
 }

@@ -1,93 +1,200 @@
 //! What has to hold whatever happens: one function an invariant, which cites it.
 //!
+//! ```text
+//!   World ── Snapshot: read only ──▶ oracles ── Finding ──▶ Verdicts ── Violation ──▶
+//!                                    │  fn(&Snapshot) -> Vec<Finding>, or, where the past counts,
+//!                                    └─ a struct that is shown one snapshot after the other
+//! ```
+//!
+//! An oracle can't change what it judges. [`Verdicts`] decides what becomes of a finding: some
+//! things are wrong at once, some only if they last.
+//!
 //! O2, O3 and O6 are properties of the store, and proved beside it; E5 is kept by what `fleet/` may
 //! import.
 
-pub(crate) mod car_watch;
+mod car_watch;
 mod cars;
 mod climate;
 mod coordination;
 pub(crate) mod duty;
 mod lamps;
 mod orders;
+mod promises;
 mod service;
-pub(crate) mod waits;
+mod verdicts;
+mod waits;
 
 use std::time::Duration;
 
+use elevator_driver::{Button, PanelOutputs};
+use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Report;
 use elevator_fleet::wire::Standing;
 
-use super::World;
+use self::car_watch::CarWatch;
+use self::coordination::{Handovers, Terms};
+use self::duty::{Duty, DutyWatch};
+use self::orders::Presses;
+use self::promises::Promises;
+pub use self::verdicts::Violation;
+use self::verdicts::{Finding, Verdicts};
+use self::waits::Waits;
+use crate::snapshot::Snapshot;
 
 /// Within this time stores and hall lamps are equal, and served lamps dark (O7, P2, P4).
 const EQUAL_WITHIN: Duration = Duration::from_secs(1);
-/// Where somebody has told what no node tells, stores have so much longer.
-const EQUAL_AFTER_A_LIE: Duration = Duration::from_secs(9);
 
-impl World {
-    pub(super) fn wrong(&mut self, id: &'static str, node: usize, what: &str) {
-        let what = format!("{}: {what}", self.machines[node].name);
-        self.history.wrong(self.now, id, what);
+/// What lasts longer than [`EQUAL_WITHIN`] lasts too long.
+const TOO_LONG: Duration = EQUAL_WITHIN.saturating_add(Duration::from_nanos(1));
+
+/// Every oracle, with what it remembers.
+#[derive(Debug)]
+pub(super) struct Oracles {
+    verdicts: Verdicts,
+    promises: Promises,
+    presses: Presses,
+    terms: Terms,
+    handovers: Handovers,
+    /// By node.
+    cars: Vec<CarWatch>,
+    waits: Waits,
+    duty: DutyWatch,
+}
+
+impl Oracles {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self {
+            verdicts: Verdicts::default(),
+            promises: Promises::new(nodes),
+            presses: Presses::default(),
+            terms: Terms::new(nodes),
+            handovers: Handovers::new(nodes),
+            cars: (0..nodes).map(|_| CarWatch::default()).collect(),
+            waits: Waits::default(),
+            duty: DutyWatch::default(),
+        }
     }
 
-    /// Looks at what no single event shows.
-    pub(super) fn inspect(&mut self) {
-        self.remember_promises();
-        self.remember_orders();
-        self.promised_orders_are_on_a_disk();
-        self.no_dot_is_used_twice();
-        self.stores_are_equal();
-        self.note_estimates();
-        self.terms_never_decrease();
-        self.one_master_in_each_group();
-        self.calls_are_assigned_to_the_living();
-        self.motors_stop_without_a_controller();
-        self.cars_without_progress_hang();
-        self.hall_calls_are_served_in_time();
-        self.hall_lamps_are_equal();
-        self.served_lamps_are_dark();
-        self.displays_show_the_climate_of_their_group();
-        self.history.end_inspection();
+    /// What has gone wrong so far, and what can be seen to be wrong at this moment.
+    pub(super) fn violations(&self, snapshot: &Snapshot) -> Vec<Violation> {
+        let mut violations = self.verdicts.violations().to_vec();
+        violations.extend(cars::unsafe_cars(snapshot));
+        violations
+    }
+
+    /// The promises that are open; at the end, when none may be.
+    pub(super) fn broken_promises(&self, snapshot: &Snapshot) -> Vec<Violation> {
+        self.promises.broken(snapshot)
+    }
+
+    pub(super) fn duty(&self) -> Duty {
+        self.duty.duty
+    }
+
+    /// Something happened after which the fleet may take its time to come to rest.
+    pub(super) fn disturbed(&mut self) {
+        self.verdicts.disturbed();
+    }
+
+    /// The process of a machine is about to start with what its disk holds.
+    pub(super) fn starting(&mut self, snapshot: &Snapshot, node: usize) {
+        self.terms.started(snapshot, node);
+        self.handovers.started(node);
+        self.cars[node].start_over();
+    }
+
+    /// The process has shown the panel what its disk holds, and heard nothing yet.
+    pub(super) fn started(&mut self, snapshot: &Snapshot, node: usize) {
+        let findings = lamps::the_disk_has_lit_the_lamps(snapshot, node);
+        self.verdicts.take(snapshot, findings);
+    }
+
+    /// The process of a machine has ended.
+    pub(super) fn ended(&mut self, node: usize) {
+        self.promises.process_ended(node);
+    }
+
+    /// A machine has lost its disk.
+    pub(super) fn disk_lost(&mut self, snapshot: &Snapshot, node: usize) {
+        self.promises.disk_lost(snapshot, node);
+    }
+
+    /// A lamp is lit, or lit still.
+    pub(super) fn lamp_is_lit(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
+        let findings = self.promises.lamp_is_lit(snapshot, node, button);
+        self.verdicts.take(snapshot, findings);
+    }
+
+    /// A lamp went out while its process runs.
+    pub(super) fn lamp_went_dark(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
+        let findings = self.promises.lamp_went_dark(snapshot, node, button);
+        self.verdicts.take(snapshot, findings);
+    }
+
+    /// Something about a car, its faults or its commands has changed.
+    pub(super) fn car_changed(&mut self, snapshot: &Snapshot, node: usize) {
+        self.cars[node].look(&snapshot.machines[node], snapshot.now);
+    }
+
+    /// A node is about to command these outputs.
+    pub(super) fn commanded(&mut self, snapshot: &Snapshot, node: usize, outputs: &PanelOutputs) {
+        let findings = self.cars[node].look_at_riders(snapshot, node, outputs);
+        self.verdicts.take(snapshot, findings);
+    }
+
+    /// Nobody knows what the car does meanwhile (H1).
+    pub(super) fn car_interrupted(&mut self, node: usize) {
+        self.cars[node].interrupt();
+    }
+
+    /// The key switch of a car was turned: its riders are told to leave.
+    pub(super) fn key_turned(&mut self, node: usize) {
+        self.cars[node].riders = None;
+    }
+
+    /// F5: a message was read as something else than was written.
+    pub(super) fn misread(&mut self, snapshot: &Snapshot, node: usize, what: String) {
+        let finding = Finding::new("F5", node, what);
+        self.verdicts.take(snapshot, vec![finding]);
     }
 
     /// Looks at what a report shows.
-    pub(super) fn judge(&mut self, node: usize, report: &Report) {
-        match report {
+    pub(super) fn reported(&mut self, snapshot: &Snapshot, node: usize, report: &Report) {
+        let findings = match report {
             Report::Served {
-                call,
-                waited,
-                here: true,
-                ..
-            } => self.served_here(node, call, *waited),
-            Report::Promised { call } => self.remember_promise(node, call.button()),
-            Report::Standing { to, .. } | Report::Rotated { to, .. } => {
-                // A duty that goes round is no change of leader.
-                if matches!(report, Report::Standing { .. }) {
-                    self.no_change_of_leader_in_quiet(node, report);
-                }
-                if let Standing::Slave { master } = to {
-                    self.the_loser_has_handed_over(node, master);
-                }
+                call, here: true, ..
+            } => {
+                self.promises.served(snapshot, node, call);
+                service::served_here(snapshot, node, call)
             }
-            Report::PeerLost { node: lost } => self.notices_a_lost_disk(node, lost),
-            Report::Hung(_) => self.only_a_broken_car_hangs(node),
+            Report::Promised { call } => self.promises.lamp_is_lit(snapshot, node, call.button()),
+            Report::Standing { to, .. } => {
+                let quiet = coordination::no_change_of_leader_in_quiet(snapshot, node, report);
+                self.verdicts.take(snapshot, quiet);
+                self.has_yielded(snapshot, node, to)
+            }
+            // A duty that goes round is no change of leader.
+            Report::Rotated { to, .. } => self.has_yielded(snapshot, node, to),
+            Report::PeerLost { node: lost } => {
+                self.promises.peer_lost(snapshot, node, lost);
+                Vec::new()
+            }
+            Report::Hung(_) => {
+                self.car_changed(snapshot, node);
+                cars::only_a_broken_car_hangs(&self.cars[node], node)
+            }
             Report::Conflict(what) => {
-                self.machines[node].conflicts += 1;
-                if self.settings.twins.is_none() && !self.forged {
-                    self.wrong("C7", node, what);
-                }
+                let excused = snapshot.settings.twins.is_some() || snapshot.disturbances.forged;
+                let finding = || Finding::new("C7", node, what.clone());
+                (!excused).then(finding).into_iter().collect()
             }
-            Report::TakenOver { .. } => self.taken_over += 1,
-            Report::Distrusted { reason, wait, .. } => {
-                self.machines[node].conflicts += 1;
-                // Until then the peer is as good as cut off.
-                self.history.disturbed(self.now + *wait);
-                if !self.forged {
-                    self.wrong("E8", node, reason);
-                }
+            Report::Distrusted { reason, .. } => {
+                let finding = || Finding::new("E8", node, reason.clone());
+                let excused = snapshot.disturbances.forged;
+                (!excused).then(finding).into_iter().collect()
             }
             Report::Served { here: false, .. }
+            | Report::TakenOver { .. }
             | Report::PeerFound { .. }
             | Report::Joined { .. }
             | Report::Repair { .. }
@@ -100,23 +207,50 @@ impl World {
             | Report::FloorUnreachable(_)
             | Report::DriveRefused
             | Report::OffTarget { .. }
-            | Report::DiskFailed => {}
+            | Report::DiskFailed => Vec::new(),
+        };
+        self.verdicts.take(snapshot, findings);
+    }
+
+    fn has_yielded(&self, snapshot: &Snapshot, node: usize, to: &Standing) -> Vec<Finding> {
+        let yielded = |master: &NodeId| self.handovers.yielded(snapshot, node, master);
+        match to {
+            Standing::Slave { master } => yielded(master),
+            Standing::Master | Standing::Seeking => Vec::new(),
         }
     }
 
-    /// Complains if this lasts.
-    fn lasts(&mut self, key: &str, id: &'static str, node: usize, what: &str) {
-        let since = self.history.stands(key, self.now);
-        if self.now.saturating_sub(since) > EQUAL_WITHIN {
-            self.once(id, node, what);
+    /// Looks at what no single event shows.
+    pub(super) fn inspect(&mut self, snapshot: &Snapshot) {
+        for (node, machine) in snapshot.machines.iter().enumerate() {
+            for button in &machine.lit {
+                self.lamp_is_lit(snapshot, node, *button);
+            }
         }
+        self.handovers.inspect(snapshot);
+        let findings = [
+            self.promises.are_on_a_disk(snapshot),
+            self.presses.inspect(snapshot),
+            orders::stores_are_equal(snapshot),
+            self.terms.inspect(snapshot),
+            coordination::one_master_in_each_group(snapshot),
+            coordination::calls_are_assigned_to_the_living(snapshot),
+            cars::motors_stop_without_a_controller(snapshot),
+            cars::cars_without_progress_hang(snapshot, &mut self.cars),
+            self.waits.inspect(snapshot, &self.cars),
+            lamps::hall_lamps_are_equal(snapshot),
+            lamps::served_lamps_are_dark(snapshot),
+            climate::displays_show_the_climate_of_their_group(snapshot),
+        ];
+        for findings in findings {
+            self.verdicts.take(snapshot, findings);
+        }
+        self.verdicts.end_inspection();
     }
 
-    /// Complains once until something else happens.
-    fn once(&mut self, id: &'static str, node: usize, what: &str) {
-        if self.history.is_news(format!("{id} {what}")) {
-            self.wrong(id, node, what);
-        }
+    /// Looks at who is master, after each event.
+    pub(super) fn watch_duty(&mut self, snapshot: &Snapshot) {
+        self.duty.look(snapshot);
     }
 }
 

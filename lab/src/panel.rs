@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Climate, PanelEvent, PanelOutputs};
-use elevator_fleet::model::{Call, Dot};
 
 use super::World;
 use super::agenda::Event;
@@ -21,7 +20,7 @@ const WATCHDOG: Duration = Duration::from_millis(300);
 
 impl World {
     pub(super) fn panel(&mut self, node: usize, outputs: &PanelOutputs) {
-        self.watch_riders(node, outputs);
+        self.judge(|oracles, snapshot| oracles.commanded(snapshot, node, outputs));
         if self.machines[node].line == Line::Cut {
             return;
         }
@@ -48,7 +47,7 @@ impl World {
     /// Sets what the climate sensors of a node's panel read from here on.
     pub fn set_climate(&mut self, node: usize, climate: Climate) {
         self.disturbed();
-        self.climate_at = self.now;
+        self.disturbances.climate_at = self.now;
         self.machines[node].car.set_climate(climate);
         self.tell_inputs(node);
     }
@@ -75,8 +74,8 @@ impl World {
         if before == line || self.machines[node].process.is_none() {
             return;
         }
-        self.climate_at = self.now;
-        self.machines[node].watch.interrupt();
+        self.disturbances.climate_at = self.now;
+        self.oracles.car_interrupted(node);
         if cut {
             self.falls_silent(node);
             self.tell_panel_gone(node);
@@ -157,10 +156,10 @@ impl World {
         let inputs = machine.car.inputs();
         if inputs != machine.told {
             if inputs.stop != machine.told.stop {
-                machine.watch.interrupt();
+                self.oracles.car_interrupted(node);
             }
             if inputs.key != machine.told.key {
-                machine.watch.riders = None;
+                self.oracles.key_turned(node);
             }
             machine.told = inputs.clone();
             self.watch_car(node);
@@ -186,51 +185,24 @@ impl World {
 
     /// Takes note of the lamps that go on and off.
     pub(super) fn compare_lamps(&mut self, node: usize, outputs: &PanelOutputs) {
-        let before: Vec<Button> = self.machines[node].lit.keys().copied().collect();
+        let before = self.machines[node].lit.clone();
         for button in &outputs.lamps.orders {
-            if !self.machines[node].lit.contains_key(button) {
-                self.machines[node].lit.insert(*button, Vec::new());
+            if self.machines[node].lit.insert(*button) {
                 self.note(node, Note::Lit(*button));
             }
-            self.remember_promise(node, *button);
+            self.judge(|oracles, snapshot| oracles.lamp_is_lit(snapshot, node, *button));
         }
         for button in before {
             if !outputs.lamps.orders.contains(&button) {
-                let dots = self.machines[node].lit.remove(&button).unwrap_or_default();
+                self.machines[node].lit.remove(&button);
                 self.note(node, Note::Dark(button));
-                self.went_dark(node, button, &dots);
+                self.judge(|oracles, snapshot| oracles.lamp_went_dark(snapshot, node, button));
             }
         }
     }
 
-    /// A lit lamp promises every press of its call that is promised. A press that is repeated
-    /// inherits the promise of the earlier one: of one that this lamp has shown, or, where the
-    /// panel has not answered since the start, of one that the node's disk promises.
-    pub(super) fn remember_promise(&mut self, node: usize, button: Button) {
-        let machine = &mut self.machines[node];
-        let Some(dots) = machine.lit.get_mut(&button) else {
-            return;
-        };
-        let Some(process) = &machine.process else {
-            return;
-        };
-        let call = Call::of_button(button, &machine.name);
-        let mut fresh = Vec::new();
-        for order in process.node.orders().of_call(&call) {
-            let dot = order.dot;
-            if process.node.has_promised(dot) && !dots.contains(&dot) {
-                let repeats = |earlier: &&Dot| earlier.journal == dot.journal;
-                let shown = dots.iter().rev().find(repeats).copied();
-                let repeated = shown.or_else(|| machine.disk.earlier_press(dot, &call));
-                self.history.promised(dot, &call, repeated, self.now);
-                dots.push(dot);
-                if repeated.is_none() {
-                    fresh.push(dot);
-                }
-            }
-        }
-        for dot in fresh {
-            self.some_disk_knows(node, dot, &call);
-        }
+    /// The car, its faults or its commands have changed.
+    pub(super) fn watch_car(&mut self, node: usize) {
+        self.judge(|oracles, snapshot| oracles.car_changed(snapshot, node));
     }
 }

@@ -11,7 +11,7 @@ use elevator_fleet::wire::{Beacon, Frame, codec};
 use super::World;
 use super::agenda::Event;
 use super::connection::{ConnectionId, EndState, Packet, Side};
-use super::history::Note;
+use super::history::{Note, Service};
 
 /// How long a dial may take.
 const DIAL_LIMIT: Duration = Duration::from_millis(200);
@@ -64,14 +64,58 @@ impl World {
     }
 
     fn reported(&mut self, node: usize, report: Report) {
-        self.mesh_traffic.losses += u64::from(matches!(report, Report::PeerLost { .. }));
-        self.mesh_traffic.changes += u64::from(matches!(report, Report::Standing { .. }));
-        self.judge(node, &report);
+        self.count(node, &report);
+        self.judge(|oracles, snapshot| oracles.reported(snapshot, node, &report));
         let hung = matches!(report, Report::Hung(_));
         self.note(node, Note::Reported(report));
         if hung {
             self.machines[node].latched = true;
             self.end_process(node);
+        }
+    }
+
+    fn count(&mut self, node: usize, report: &Report) {
+        match report {
+            Report::Served {
+                call,
+                waited,
+                here: true,
+                ..
+            } => self.history.serve(Service {
+                at: self.now,
+                node,
+                call: call.clone(),
+                waited: *waited,
+            }),
+            Report::PeerLost { .. } => self.mesh_traffic.losses += 1,
+            Report::Standing { .. } => {
+                self.mesh_traffic.changes += 1;
+                self.note_estimates();
+            }
+            Report::Conflict(_) => self.machines[node].conflicts += 1,
+            Report::Distrusted { wait, .. } => {
+                self.machines[node].conflicts += 1;
+                // Until then the peer is as good as cut off.
+                self.disturbed_until(self.now + *wait);
+            }
+            Report::TakenOver { .. } => self.taken_over += 1,
+            Report::Served { here: false, .. }
+            | Report::Rotated { .. }
+            | Report::Promised { .. }
+            | Report::Hung(_)
+            | Report::PeerFound { .. }
+            | Report::Joined { .. }
+            | Report::Repair { .. }
+            | Report::Placed { .. }
+            | Report::Assigned { .. }
+            | Report::Door(_)
+            | Report::Floor(_)
+            | Report::Availability(_)
+            | Report::Panel(_)
+            | Report::FloorUnreachable(_)
+            | Report::DriveRefused
+            | Report::OffTarget { .. }
+            | Report::DiskFailed => {}
         }
     }
 
@@ -129,7 +173,8 @@ impl World {
         if self.settings.codec {
             let read = codec::encode_beacon(&beacon).and_then(|bytes| codec::decode_beacon(&bytes));
             if read.as_ref() != Ok(&beacon) {
-                self.wrong("F5", node, &format!("{beacon:?} was read as {read:?}"));
+                let what = format!("{beacon:?} was read as {read:?}");
+                self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));
             }
         }
         Arc::new(beacon)
@@ -139,7 +184,8 @@ impl World {
         if self.settings.codec {
             let read = codec::encode_frame(&frame).and_then(|bytes| codec::decode_frame(&bytes));
             if read.as_ref() != Ok(&frame) {
-                self.wrong("F5", node, &format!("{frame:?} was read as {read:?}"));
+                let what = format!("{frame:?} was read as {read:?}");
+                self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));
             }
         }
         frame
@@ -394,6 +440,7 @@ impl World {
         }
         let life = machine.life;
         machine.lit.clear();
+        self.oracles.ended(node);
         machine.disk.crash(&mut self.random);
         let powered = machine.powered;
         for (id, side) in self.connections.of(node, life) {

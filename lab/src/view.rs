@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, FloorCount, LampSet};
-use elevator_fleet::coordination::{ElectionSettings, bully};
-use elevator_fleet::model::{Call, NodeId, Role};
+use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
 use elevator_simulator::SimulatedCar;
@@ -15,15 +14,19 @@ impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
-        let mut violations = self.history.violations().to_vec();
-        violations.extend(self.unsafe_cars());
-        violations
+        self.oracles.violations(&self.snapshot())
+    }
+
+    /// At the end every promise has been kept (P1, O1, F12, F13): those that were not.
+    #[must_use]
+    pub fn broken_promises(&self) -> Vec<Violation> {
+        self.oracles.broken_promises(&self.snapshot())
     }
 
     /// How well the duty to coordinate has been held.
     #[must_use]
     pub fn duty(&self) -> Duty {
-        self.duty.duty
+        self.oracles.duty()
     }
 
     /// The latest things that happened, one a line.
@@ -93,13 +96,13 @@ impl World {
     /// The order lamps that a node with a running process has lit.
     #[must_use]
     pub fn lamps(&self, node: usize) -> LampSet {
-        self.machines[node].lit.keys().copied().collect()
+        self.machines[node].lit.iter().copied().collect()
     }
 
     /// Whether a lamp is lit.
     #[must_use]
     pub fn is_lit(&self, node: usize, button: Button) -> bool {
-        self.machines[node].lit.contains_key(&button)
+        self.machines[node].lit.contains(&button)
     }
 
     /// Whether every running process has this lamp lit, or dark.
@@ -128,17 +131,7 @@ impl World {
     /// The node that these nodes agree on as their one master, if they do.
     #[must_use]
     pub fn master_of(&self, group: &[usize]) -> Option<usize> {
-        let mut masters = group
-            .iter()
-            .filter(|node| self.standing(**node) == Some(&Standing::Master));
-        let master = *masters.next()?;
-        let name = &self.machines[master].name;
-        let agreed = group.iter().all(|node| match self.standing(*node) {
-            Some(Standing::Master) => *node == master,
-            Some(Standing::Slave { master }) => master == name,
-            Some(Standing::Seeking) | None => false,
-        });
-        agreed.then_some(master)
+        self.snapshot().master_of(group)
     }
 
     /// The master of all that run.
@@ -151,45 +144,13 @@ impl World {
     #[must_use]
     pub fn has_the_right_master(&self) -> bool {
         let running: Vec<usize> = self.running().collect();
-        self.is_right(&running, self.master_of(&running))
-    }
-
-    /// Whether this is the master that a group is to have.
-    pub(super) fn is_right(&self, group: &[usize], master: Option<usize>) -> bool {
-        match &self.settings.election {
-            ElectionSettings::LowestIp => master == group.first().copied(),
-            ElectionSettings::Bully(settings) => {
-                master.is_some_and(|master| self.is_fit(group, master, settings))
-            }
-            // The control unit; without one, whoever took the lead keeps it (M5, M9, V12).
-            ElectionSettings::Senior(_) | ElectionSettings::Ballot(_) => self
-                .control_unit_of(group)
-                .map_or(master.is_some(), |unit| master == Some(unit)),
-            ElectionSettings::TokenRing(_) => master.is_some(),
-        }
-    }
-
-    /// B1, B10: nobody outranks the master; where estimates change, nobody does by the hysteresis.
-    fn is_fit(&self, group: &[usize], master: usize, settings: &bully::Settings) -> bool {
-        let estimate = |node: usize| self.node(node).map_or(0, Node::estimate);
-        group.iter().all(|node| match settings.estimate {
-            bully::Estimate::Fixed(_) => {
-                (estimate(*node), self.name(*node)) <= (estimate(master), self.name(master))
-            }
-            bully::Estimate::Health => !settings.exceeds(estimate(*node), estimate(master)),
-        })
-    }
-
-    /// The control unit in a group, or the regular leader.
-    fn control_unit_of(&self, group: &[usize]) -> Option<usize> {
-        let is_control = |node: &usize| self.settings.roles.get(node) == Some(&Role::ControlUnit);
-        group.iter().copied().find(is_control)
+        self.snapshot().is_right(&running, self.master_of(&running))
     }
 
     /// Where a node stands, while its process runs.
     #[must_use]
     pub fn standing(&self, node: usize) -> Option<&Standing> {
-        self.node(node).map(Node::standing)
+        self.snapshot().standing(node)
     }
 
     /// Every running node holds the same orders.

@@ -1,6 +1,6 @@
 //! The world: machines, a network, and one agenda.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::dispatch::{CollectiveCost, Kinematics};
-use elevator_fleet::model::{FleetName, JournalId, Mac, NameError, NodeId, Role, Term, Timestamp};
+use elevator_fleet::model::{FleetName, JournalId, Mac, NameError, NodeId, Role, Timestamp};
 use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings};
 use elevator_fleet::wire::{Beacon, Nonce};
 use elevator_simulator::config::ConfigError;
@@ -23,9 +23,8 @@ use super::disk::Disk;
 use super::history::{History, Note};
 use super::machine::{Line, Machine, Process};
 use super::network::{Network, Weather};
-use super::oracles::car_watch::CarWatch;
-use super::oracles::duty::DutyWatch;
-use super::oracles::waits::Waits;
+use super::oracles::Oracles;
+use super::snapshot::{Disturbances, Snapshot};
 
 /// How often the invariants are looked at that no single event shows.
 const INSPECTION: Duration = Duration::from_millis(50);
@@ -117,18 +116,12 @@ pub struct World {
     addresses: BTreeMap<Ipv4Addr, usize>,
     fleet: FleetName,
     inspected: Duration,
-    /// When a node's estimate changed last.
-    pub(super) ranked_at: Duration,
-    /// When a climate sensor was last set, cut off or connected.
-    pub(super) climate_at: Duration,
-    pub(super) waits: Waits,
-    pub(super) duty: DutyWatch,
+    pub(super) disturbances: Disturbances,
+    pub(super) oracles: Oracles,
     /// How many events have happened.
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
     pub(super) mesh_traffic: MeshTraffic,
-    /// Somebody has said what no sound node says, and nodes may complain of it.
-    pub(super) forged: bool,
     /// How often a slave's car went for a call that its master had left without a car.
     pub(super) taken_over: u64,
 }
@@ -204,14 +197,11 @@ impl World {
             addresses,
             fleet: FleetName::new("lab")?,
             inspected: Duration::ZERO,
-            ranked_at: Duration::ZERO,
-            climate_at: Duration::ZERO,
-            waits: Waits::default(),
-            duty: DutyWatch::default(),
+            disturbances: Disturbances::default(),
+            oracles: Oracles::new(settings.nodes),
             events: 0,
             election_traffic: Traffic::default(),
             mesh_traffic: MeshTraffic::default(),
-            forged: false,
             taken_over: 0,
             settings,
         })
@@ -231,13 +221,11 @@ impl World {
             return;
         }
         self.machines[node].disk.set_clock(self.now);
+        self.judge(|oracles, snapshot| oracles.starting(snapshot, node));
         let settings = self.node_settings(node);
         let machine = &mut self.machines[node];
         machine.powered = true;
         machine.life += 1;
-        machine.term = machine.disk.term();
-        machine.known.clear();
-        machine.watch.start_over();
         machine.process = Some(Process {
             node: Node::new(settings),
             dispatcher: CollectiveCost::new(Kinematics::default(), self.settings.floors),
@@ -257,7 +245,7 @@ impl World {
             node.handle_wall_clock(seconds, now);
             node.start(now);
         });
-        self.the_disk_has_lit_the_lamps(node);
+        self.judge(|oracles, snapshot| oracles.started(snapshot, node));
         self.panel_connects(node);
     }
 
@@ -346,7 +334,55 @@ impl World {
 
     /// Something happened after which the fleet may take its time to come to rest.
     pub(super) fn disturbed(&mut self) {
-        self.history.disturbed(self.now);
+        self.disturbed_until(self.now);
+    }
+
+    /// Likewise, and what happened goes on until this moment.
+    pub(super) fn disturbed_until(&mut self, until: Duration) {
+        let disturbances = &mut self.disturbances;
+        disturbances.fleet_at = until.max(disturbances.fleet_at);
+        self.oracles.disturbed();
+    }
+
+    /// The world at this moment, read only.
+    pub(super) fn snapshot(&self) -> Snapshot<'_> {
+        Snapshot {
+            now: self.now,
+            settings: &self.settings,
+            machines: &self.machines,
+            network: &self.network,
+            history: &self.history,
+            disturbances: &self.disturbances,
+        }
+    }
+
+    /// Shows the world at this moment to the oracles.
+    pub(super) fn judge(&mut self, look: impl FnOnce(&mut Oracles, &Snapshot)) {
+        let snapshot = Snapshot {
+            now: self.now,
+            settings: &self.settings,
+            machines: &self.machines,
+            network: &self.network,
+            history: &self.history,
+            disturbances: &self.disturbances,
+        };
+        look(&mut self.oracles, &snapshot);
+    }
+
+    /// Looks at what no single event shows.
+    pub(super) fn inspect(&mut self) {
+        self.note_estimates();
+        self.judge(Oracles::inspect);
+    }
+
+    /// Under `bully` a node that has become fitter or less fit may change the leader (E6).
+    pub(super) fn note_estimates(&mut self) {
+        for machine in &mut self.machines {
+            let estimate = machine.node().map_or(0, Node::estimate);
+            if std::mem::replace(&mut machine.estimate, estimate) != estimate {
+                self.disturbances.ranks_at = self.now;
+            }
+        }
     }
 
     pub(super) fn at_address(&self, address: Ipv4Addr) -> Option<usize> {
@@ -366,7 +402,7 @@ impl World {
         self.events += 1;
         self.happen(event);
         if self.settings.inspect {
-            self.watch_duty();
+            self.judge(Oracles::watch_duty);
         }
         true
     }
@@ -539,12 +575,9 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         line: Line::Plugged,
         silence: 0,
         silent_since: None,
-        watch: CarWatch::default(),
-        known: BTreeMap::new(),
         latched: false,
         conflicts: 0,
-        lit: BTreeMap::new(),
-        term: Term::default(),
+        lit: BTreeSet::new(),
         leads_badly: None,
         estimate: 0,
     })

@@ -1,15 +1,16 @@
-//! What is seen of each car from outside: how long its motor is driven for nothing, and where its
-//! riders want to go.
+//! What is seen of each car from outside: how long its motor is driven without progress, and where
+//! its riders want to go.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DriveFeedback, Floor, HallLantern, MotorCommand, PanelOutputs};
 use elevator_fleet::model::{Call, Dot};
-use elevator_simulator::shaft::LevellingFault;
 
-use crate::World;
-use crate::machine::{Line, Machine};
+use super::Finding;
+use super::cars::no_rider_is_carried_away;
+use crate::machine::Machine;
+use crate::snapshot::Snapshot;
 
 /// One car, as somebody sees it who knows its sensors, its commands and its faults.
 #[derive(Debug, Default)]
@@ -68,107 +69,90 @@ impl CarWatch {
             self.reach_new_floor();
         }
     }
-}
 
-impl Machine {
-    /// The motor, its levelling or all of the sensors are broken: such a car may count as hung.
-    pub(crate) fn may_hang(&self) -> bool {
-        let shaft = self.car.shaft();
-        shaft.motor_fault().is_some()
-            || shaft.levelling_fault() == Some(LevellingFault::Overshoots)
-            || shaft.dead_sensors().len() == usize::from(self.car.floors().get())
-    }
-
-    /// The motor command of the process, while it is able to give any.
-    pub(crate) fn motor_command(&self) -> MotorCommand {
-        let outputs = self.awake().and_then(|node| node.outputs());
-        match outputs {
-            Some(outputs) if self.line == Line::Plugged => outputs.motor,
-            Some(_) | None => MotorCommand::Stop,
-        }
-    }
-}
-
-impl World {
     /// Counts how long the motor has been driven, and sees what the floor sensors say.
-    pub(crate) fn watch_car(&mut self, node: usize) {
-        let now = self.now;
-        let machine = &mut self.machines[node];
+    pub(crate) fn look(&mut self, machine: &Machine, now: Duration) {
         let command = machine.motor_command();
         let (floor, drive) = (machine.told.floor, machine.told.drive);
         let broken = machine.may_hang();
-        let watch = &mut machine.watch;
-        watch.suspect |= broken;
-        watch.away |= floor.is_none();
+        self.suspect |= broken;
+        self.away |= floor.is_none();
         let resting = floor.filter(|_| drive == DriveFeedback::Stopped);
-        if let Some(until) = watch.counted_until.take() {
+        if let Some(until) = self.counted_until.take() {
             let passed = now.saturating_sub(until);
-            watch.driven += passed;
-            watch.driven_in_all += passed;
+            self.driven += passed;
+            self.driven_in_all += passed;
         }
         match command {
             MotorCommand::Stop => {
                 if let Some(floor) = resting {
-                    watch.rest(floor);
+                    self.rest(floor);
                 }
-                watch.last = floor.or(watch.last);
+                self.last = floor.or(self.last);
                 return;
             }
             MotorCommand::Run { direction, stop_at } => {
                 let new = |floor: &Floor| {
                     let is_beyond = |last: Floor| floor.is_beyond(last, direction);
-                    watch.last.is_none_or(is_beyond)
+                    self.last.is_none_or(is_beyond)
                 };
                 if floor.as_ref().is_some_and(new) {
-                    watch.reach_new_floor();
+                    self.reach_new_floor();
                 }
                 if resting == Some(stop_at) {
-                    watch.reach_new_floor();
-                    watch.suspect &= broken;
+                    self.reach_new_floor();
+                    self.suspect &= broken;
                 }
-                watch.last = floor.or(watch.last);
+                self.last = floor.or(self.last);
             }
             MotorCommand::Home { .. } => {
-                watch.homed = true;
+                self.homed = true;
                 if let Some(floor) = resting {
-                    watch.rest(floor);
+                    self.rest(floor);
                 }
-                watch.last = floor.or(watch.last);
+                self.last = floor.or(self.last);
             }
         }
         if drive != DriveFeedback::Stopped {
-            watch.counted_until = Some(now);
+            self.counted_until = Some(now);
         }
     }
 
-    /// Takes note of the riders who are told where the car goes.
-    pub(crate) fn watch_riders(&mut self, node: usize, outputs: &PanelOutputs) {
+    /// Takes note of the riders who are shown where the car goes; S3 of those who were before.
+    pub(crate) fn look_at_riders(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        outputs: &PanelOutputs,
+    ) -> Vec<Finding> {
         if let MotorCommand::Home { .. } = outputs.motor {
-            self.machines[node].watch.riders = None;
-            return;
+            self.riders = None;
+            return Vec::new();
         }
         let heading = match (outputs.motor, outputs.lantern) {
             (MotorCommand::Run { direction, .. }, _) | (_, HallLantern::Lit(direction)) => {
                 direction
             }
-            (MotorCommand::Stop | MotorCommand::Home { .. }, HallLantern::Dark) => return,
+            (MotorCommand::Stop | MotorCommand::Home { .. }, HallLantern::Dark) => {
+                return Vec::new();
+            }
         };
-        self.no_rider_is_carried_away(node, heading);
-        let machine = &mut self.machines[node];
-        let (Some(process), Some(at)) = (&machine.process, outputs.indicator) else {
-            return;
-        };
-        let ahead = process.node.orders().orders().filter_map(|order| {
-            let Call::Cab { car, floor } = &order.call else {
-                return None;
-            };
-            let is_ahead = *car == machine.name && floor.is_beyond(at, heading);
-            is_ahead.then_some((order.dot, *floor))
-        });
-        let calls: BTreeMap<Dot, Floor> = ahead.collect();
-        machine.watch.riders = (!calls.is_empty()).then_some(Riders {
-            direction: heading,
-            calls,
-        });
+        let riders = self.riders.as_ref();
+        let findings =
+            riders.map(|riders| no_rider_is_carried_away(snapshot, node, riders, heading));
+        let machine = &snapshot.machines[node];
+        if let (Some(process), Some(at)) = (&machine.process, outputs.indicator) {
+            let ahead = process.node.orders().orders().filter_map(|order| {
+                let Call::Cab { car, floor } = &order.call else {
+                    return None;
+                };
+                let is_ahead = *car == machine.name && floor.is_beyond(at, heading);
+                is_ahead.then_some((order.dot, *floor))
+            });
+            let calls: BTreeMap<Dot, Floor> = ahead.collect();
+            let direction = heading;
+            self.riders = (!calls.is_empty()).then_some(Riders { direction, calls });
+        }
+        findings.into_iter().flatten().collect()
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
 
-use crate::World;
-use crate::calm::QUIET_LOSS;
+use crate::snapshot::{QUIET_LOSS, Snapshot};
 
 /// What was seen of the duty to coordinate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,7 +45,7 @@ impl Duty {
     }
 }
 
-/// Looks on.
+/// Watches the masters, from event to event.
 #[derive(Debug, Default)]
 pub(crate) struct DutyWatch {
     pub(crate) duty: Duty,
@@ -77,43 +76,41 @@ fn add_up(
     *stands_since = is_so.then(|| stands_since.unwrap_or(now));
 }
 
-impl World {
+impl DutyWatch {
     /// Looks at who is master, after each event.
-    pub(crate) fn watch_duty(&mut self) {
-        let now = self.now;
-        let masters = self.awake(|node| *node.standing() == Standing::Master);
-        let doubled = self.any_are_linked(&masters);
-        let held_twice = self.any_are_linked(&self.awake(Node::holds_duty));
-        let vacant: Vec<bool> = if masters.len() == 1 && self.network.is_whole() {
-            vec![false; self.machines.len()]
+    pub(crate) fn look(&mut self, snapshot: &Snapshot) {
+        let now = snapshot.now;
+        let masters = snapshot.awake(is_master);
+        let doubled = any_are_linked(snapshot, &masters);
+        let held_twice = any_are_linked(snapshot, &snapshot.awake(Node::holds_duty));
+        let vacant: Vec<bool> = if masters.len() == 1 && snapshot.network.is_whole() {
+            vec![false; snapshot.machines.len()]
         } else {
-            self.vacant()
+            vacant(snapshot)
         };
-        let lossy = self.network.weather.loss > QUIET_LOSS;
-        let watch = &mut self.duty;
-        let duty = &mut watch.duty;
-        let since_last = now.saturating_sub(watch.looked_at);
-        watch.looked_at = now;
+        let duty = &mut self.duty;
+        let since_last = now.saturating_sub(self.looked_at);
+        self.looked_at = now;
         duty.observed += since_last;
-        if lossy {
-            watch.lossy_until = now + AFTERMATH;
+        if snapshot.network.weather.loss > QUIET_LOSS {
+            self.lossy_until = now + AFTERMATH;
         }
         let moment = (now, since_last);
         let (total, longest) = (&mut duty.doubled, &mut duty.longest_doubled);
-        add_up(&mut watch.doubled_since, doubled, moment, total, longest);
+        add_up(&mut self.doubled_since, doubled, moment, total, longest);
         let (total, longest) = (&mut duty.held_twice, &mut duty.longest_held_twice);
         add_up(
-            &mut watch.held_twice_since,
+            &mut self.held_twice_since,
             held_twice,
             moment,
             total,
             longest,
         );
-        watch.vacant_since.resize(vacant.len(), None);
-        for (since, vacant) in watch.vacant_since.iter_mut().zip(vacant) {
+        self.vacant_since.resize(vacant.len(), None);
+        for (since, vacant) in self.vacant_since.iter_mut().zip(vacant) {
             if let Some(since) = *since {
                 let stood = now.saturating_sub(since);
-                let longest = if now < watch.lossy_until {
+                let longest = if now < self.lossy_until {
                     &mut duty.longest_vacant_in_loss
                 } else {
                     &mut duty.longest_vacant
@@ -123,47 +120,40 @@ impl World {
             *since = vacant.then(|| since.unwrap_or(now));
         }
     }
+}
 
-    /// The machines whose nodes run, and are so.
-    fn awake(&self, are_so: impl Fn(&Node) -> bool) -> Vec<usize> {
-        let is_so = |at: &usize| self.machines[*at].awake().is_some_and(&are_so);
-        (0..self.machines.len()).filter(is_so).collect()
-    }
+fn is_master(node: &Node) -> bool {
+    *node.standing() == Standing::Master
+}
 
-    fn any_are_linked(&self, nodes: &[usize]) -> bool {
-        nodes.iter().enumerate().any(|(at, one)| {
-            let mut others = nodes[at + 1..].iter();
-            others.any(|other| self.are_linked(*one, *other))
-        })
-    }
+fn any_are_linked(snapshot: &Snapshot, nodes: &[usize]) -> bool {
+    nodes.iter().enumerate().any(|(at, one)| {
+        let mut others = nodes[at + 1..].iter();
+        others.any(|other| are_linked(snapshot, *one, *other))
+    })
+}
 
-    fn is_awake_master(&self, node: usize) -> bool {
-        self.machines[node]
-            .awake()
-            .is_some_and(|node| *node.standing() == Standing::Master)
-    }
+/// Whether two nodes have a link to each other, of which both know, and the network lets them
+/// use it.
+fn are_linked(snapshot: &Snapshot, one: usize, other: usize) -> bool {
+    let knows = |from: usize, to: usize| {
+        let name = &snapshot.machines[to].name;
+        let node = snapshot.node(from);
+        node.is_some_and(|node| node.has_joined(name))
+    };
+    snapshot.network.connects(one, other) && knows(one, other) && knows(other, one)
+}
 
-    /// Whether two nodes have a link to each other, of which both know, and the network lets them
-    /// use it.
-    fn are_linked(&self, one: usize, other: usize) -> bool {
-        let knows = |from: usize, to: usize| {
-            let machine = &self.machines[from];
-            let knows = |node: &Node| node.has_joined(&self.machines[to].name);
-            machine.node().is_some_and(knows)
-        };
-        self.network.connects(one, other) && knows(one, other) && knows(other, one)
-    }
-
-    /// By machine: whether it runs, and nobody that it is connected with is master.
-    fn vacant(&self) -> Vec<bool> {
-        let mut vacant = vec![false; self.machines.len()];
-        for group in self.components() {
-            if !group.iter().any(|node| self.is_awake_master(*node)) {
-                for node in group {
-                    vacant[node] = true;
-                }
+/// By node: whether it runs, and nobody that it is connected with is master.
+fn vacant(snapshot: &Snapshot) -> Vec<bool> {
+    let masters = snapshot.awake(is_master);
+    let mut vacant = vec![false; snapshot.machines.len()];
+    for group in snapshot.components() {
+        if !group.iter().any(|node| masters.contains(node)) {
+            for node in group {
+                vacant[node] = true;
             }
         }
-        vacant
     }
+    vacant
 }

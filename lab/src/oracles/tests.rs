@@ -7,7 +7,7 @@ use elevator_fleet::orders::{Record, State};
 use elevator_fleet::wire::Standing;
 
 use super::*;
-use crate::{Fault, MotorFault, WorldSettings};
+use crate::{Fault, MotorFault, World, WorldSettings};
 
 mod cars;
 mod service;
@@ -66,7 +66,10 @@ fn complains(world: &World, id: &str) {
 #[test]
 fn a_lit_order_on_no_disk_is_noticed() {
     let mut world = calm();
-    world.history.promised(DOT, &call(2), None, world.now);
+    world
+        .oracles
+        .promises
+        .promise(DOT, &call(2), None, world.now);
     assert_eq!(world.broken_promises()[0].id, "O1");
     world.inspect();
     complains(&world, "O1");
@@ -77,7 +80,10 @@ fn an_order_on_a_failed_disk_is_on_no_disk() {
     let mut world = calm();
     world.machines[0].disk.write(Lsn(999), vec![open(DOT)]);
     world.machines[0].disk.committed();
-    world.history.promised(DOT, &call(1), None, world.now);
+    world
+        .oracles
+        .promises
+        .promise(DOT, &call(1), None, world.now);
     world.inspect();
     assert_eq!(world.violations(), [], "it works");
     world.machines[0].disk.fail();
@@ -110,9 +116,9 @@ fn a_dot_of_two_presses_is_noticed() {
     let node = world.node(1).expect("it runs");
     let mut order = node.orders().orders().next().expect("an order").clone();
     order.call = call(0);
-    assert!(!world.history.is_the_press(&order));
+    assert!(!world.oracles.presses.is_the_press(&order));
     order.dot = DOT;
-    assert!(world.history.is_the_press(&order));
+    assert!(world.oracles.presses.is_the_press(&order));
 }
 
 #[test]
@@ -125,18 +131,31 @@ fn stores_that_stay_different_are_noticed() {
 #[test]
 fn a_lamp_that_goes_out_unserved_is_noticed() {
     let mut world = calm();
-    world.went_dark(0, up(1), &[DOT]);
+    world.oracles.promises.lamps[0].insert(up(1), vec![DOT]);
+    world.judge(|oracles, snapshot| oracles.lamp_went_dark(snapshot, 0, up(1)));
     complains(&world, "P1");
 }
 
 #[test]
 fn a_lamp_of_which_no_disk_knows_is_noticed() {
     let mut world = calm();
-    world.some_disk_knows(0, DOT, &call(1));
+    is_lit(&mut world, 0, DOT);
     complains(&world, "P1");
     world.inflict(Fault::DiskFail(1));
-    world.some_disk_knows(1, DOT, &call(1));
+    is_lit(&mut world, 1, DOT);
     complains(&world, "P5");
+}
+
+/// A lamp promises a press of the call at floor 1.
+fn is_lit(world: &mut World, node: usize, dot: Dot) {
+    world.judge(|oracles, snapshot| {
+        let finding = oracles
+            .promises
+            .some_disk_knows(snapshot, node, dot, &call(1));
+        oracles
+            .verdicts
+            .take(snapshot, finding.into_iter().collect());
+    });
 }
 
 /// Three machines in calm, the third of which is lost with the only disk that knew of a press.
@@ -200,22 +219,22 @@ const LATER: Dot = Dot { sequence: 8, ..DOT };
 #[test]
 fn the_word_of_a_lost_machine_counts_until_its_loss_is_noticed() {
     let mut world = bereaved();
-    world.some_disk_knows(0, DOT, &call(1));
+    is_lit(&mut world, 0, DOT);
     assert_eq!(world.violations(), [], "it can't know yet");
-    world.some_disk_knows(0, LATER, &call(1));
+    is_lit(&mut world, 0, LATER);
     complains(&world, "P1");
 
     let mut world = bereaved();
     world.run_for(Duration::from_secs(1));
     assert_eq!(world.violations(), []);
-    world.some_disk_knows(0, DOT, &call(1));
+    is_lit(&mut world, 0, DOT);
     complains(&world, "P1");
 }
 
 #[test]
 fn lamps_that_are_lit_on_one_panel_only_or_after_the_service_are_noticed() {
     let mut world = calm();
-    world.machines[1].lit.insert(up(1), Vec::new());
+    world.machines[1].lit.insert(up(1));
     look(&mut world);
     complains(&world, "P2");
     complains(&world, "P4");
@@ -227,14 +246,14 @@ fn a_lamp_that_the_disk_does_not_light_is_noticed() {
     let disk = &mut world.machines[0].disk;
     disk.write(Lsn(999), vec![open(DOT)]);
     disk.committed();
-    world.the_disk_has_lit_the_lamps(0);
+    world.judge(|oracles, snapshot| oracles.started(snapshot, 0));
     complains(&world, "P3");
 }
 
 #[test]
 fn a_term_that_decreases_is_noticed() {
     let mut world = calm();
-    world.machines[2].term = Term(99);
+    world.oracles.terms.latest[2] = Term(99);
     world.inspect();
     complains(&world, "E3");
 }
@@ -244,6 +263,13 @@ fn a_group_without_one_master_is_noticed() {
     let mut world = strangers();
     world.inspect();
     complains(&world, "E1");
+}
+
+fn yields(world: &mut World, node: usize, master: &NodeId) {
+    world.judge(|oracles, snapshot| {
+        let findings = oracles.handovers.yielded(snapshot, node, master);
+        oracles.verdicts.take(snapshot, findings);
+    });
 }
 
 #[test]
@@ -259,18 +285,18 @@ fn whoever_yields_with_orders_of_its_own_is_noticed() {
     assert!(met.is_some(), "and has been told nothing yet");
     let master = world.machines[0].name.clone();
     let placed_at = |world: &mut World, at| {
-        for known in world.machines[1].known.values_mut() {
+        for known in world.oracles.handovers.known[1].values_mut() {
             *known = at;
         }
     };
     let now = world.now;
     placed_at(&mut world, now.saturating_sub(Duration::from_millis(49)));
-    world.the_loser_has_handed_over(1, &master);
+    yields(&mut world, 1, &master);
     let complaints = world.violations();
     let early = complaints.iter().any(|wrong| wrong.id == "E4");
     assert!(!early, "it may be under way: {complaints:?}");
     placed_at(&mut world, now.saturating_sub(Duration::from_millis(51)));
-    world.the_loser_has_handed_over(1, &master);
+    yields(&mut world, 1, &master);
     complains(&world, "E4");
 }
 
@@ -282,7 +308,7 @@ fn a_change_of_leader_in_calm_is_noticed() {
         to: Standing::Seeking,
         term: Term(1),
     };
-    world.judge(0, &report);
+    world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
     complains(&world, "E6");
 }
 
@@ -295,7 +321,10 @@ fn a_call_that_is_left_with_a_car_that_is_gone_is_noticed() {
     for machine in &mut world.machines {
         machine.name = NodeId::new("another").expect("a name");
     }
-    world.calls_are_assigned_to_the_living();
+    world.judge(|oracles, snapshot| {
+        let findings = coordination::calls_are_assigned_to_the_living(snapshot);
+        oracles.verdicts.take(snapshot, findings);
+    });
     complains(&world, "H4");
 }
 

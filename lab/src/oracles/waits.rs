@@ -3,26 +3,65 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_fleet::model::HallCall;
+use elevator_driver::{Floor, KeySwitch};
+use elevator_fleet::model::{Call, HallCall};
 
-/// The hall calls that were open when it was last looked, each with the nodes of its group, those
-/// with sound cars among them, and since when all that has been so.
+use super::Finding;
+use super::car_watch::CarWatch;
+use crate::machine::{Line, Machine};
+use crate::snapshot::Snapshot;
+
+/// How often it is seen who waits.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// From this load on a car with riders passes hall calls by, in per cent.
+const BYPASS_LOAD: u8 = 80;
+
+/// The hall calls that were open at the latest look, each with the nodes of its group, those with
+/// sound cars among them, and since when all that has been so.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    pub(crate) looked_at: Duration,
+    looked_at: Duration,
     since: BTreeMap<(Vec<usize>, HallCall), (Vec<usize>, Duration)>,
 }
 
 impl Waits {
-    pub(crate) fn looked_at(now: Duration) -> Self {
-        Self {
-            looked_at: now,
-            ..Self::default()
+    /// O7: where all hear each other, a hall call is served in bounded time as long as one car is
+    /// sound, whatever the others do.
+    pub(crate) fn inspect(&mut self, snapshot: &Snapshot, cars: &[CarWatch]) -> Vec<Finding> {
+        if snapshot.now < self.looked_at + LOOK_EVERY {
+            return Vec::new();
         }
+        let before = std::mem::take(self);
+        self.looked_at = snapshot.now;
+        let limit = snapshot.longest_wait();
+        let mut findings = Vec::new();
+        for group in snapshot.calm_groups(snapshot.settings.election.bound()) {
+            for call in hall_calls(snapshot, &group) {
+                let is_sound = |node: &usize| {
+                    let suspect = cars[*node].suspect;
+                    !suspect && is_sound_at(&snapshot.machines[*node], call.floor)
+                };
+                let sound: Vec<usize> = group.iter().copied().filter(is_sound).collect();
+                if sound.is_empty() {
+                    continue;
+                }
+                let served = snapshot.history.served_at(&Call::Hall(call));
+                let since = before.since(call, (&group, &sound), snapshot.now);
+                let since = since.max(served.unwrap_or_default());
+                if snapshot.now.saturating_sub(since) > limit {
+                    let what = format!("{call:?} has waited since {since:?} for one of {sound:?}");
+                    findings.push(Finding::new("O7", group[0], what).once());
+                }
+                let waits = (group.clone(), call);
+                self.since.insert(waits, (sound, since));
+            }
+        }
+        findings
     }
 
     /// Since when this call has waited in this group for one of these cars.
-    pub(crate) fn since(
+    fn since(
         &self,
         call: HallCall,
         (group, sound): (&[usize], &[usize]),
@@ -33,13 +72,29 @@ impl Waits {
             Some(_) | None => now,
         }
     }
+}
 
-    pub(crate) fn enter(
-        &mut self,
-        call: HallCall,
-        (group, sound): (Vec<usize>, Vec<usize>),
-        since: Duration,
-    ) {
-        self.since.insert((group, call), (sound, since));
-    }
+/// The open hall calls, as the first node of the group knows them.
+fn hall_calls(snapshot: &Snapshot, group: &[usize]) -> Vec<HallCall> {
+    let first = group.first().and_then(|first| snapshot.node(*first));
+    let calls = first.into_iter().flat_map(|node| node.orders().calls());
+    calls
+        .filter_map(|call| match call {
+            Call::Hall(hall) => Some(*hall),
+            Call::Cab { .. } => None,
+        })
+        .collect()
+}
+
+/// Nothing is wrong with the car of a running node, as far as calls at this floor matter.
+fn is_sound_at(machine: &Machine, floor: Floor) -> bool {
+    let inputs = machine.car.inputs();
+    let runs = machine.awake().is_some_and(|node| node.outputs().is_some());
+    runs && machine.line == Line::Plugged
+        && !machine.car.shaft().dead_sensors().contains(&floor)
+        && !machine.car.state().faults.door_jammed
+        && !inputs.obstruction
+        && !inputs.stop
+        && inputs.key == KeySwitch::Normal
+        && inputs.load.is_none_or(|load| load < BYPASS_LOAD)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::LevellingFault;
 use crate::oracles::car_watch::Riders;
+use crate::oracles::cars::{no_rider_is_carried_away, only_a_broken_car_hangs};
 
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).expect("a floor")
@@ -24,10 +25,28 @@ fn under_way() -> World {
     world
 }
 
+/// The first node reports that its car hangs.
+fn hangs(world: &mut World) {
+    world.judge(|oracles, snapshot| {
+        oracles.car_changed(snapshot, 0);
+        let findings = only_a_broken_car_hangs(&oracles.cars[0], 0);
+        oracles.verdicts.take(snapshot, findings);
+    });
+}
+
+/// The first car announces this direction.
+fn turns(world: &mut World, heading: Direction) {
+    world.judge(|oracles, snapshot| {
+        let riders = oracles.cars[0].riders.as_ref().expect("riders");
+        let findings = no_rider_is_carried_away(snapshot, 0, riders, heading);
+        oracles.verdicts.take(snapshot, findings);
+    });
+}
+
 #[test]
 fn a_sound_car_that_hangs_is_noticed() {
     let mut world = calm();
-    world.only_a_broken_car_hangs(0);
+    hangs(&mut world);
     complains(&world, "H1");
 }
 
@@ -44,7 +63,7 @@ fn what_a_sound_car_must_bear_is_no_excuse_for_a_hang() {
     for fault in bearable {
         let mut world = calm();
         world.inflict(fault);
-        world.only_a_broken_car_hangs(0);
+        hangs(&mut world);
         complains(&world, "H1");
     }
 }
@@ -54,12 +73,12 @@ fn a_repaired_car_may_hang_until_it_has_arrived() {
     let mut world = calm();
     world.inflict(Fault::Motor(0, Some(MotorFault::Dead)));
     world.inflict(Fault::Motor(0, None));
-    world.only_a_broken_car_hangs(0);
+    hangs(&mut world);
     assert_eq!(world.violations(), []);
     let at = world.machines[0].told.floor.expect("at a floor").index();
     world.press(0, Button::Cab(floor((at + 2) % 4)));
     world.run_for(Duration::from_secs(30));
-    world.only_a_broken_car_hangs(0);
+    hangs(&mut world);
     complains(&world, "H1");
 }
 
@@ -69,10 +88,10 @@ fn a_stuck_car_that_does_not_hang_is_noticed() {
     world.inspect();
     assert_eq!(world.violations(), []);
     let mut interrupted = under_way();
-    world.machines[0].watch.driven = Duration::from_secs(12);
+    world.oracles.cars[0].driven = Duration::from_secs(12);
     world.inspect();
     complains(&world, "H5");
-    interrupted.machines[0].watch.driven_in_all = Duration::from_secs(52);
+    interrupted.oracles.cars[0].driven_in_all = Duration::from_secs(52);
     interrupted.inspect();
     complains(&interrupted, "H5");
 }
@@ -83,11 +102,11 @@ fn time_that_a_stuck_motor_is_driven_adds_up_over_retries_and_interruptions() {
     world.inflict(Fault::Motor(0, Some(MotorFault::Stuck)));
     let second = Duration::from_secs(1);
     world.run_for(second * 3);
-    let driven = world.machines[0].watch.driven;
+    let driven = world.oracles.cars[0].driven;
     assert!((second * 2..second * 6).contains(&driven), "{driven:?}");
     world.inflict(Fault::StopSwitch(0, true));
     world.run_for(second * 3);
-    let watch = &world.machines[0].watch;
+    let watch = &world.oracles.cars[0];
     assert!(watch.driven < second && watch.driven_in_all >= driven);
 }
 
@@ -102,12 +121,12 @@ fn a_rider_who_is_carried_away_is_noticed() {
     };
     world.press(0, Button::Cab(floor(to)));
     world.run_for(Duration::from_secs(1));
-    let riders = world.machines[0].watch.riders.clone();
+    let riders = world.oracles.cars[0].riders.clone();
     let expected = riders.as_ref().map(|riders| riders.direction);
     assert_eq!(expected, Some(direction));
-    world.no_rider_is_carried_away(0, direction);
+    turns(&mut world, direction);
     assert_eq!(world.violations(), []);
-    world.no_rider_is_carried_away(0, direction.opposite());
+    turns(&mut world, direction.opposite());
     complains(&world, "S3");
 }
 
@@ -122,8 +141,8 @@ fn riders_who_are_served_or_behind_the_car_bind_nobody() {
         })
     };
     for direction in Direction::BOTH {
-        world.machines[0].watch.riders = riders(direction);
-        world.no_rider_is_carried_away(0, direction.opposite());
+        world.oracles.cars[0].riders = riders(direction);
+        turns(&mut world, direction.opposite());
     }
     assert_eq!(world.violations(), []);
 }

@@ -1,0 +1,241 @@
+//! What lit lamps have promised, and whether it is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use elevator_driver::Button;
+use elevator_fleet::model::{Call, Dot, JournalId, NodeId};
+
+use super::{Finding, Violation};
+use crate::disk::Disk;
+use crate::snapshot::Snapshot;
+
+/// The memory of every promise.
+#[derive(Debug)]
+pub(crate) struct Promises {
+    /// The presses that some lamp has promised.
+    promised: BTreeMap<Dot, Promised>,
+    /// The latest press of each register that a car has served.
+    closed: BTreeMap<(JournalId, Call), u64>,
+    /// By node: the presses that each lit lamp promises.
+    pub(crate) lamps: Vec<BTreeMap<Button, Vec<Dot>>>,
+    /// By node whose disk was lost: the nodes that heard it at that moment, and have not yet
+    /// noticed that they don't any more.
+    unaware: Vec<BTreeSet<usize>>,
+}
+
+/// A press that some lamp has promised.
+#[derive(Debug)]
+struct Promised {
+    call: Call,
+    /// When a lamp promised it first.
+    first: Duration,
+    /// When a lamp promised it last that had not promised it before.
+    last: Duration,
+}
+
+impl Promises {
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self {
+            promised: BTreeMap::new(),
+            closed: BTreeMap::new(),
+            lamps: vec![BTreeMap::new(); nodes],
+            unaware: vec![BTreeSet::new(); nodes],
+        }
+    }
+
+    /// P1, P5: a lit lamp promises every press of its call that its node has promised, and some
+    /// working disk knows of each.
+    ///
+    /// A press that is repeated inherits the promise of the earlier one: of one that this lamp has
+    /// shown, or, where the panel has not answered since the start, of one that the node's disk
+    /// promises.
+    pub(crate) fn lamp_is_lit(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        button: Button,
+    ) -> Vec<Finding> {
+        let machine = &snapshot.machines[node];
+        let Some(process) = machine
+            .process
+            .as_ref()
+            .filter(|_| machine.lit.contains(&button))
+        else {
+            return Vec::new();
+        };
+        let call = Call::of_button(button, &machine.name);
+        let mut dots = self.lamps[node].remove(&button).unwrap_or_default();
+        let mut fresh = Vec::new();
+        for order in process.node.orders().of_call(&call) {
+            let dot = order.dot;
+            if process.node.has_promised(dot) && !dots.contains(&dot) {
+                let repeats = |earlier: &&Dot| earlier.journal == dot.journal;
+                let shown = dots.iter().rev().find(repeats).copied();
+                let repeated = shown.or_else(|| machine.disk.earlier_press(dot, &call));
+                self.promise(dot, &call, repeated, snapshot.now);
+                dots.push(dot);
+                if repeated.is_none() {
+                    fresh.push(dot);
+                }
+            }
+        }
+        self.lamps[node].insert(button, dots);
+        fresh
+            .into_iter()
+            .filter_map(|dot| self.some_disk_knows(snapshot, node, dot, &call))
+            .collect()
+    }
+
+    /// A lamp promises this press. Where it `repeats` one of the same register that the lamp
+    /// promised already, the promise dates from then.
+    pub(crate) fn promise(&mut self, dot: Dot, call: &Call, repeats: Option<Dot>, at: Duration) {
+        let earlier = repeats.and_then(|earlier| self.promised.get(&earlier));
+        let since = earlier.map_or(at, |earlier| earlier.first);
+        let promised = self.promised.entry(dot).or_insert_with(|| Promised {
+            call: call.clone(),
+            first: since,
+            last: since,
+        });
+        promised.last = promised.last.max(since);
+    }
+
+    /// P1, P5: a lamp goes on when some disk that works knows of the press. That it has been served
+    /// since, the node may be the last to hear.
+    ///
+    /// The same holds for the loss of a disk: no node can tell a message of a machine that runs
+    /// from what was under way when the machine was lost, disk and all. The lamp still promises no
+    /// less: the node holds the press, so the press survives this one loss. What a lost disk knew
+    /// counts with those that heard its machine, until they notice; a press that it did not know
+    /// never counts.
+    pub(crate) fn some_disk_knows(
+        &self,
+        snapshot: &Snapshot,
+        node: usize,
+        dot: Dot,
+        call: &Call,
+    ) -> Option<Finding> {
+        let works = |disk: &Disk| !disk.failed() && disk.knows(dot, call);
+        let mut machines = snapshot.machines.iter().zip(&self.unaware);
+        let is_known = machines.any(|(machine, unaware)| {
+            let lost = machine.lost.as_ref().filter(|_| unaware.contains(&node));
+            works(&machine.disk) || lost.is_some_and(works)
+        });
+        (!is_known).then(|| {
+            let own_failed = snapshot.machines[node].disk.failed();
+            let id = if own_failed { "P5" } else { "P1" };
+            let what = format!("{call} is lit, and no disk that works knows of it");
+            Finding::new(id, node, what)
+        })
+    }
+
+    /// P1, O1, F12, F14: a lamp goes out when what it promised has been served.
+    pub(crate) fn lamp_went_dark(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        button: Button,
+    ) -> Vec<Finding> {
+        let call = Call::of_button(button, &snapshot.machines[node].name);
+        let dots = self.lamps[node].remove(&button).unwrap_or_default();
+        dots.into_iter()
+            .filter(|dot| !self.is_closed(*dot, &call))
+            .map(|dot| {
+                let what = format!("the lamp of {button} went out, {dot} was not served");
+                Finding::new("P1", node, what)
+            })
+            .collect()
+    }
+
+    /// Its lamps are dark because nobody lights them.
+    pub(crate) fn process_ended(&mut self, node: usize) {
+        self.lamps[node].clear();
+    }
+
+    /// This machine's disk is lost. Nodes that hear it count on the disk until they notice.
+    pub(crate) fn disk_lost(&mut self, snapshot: &Snapshot, node: usize) {
+        let name = &snapshot.machines[node].name;
+        let nodes = 0..snapshot.machines.len();
+        self.unaware[node] = nodes
+            .filter(|other| snapshot.machines[*other].hears(name, snapshot.now))
+            .collect();
+    }
+
+    /// From here on this node does not count on what machines of this name held.
+    pub(crate) fn peer_lost(&mut self, snapshot: &Snapshot, node: usize, name: &NodeId) {
+        for (machine, unaware) in snapshot.machines.iter().zip(&mut self.unaware) {
+            if machine.name == *name {
+                unaware.remove(&node);
+            }
+        }
+    }
+
+    /// A car has served this call, by the word of its node: every press of it that the node knows.
+    pub(crate) fn served(&mut self, snapshot: &Snapshot, node: usize, call: &Call) {
+        let Some(process) = &snapshot.machines[node].process else {
+            return;
+        };
+        let records = process.node.orders().records(process.clock(snapshot.now));
+        for record in records.filter(|record| record.call == *call && record.state.is_served()) {
+            let register = (record.dot.journal, call.clone());
+            let latest = self.closed.entry(register).or_default();
+            *latest = record.dot.sequence.max(*latest);
+        }
+    }
+
+    /// Whether a car has served this press, or a later one of its register.
+    fn is_closed(&self, dot: Dot, call: &Call) -> bool {
+        self.closed
+            .get(&(dot.journal, call.clone()))
+            .is_some_and(|latest| *latest >= dot.sequence)
+    }
+
+    /// The presses that some lamp has promised and no car has served. A repeated press may be lost
+    /// with its node: the passenger is served with the earlier one, whose lamp it found lit.
+    fn open(&self, snapshot: &Snapshot) -> impl Iterator<Item = (Dot, &Call)> {
+        self.promised
+            .iter()
+            .filter(|(dot, promised)| {
+                let served_at = snapshot.history.served_at(&promised.call);
+                !self.is_closed(**dot, &promised.call)
+                    && served_at.is_none_or(|served| served < promised.last)
+            })
+            .map(|(dot, promised)| (*dot, &promised.call))
+    }
+
+    /// O1: what a lamp has promised is on some disk, at every moment, until it is served.
+    /// A disk that has failed does not count.
+    ///
+    /// A disk that is taken away may have been the only one so far: then another is being written,
+    /// for every holder writes what it holds. Only a press that the lost disk knew has this time.
+    pub(crate) fn are_on_a_disk(&self, snapshot: &Snapshot) -> Vec<Finding> {
+        let disks = snapshot.machines.iter().map(|machine| &machine.disk);
+        let sound: Vec<&Disk> = disks.filter(|disk| !disk.failed()).collect();
+        self.open(snapshot)
+            .filter(|(_, call)| !sound.iter().any(|disk| disk.holds(call)))
+            .filter(|(dot, call)| !another_disk_is_being_written(snapshot, *dot, call))
+            .map(|(dot, call)| {
+                let what = format!("{call}, {dot}, is lit and on no disk");
+                Finding::new("O1", 0, what).once()
+            })
+            .collect()
+    }
+
+    /// P1, O1, F12, F13: at the end every promise has been kept.
+    pub(crate) fn broken(&self, snapshot: &Snapshot) -> Vec<Violation> {
+        self.open(snapshot)
+            .map(|(dot, call)| Violation {
+                at: snapshot.now,
+                id: "O1",
+                what: format!("{call}, {dot}, was lit and never served"),
+            })
+            .collect()
+    }
+}
+
+fn another_disk_is_being_written(snapshot: &Snapshot, dot: Dot, call: &Call) -> bool {
+    let mut lost = snapshot.machines.iter().filter_map(|m| m.lost.as_ref());
+    let mut sound = snapshot.machines.iter().filter(|m| !m.disk.failed());
+    lost.any(|disk| !disk.failed() && disk.knows(dot, call))
+        && sound.any(|m| m.disk.is_writing(dot, call))
+}

@@ -1,0 +1,157 @@
+//! The world at one moment, read only: all that an oracle may see.
+
+use std::time::Duration;
+
+use elevator_fleet::coordination::{ElectionSettings, bully};
+use elevator_fleet::model::Role;
+use elevator_fleet::node::Node;
+use elevator_fleet::wire::Standing;
+
+use super::WorldSettings;
+use super::history::History;
+use super::machine::Machine;
+use super::network::Network;
+
+/// Up to this much loss the network counts as quiet, in per cent.
+pub(super) const QUIET_LOSS: u8 = 5;
+
+/// What an oracle may see. Nodes are numbered from 0, as everywhere in a world.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Snapshot<'a> {
+    pub(super) now: Duration,
+    pub(super) settings: &'a WorldSettings,
+    pub(super) machines: &'a [Machine],
+    pub(super) network: &'a Network,
+    pub(super) history: &'a History,
+    pub(super) disturbances: &'a Disturbances,
+}
+
+/// When something last happened after which nodes may take their time.
+#[derive(Debug, Default)]
+pub(super) struct Disturbances {
+    /// A fault of a node, a disk or the network.
+    pub(super) fleet_at: Duration,
+    /// A node's estimate changed.
+    pub(super) ranks_at: Duration,
+    /// A climate sensor was set, cut off or connected.
+    pub(super) climate_at: Duration,
+    /// A node has sent what no sound node sends, and others may complain of it.
+    pub(super) forged: bool,
+}
+
+impl<'a> Snapshot<'a> {
+    /// A node, while its process runs.
+    pub(super) fn node(&self, node: usize) -> Option<&'a Node> {
+        self.machines[node].node()
+    }
+
+    /// The state of a node, while its process runs.
+    pub(super) fn standing(&self, node: usize) -> Option<&'a Standing> {
+        self.node(node).map(Node::standing)
+    }
+
+    /// The nodes that run, are not suspended, and for which this holds.
+    pub(super) fn awake(&self, holds: impl Fn(&Node) -> bool) -> Vec<usize> {
+        let is_awake = |at: &usize| self.machines[*at].awake().is_some_and(&holds);
+        (0..self.machines.len()).filter(is_awake).collect()
+    }
+
+    /// The node that these nodes agree on as their one master, if they do.
+    pub(super) fn master_of(&self, group: &[usize]) -> Option<usize> {
+        let mut masters = group
+            .iter()
+            .filter(|node| self.standing(**node) == Some(&Standing::Master));
+        let master = *masters.next()?;
+        let name = &self.machines[master].name;
+        let agreed = group.iter().all(|node| match self.standing(*node) {
+            Some(Standing::Master) => *node == master,
+            Some(Standing::Slave { master }) => master == name,
+            Some(Standing::Seeking) | None => false,
+        });
+        agreed.then_some(master)
+    }
+
+    /// Whether this is the master that a group is to have.
+    pub(super) fn is_right(&self, group: &[usize], master: Option<usize>) -> bool {
+        match &self.settings.election {
+            ElectionSettings::LowestIp => master == group.first().copied(),
+            ElectionSettings::Bully(settings) => {
+                master.is_some_and(|master| self.is_fit(group, master, settings))
+            }
+            // The control unit; without one, whoever took the lead keeps it (M5, M9, V12).
+            ElectionSettings::Senior(_) | ElectionSettings::Ballot(_) => self
+                .control_unit_of(group)
+                .map_or(master.is_some(), |unit| master == Some(unit)),
+            ElectionSettings::TokenRing(_) => master.is_some(),
+        }
+    }
+
+    /// B1, B10: nobody outranks the master; where estimates change, nobody does by the hysteresis.
+    fn is_fit(&self, group: &[usize], master: usize, settings: &bully::Settings) -> bool {
+        let estimate = |node: usize| self.node(node).map_or(0, Node::estimate);
+        let rank = |node: usize| (estimate(node), &self.machines[node].name);
+        group.iter().all(|node| match settings.estimate {
+            bully::Estimate::Fixed(_) => rank(*node) <= rank(master),
+            bully::Estimate::Health => !settings.exceeds(estimate(*node), estimate(master)),
+        })
+    }
+
+    /// The control unit in a group, or the regular leader.
+    fn control_unit_of(&self, group: &[usize]) -> Option<usize> {
+        let is_control = |node: &usize| self.settings.roles.get(node) == Some(&Role::ControlUnit);
+        group.iter().copied().find(is_control)
+    }
+
+    /// The groups of nodes that run, all hear each other and can all have links, once nothing has
+    /// disturbed them for so long.
+    pub(super) fn calm_groups(&self, for_at_least: Duration) -> Vec<Vec<usize>> {
+        let calm = self.now.saturating_sub(self.disturbances.fleet_at) >= for_at_least;
+        if !calm || self.network.weather.loss > QUIET_LOSS || self.settings.twins.is_some() {
+            return Vec::new();
+        }
+        let mut groups = self.components();
+        groups.retain(|group| {
+            group
+                .iter()
+                .all(|one| group.iter().all(|other| self.network.links(*one, *other)))
+        });
+        groups
+    }
+
+    /// The calm groups in which the election has had its time. Under `bully` a node that has become
+    /// fitter or less fit may change the leader (E6).
+    pub(super) fn settled_groups(&self) -> Vec<Vec<usize>> {
+        let bound = self.settings.election.bound();
+        if self.now.saturating_sub(self.disturbances.ranks_at) < bound {
+            return Vec::new();
+        }
+        self.calm_groups(bound)
+    }
+
+    /// The groups of nodes that run, and are connected with each other, if only through others.
+    pub(super) fn components(&self) -> Vec<Vec<usize>> {
+        let mut left: Vec<usize> = self.awake(|_| true);
+        let mut groups = Vec::new();
+        while let Some(first) = left.pop() {
+            let mut group = vec![first];
+            let mut next = 0;
+            while let Some(node) = group.get(next).copied() {
+                let (near, far) = left
+                    .iter()
+                    .partition(|other| self.network.connects(node, **other));
+                group.extend::<Vec<usize>>(near);
+                left = far;
+                next += 1;
+            }
+            group.sort_unstable();
+            groups.push(group);
+        }
+        groups
+    }
+
+    /// One car alone serves every floor of its shaft in this time, in both directions, while riders
+    /// hold it up at each; and before that another car has been found to be broken.
+    pub(super) fn longest_wait(&self) -> Duration {
+        Duration::from_secs(90) + Duration::from_secs(20) * u32::from(self.settings.floors.get())
+    }
+}
