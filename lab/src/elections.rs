@@ -274,19 +274,22 @@ impl Comparison {
     pub fn run(&self, done: impl Fn() + Sync) -> Result<Vec<(Trial, Vec<Sample>)>, WorldError> {
         let (trials, next) = (self.trials(), AtomicUsize::new(0));
         let results = Mutex::new(Vec::with_capacity(trials.len()));
+        let work = || {
+            while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let samples = trial.run();
+                if let Ok(mut results) = results.lock() {
+                    results.push((*trial, samples));
+                }
+                done();
+            }
+        };
+        // This thread works too: where there is only one core, or no threads at all, it works alone.
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         thread::scope(|scope| {
-            for _ in 0..cores {
-                scope.spawn(|| {
-                    while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let samples = trial.run();
-                        if let Ok(mut results) = results.lock() {
-                            results.push((*trial, samples));
-                        }
-                        done();
-                    }
-                });
+            for _ in 1..cores {
+                scope.spawn(work);
             }
+            work();
         });
         let mut results = results
             .into_inner()
