@@ -88,6 +88,10 @@ fn calls_are_shared_among_the_cars() {
 
 /// Says how fast virtual time passes, which `--release` makes worth reading.
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it measures how fast a world runs"
+)]
 fn virtual_time_outruns_the_clock() {
     let mut settings = WorldSettings::new(8, seed());
     settings.codec = false;
