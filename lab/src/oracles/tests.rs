@@ -11,6 +11,7 @@ use crate::{Fault, MotorFault, World, WorldSettings};
 
 mod cars;
 mod service;
+mod verdicts;
 
 const DOT: Dot = Dot {
     journal: JournalId(7),
