@@ -11,6 +11,8 @@ use crate::wire::Standing;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Links {
     links: BTreeMap<LinkId, Link>,
+    /// The number of the link to each peer.
+    by_peer: BTreeMap<NodeId, LinkId>,
 }
 
 #[derive(Debug, Clone)]
@@ -61,7 +63,7 @@ impl Links {
         side: LinkSide,
         told: u64,
     ) -> Option<LinkId> {
-        let before = self.to(&peer);
+        let before = self.by_peer.insert(peer.clone(), id);
         if let Some(before) = before {
             self.links.remove(&before);
         }
@@ -78,7 +80,9 @@ impl Links {
     }
 
     pub(super) fn close(&mut self, id: LinkId) -> Option<Link> {
-        self.links.remove(&id)
+        let link = self.links.remove(&id)?;
+        self.by_peer.remove(&link.peer);
+        Some(link)
     }
 
     pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
@@ -97,10 +101,7 @@ impl Links {
     }
 
     pub(super) fn to(&self, peer: &NodeId) -> Option<LinkId> {
-        self.links
-            .iter()
-            .find(|(_, link)| link.peer == *peer)
-            .map(|(id, _)| *id)
+        self.by_peer.get(peer).copied()
     }
 
     /// Every link but the one to this peer.
@@ -121,7 +122,8 @@ impl Links {
     }
 
     pub(super) fn is_joined(&self, peer: &NodeId) -> bool {
-        self.joined().any(|(_, joined)| joined == peer)
+        let link = self.to(peer).and_then(|id| self.get(id));
+        link.is_some_and(Link::is_joined)
     }
 
     pub(super) fn state_taken(&mut self, id: LinkId) -> Handshake {

@@ -1,7 +1,10 @@
 //! Which peer has yet to be told what.
 
+mod turns;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::turns::Turns;
 use crate::model::{Dot, NodeId};
 
 /// What is owed to the peers: records that they have not acknowledged, and acknowledgements.
@@ -9,7 +12,9 @@ use crate::model::{Dot, NodeId};
 /// Bounded by the registers that can exist, times the peers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replication {
-    owed: BTreeMap<NodeId, BTreeMap<Dot, Owed>>,
+    owed: BTreeMap<NodeId, Owed>,
+    /// What any peer is owed, for the beacons.
+    turns: Turns<Dot>,
     /// Acknowledgements for the next beacon.
     acks: BTreeSet<Dot>,
     /// Acknowledgements for the next frame to each linked peer.
@@ -20,24 +25,43 @@ pub(super) struct Replication {
     news: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
+/// The records that one peer is owed; each is in one of the two.
+#[derive(Debug, Clone, Default)]
 struct Owed {
-    /// When it was last told, in turns; the smallest goes first.
-    turn: u64,
-    /// It has gone over the present link: TCP delivers it, or breaks.
-    sent: bool,
+    unsent: BTreeSet<Dot>,
+    /// Gone over the present link: TCP delivers them, or breaks.
+    sent: BTreeSet<Dot>,
+}
+
+impl Owed {
+    fn contains(&self, dot: Dot) -> bool {
+        self.unsent.contains(&dot) || self.sent.contains(&dot)
+    }
+
+    fn remove(&mut self, dot: Dot) -> bool {
+        self.unsent.remove(&dot) || self.sent.remove(&dot)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Dot> {
+        self.unsent.iter().chain(&self.sent).copied()
+    }
 }
 
 impl Replication {
     /// A peer is heard for the first time: it is owed what may be news to it.
     pub(super) fn found(&mut self, peer: &NodeId, dots: impl Iterator<Item = Dot>) {
-        let turn = self.turn;
-        let owed = dots.map(|dot| (dot, Owed { turn, sent: false })).collect();
-        self.owed.insert(peer.clone(), owed);
+        self.settled_all(peer);
+        let owed = self.owed.entry(peer.clone()).or_default();
+        for dot in dots {
+            if owed.unsent.insert(dot) {
+                self.turns.add(dot, self.turn);
+            }
+        }
         self.news = true;
     }
 
     pub(super) fn lost(&mut self, peer: &NodeId) {
+        self.settled_all(peer);
         self.owed.remove(peer);
         self.link_acks.remove(peer);
     }
@@ -46,8 +70,8 @@ impl Replication {
     pub(super) fn linked(&mut self, peer: &NodeId) {
         self.link_acks.insert(peer.clone(), BTreeSet::new());
         self.news = true;
-        for owed in self.owed.get_mut(peer).into_iter().flatten() {
-            owed.1.sent = false;
+        if let Some(owed) = self.owed.get_mut(peer) {
+            owed.unsent.append(&mut owed.sent);
         }
     }
 
@@ -59,47 +83,50 @@ impl Replication {
     pub(super) fn changed(&mut self, dot: Dot, from: Option<&NodeId>) {
         self.turn += 1;
         self.news = true;
-        let fresh = Owed {
-            turn: self.turn,
-            sent: false,
-        };
         for (peer, owed) in &mut self.owed {
-            if from == Some(peer) {
-                owed.remove(&dot);
-            } else {
-                owed.insert(dot, fresh);
+            let was_owed = owed.remove(dot);
+            let is_owed = from != Some(peer) && owed.unsent.insert(dot);
+            match (was_owed, is_owed) {
+                (false, true) => self.turns.add(dot, self.turn),
+                (true, false) => self.turns.remove(dot),
+                (true, true) | (false, false) => {}
             }
         }
+        self.turns.set(dot, self.turn);
     }
 
     /// A peer is behind, or may be.
     pub(super) fn owe(&mut self, peer: &NodeId, dot: Dot) {
-        let turn = self.turn;
         if let Some(owed) = self.owed.get_mut(peer) {
-            owed.entry(dot).or_insert(Owed { turn, sent: false });
+            if !owed.contains(dot) {
+                owed.unsent.insert(dot);
+                self.turns.add(dot, self.turn);
+            }
             self.news = true;
         }
     }
 
     /// A peer knows as much as this node.
     pub(super) fn settled(&mut self, peer: &NodeId, dot: Dot) {
-        if let Some(owed) = self.owed.get_mut(peer) {
-            owed.remove(&dot);
+        if let Some(owed) = self.owed.get_mut(peer)
+            && owed.remove(dot)
+        {
+            self.turns.remove(dot);
         }
     }
 
     /// A peer's store equals this node's.
     pub(super) fn settled_all(&mut self, peer: &NodeId) {
         if let Some(owed) = self.owed.get_mut(peer) {
-            owed.clear();
+            for dot in std::mem::take(owed).iter() {
+                self.turns.remove(dot);
+            }
         }
     }
 
     /// The register is no more: a later press stands in its place.
     pub(super) fn replaced(&mut self, dot: Dot) {
-        for owed in self.owed.values_mut() {
-            owed.remove(&dot);
-        }
+        self.collected(dot);
         self.acks.remove(&dot);
     }
 
@@ -107,7 +134,9 @@ impl Replication {
     /// told of it need not tell it again.
     pub(super) fn collected(&mut self, dot: Dot) {
         for owed in self.owed.values_mut() {
-            owed.remove(&dot);
+            if owed.remove(dot) {
+                self.turns.remove(dot);
+            }
         }
     }
 
@@ -122,7 +151,7 @@ impl Replication {
 
     /// Whether a beacon has news to carry.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.acks.is_empty() || self.owed.values().any(|owed| !owed.is_empty())
+        !self.acks.is_empty() || !self.turns.is_empty()
     }
 
     /// Whether there may be something to send over the links since this was asked last.
@@ -142,16 +171,14 @@ impl Replication {
             .map(std::mem::take)
             .unwrap_or_default();
         let mut records = Vec::new();
-        for (dot, owed) in self.owed.get_mut(peer).into_iter().flatten() {
-            if owed.sent {
-                continue;
+        if let Some(owed) = self.owed.get_mut(peer) {
+            while records.len() < most
+                && let Some(dot) = owed.unsent.pop_first()
+            {
+                owed.sent.insert(dot);
+                records.push(dot);
             }
-            if records.len() == most {
-                self.news = true;
-                break;
-            }
-            owed.sent = true;
-            records.push(*dot);
+            self.news |= !owed.unsent.is_empty();
         }
         (records, acks)
     }
@@ -169,21 +196,88 @@ impl Replication {
     /// Goes through the records that some peer is owed, the longest untold first, while a beacon
     /// `has_room`. They stay owed.
     pub(super) fn tell_records(&mut self, mut has_room: impl FnMut(Dot) -> bool) {
-        let mut waiting: BTreeMap<Dot, u64> = BTreeMap::new();
-        for (dot, owed) in self.owed.values().flatten() {
-            let turn = waiting.entry(*dot).or_insert(owed.turn);
-            *turn = owed.turn.min(*turn);
-        }
-        let mut in_turn: Vec<(u64, Dot)> =
-            waiting.into_iter().map(|(dot, turn)| (turn, dot)).collect();
-        in_turn.sort_unstable();
-        for (_, dot) in in_turn {
-            if !has_room(dot) {
-                break;
-            }
+        // What is told in this beacon gets a later turn.
+        let last = self.turn;
+        while let Some((turn, dot)) = self.turns.first()
+            && turn <= last
+            && has_room(dot)
+        {
             self.turn += 1;
-            for owed in self.owed.values_mut().filter_map(|owed| owed.get_mut(&dot)) {
-                owed.turn = self.turn;
+            self.turns.set(dot, self.turn);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::JournalId;
+
+    fn dot(sequence: u64) -> Dot {
+        Dot {
+            journal: JournalId(1),
+            sequence,
+        }
+    }
+
+    fn told(replication: &mut Replication, most: usize) -> Vec<Dot> {
+        let mut told = Vec::new();
+        replication.tell_records(|dot| {
+            let fits = told.len() < most;
+            if fits {
+                told.push(dot);
+            }
+            fits
+        });
+        told
+    }
+
+    #[test]
+    fn beacons_tell_the_longest_untold_first_and_each_once() {
+        let mut replication = Replication::default();
+        let peer = NodeId::new("B").expect("a name");
+        replication.found(&peer, (1..=3).map(dot));
+        assert_eq!(told(&mut replication, 2), [dot(1), dot(2)]);
+        replication.changed(dot(4), None);
+        assert_eq!(told(&mut replication, 2), [dot(3), dot(1)]);
+        replication.settled(&peer, dot(2));
+        assert_eq!(told(&mut replication, 9), [dot(4), dot(3), dot(1)]);
+    }
+
+    proptest! {
+        #[test]
+        fn beacons_tell_exactly_what_any_peer_is_owed(
+            steps in prop::collection::vec((0_u8..9, 0_usize..3, 0_u64..6), 1..200)
+        ) {
+            let peers = ["B", "C", "D"].map(|name| NodeId::new(name).expect("a name"));
+            let mut replication = Replication::default();
+            for (step, peer, sequence) in steps {
+                let (peer, dot) = (&peers[peer], dot(sequence));
+                match step {
+                    0 => replication.found(peer, (0..sequence).map(self::dot)),
+                    1 => replication.lost(peer),
+                    2 => replication.linked(peer),
+                    3 => replication.changed(dot, None),
+                    4 => replication.changed(dot, Some(peer)),
+                    5 => replication.owe(peer, dot),
+                    6 => replication.settled(peer, dot),
+                    7 => replication.collected(dot),
+                    _ => drop(replication.take_for_link(peer, 2)),
+                }
+                let owing = |dot| {
+                    let owed = replication.owed.values();
+                    owed.filter(|owed| owed.contains(dot)).count()
+                };
+                for dot in (0..6).map(self::dot) {
+                    prop_assert_eq!(replication.turns.peers(dot), owing(dot));
+                }
+                let waiting = (0..6).map(self::dot).filter(|dot| owing(*dot) > 0);
+                let waiting: BTreeSet<Dot> = waiting.collect();
+                prop_assert_eq!(replication.is_waiting(), !waiting.is_empty());
+                let told: BTreeSet<Dot> = told(&mut replication, 9).into_iter().collect();
+                prop_assert_eq!(told, waiting);
             }
         }
     }
