@@ -31,6 +31,10 @@ pub struct LineSettings {
     /// TCP: how often the server is polled. A press shorter than this may go unseen, and the car
     /// coasts up to this long past its floor. Default 10 ms; servers expect 10 to 25 ms.
     pub poll: Duration,
+    /// TCP: how often the server is polled once the car has stood still with its door closed, and
+    /// been told nothing new, for a second. A press is seen up to this much later, and one that is
+    /// shorter may go unseen. Default 20 ms; one that is shorter than `poll` counts as `poll`.
+    pub poll_at_rest: Duration,
     /// TCP: a server that leaves any poll unanswered for so long is disconnected. It bounds the
     /// attempt to connect as well, and outputs wait for as long while a poll is being answered.
     /// Default 250 ms.
@@ -55,6 +59,7 @@ impl Default for LineSettings {
     fn default() -> Self {
         Self {
             poll: Duration::from_millis(10),
+            poll_at_rest: Duration::from_millis(20),
             reply: Duration::from_millis(250),
             reload_configuration: false,
             heartbeat: Duration::from_millis(50),
@@ -71,6 +76,7 @@ impl LineSettings {
         let least = Duration::from_millis(1);
         Self {
             poll: self.poll.max(least),
+            poll_at_rest: self.poll_at_rest.max(self.poll).max(least),
             reply: self.reply.max(least),
             reload_configuration: self.reload_configuration,
             heartbeat: self.heartbeat.max(least),

@@ -32,6 +32,9 @@ use crate::vocabulary::{
 /// command, so that it is not repeated with each poll.
 const MOTOR_REPEAT: Duration = Duration::from_secs(1);
 
+/// A car that has stood still with its door closed, and was told nothing new, for so long is at rest.
+const RESTS_AFTER: Duration = Duration::from_secs(1);
+
 /// Keeps the line up until it is closed.
 pub(crate) fn run(
     host: String,
@@ -51,6 +54,7 @@ pub(crate) fn run(
         car: Car::new(floors),
         counters: LineCounters::default(),
         told_reason: None,
+        stirred: Instant::now(),
         inbox,
         sink,
     };
@@ -71,6 +75,8 @@ struct TcpLine<S> {
     counters: LineCounters,
     /// The reason last given for being disconnected.
     told_reason: Option<String>,
+    /// When the car last moved, had its door open, or was told something new.
+    stirred: Instant,
     inbox: Inbox,
     sink: S,
 }
@@ -151,6 +157,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
         wire.command(wire::motor(None))?;
         self.car.lose_place();
+        self.stirred = Instant::now();
         let polls = [wire::FLOOR_POLL, wire::STOP_POLL, wire::OBSTRUCTION_POLL]
             .into_iter()
             .chain(self.buttons.iter().map(|&button| wire::button_poll(button)))
@@ -170,7 +177,8 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
 
     /// Polls until the line is to end. Dropping the wire stops the motor, however this ends.
     fn serve(&mut self, mut connection: Connection) -> Result<(), Fault> {
-        let mut next_poll = Instant::now();
+        let mut polled = Instant::now();
+        let mut next_poll = polled;
         loop {
             let mail = self.inbox.wait(next_poll);
             if mail.closing {
@@ -182,16 +190,36 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
                 self.bring_in_line(&mut connection)?;
                 self.tell_inputs(&mut connection);
             }
-            if Instant::now() >= next_poll {
+            // A car that is at rest no longer is polled at its usual rate from here on.
+            let now = Instant::now();
+            next_poll = next_poll.min(polled + self.period(now));
+            if now >= next_poll {
+                polled = now;
                 self.poll(&mut connection)?;
-                next_poll = (next_poll + self.settings.poll).max(Instant::now());
+                let now = Instant::now();
+                next_poll = (next_poll + self.period(now)).max(now);
             }
+        }
+    }
+
+    /// From one poll to the next.
+    fn period(&mut self, now: Instant) -> Duration {
+        if self.car.is_busy() {
+            self.stirred = now;
+        }
+        if now.duration_since(self.stirred) < RESTS_AFTER {
+            self.settings.poll
+        } else {
+            self.settings.poll_at_rest
         }
     }
 
     fn take(&mut self, mail: Mail) -> bool {
         let changed = mail.outputs.is_some();
         if let Some(outputs) = mail.outputs {
+            if outputs != *self.car.outputs() {
+                self.stirred = Instant::now();
+            }
             self.car.set_outputs(outputs);
         }
         changed

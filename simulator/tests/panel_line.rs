@@ -20,6 +20,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// The settings of a line on a machine that is busy with other tests.
 const SETTINGS: LineSettings = LineSettings {
+    poll_at_rest: Duration::from_millis(20),
     poll: Duration::from_millis(10),
     reply: Duration::from_secs(2),
     reload_configuration: false,

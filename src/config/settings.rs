@@ -394,6 +394,7 @@ fn panel_line(check: &Checker<'_>) -> LineSettings {
     let time = |path| check.required(path, kind::time);
     let settings = LineSettings {
         poll: time("panel_line.poll_period"),
+        poll_at_rest: time("panel_line.rest_poll_period"),
         reply: time("panel_line.reply_limit"),
         reload_configuration: check.required("panel_line.reload_configuration", kind::switch),
         heartbeat: time("panel_line.heartbeat"),

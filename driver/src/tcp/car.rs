@@ -66,6 +66,15 @@ impl Car {
         }
     }
 
+    /// Whether the car moves, is to move, or has its door open: what happens next is soon to be seen.
+    pub(super) fn is_busy(&self) -> bool {
+        let is_closed = match self.outputs.door {
+            DoorCommand::Close => self.door == DoorState::Closed,
+            DoorCommand::Open | DoorCommand::Nudge => false,
+        };
+        self.motor.is_some() || self.outputs.motor != MotorCommand::Stop || !is_closed
+    }
+
     pub(super) fn set_outputs(&mut self, outputs: PanelOutputs) {
         if self.fulfilled != Some(outputs.motor) {
             self.fulfilled = None;

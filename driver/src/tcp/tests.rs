@@ -511,6 +511,7 @@ fn median_round(manner: Manner) -> Duration {
     let server = Server::start_as(manner, "127.0.0.1:0", Some(0));
     let settings = LineSettings {
         poll: Duration::from_millis(1),
+        poll_at_rest: Duration::from_millis(1),
         ..LineSettings::default()
     };
     let mut line = Bench::open_with(&server, settings);
@@ -533,6 +534,37 @@ fn a_server_that_answers_in_small_sends_is_polled_without_delay() {
         median < Duration::from_millis(20),
         "a round takes {median:?}"
     );
+}
+
+/// F15: less often at rest, and as often as ever from the moment at which the car is to move.
+#[test]
+fn a_car_at_rest_is_polled_less_often_until_it_is_to_move() {
+    const AT_REST: Duration = Duration::from_millis(500);
+    let server = Server::start("127.0.0.1:0", Some(0));
+    let settings = LineSettings {
+        poll: Duration::from_millis(5),
+        poll_at_rest: AT_REST,
+        lease: PATIENCE,
+        ..LineSettings::default()
+    };
+    let mut line = Bench::open_with(&server, settings);
+    line.until_connected();
+    let gap = |rounds: &[Instant]| rounds.last_chunk().map(|[one, two]| *two - *one);
+    until_world(&server, |world| gap(&world.rounds) >= Some(AT_REST));
+    line.line.set_outputs(run(Direction::Up, 3));
+    until_world(&server, |world| world.motor == 1);
+    let started = server.world().driven[0];
+    let rounds = || {
+        let rounds = server.world().rounds.clone();
+        rounds.into_iter().filter(move |at| *at > started)
+    };
+    until_world(&server, |world| {
+        world.rounds.iter().filter(|at| **at > started).count() > 20
+    });
+    let moving: Vec<Instant> = [started].into_iter().chain(rounds()).take(21).collect();
+    assert!(moving[1] - started < AT_REST / 2, "the next poll waits");
+    let took = moving[20] - started;
+    assert!(took < AT_REST * 10, "20 polls took {took:?}");
 }
 
 /// H1, S2: some servers draw their world again at each command.

@@ -27,6 +27,14 @@ pub(super) const KEYS: &[Key] = &[
          the car stops up to this long past its floor. Keep it below the server's own watchdog.",
     ),
     Key::new(
+        "panel_line.rest_poll_period",
+        Kind::time(1, 1_000),
+        Value("20 ms"),
+        "TCP: how often the elevator server is polled while the car rests: once it has stood still \
+         with its door closed, and been told nothing new, for a second. A press is seen up to this \
+         much later. Less than `poll_period` counts as `poll_period`.",
+    ),
+    Key::new(
         "panel_line.reply_limit",
         Kind::time(10, 10_000),
         Value("250 ms"),
