@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use elevator_fleet::coordination::ballot::packet::MAX_PACKET;
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, WireError};
-use rustix::net::RecvFlags;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tracing::{info, trace, warn};
 
 use super::addresses::AddressChanges;
+use super::gather::{self, GATHER, Traffic};
 use super::log_gate::{self, LogGate};
 use super::socket::{self, DatagramSockets};
 use super::{Count, Counters, MeshSettings, Note, PacketSettings};
@@ -23,10 +23,6 @@ pub(super) const QUEUE: usize = 64;
 /// Between two attempts to open the sockets, and for how long no datagram to everybody has to leave
 /// before they are opened again.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// How long broadcasts are collected, where many arrive: each wake-up of the process costs more than
-/// the datagram. News goes over links at once.
-const COLLECT: Duration = Duration::from_millis(10);
 
 /// The most datagrams that are taken in at one time.
 const MOST_AT_ONCE: u32 = 256;
@@ -39,6 +35,8 @@ const BUFFER: usize = MAX_DATAGRAM + 1;
 pub(super) struct Outgoing {
     pub(super) to: SocketAddrV4,
     pub(super) bytes: Vec<u8>,
+    /// Somebody waits for it, and answers.
+    pub(super) urgent: bool,
 }
 
 /// What the datagrams are.
@@ -57,46 +55,10 @@ pub(super) struct DatagramTask {
     counters: Arc<Counters>,
     changes: AddressChanges,
     sending: Sending,
-    arrivals: Arrivals,
+    traffic: Traffic,
     /// The latest datagram to everybody, which comes back.
     echo: Vec<u8>,
     log: LogGate<Line>,
-}
-
-/// How many broadcasts arrive.
-#[derive(Debug)]
-struct Arrivals {
-    since: Instant,
-    count: u32,
-    are_many: bool,
-}
-
-impl Arrivals {
-    /// This often it is looked whether they are many: more in this time than one for each
-    /// [`COLLECT`], twice over.
-    const LOOK_EVERY: Duration = Duration::from_millis(500);
-    const MANY: u32 = 100;
-
-    fn new(now: Instant) -> Self {
-        Self {
-            since: now,
-            count: 0,
-            are_many: false,
-        }
-    }
-
-    /// Until when broadcasts are to be collected from now on.
-    fn collect_until(&self) -> Option<Instant> {
-        self.are_many.then(|| Instant::now() + COLLECT)
-    }
-
-    fn note(&mut self, count: u32, now: Instant) {
-        self.count = self.count.saturating_add(count);
-        if now.duration_since(self.since) >= Self::LOOK_EVERY {
-            self.are_many = self.count >= Self::MANY;
-            (self.count, self.since) = (0, now);
-        }
-    }
 }
 
 /// Nobody wants datagrams sent any more.
@@ -105,9 +67,9 @@ struct Finished;
 
 enum Step {
     Send(Option<Outgoing>),
-    Own(io::Result<(usize, SocketAddr)>),
+    Own(io::Result<()>),
     Shared(io::Result<()>),
-    Collected,
+    Gathered,
     AddressesChanged,
 }
 
@@ -153,7 +115,7 @@ impl DatagramTask {
             counters,
             changes: AddressChanges::open(),
             sending: Sending::Works,
-            arrivals: Arrivals::new(Instant::now()),
+            traffic: Traffic::new(Instant::now()),
             echo: Vec::new(),
             log: LogGate::new(log_gate::ONE),
         }
@@ -212,48 +174,38 @@ impl DatagramTask {
     /// A multicast socket loses its group with the interface, and one that is bound to an interface
     /// the interface itself; neither shows in what it receives.
     async fn serve(&mut self, sockets: DatagramSockets) -> Result<(), Finished> {
-        let (mut own, mut shared) = ([0; BUFFER], [0; BUFFER]);
+        let DatagramSockets { own, mut shared } = sockets;
+        let mut buffer = [0; BUFFER];
         // A fresh socket refuses to try before the runtime has seen it ready once.
-        if let Err(error) = sockets.own.writable().await {
+        if let Err(error) = own.writable().await {
             trace!(%error, "the first datagram may not leave");
         }
-        let mut collect_until: Option<Instant> = None;
-        loop {
+        let gathered = tokio::time::sleep(GATHER);
+        tokio::pin!(gathered);
+        let broken = loop {
             let step = tokio::select! {
                 outgoing = self.outgoing.recv() => Step::Send(outgoing),
-                received = sockets.own.recv_from(&mut own) => Step::Own(received),
-                ready = sockets.shared.readable(), if collect_until.is_none() => Step::Shared(ready),
-                () = pass(collect_until) => Step::Collected,
+                ready = own.readable() => Step::Own(ready),
+                ready = shared.readable() => Step::Shared(ready),
+                () = &mut gathered, if shared.is_gathered() => Step::Gathered,
                 () = self.changes.changed() => Step::AddressesChanged,
             };
-            let broken = match step {
+            let has_looked = match step {
+                Step::Own(_) => false,
+                Step::Send(_) | Step::Shared(_) | Step::Gathered | Step::AddressesChanged => true,
+            };
+            let taken = match step {
                 Step::Send(None) => return Err(Finished),
-                Step::Send(Some(outgoing)) => match self.send(&sockets, outgoing) {
-                    Sockets::Keep => {
-                        // What was sent to everybody is there already: it must not wake the process.
-                        self.take_all(&sockets.shared, &mut shared);
-                        continue;
-                    }
+                Step::Send(Some(outgoing)) => match self.send(&own, outgoing) {
+                    // What was sent to everybody is there already: it must not wake the process.
+                    Sockets::Keep => self.take_in(&mut buffer, |buffer| shared.look(buffer)),
                     Sockets::Reopen => return Ok(()),
                 },
-                Step::Own(Ok((length, from))) => {
-                    self.receive(&own[..length], from);
-                    continue;
-                }
-                Step::Shared(Ok(())) => match self.take_ready(&sockets.shared, &mut shared) {
-                    Ok(()) => {
-                        collect_until = self.arrivals.collect_until();
-                        continue;
-                    }
-                    Err(error) => error,
-                },
-                Step::Collected => {
-                    collect_until = match self.take_all(&sockets.shared, &mut shared) {
-                        0 => None,
-                        _ => self.arrivals.collect_until(),
-                    };
-                    continue;
-                }
+                Step::Own(ready) => ready
+                    .and_then(|()| self.take_in(&mut buffer, |buffer| own.try_recv_from(buffer))),
+                Step::Shared(ready) => ready
+                    .and_then(|()| self.take_in(&mut buffer, |buffer| shared.try_receive(buffer))),
+                Step::Gathered => self.take_in(&mut buffer, |buffer| shared.look(buffer)),
                 Step::AddressesChanged => {
                     // Where datagrams do not leave, the next one that does is worth a line.
                     if self.sending == Sending::Works && self.log.opens(&Line::Changed).is_some() {
@@ -262,12 +214,23 @@ impl DatagramTask {
                     }
                     return Ok(());
                 }
-                Step::Own(Err(error)) | Step::Shared(Err(error)) => error,
             };
-            warn!(error = %broken, "datagrams can't be received: the sockets are opened again");
-            drop(sockets);
-            return self.pause().await;
-        }
+            if let Err(error) = taken {
+                break error;
+            }
+            let now = Instant::now();
+            shared = match shared.let_wait(self.traffic.may_wait(now)) {
+                Ok(shared) => shared,
+                Err(error) => break error,
+            };
+            if has_looked && shared.is_gathered() {
+                // A timer that is set to a later moment wakes the process at the earlier one as well.
+                gathered.set(tokio::time::sleep(GATHER));
+            }
+        };
+        warn!(error = %broken, "datagrams can't be received: the sockets are opened again");
+        drop(own);
+        self.pause().await
     }
 
     /// Waits before the sockets are tried again; what is to be sent meanwhile is dropped.
@@ -286,43 +249,29 @@ impl DatagramTask {
         }
     }
 
-    /// Takes in the broadcasts that have made the socket ready.
-    fn take_ready(&mut self, shared: &UdpSocket, buffer: &mut [u8]) -> io::Result<()> {
-        for taken in 0..MOST_AT_ONCE {
-            match shared.try_recv_from(buffer) {
+    /// Takes in what is there.
+    fn take_in(
+        &mut self,
+        buffer: &mut [u8],
+        mut next: impl FnMut(&mut [u8]) -> io::Result<(usize, SocketAddr)>,
+    ) -> io::Result<()> {
+        for _ in 0..MOST_AT_ONCE {
+            match next(buffer) {
                 Ok((length, from)) => self.receive(&buffer[..length], from),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.arrivals.note(taken, Instant::now());
-                    return Ok(());
-                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }
         }
-        self.arrivals.note(MOST_AT_ONCE, Instant::now());
         Ok(())
     }
 
-    /// Takes in the broadcasts that are there, ready or not; hands back how many. An error shows at the next wait.
-    fn take_all(&mut self, shared: &UdpSocket, buffer: &mut [u8]) -> u32 {
-        let mut taken = 0;
-        while taken < MOST_AT_ONCE {
-            let received = rustix::net::recvfrom(shared, &mut *buffer, RecvFlags::DONTWAIT);
-            let Ok((length, _, Some(from))) = received else {
-                break;
-            };
-            if let Ok(from) = SocketAddr::try_from(from) {
-                self.receive(&buffer[..length], from);
-            }
-            taken += 1;
-        }
-        self.arrivals.note(taken, Instant::now());
-        taken
-    }
-
-    fn send(&mut self, sockets: &DatagramSockets, outgoing: Outgoing) -> Sockets {
+    fn send(&mut self, own: &UdpSocket, outgoing: Outgoing) -> Sockets {
         let to = outgoing.to;
+        if outgoing.urgent {
+            self.traffic.note_urgent(Instant::now());
+        }
         // A system without room for a datagram drops it; the next one serves (F10).
-        let sent = sockets.own.try_send_to(&outgoing.bytes, to.into());
+        let sent = own.try_send_to(&outgoing.bytes, to.into());
         match &sent {
             Ok(_) => self.counters.add(Count::Sent),
             Err(error) => {
@@ -358,10 +307,12 @@ impl DatagramTask {
     }
 
     /// What is in a packet is the brain's affair; one's own comes back from the network.
-    fn receive_packet(&self, bytes: &[u8], from: Ipv4Addr) {
+    fn receive_packet(&mut self, bytes: &[u8], from: Ipv4Addr) {
         if from == self.settings.hello.address {
             return;
         }
+        self.traffic.note_arrival();
+        self.traffic.note_urgent(Instant::now());
         if bytes.len() > MAX_PACKET {
             return self.counters.add(Count::Foreign);
         }
@@ -376,6 +327,7 @@ impl DatagramTask {
         if bytes == self.echo {
             return;
         }
+        self.traffic.note_arrival();
         let beacon = match codec::decode_beacon(bytes) {
             Ok(beacon) => beacon,
             Err(error) => {
@@ -404,6 +356,9 @@ impl DatagramTask {
             return self.counters.add(Count::Address);
         }
         self.counters.add(Count::Received);
+        if gather::is_urgent(&beacon) {
+            self.traffic.note_urgent(Instant::now());
+        }
         let beacon = Box::new(beacon);
         self.hand_on(Note::Beacon { from, beacon });
     }
@@ -412,14 +367,6 @@ impl DatagramTask {
         if self.notes.try_send(note).is_err() {
             self.counters.add(Count::InboxFull);
         }
-    }
-}
-
-/// Waits for a moment; for ever, where there is none.
-async fn pass(until: Option<Instant>) {
-    match until {
-        Some(until) => tokio::time::sleep_until(until.into()).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -32,6 +32,7 @@ mod accept;
 mod addresses;
 mod count;
 mod datagram;
+mod gather;
 mod greeting;
 mod interface;
 mod link;
@@ -389,7 +390,8 @@ impl Mesh {
             Some(to) => SocketAddrV4::new(to, settings.port),
             None => settings.everybody(self.settings.broadcast),
         };
-        self.enqueue(queue, Outgoing { to, bytes });
+        let urgent = true;
+        self.enqueue(queue, Outgoing { to, bytes, urgent });
     }
 
     /// Opens a link. Answered by [`MeshEvent::LinkUp`] or [`MeshEvent::DialFailed`] within
@@ -495,7 +497,10 @@ impl Mesh {
 
     fn send_datagram(&self, to: SocketAddrV4, beacon: &Beacon) {
         match codec::encode_beacon(beacon) {
-            Ok(bytes) => self.enqueue(&self.datagrams, Outgoing { to, bytes }),
+            Ok(bytes) => {
+                let urgent = gather::is_urgent(beacon);
+                self.enqueue(&self.datagrams, Outgoing { to, bytes, urgent });
+            }
             Err(error) => {
                 self.counters.add(Count::SendFailed);
                 error!(%error, "a beacon can't be encoded");

@@ -8,6 +8,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 
 use super::MeshSettings;
+use super::gather::Shared;
 
 /// How many connections the system may hold before they are accepted.
 const BACKLOG: u32 = 64;
@@ -114,7 +115,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct DatagramSockets {
     pub(super) own: UdpSocket,
-    pub(super) shared: UdpSocket,
+    pub(super) shared: Shared,
 }
 
 /// Opens a socket at the start; `None` if its address isn't there yet.
@@ -188,7 +189,7 @@ pub(super) fn bind_datagrams(
     }
     Ok(DatagramSockets {
         own: UdpSocket::from_std(own.into())?,
-        shared: UdpSocket::from_std(shared.into())?,
+        shared: Shared::Awaited(UdpSocket::from_std(shared.into())?),
     })
 }
 

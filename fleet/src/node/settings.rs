@@ -59,7 +59,7 @@ pub struct MeshTimes {
     pub beacon_period: Duration,
     /// Between two beacons that are sent because of news. Default 4 ms; at most `beacon_period`.
     pub beacon_gap: Duration,
-    /// A peer that was silent for so long is probed. Default 45 ms; between `beacon_period` and
+    /// A peer that was silent for so long is probed. Default 60 ms; between `beacon_period` and
     /// `dead_after`.
     pub probe_after: Duration,
     /// Between two probes. Default 10 ms.
@@ -78,7 +78,7 @@ impl Default for MeshTimes {
         Self {
             beacon_period: Duration::from_millis(25),
             beacon_gap: Duration::from_millis(4),
-            probe_after: Duration::from_millis(45),
+            probe_after: Duration::from_millis(60),
             probe_period: Duration::from_millis(10),
             dead_after: Duration::from_millis(200),
             repair_after: Duration::from_millis(250),

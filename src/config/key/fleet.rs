@@ -20,7 +20,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new(
         "mesh.probe_after",
         Kind::time(5, 30_000),
-        Value("45 ms"),
+        Value("60 ms"),
         "A peer that was silent for so long is probed. Between `beacon_period` and `dead_after`.",
     ),
     Key::new(
