@@ -5,12 +5,15 @@
 //!
 //! - A journal that a node which is heard *announces* in its beacons is kept, and so is the own one.
 //!   Its registers are bounded by the buttons of that node, for only records of its origin count.
-//! - Of the others the most valuable are kept: those with open orders, then those with the highest
-//!   sequences. The rest is *collected*: dropped from memory and disk. Every node ranks alike, so
-//!   stores that have heard of the same journals come to be equal.
-//! - A journal with open orders is not collected. Where there is no room, or where one peer has
-//!   brought too many of them, the newcomer is refused, as if it had never come: that peer goes on
-//!   telling of it, and it is taken in once there is room.
+//! - Of the others the most valuable are kept: those with orders that can be served, then those with
+//!   the highest sequences. The rest is *collected*: dropped from memory and disk. Every node ranks
+//!   alike, so stores that have heard of the same journals come to be equal.
+//! - An order can be served if it is a hall call, or a cab call of a car that is or was a peer's or
+//!   this node's own. A cab call of any other car may be invented and stay open for ever, so it
+//!   counts no more than what was served.
+//! - A journal with orders that can be served is not collected. Where there is no room, or where one
+//!   peer has brought too many of them, the newcomer is refused, as if it had never come: that peer
+//!   goes on telling of it, and it is taken in once there is room.
 //!
 //! What was served and collected may come back from a node that has not heard of the service, and
 //! is served twice then. That is allowed; an order that is lost is not.
@@ -19,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Node, Report};
-use crate::model::{JournalId, NodeId, Timestamp};
-use crate::orders::{Record, is_elsewhere};
+use crate::model::{Call, JournalId, NodeId, Timestamp};
+use crate::orders::{Journal, Record, is_elsewhere};
 
 /// How many journals are kept that nobody announces.
 const MOST_JOURNALS: usize = 192;
@@ -28,8 +31,8 @@ const MOST_JOURNALS: usize = 192;
 /// How many registers of them are kept where some can be collected, and half of how many at most.
 const MOST_REGISTERS: usize = 24_576;
 
-/// How many of these journals one peer may fill with open orders. No sound fleet has so many: each
-/// is of a node that is gone, and has orders that nobody serves.
+/// How many of these journals one peer may fill with orders that can be served. No sound fleet has
+/// so many: each is of a node that is gone.
 const MOST_OF_A_PEER: usize = MOST_JOURNALS / 3;
 
 /// Cab calls for at most this many other cars are kept of a node, as an operator may ask for them.
@@ -67,7 +70,7 @@ impl Journals {
 /// What a journal that nobody announces is worth; the greatest are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
-    is_open: bool,
+    can_be_served: bool,
     highest: u64,
     journal: JournalId,
 }
@@ -104,7 +107,7 @@ impl Node {
         let is_bounded = !is_elsewhere(&record.call, origin)
             || journal.elsewhere < MOST_CARS * floors
             || is_known();
-        let opens = journal.open == 0 && !record.state.is_served() && !announced;
+        let opens = !announced && !self.waits(journal) && self.is_wanted(record);
         let is_over = || !announced && !is_known() && self.is_full();
         fits && is_bounded && (!opens || is_known() || self.may_open(peer, id)) && !is_over()
     }
@@ -121,23 +124,50 @@ impl Node {
         registers >= 2 * MOST_REGISTERS
     }
 
-    /// The first record of a journal that nobody announces has come. One that is served is taken in
-    /// and collected again if it is worth too little, so that its sender need not tell it again.
+    /// Whether an order of this call can be served, as far as this node knows.
+    fn can_be_served(&self, call: &Call) -> bool {
+        match call {
+            Call::Hall(_) => true,
+            Call::Cab { car, .. } => self.knows_car(car),
+        }
+    }
+
+    /// Whether there is such a node, or was before it was lost.
+    fn knows_car(&self, car: &NodeId) -> bool {
+        *car == self.hello.node
+            || self.membership.get(car).is_some()
+            || self.membership.lost().get(car).is_some()
+    }
+
+    /// Whether this is an open order that can be served.
+    fn is_wanted(&self, record: &Record) -> bool {
+        !record.state.is_served() && self.can_be_served(&record.call)
+    }
+
+    /// Whether the journal has orders that can be served.
+    fn waits(&self, journal: &Journal) -> bool {
+        let open = &journal.open;
+        open.has_hall_calls() || open.cars().any(|car| self.knows_car(car))
+    }
+
+    /// The first record of a journal that nobody announces has come. One of an order that is served,
+    /// or can't be, is taken in and collected again if it is worth too little, so that its sender need
+    /// not tell it again.
     fn begins(&mut self, peer: &NodeId, record: &Record) -> bool {
         let id = record.dot.journal;
-        let begins = record.state.is_served() || (self.may_open(peer, id) && !self.is_full());
+        let begins = !self.is_wanted(record) || (self.may_open(peer, id) && !self.is_full());
         if begins {
             self.journals.brought_by.insert(id, peer.clone());
         }
         begins
     }
 
-    /// Whether one more journal that nobody announces may have open orders.
+    /// Whether one more journal that nobody announces may have orders that can be served.
     fn may_open(&self, peer: &NodeId, id: JournalId) -> bool {
         let announced = self.announced();
         let (mut all, mut of_peer) = (0, 0);
         for (other, journal) in self.orders.each_journal() {
-            if journal.open > 0 && other != id && !announced.contains(&other) {
+            if other != id && !announced.contains(&other) && self.waits(journal) {
                 all += 1;
                 of_peer += usize::from(self.bringer(other, &journal.origin) == peer);
             }
@@ -203,7 +233,7 @@ impl Node {
             .filter(|(id, _)| !announced.contains(id))
             .map(|(id, journal)| {
                 let worth = Worth {
-                    is_open: journal.open > 0,
+                    can_be_served: self.waits(journal),
                     highest: journal.highest,
                     journal: id,
                 };
@@ -216,8 +246,8 @@ impl Node {
         let mut surplus = Vec::new();
         for (worth, journal) in others {
             let fits = kept < most && registers + journal.registers <= most_registers;
-            let keeps = if worth.is_open {
-                // What was announced and is no longer may be too much, all with open orders: a
+            let keeps = if worth.can_be_served {
+                // What was announced and is no longer may be too much, all with such orders: a
                 // node that leaves behind more such journals than any sound one pays for it.
                 let of_peer = open.entry(self.bringer(worth.journal, &journal.origin));
                 let of_peer = of_peer.and_modify(|count| *count += 1).or_insert(1);
@@ -236,7 +266,8 @@ impl Node {
     }
 
     fn drop_journal(&mut self, id: JournalId) {
-        let is_open = self.orders.journal(id).is_some_and(|known| known.open > 0);
+        let known = self.orders.journal(id);
+        let is_open = known.is_some_and(|known| !known.open.is_empty());
         let dots = self.orders.collect(id);
         for dot in &dots {
             self.promise.forget(*dot);

@@ -14,5 +14,5 @@ mod promise;
 mod store;
 
 pub use promise::{Holding, Promise};
-pub(crate) use store::is_elsewhere;
+pub(crate) use store::{Journal, is_elsewhere};
 pub use store::{Merged, OrderStore, Record, Service, State};

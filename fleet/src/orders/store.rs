@@ -39,10 +39,54 @@ pub(crate) struct Journal {
     pub(crate) highest: u64,
     /// How many registers there are.
     pub(crate) registers: usize,
-    /// How many of them wait to be served.
-    pub(crate) open: usize,
+    /// Those of them that wait to be served.
+    pub(crate) open: Open,
     /// How many are cab calls for the car of another node, which an operator can make.
     pub(crate) elsewhere: usize,
+}
+
+/// How many calls of one journal wait to be served.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Open {
+    halls: usize,
+    /// By car; without those that have none.
+    cabs: BTreeMap<NodeId, usize>,
+}
+
+impl Open {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.halls == 0 && self.cabs.is_empty()
+    }
+
+    pub(crate) fn has_hall_calls(&self) -> bool {
+        self.halls > 0
+    }
+
+    /// The cars for which cab calls wait.
+    pub(crate) fn cars(&self) -> impl Iterator<Item = &NodeId> {
+        self.cabs.keys()
+    }
+
+    fn add(&mut self, call: &Call) {
+        match call {
+            Call::Hall(_) => self.halls += 1,
+            Call::Cab { car, .. } => *self.cabs.entry(car.clone()).or_default() += 1,
+        }
+    }
+
+    fn remove(&mut self, call: &Call) {
+        match call {
+            Call::Hall(_) => self.halls -= 1,
+            Call::Cab { car, .. } => {
+                if let Some(count) = self.cabs.get_mut(car) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.cabs.remove(car);
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -355,12 +399,14 @@ impl OrderStore {
             origin: register.order.origin.clone(),
             highest: 0,
             registers: 0,
-            open: 0,
+            open: Open::default(),
             elsewhere: 0,
         });
         journal.highest = journal.highest.max(dot.sequence);
         journal.registers += 1;
-        journal.open += usize::from(!register.served);
+        if !register.served {
+            journal.open.add(call);
+        }
         journal.elsewhere += usize::from(is_elsewhere(call, &register.order.origin));
         self.registers.insert(*dot, register);
     }
@@ -374,8 +420,10 @@ impl OrderStore {
         self.forget_open(dot, &register.order.call);
         if let Some(journal) = self.journals.get_mut(&dot.journal) {
             journal.registers -= 1;
-            journal.open -= usize::from(!register.served);
             let Order { call, origin, .. } = &register.order;
+            if !register.served {
+                journal.open.remove(call);
+            }
             journal.elsewhere -= usize::from(is_elsewhere(call, origin));
             if journal.registers == 0 {
                 self.journals.remove(&dot.journal);
@@ -397,7 +445,7 @@ impl OrderStore {
         let order = register.order.clone();
         self.forget_open(dot, &order.call);
         if let Some(journal) = self.journals.get_mut(&dot.journal) {
-            journal.open -= 1;
+            journal.open.remove(&order.call);
         }
         Some(order)
     }

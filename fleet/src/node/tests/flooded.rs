@@ -46,6 +46,47 @@ fn ghosts(journals: core::ops::Range<u64>) -> Vec<Record> {
     journals.map(ghost).collect()
 }
 
+/// One hall call of each of these journals, which any car can serve.
+fn hall_calls(journals: core::ops::Range<u64>) -> Vec<Record> {
+    let waited = Duration::from_secs(1);
+    let open = |journal| record(INVENTED + journal, 7, call(1), State::Open { waited });
+    journals.map(open).collect()
+}
+
+/// Cab calls of one journal for each floor of 64 cars, the first of which has this number.
+fn cab_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
+    let calls = (0..64_u8).flat_map(|car| {
+        let floors = (0..floors.get()).filter_map(|index| floors.floor(index));
+        floors.map(move |floor| (name(first + car), floor))
+    });
+    let ghost = |(sequence, (car, floor)): (u64, (NodeId, Floor))| {
+        let waited = Duration::from_secs(1);
+        let call = Call::Cab { car, floor };
+        record(INVENTED + journal, sequence, call, State::Open { waited })
+    };
+    (1..).zip(calls).map(ghost).collect()
+}
+
+/// A peer says so in a beacon, and shows that it hears the node.
+fn tells(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Timestamp) {
+    let mut beacon = peer.plain_beacon(now);
+    beacon.echoes = echo_of(one, now);
+    beacon.news.records = records;
+    one.handle_beacon(peer.hello().address, &beacon, now);
+}
+
+/// The cars of these numbers were peers of the first node, and are lost.
+fn once_heard(one: &mut Node, two: &mut Node, cars: core::ops::Range<u8>, now: Timestamp) {
+    for car in cars.clone() {
+        tells(&mut with_journal(car, sound(car)), one, Vec::new(), now);
+    }
+    exchange(one, two, now, now + PERIOD * 40);
+    for car in cars {
+        assert!(one.membership.get(&name(car)).is_none());
+        assert!(one.membership.lost().get(&name(car)).is_some());
+    }
+}
+
 /// All of them over a link, in frames as large as they may be.
 fn flood(node: &mut Node, records: &[Record], now: Timestamp) -> Vec<Action> {
     let mut wanted = Vec::new();
@@ -106,7 +147,7 @@ fn a_newcomer_is_served(one: &mut Node, now: Timestamp) {
 /// O6
 #[test]
 fn invented_journals_stay_within_bounds() {
-    for records in [tombstones(0..20_000), ghosts(0..20_000)] {
+    for records in [tombstones, ghosts, hall_calls].map(|records| records(0..20_000)) {
         let (mut one, mut two, now) = settled();
         let wanted = flood(&mut one, &records, now);
         let announced = 2;
@@ -126,16 +167,48 @@ fn invented_journals_stay_within_bounds() {
 /// One peer does not take the room of the others.
 #[test]
 fn a_peer_that_invents_open_orders_leaves_room_for_others() {
-    let (mut one, _, now) = settled();
-    flood(&mut one, &ghosts(0..1_000), now);
-    let gone = record(77, 3, call(2), State::Open { waited: PERIOD });
-    let mut four = with_journal(4, sound(4));
-    let later = now + PERIOD * 8;
-    talk(&mut one, &mut four, now, later);
-    let mut next = four.plain_beacon(later);
-    next.news.records = vec![gone.clone()];
-    one.handle_beacon(four.hello().address, &next, later);
-    assert!(one.orders().get(gone.dot).is_some());
+    for invented in [ghosts, hall_calls] {
+        let (mut one, _, now) = settled();
+        flood(&mut one, &invented(0..1_000), now);
+        let gone = record(77, 3, call(2), State::Open { waited: PERIOD });
+        let mut four = with_journal(4, sound(4));
+        let later = now + PERIOD * 8;
+        talk(&mut one, &mut four, now, later);
+        let mut next = four.plain_beacon(later);
+        next.news.records = vec![gone.clone()];
+        one.handle_beacon(four.hello().address, &next, later);
+        assert!(one.orders().get(gone.dot).is_some());
+    }
+}
+
+/// Cab calls of cars that nobody has heard of may wait for ever. However many peers invent them, and
+/// whatever their sequences, there is room for the orders of a node that is gone.
+#[test]
+fn invented_cab_calls_leave_room_for_orders_that_can_be_served() {
+    let (mut one, mut two, now) = settled();
+    once_heard(&mut one, &mut two, 50..51, now);
+    let now = now + PERIOD * 40;
+    for index in 3..8 {
+        let from = u64::from(index) * 1_000;
+        let mut peer = with_journal(index, sound(index));
+        tells(&mut peer, &mut one, ghosts(from..from + 500), now);
+    }
+    let (floor, waited) = (call(2).floor(), PERIOD);
+    let car = name(50);
+    let calls = [call(2), Call::Cab { car, floor }];
+    let gone: Vec<Record> = (77..)
+        .zip(calls)
+        .map(|(journal, call)| record(journal, 3, call, State::Open { waited }))
+        .collect();
+    let mut nine = with_journal(9, sound(9));
+    tells(&mut nine, &mut one, gone.clone(), now);
+    let mut peer = with_journal(10, sound(10));
+    tells(&mut peer, &mut one, ghosts(20_000..21_000), now);
+    for record in gone {
+        assert!(one.orders().get(record.dot).is_some(), "{record:?}");
+    }
+    // The first node's, and nine peers'.
+    assert!(one.orders().journals() <= MOST + 10);
 }
 
 /// O7: whatever each was told, the stores come to be equal, and repairs end.
@@ -252,29 +325,100 @@ fn a_peer_that_announces_ever_new_journals_fills_no_store() {
     );
 }
 
-/// Few journals with many open calls each fill no store either.
+/// Few journals with many open calls each fill no store either, be it for cars that exist or for
+/// others.
 #[test]
 fn invented_calls_of_one_journal_stay_within_bounds() {
-    let (mut one, _, now) = pair();
-    let floors = FloorCount::new(4).expect("floors");
-    let calls = (0..64_u8).flat_map(|car| {
-        let floor = move |index| floors.floor(index).expect("a floor");
-        (0..4).map(move |index| (name(100 + car), floor(index)))
-    });
-    let calls: Vec<_> = calls.collect();
-    for journal in 0..MOST as u64 {
-        let ghost = |(sequence, (car, floor)): (u64, (NodeId, Floor))| {
-            let waited = Duration::from_secs(1);
-            let call = Call::Cab { car, floor };
-            record(INVENTED + journal, sequence, call, State::Open { waited })
-        };
-        let records: Vec<Record> = (1..).zip(calls.iter().cloned()).map(ghost).collect();
-        flood(&mut one, &records, now);
+    for is_known in [true, false] {
+        let (mut one, mut two, now) = pair();
+        if is_known {
+            once_heard(&mut one, &mut two, 100..164, now);
+        }
+        let now = now + PERIOD * 40;
+        let floors = FloorCount::new(4).expect("floors");
+        for journal in 0..MOST as u64 {
+            flood(&mut one, &cab_calls(journal, 100, floors), now);
+        }
+        let registers = one.orders().registers();
+        if is_known {
+            // Those of 64 journals are taken in; no peer may open more.
+            assert!(
+                (64 * 256..=64 * 256 + 10).contains(&registers),
+                "{registers}"
+            );
+        } else {
+            let later = Timestamp::START + Duration::from_secs(11);
+            exchange(&mut one, &mut two, now, now + PERIOD);
+            one.handle_timeout(later);
+            let registers = one.orders().registers();
+            assert!(registers <= 24_576 + 10, "{registers}");
+        }
     }
-    // Those of 64 journals are taken in; no peer may open more.
+}
+
+/// The journals of several peers together fill no store: beyond the limit, a call that is not
+/// known is refused, of a journal that is known too. What is known can be served.
+#[test]
+fn open_calls_of_many_peers_stay_within_bounds() {
+    let (mut one, mut two, now) = pair();
+    once_heard(&mut one, &mut two, 100..164, now);
+    let now = now + PERIOD * 40;
+    let floors = FloorCount::new(4).expect("floors");
+    let mut peers: Vec<Node> = (3..7)
+        .map(|index| with_journal(index, sound(index)))
+        .collect();
+    let mut last = Vec::new();
+    for journal in 0..MOST as u64 {
+        // All of them, and both directions of the two floors between.
+        let mut records = cab_calls(journal, 100, floors);
+        let halls = [Direction::Up, Direction::Down].into_iter().zip(1_000..);
+        records.extend(halls.flat_map(|(direction, sequence)| {
+            [1, 2].map(|index| {
+                let floor = floors.floor(index).expect("a floor");
+                let call = Call::Hall(HallCall { floor, direction });
+                let sequence = sequence * 10 + u64::from(index);
+                record(
+                    INVENTED + journal,
+                    sequence,
+                    call,
+                    State::Open { waited: PERIOD },
+                )
+            })
+        }));
+        let peer = &mut peers[usize::try_from(journal % 4).expect("small")];
+        tells(peer, &mut one, records.clone(), now);
+        drain(&mut one);
+        last = records;
+    }
+    let most = 2 * 24_576;
     let registers = one.orders().registers();
+    assert!((most..=most + 10).contains(&registers), "{registers}");
+    let known = one
+        .orders()
+        .get(dot(INVENTED, 1))
+        .cloned()
+        .expect("it is open");
+    let of_last = last
+        .iter()
+        .filter(|record| one.orders().get(record.dot).is_some());
+    assert_eq!(of_last.count(), 0, "there is no room for another journal");
+    let mut first = record(INVENTED, 1, known.call, State::Served(None));
+    first.origin = name(99);
+    let fresh = record(INVENTED, 50_000, call(0), State::Open { waited: PERIOD });
+    let same = Record {
+        dot: dot(INVENTED, 50_001),
+        state: State::Open { waited: PERIOD },
+        ..first
+    };
+    tells(
+        &mut peers[0],
+        &mut one,
+        vec![fresh.clone(), same.clone()],
+        now,
+    );
+    assert!(one.orders().get(fresh.dot).is_none(), "one register more");
     assert!(
-        (64 * 256..=64 * 256 + 10).contains(&registers),
-        "{registers}"
+        one.orders().get(same.dot).is_some(),
+        "a press in another's place"
     );
 }
