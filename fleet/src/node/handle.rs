@@ -167,7 +167,7 @@ impl Node {
                     self.state_is_taken(link, now);
                 }
             }
-            Frame::Next => self.send_state(link, now),
+            Frame::Next => self.transfers.ask(link, now),
             Frame::Joined => {
                 if self.links.state_given(link) == Handshake::Done {
                     self.joined(link, now);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::LinkId;
 use crate::coordination::LinkSide;
-use crate::model::{Dot, NodeId};
+use crate::model::NodeId;
 use crate::wire::Standing;
 
 /// The links that stand; at most one to each peer.
@@ -22,21 +22,10 @@ pub(super) struct Link {
     /// The digest of this node's store as the peer was told it, until the peer's has come: both
     /// ends compare these two, so that both come to the same answer although stores change.
     told: Option<u64>,
-    /// How much of this node's state is on its way or taken in, while it is being sent.
-    pub(super) giving: Option<Cursor>,
     /// The peer's state has been taken in.
     state_taken: bool,
     /// The peer has taken this node's state in.
     state_given: bool,
-}
-
-/// How far a state has been sent: from the greatest dot down, so that of each journal the latest
-/// press comes first, by which the receiver judges what the journal is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cursor {
-    Start,
-    /// Everything from this one up.
-    To(Dot),
 }
 
 impl Link {
@@ -71,7 +60,6 @@ impl Links {
             peer,
             side,
             told: Some(told),
-            giving: None,
             state_taken: false,
             state_given: false,
         };
@@ -87,10 +75,6 @@ impl Links {
 
     pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
         self.links.get(&id)
-    }
-
-    pub(super) fn get_mut(&mut self, id: LinkId) -> Option<&mut Link> {
-        self.links.get_mut(&id)
     }
 
     /// The peer's digest has come: whether it equals what the peer was told, or `None` if that has

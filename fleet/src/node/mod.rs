@@ -45,6 +45,7 @@ mod replication;
 mod settings;
 mod settle;
 mod status;
+mod transfers;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -96,6 +97,7 @@ pub struct Node {
     replication: replication::Replication,
     ledger: ledger::Ledger,
     refusals: gate::Refusals,
+    transfers: transfers::Transfers,
     journals: journals::Journals,
     /// Since when this node has heard whatever was told.
     attentive_since: Timestamp,
@@ -192,6 +194,7 @@ impl Node {
             replication: replication::Replication::default(),
             ledger,
             refusals: gate::Refusals::default(),
+            transfers: transfers::Transfers::default(),
             journals: journals::Journals::default(),
             attentive_since: Timestamp::START,
             oversight: oversight::Oversight::default(),

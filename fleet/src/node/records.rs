@@ -5,17 +5,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::links::{Cursor, Handshake};
+use super::links::Handshake;
 use super::membership::pace;
 use super::{Action, LinkId, Node, Report, Taken};
 use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer, StoreDigest};
-
-/// How many parts of a state may be on their way over a link: several, so that a lost packet does
-/// not hold all of them up, and few, so that the receiver's loop turns between them.
-const CHUNKS_AHEAD: usize = 4;
 
 /// How long a difference stands at most before it is repaired, however often that was in vain.
 const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
@@ -279,7 +275,7 @@ impl Node {
             };
             peer.repairs = peer.repairs.saturating_add(1).min(most);
             self.report(Report::Repair { node: node.clone() });
-            self.give_state(link, now);
+            self.transfers.begin(link);
         }
     }
 
@@ -305,7 +301,7 @@ impl Node {
         };
         match self.links.equals(link, told.digest) {
             None => {}
-            Some(false) => self.give_state(link, now),
+            Some(false) => self.transfers.begin(link),
             Some(true) => {
                 if told.digest == self.orders.digest() {
                     self.vouch(&peer, told.durable);
@@ -339,48 +335,28 @@ impl Node {
         }
     }
 
-    /// Begins to send the state, unless it is being sent already.
-    fn give_state(&mut self, link: LinkId, now: Timestamp) {
-        let Some(known) = self.links.get_mut(link) else {
-            return;
-        };
-        if known.giving.is_none() {
-            known.giving = Some(Cursor::Start);
-            for _ in 0..CHUNKS_AHEAD {
-                self.send_state(link, now);
-            }
+    /// Sends the parts of states that are due. What changes meanwhile is owed to the peers like every
+    /// change.
+    pub(super) fn send_states(&mut self, now: Timestamp) {
+        self.transfers.retain(|link| self.links.get(link).is_some());
+        while let Some((link, below)) = self.transfers.next(now) {
+            let mut left = self.orders.records_below(below, now).peekable();
+            let mut room = CHUNK;
+            let records = chunk(&mut left, &mut room);
+            let more = left.peek().is_some();
+            let last = records.last().filter(|_| more);
+            self.transfers.sent(link, last.map(|record| record.dot));
+            let state = StateTransfer {
+                term: self.term,
+                records,
+                durable: self.ledger.all_durable(),
+                more,
+            };
+            self.actions.push_back(Action::Send {
+                link,
+                frame: Frame::State(state),
+            });
         }
-    }
-
-    /// Sends the next part of the state, if there is one. What changes meanwhile is owed to the peer
-    /// like every change.
-    pub(super) fn send_state(&mut self, link: LinkId, now: Timestamp) {
-        let Some(known) = self.links.get_mut(link) else {
-            return;
-        };
-        let below = match known.giving {
-            None => return,
-            Some(Cursor::Start) => None,
-            Some(Cursor::To(dot)) => Some(dot),
-        };
-        let mut left = self.orders.records_below(below, now).peekable();
-        let mut room = CHUNK;
-        let records = chunk(&mut left, &mut room);
-        let more = left.peek().is_some();
-        known.giving = records
-            .last()
-            .filter(|_| more)
-            .map(|record| Cursor::To(record.dot));
-        let state = StateTransfer {
-            term: self.term,
-            records,
-            durable: self.ledger.all_durable(),
-            more,
-        };
-        self.actions.push_back(Action::Send {
-            link,
-            frame: Frame::State(state),
-        });
     }
 }
 

@@ -62,6 +62,7 @@ impl Node {
             }
         }
         self.collect_in_time(now);
+        self.send_states(now);
         if std::mem::take(&mut self.stale.promise) {
             self.promise(now);
         }

@@ -208,3 +208,73 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
     let soon = equal + Duration::from_millis(300);
     assert_eq!(repairs_in(&mut one, &mut two, equal, soon), 1);
 }
+
+/// How many parts of its state a node sends over each link.
+fn parts(node: &mut Node) -> BTreeMap<LinkId, usize> {
+    let mut parts = BTreeMap::new();
+    for action in drain(node) {
+        if let Action::Send {
+            link,
+            frame: Frame::State(_),
+        } = action
+        {
+            *parts.entry(link).or_default() += 1;
+        }
+    }
+    parts
+}
+
+/// However many peers link at once, few states are on their way, and all get there: those whose
+/// peers do not ask for more hold nobody up.
+#[test]
+fn few_states_are_on_their_way() {
+    let mut one = with(1, tombstones(150));
+    let now = Timestamp::START + PERIOD;
+    let links: Vec<LinkId> = (0..40).map(LinkId).collect();
+    for (link, index) in links.iter().zip(2..) {
+        let peer = with(index, Vec::new());
+        one.handle_link_up(*link, peer.hello(), LinkSide::Accepted, now);
+        let digest = crate::wire::StoreDigest {
+            term: Term(1),
+            digest: 7,
+            durable: true,
+        };
+        one.handle_frame(*link, Frame::Digest(digest), now);
+    }
+    let first = parts(&mut one);
+    assert_eq!(first.len(), 8, "{first:?}");
+    assert!(first.values().all(|count| *count == 4), "{first:?}");
+    // Five of the first say nothing more. The rest take what they get.
+    let silent = &links[..5];
+    let (mut at, mut taken, mut under_way) = (now, first.clone(), first);
+    for step in 0..2_000 {
+        let asking: Vec<LinkId> = under_way.keys().copied().collect();
+        let mut next = BTreeMap::new();
+        for link in asking.iter().filter(|link| !silent.contains(link)) {
+            for _ in 0..under_way[link] {
+                one.handle_frame(*link, Frame::Next, at);
+                for (link, count) in parts(&mut one) {
+                    *next.entry(link).or_default() += count;
+                    *taken.entry(link).or_default() += count;
+                }
+            }
+        }
+        at = at + Duration::from_millis(2);
+        for link in &links {
+            one.handle_frame(*link, Frame::Alive, at);
+        }
+        one.handle_timeout(at);
+        for (link, count) in parts(&mut one) {
+            *next.entry(link).or_default() += count;
+            *taken.entry(link).or_default() += count;
+        }
+        assert!(next.len() <= 8 + 8, "{step}: {next:?}");
+        under_way = next;
+    }
+    let whole = taken[&links[39]];
+    assert!(whole > 8, "{whole}");
+    for (at, link) in links.iter().enumerate() {
+        let expected = if at < 5 { 4 } else { whole };
+        assert_eq!(taken[link], expected, "{at}");
+    }
+}
