@@ -1,5 +1,6 @@
 //! `liftmesh status`.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::thread;
 use std::time::Duration;
@@ -135,6 +136,22 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
     if !dropped.is_empty() {
         writeln!(page, "  dropped from the network: {}", dropped.join(", "))?;
     }
+    let refused = [
+        ("impossible", "impossible orders"),
+        ("services", "services that did not happen"),
+        ("no_room", "more than there can be"),
+    ];
+    write_counts(page, "refused records of peers", &status.refused, refused)?;
+    let distrusted = [
+        ("rubbish", "for rubbish"),
+        ("neglect", "for calls without a car"),
+    ];
+    write_counts(
+        page,
+        "peers treated as gone",
+        &status.distrusted,
+        distrusted,
+    )?;
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
         writeln!(
@@ -151,6 +168,22 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
     write_peers(page, status)?;
     write_lost(page, status)?;
     write_orders(page, status)
+}
+
+/// What has been counted, in these words.
+fn write_counts<const N: usize>(
+    page: &mut String,
+    what: &str,
+    counts: &BTreeMap<String, u64>,
+    words: [(&str, &str); N],
+) -> fmt::Result {
+    let words = words.into_iter();
+    let counted = words.filter_map(|(name, word)| Some(format!("{} {word}", counts.get(name)?)));
+    let counted: Vec<String> = counted.collect();
+    if counted.is_empty() {
+        return Ok(());
+    }
+    writeln!(page, "  {what}: {}", counted.join(", "))
 }
 
 fn write_car(page: &mut String, name: &str, car: &OwnCarView) -> fmt::Result {

@@ -123,6 +123,7 @@ const STATUS: &str = r#"{
         "election_state": [{"name": "round", "value": "2"}, {"name": "vote", "value": "77"}],
         "floors": 4, "uptime": 90.5, "standing": {"role": "slave", "master": "B"}, "term": 7,
         "digest": "0000000000000abc", "durable": true, "disk_failed": false,
+        "refused": {"services": 2, "no_room": 30}, "distrusted": {"neglect": 1},
         "peers": [{
             "node": "B", "role": "control-unit", "address": "127.0.0.2", "standing": {"role": "master"},
             "silent": 0.012, "joined": true, "in_step": false, "car": null
@@ -167,6 +168,8 @@ Node A: slave of B, term 7, up 1m 30s
   fleet liftmesh, ballot, address 127.0.0.1, 4 floors
   ballot: round 2, vote 77
   store 0000000000000abc, all on disk
+  refused records of peers: 2 services that did not happen, 30 more than there can be
+  peers treated as gone: 1 for calls without a car
 
 Car A: floor 1, door open for 31.0 s, not in service: door blocked
   panel connected, sensor at floor 1, door open, door obstructed

@@ -17,8 +17,9 @@ use elevator_fleet::model::{
     Role, Term, Unavailable,
 };
 use elevator_fleet::node::{
-    CarStatus, ClimateStatus, ConflictKind, ConflictStatus, LossCause, LostStatus, OrderRefused,
-    OrderStatus, PeerStatus, Renewed, Report, Status, Taken, UnitStatus,
+    CarStatus, ClimateStatus, ConflictKind, ConflictStatus, DistrustedStatus, LossCause,
+    LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, Renewed, Report, Status,
+    Taken, UnitStatus,
 };
 use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
 use tempfile::TempDir;
@@ -84,6 +85,15 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         registers: 12,
         journals: 3,
         collected: 0,
+        refused: RefusedStatus {
+            impossible: 1,
+            services: 2,
+            no_room: 3,
+        },
+        distrusted: DistrustedStatus {
+            rubbish: 4,
+            neglect: 5,
+        },
         durable: true,
         disk_failed: false,
         peers: vec![PeerStatus {

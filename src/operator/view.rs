@@ -62,6 +62,12 @@ pub struct StatusView {
     /// How many journals that nobody uses were dropped since the start, as there were too many.
     #[serde(default)]
     pub collected: u64,
+    /// How many records of other nodes were refused since the start, by reason.
+    #[serde(default)]
+    pub refused: BTreeMap<String, u64>,
+    /// How often peers were treated as gone for a time since the start, by reason.
+    #[serde(default)]
+    pub distrusted: BTreeMap<String, u64>,
     /// Everything in the store is on disk.
     pub durable: bool,
     /// The disk has failed: no lamp is lit on its strength.
@@ -221,6 +227,15 @@ impl From<&Status> for StatusView {
             registers: status.registers,
             journals: status.journals,
             collected: status.collected,
+            refused: counted([
+                ("impossible", status.refused.impossible),
+                ("services", status.refused.services),
+                ("no_room", status.refused.no_room),
+            ]),
+            distrusted: counted([
+                ("rubbish", status.distrusted.rubbish),
+                ("neglect", status.distrusted.neglect),
+            ]),
             durable: status.durable,
             disk_failed: status.disk_failed,
             log_lines_lost: 0,
@@ -233,6 +248,14 @@ impl From<&Status> for StatusView {
             climate: (&status.climate).into(),
         }
     }
+}
+
+/// What happened at least once.
+fn counted<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+    counts
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect()
 }
 
 impl From<&Detail> for DetailView {

@@ -8,7 +8,7 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Node, Report};
+use super::{DistrustedStatus, Node, Report};
 use crate::model::{NodeId, Timestamp};
 use crate::wire::{Hello, Nonce};
 
@@ -43,7 +43,10 @@ impl Offence {
 
 /// Who is distrusted, by address: a link proves it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Distrusted(BTreeMap<Ipv4Addr, Spell>);
+pub(super) struct Distrusted {
+    spells: BTreeMap<Ipv4Addr, Spell>,
+    counts: DistrustedStatus,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Spell {
@@ -56,16 +59,20 @@ struct Spell {
 impl Distrusted {
     /// Distrusts a peer from here on; hands back for how long.
     pub(super) fn add(&mut self, peer: &Hello, offence: Offence, now: Timestamp) -> Duration {
-        self.0
+        match offence {
+            Offence::Rubbish => self.counts.rubbish += 1,
+            Offence::Neglect => self.counts.neglect += 1,
+        }
+        self.spells
             .retain(|_, spell| now < spell.until + FORGOTTEN_AFTER);
         let (first, longest) = offence.times();
-        let before = self.0.get(&peer.address);
+        let before = self.spells.get(&peer.address);
         let length = before.map_or(first, |spell| (spell.length * 2).clamp(first, longest));
-        let soonest = self.0.iter().min_by_key(|(_, spell)| spell.until);
-        if self.0.len() >= MOST
+        let soonest = self.spells.iter().min_by_key(|(_, spell)| spell.until);
+        if self.spells.len() >= MOST
             && let Some(soonest) = soonest.map(|(address, _)| *address)
         {
-            self.0.remove(&soonest);
+            self.spells.remove(&soonest);
         }
         let spell = Spell {
             until: now + length,
@@ -75,13 +82,18 @@ impl Distrusted {
                 Offence::Neglect => Some(peer.nonce),
             },
         };
-        self.0.insert(peer.address, spell);
+        self.spells.insert(peer.address, spell);
         length
+    }
+
+    /// How often peers were distrusted since the start.
+    pub(super) fn counts(&self) -> DistrustedStatus {
+        self.counts
     }
 
     /// Whether what comes from this address, and from this process if that is known, is ignored.
     pub(super) fn holds(&self, address: Ipv4Addr, process: Option<Nonce>, now: Timestamp) -> bool {
-        self.0.get(&address).is_some_and(|spell| {
+        self.spells.get(&address).is_some_and(|spell| {
             let is_meant = process.is_none() || spell.process.is_none() || spell.process == process;
             is_meant && now < spell.until
         })
@@ -170,6 +182,6 @@ mod tests {
             let now = Timestamp::START + Duration::from_micros(index.into());
             distrusted.add(&peer, Offence::Rubbish, now);
         }
-        assert_eq!(distrusted.0.len(), MOST);
+        assert_eq!(distrusted.spells.len(), MOST);
     }
 }

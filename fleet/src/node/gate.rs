@@ -10,7 +10,7 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 
 use super::plausible::Credit;
-use super::{Node, Report};
+use super::{Node, RefusedStatus, Report};
 use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
 use crate::orders::Record;
@@ -29,13 +29,22 @@ pub(super) struct Refusals {
     reported: Option<Timestamp>,
     renewed: Option<Timestamp>,
     service_reported: Option<Timestamp>,
-    /// How many services were refused.
-    services: u64,
+    counts: RefusedStatus,
     /// By peer; bounded by those that are heard.
     last: BTreeMap<NodeId, Timestamp>,
 }
 
 impl Refusals {
+    /// How many records were refused since the start.
+    pub(super) fn counts(&self) -> RefusedStatus {
+        self.counts
+    }
+
+    /// A record was refused because there is no room for it.
+    pub(super) fn count_no_room(&mut self) {
+        self.counts.no_room += 1;
+    }
+
     pub(super) fn lost(&mut self, peer: &NodeId) {
         self.last.remove(peer);
     }
@@ -104,24 +113,23 @@ impl Node {
         now: Timestamp,
     ) -> Vec<&'a Record> {
         let mut admitted = Vec::with_capacity(records.len());
-        let mut refused = None;
         let mut own = None;
         for record in records {
             let dot = record.dot;
             if !is_possible(record, self.settings.floors) {
                 // No sound node has taken it in.
-                refused = Some(dot);
+                self.refused(peer, dot, now);
                 continue;
             }
             let limit = self.limit(dot.journal);
             let strays = dot.journal == self.ledger.journal() && self.strays(dot);
             if strays {
                 own = own.or(Some(dot));
-                refused = Some(dot);
+                self.refused(peer, dot, now);
                 continue;
             }
             if dot.sequence > limit {
-                refused = Some(dot);
+                self.refused(peer, dot, now);
                 continue;
             }
             match self.credit(peer, record) {
@@ -129,9 +137,6 @@ impl Node {
                 Credit::Hearsay { car, open } => self.replication.owe(&car, open),
                 Credit::Refused(why) => self.refuse_service(peer, record, &why, now),
             }
-        }
-        if let Some(dot) = refused {
-            self.refused(peer, dot, now);
         }
         if let Some(dot) = own
             && is_due(&mut self.refusals.renewed, now)
@@ -181,14 +186,14 @@ impl Node {
 
     /// A service that can't have happened: the order stays open here until it is really served.
     fn refuse_service(&mut self, peer: &NodeId, record: &Record, why: &str, now: Timestamp) {
-        self.refusals.services += 1;
+        self.refusals.counts.services += 1;
         // It does not hold the order open, whatever it said before.
         self.promise.forget_holding(record.dot, peer);
         if self.membership.get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
         }
         if is_due(&mut self.refusals.service_reported, now) {
-            let (call, count) = (&record.call, self.refusals.services);
+            let (call, count) = (&record.call, self.refusals.counts.services);
             self.report(Report::Conflict(format!(
                 "node {peer} tells that {call} was served, but {why}: the order stays open \
                  ({count} such records refused)"
@@ -196,7 +201,8 @@ impl Node {
         }
     }
 
-    fn refused(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {
+    pub(super) fn refused(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {
+        self.refusals.counts.impossible += 1;
         if self.membership.get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
         }

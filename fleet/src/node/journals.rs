@@ -81,6 +81,7 @@ impl Node {
     pub(super) fn has_room(&mut self, peer: &NodeId, record: &Record, now: Timestamp) -> bool {
         let has_room = self.finds_room(peer, record);
         if !has_room {
+            self.refusals.count_no_room();
             self.journals.refused = self.journals.refused.saturating_add(1);
             let last = self.journals.reported;
             if last.is_none_or(|at| now.since(at) >= REPORT_PERIOD) {

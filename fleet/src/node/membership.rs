@@ -12,10 +12,9 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::LinkSide;
-use super::MeshTimes;
 use super::beacon::MOST_ECHOES;
 use super::distrust::{Distrusted, Offence};
+use super::{DistrustedStatus, LinkSide, MeshTimes};
 use crate::model::{NodeId, Timestamp};
 use crate::wire::codec::VERSION;
 use crate::wire::{Beacon, Echo, Hello, Nonce};
@@ -422,6 +421,11 @@ impl Membership {
 
     pub(super) fn distrusts(&self, address: Ipv4Addr, now: Timestamp) -> bool {
         self.distrusted.holds(address, None, now)
+    }
+
+    /// How often peers were distrusted since the start.
+    pub(super) fn distrusted(&self) -> DistrustedStatus {
+        self.distrusted.counts()
     }
 
     /// The peers to be probed at this moment.

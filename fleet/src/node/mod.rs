@@ -66,8 +66,8 @@ pub use packets::PacketCounts;
 pub use planning::{PlanRequest, PlanVersion};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
-    CarStatus, ClimateStatus, ConflictStatus, LostStatus, OrderStatus, PeerStatus, Status,
-    UnitStatus,
+    CarStatus, ClimateStatus, ConflictStatus, DistrustedStatus, LostStatus, OrderStatus,
+    PeerStatus, RefusedStatus, Status, UnitStatus,
 };
 
 pub use crate::coordination::LinkSide;

@@ -34,6 +34,10 @@ pub struct Status {
     pub journals: usize,
     /// How many journals that nobody uses have been dropped since the start.
     pub collected: u64,
+    /// How many records of others were refused since the start.
+    pub refused: RefusedStatus,
+    /// How often peers were treated as gone since the start.
+    pub distrusted: DistrustedStatus,
     /// Everything in the store is on disk.
     pub durable: bool,
     /// The disk has failed (P5).
@@ -50,6 +54,26 @@ pub struct Status {
     pub car: Option<CarStatus>,
     /// The climate.
     pub climate: ClimateStatus,
+}
+
+/// How many records of others were refused, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RefusedStatus {
+    /// There can be no such press.
+    pub impossible: u64,
+    /// They tell of a service that can't have happened.
+    pub services: u64,
+    /// There are more journals or calls than any fleet has.
+    pub no_room: u64,
+}
+
+/// How often peers were treated as gone for a time, by what they did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DistrustedStatus {
+    /// They sent what no sound node sends.
+    pub rubbish: u64,
+    /// They were masters that left calls without a car.
+    pub neglect: u64,
 }
 
 /// What is known of the climate, and what the indicator shows.
@@ -185,6 +209,8 @@ impl Node {
             registers: self.orders.registers(),
             journals: self.orders.journals(),
             collected: self.journals.collected(),
+            refused: self.refusals.counts(),
+            distrusted: self.membership.distrusted(),
             durable: self.ledger.all_durable(),
             disk_failed: self.ledger.failed(),
             peers: self.peer_status(now),
