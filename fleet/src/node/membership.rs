@@ -51,8 +51,8 @@ pub(super) struct Membership {
     lost: LostPeers,
     distrusted: Distrusted,
     conflicts: Conflicts,
-    /// Where the echoes of the next beacon begin.
-    rotation: usize,
+    /// Where the echoes of the next beacon begin: those of the peers that count, and of the others.
+    rotation: (usize, usize),
     /// No peer is to be probed or lost before this, and which life it is that may have to be. What is
     /// heard of others only defers it.
     check_at: Option<(Timestamp, Option<Nonce>)>,
@@ -125,7 +125,7 @@ impl Membership {
             lost: LostPeers::default(),
             distrusted: Distrusted::default(),
             conflicts: Conflicts::default(),
-            rotation: 0,
+            rotation: (0, 0),
             check_at: None,
         }
     }
@@ -186,12 +186,29 @@ impl Membership {
     }
 
     /// The echoes for the next beacon to everybody: at most `most`, each peer in turn.
+    ///
+    /// The peers that count go first, so that no number of strangers has them lost. Strangers, of
+    /// which some may become peers, share the room that is left after the last of the peers.
     pub(super) fn echoes(&mut self, most: usize) -> Vec<Echo> {
-        let count = self.lives.len();
-        let start = if count == 0 { 0 } else { self.rotation % count };
-        self.rotation = start + most;
-        let in_turn = self.lives.iter().cycle().skip(start).take(count.min(most));
-        in_turn.filter_map(echo).collect()
+        let counts = |(_, peer): &(&Nonce, &Peer)| self.counts(&peer.hello);
+        let (peers, strangers): (Vec<_>, Vec<_>) = self.lives.iter().partition(counts);
+        let (start, stranger) = self.rotation;
+        let start = start.min(peers.len());
+        let in_turn = peers.iter().skip(start).take(most);
+        let mut chosen: Vec<(&Nonce, &Peer)> = in_turn.copied().collect();
+        let mut next = start + chosen.len();
+        let left = (most - chosen.len()).min(strangers.len());
+        let others = strangers.iter().cycle().skip(stranger);
+        chosen.extend(others.take(left));
+        if chosen.len() < most || left > 0 {
+            // The last of the peers was among them.
+            next = (most - chosen.len()).min(start);
+            chosen.extend(peers.iter().take(next));
+        }
+        let stranger = (stranger + left).checked_rem(strangers.len()).unwrap_or(0);
+        let echoes = chosen.into_iter().filter_map(echo).collect();
+        self.rotation = (next, stranger);
+        echoes
     }
 
     /// The echoes for a beacon to one address: only the addressee's, and the rotation stays where it
@@ -202,9 +219,9 @@ impl Membership {
         there.filter_map(echo).take(MOST_AT_ONE_ADDRESS).collect()
     }
 
-    /// How many of its beacons a peer needs to echo everybody once.
+    /// How many of its beacons a peer needs to echo everybody once, and a stranger.
     fn turns(&self) -> u32 {
-        let turns = self.found.len().div_ceil(MOST_ECHOES);
+        let turns = (self.found.len() + 1).div_ceil(MOST_ECHOES);
         u32::try_from(turns).unwrap_or(u32::MAX).max(1)
     }
 
@@ -311,14 +328,19 @@ impl Membership {
         found
     }
 
-    /// By how much longer than usual any peer may be silent: as this node's loop was late, or as two
-    /// peers were. One that is always late, or says so, does not count.
+    /// By how much longer than usual any peer may be silent: as this node's loop was late, or as the
+    /// peers at two addresses were. One that is always late, or says so, does not count, under
+    /// however many names.
     fn granted_to_all(&self, now: Timestamp) -> Duration {
-        let (mut worst, mut second) = (Duration::ZERO, Duration::ZERO);
+        let mut worst = (Duration::ZERO, self.own.address);
+        let mut second = Duration::ZERO;
         for (_, peer) in self.peers() {
-            let granted = peer.delay.granted(now);
-            if granted > worst {
-                (worst, second) = (granted, worst);
+            let (granted, address) = (peer.delay.granted(now), peer.hello.address);
+            if address == worst.1 {
+                worst.0 = worst.0.max(granted);
+            } else if granted > worst.0 {
+                second = worst.0;
+                worst = (granted, address);
             } else {
                 second = second.max(granted);
             }

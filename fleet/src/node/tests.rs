@@ -8,6 +8,7 @@ mod packets;
 mod panel_first;
 mod planning;
 mod silence;
+mod strangers;
 mod timers;
 mod transfer;
 

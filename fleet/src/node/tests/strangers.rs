@@ -1,0 +1,178 @@
+//! Nodes that are heard and do not hear this one, and those that only others hear.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::forged::{LINK, call, dot, exchange, news, pair, sound, with_journal};
+use super::*;
+use crate::model::NodeId;
+use crate::node::beacon::MOST_ECHOES;
+use crate::orders::{Record, Service, State};
+use crate::wire::{Echo, Hello};
+
+/// So many processes that are heard and hear nobody. Their nonces mix with those of the peers.
+fn invent(one: &mut Node, count: u64, now: Timestamp) {
+    let template = with_journal(200, sound(200)).plain_beacon(now);
+    for number in 0..count {
+        let node = NodeId::new(&format!("GHOST{number}")).expect("a name");
+        let address = core::net::Ipv4Addr::from_bits(0x7f02_0000 + u32::try_from(number).unwrap());
+        let hello = Hello {
+            node,
+            address,
+            nonce: Nonce(number * 100 + 1_050),
+            ..template.hello.clone()
+        };
+        let beacon = Beacon {
+            hello,
+            ..template.clone()
+        };
+        one.handle_beacon(address, &beacon, now);
+    }
+}
+
+/// Strangers take no echo from a peer, and each gets its turn where there is room.
+#[test]
+fn no_number_of_strangers_keeps_peers_from_being_echoed() {
+    for (peers, strangers) in [
+        (7, 0),
+        (7, 400),
+        (31, 300),
+        (32, 300),
+        (63, 1),
+        (63, 300),
+        (64, 9),
+    ] {
+        let mut one = node(1, 1);
+        let now = Timestamp::START + PERIOD;
+        let mut nonces = BTreeSet::new();
+        for index in 0..peers {
+            let peer = node(10 + index, 1);
+            nonces.insert(peer.hello().nonce);
+            one.handle_link_up(
+                LinkId(u64::from(index)),
+                peer.hello(),
+                LinkSide::Accepted,
+                now,
+            );
+        }
+        assert_eq!(one.membership.count(), usize::from(peers));
+        invent(&mut one, strangers, now);
+        let turns = (usize::from(peers) + 1).div_ceil(MOST_ECHOES);
+        let mut missed: BTreeMap<Nonce, usize> = BTreeMap::new();
+        let mut others = BTreeSet::new();
+        for _ in 0..turns * 400 {
+            let echoes = one.membership.echoes(MOST_ECHOES);
+            let told: BTreeSet<Nonce> = echoes.iter().map(|echo| echo.nonce).collect();
+            assert_eq!(told.len(), echoes.len(), "nobody twice");
+            others.extend(told.difference(&nonces).copied());
+            for nonce in &nonces {
+                let missed = missed.entry(*nonce).or_default();
+                *missed = if told.contains(nonce) { 0 } else { *missed + 1 };
+                assert!(*missed < turns, "{peers} peers, {strangers} strangers");
+            }
+        }
+        assert_eq!(others.len() as u64, strangers, "{peers} peers");
+    }
+}
+
+/// After a quarter of a minute: the first node, its peer, a call of the first and its dot.
+fn long_acquainted() -> (Node, Node, Timestamp) {
+    let (mut one, mut two, now) = pair();
+    let later = now + Duration::from_secs(15);
+    exchange(&mut one, &mut two, now, later);
+    (one, two, later)
+}
+
+/// O1: what a node that is heard by others only has done, nobody here can know.
+#[test]
+fn a_car_that_others_may_hear_may_have_served() {
+    for (hears_it, echoes_it) in [(false, false), (true, false), (false, true)] {
+        let (mut one, mut two, mut now) = long_acquainted();
+        let mut three = with_journal(3, sound(3));
+        if echoes_it {
+            // The second node hears one that the first does not.
+            let mut beacon = two.plain_beacon(now);
+            let nonce = three.hello().nonce;
+            beacon.echoes.push(Echo { nonce, sequence: 1 });
+            one.handle_beacon(two.hello().address, &beacon, now);
+        }
+        assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
+        let placed = one.orders().of_call(&call(0)).next().expect("it waits").dot;
+        let until = now + PERIOD * 4;
+        while now < until {
+            exchange(&mut one, &mut two, now, now + PERIOD);
+            now = now + PERIOD;
+            if hears_it {
+                // It does not hear the first.
+                let beacon = three.plain_beacon(now);
+                one.handle_beacon(three.hello().address, &beacon, now);
+            }
+        }
+        assert_eq!(one.membership.hears_of(&name(3)), hears_it);
+        assert!(one.membership.get(&name(3)).is_none());
+        let service = Service {
+            waited: PERIOD,
+            car: name(3),
+        };
+        let told = Record {
+            dot: placed,
+            origin: name(1),
+            call: call(0),
+            state: State::Served(Some(service)),
+        };
+        one.handle_frame(LINK, news(vec![told]), now);
+        let is_believed = one.orders().of_call(&call(0)).next().is_none();
+        assert_eq!(
+            is_believed,
+            hears_it || echoes_it,
+            "{hears_it}, {echoes_it}"
+        );
+        let refused = one.status(now).refused.services;
+        assert_eq!(refused, u64::from(!is_believed));
+        assert_ne!(placed, dot(2, 1));
+    }
+}
+
+/// One that is late, or says so, does not have other peers lost later, under however many names.
+#[test]
+fn two_names_at_one_address_are_late_for_one() {
+    for apart in [false, true] {
+        let mut one = node(1, 1);
+        let now = Timestamp::START + PERIOD;
+        let mut late = [2, 3].map(|index| node(index, 1).hello().clone());
+        if !apart {
+            late[1].address = late[0].address;
+        }
+        let punctual = node(4, 1);
+        let all = [late[0].clone(), late[1].clone(), punctual.hello().clone()];
+        for (link, hello) in (0..).zip(&all) {
+            one.handle_link_up(LinkId(link), hello, LinkSide::Accepted, now);
+        }
+        assert_eq!(one.membership.count(), 3, "{apart}");
+        let mut beacon = node(9, 1).plain_beacon(now);
+        let mut at = now;
+        for sequence in 1..4 {
+            at = at + PERIOD * 6;
+            for hello in &late {
+                let nonce = one.hello().nonce;
+                let own = one.plain_beacon(at).sequence;
+                beacon.hello = hello.clone();
+                beacon.sequence = sequence;
+                beacon.echoes = vec![Echo {
+                    nonce,
+                    sequence: own,
+                }];
+                one.handle_beacon(hello.address, &beacon, at);
+            }
+            one.membership.alive(&name(4), at);
+            one.handle_timeout(at);
+        }
+        // The third falls silent.
+        let lost = at + MeshTimes::default().dead_after + PERIOD;
+        for hello in &late {
+            one.membership.alive(&hello.node, lost);
+        }
+        one.handle_timeout(lost);
+        let is_lost = one.membership.get(&name(4)).is_none();
+        assert_eq!(is_lost, !apart);
+    }
+}
