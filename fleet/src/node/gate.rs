@@ -135,7 +135,9 @@ impl Node {
             match self.credit(peer, record) {
                 Credit::Taken => admitted.push(record),
                 Credit::Hearsay { car, open } => self.replication.owe(&car, open),
-                Credit::Refused(why) => self.refuse_service(peer, record, &why, now),
+                Credit::Refused { open, why } => {
+                    self.refuse_service(peer, record, open, now, &why);
+                }
             }
         }
         if let Some(dot) = own
@@ -185,10 +187,18 @@ impl Node {
     }
 
     /// A service that can't have happened: the order stays open here until it is really served.
-    fn refuse_service(&mut self, peer: &NodeId, record: &Record, why: &str, now: Timestamp) {
+    fn refuse_service(
+        &mut self,
+        peer: &NodeId,
+        record: &Record,
+        open: Dot,
+        now: Timestamp,
+        why: &str,
+    ) {
         self.refusals.counts.services += 1;
         // It does not hold the order open, whatever it said before.
-        self.promise.forget_holding(record.dot, peer);
+        self.promise.forget_holding(open, peer);
+        self.contested.add(open, peer, now);
         if self.membership.get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
         }

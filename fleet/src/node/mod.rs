@@ -17,13 +17,15 @@
 //! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
 //!
 //! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
-//! (the election), `records.rs` (orders; `gate.rs` which of them count, `journals.rs` which are kept) and `climate.rs` for how, `settle.rs` for what follows from
+//! (the election), `records.rs` (orders; `gate.rs` which of them count, `journals.rs` which are kept, `contested.rs` those of
+//! which a service was refused) and `climate.rs` for how, `settle.rs` for what follows from
 //! it, and `planning.rs` for how the master gets its plans; `oversight.rs` and `distrust.rs` for what
 //! is done about a master that makes none.
 
 mod action;
 mod beacon;
 mod climate;
+mod contested;
 mod distrust;
 mod gate;
 mod handle;
@@ -97,6 +99,7 @@ pub struct Node {
     replication: replication::Replication,
     ledger: ledger::Ledger,
     refusals: gate::Refusals,
+    contested: contested::Contested,
     transfers: transfers::Transfers,
     journals: journals::Journals,
     /// Since when this node has heard whatever was told.
@@ -194,6 +197,7 @@ impl Node {
             replication: replication::Replication::default(),
             ledger,
             refusals: gate::Refusals::default(),
+            contested: contested::Contested::default(),
             transfers: transfers::Transfers::default(),
             journals: journals::Journals::default(),
             attentive_since: Timestamp::START,

@@ -69,6 +69,7 @@ impl Node {
         }
         self.replication.lost(peer);
         self.refusals.lost(peer);
+        self.contested.lost(peer);
         self.promise.forget_node(peer);
         self.report(Report::PeerLost { node: peer.clone() });
         self.elect(Input::Lost { peer }, now);

@@ -64,8 +64,12 @@ pub(super) enum Credit {
         /// The press that is open here: telling the node of it is the question.
         open: Dot,
     },
-    /// It can't be true, for this reason.
-    Refused(String),
+    /// It can't be true.
+    Refused {
+        /// The press that is open here.
+        open: Dot,
+        why: String,
+    },
 }
 
 impl Node {
@@ -79,31 +83,32 @@ impl Node {
         let Some(order) = open.and_then(|open| self.orders.get(open)) else {
             return Credit::Taken;
         };
-        let placed = order.placed;
+        let (placed, open) = (order.placed, order.dot);
+        let refused = |why: String| Credit::Refused { open, why };
         // A node that refuses must be able to have it served after all.
         let can_serve = self.car.is_some() || self.standing == Standing::Master;
         let is_sure = can_serve && self.attentive_since + TOLERANCE <= placed;
         let Some(service) = service else {
-            return Credit::Refused("by nobody".to_owned());
+            return refused("by nobody".to_owned());
         };
         let car = &service.car;
         if let Call::Cab { car: of, .. } = &record.call
             && of != car
         {
             let what = format!("by {car}, in whose cabin it was not placed");
-            return Credit::Refused(what);
+            return refused(what);
         }
         if *car == self.hello.node {
             // An earlier process of this node may have served what was placed before this one began.
             return if placed >= Timestamp::START {
-                Credit::Refused("this node's car did not".to_owned())
+                refused("this node's car did not".to_owned())
             } else {
                 Credit::Taken
             };
         }
         let is_heard = peer != car && self.membership.get(car).is_some();
         if is_heard || self.is_gone(car, placed) {
-            let (car, open) = (car.clone(), order.dot);
+            let car = car.clone();
             return Credit::Hearsay { car, open };
         }
         // The alleged moment is no help: a repeated press has the age of the earlier one, but only
@@ -111,7 +116,7 @@ impl Node {
         let from = placed - TOLERANCE;
         let excluded = self.excludes(car, record.call.floor(), from);
         if let Some(why) = excluded.filter(|_| is_sure) {
-            return Credit::Refused(why);
+            return refused(why);
         }
         Credit::Taken
     }

@@ -9,7 +9,7 @@ use super::links::Handshake;
 use super::membership::pace;
 use super::{Action, LinkId, Node, Report, Taken};
 use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
-use crate::orders::{Holding, Merged, Record};
+use crate::orders::{Holding, Merged, Record, State};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer, StoreDigest};
 
@@ -33,12 +33,14 @@ impl Node {
         Taken::Placed
     }
 
-    /// Since when an order of this call waits in the journal that was given up: what is placed is the
-    /// same press again.
+    /// Since when an order of this call waits in the journal that was given up, or of which a service
+    /// was refused: what is placed is the same press again.
     fn placed_before(&self, call: &Call) -> Option<Timestamp> {
-        let mut orders = self.orders.of_call(call);
-        let earlier = orders.find(|order| Some(order.dot.journal) == self.given_up);
-        earlier.map(|order| order.placed)
+        let orders = self.orders.of_call(call);
+        let earlier = orders.filter(|order| {
+            Some(order.dot.journal) == self.given_up || self.contested.contains(order.dot)
+        });
+        earlier.map(|order| order.placed).min()
     }
 
     /// Places the presses that waited for a sequence; those for which there is none go on waiting.
@@ -61,7 +63,7 @@ impl Node {
         now: Timestamp,
     ) {
         match merged {
-            Merged::Nothing => return,
+            Merged::Nothing | Merged::Refused => return,
             Merged::Placed { replaced } => {
                 let own = self.hello.node.clone();
                 self.promise.record(dot, &own, Holding::Held);
@@ -112,12 +114,36 @@ impl Node {
         });
     }
 
-    fn take_record(&mut self, peer: &NodeId, record: &Record, now: Timestamp) {
-        let dot = record.dot;
-        self.ledger.know(dot);
+    /// Merges a record and follows up on what it changes; hands back what that was.
+    pub(super) fn merge_record(
+        &mut self,
+        record: &Record,
+        from: Option<&NodeId>,
+        now: Timestamp,
+    ) -> Merged {
         let merged = self.orders.merge(record.clone(), now);
         let (call, origin) = (&record.call, &record.origin);
-        self.take_merged(dot, call, origin, merged, Some(peer), now);
+        self.take_merged(record.dot, call, origin, merged.clone(), from, now);
+        merged
+    }
+
+    /// Takes a record in; `false` if it is refused.
+    fn take_record(&mut self, peer: &NodeId, record: &Record, now: Timestamp) -> bool {
+        let (dot, call) = (record.dot, &record.call);
+        match (self.merge_record(record, Some(peer), now), &record.state) {
+            (Merged::Refused, _) => {
+                self.refused(peer, dot, now);
+                return false;
+            }
+            (
+                Merged::Served {
+                    closed: Some(closed),
+                },
+                State::Served(Some(service)),
+            ) => self.close_contested(peer, &closed, service, now),
+            (Merged::Nothing | Merged::Placed { .. } | Merged::Served { .. }, _) => {}
+        }
+        self.ledger.know(dot);
         match (record.state.is_served(), self.orders.get(dot).is_some()) {
             (false, true) => {
                 self.promise.record(dot, peer, Holding::Held);
@@ -132,6 +158,7 @@ impl Node {
                 }
             }
         }
+        true
     }
 
     fn take_ack(&mut self, peer: &NodeId, ack: Ack) {
@@ -186,8 +213,7 @@ impl Node {
     /// Takes in what stays true whatever overtakes it: records and acknowledgements.
     pub(super) fn take_orders(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
         for record in self.admit(peer, &news.records, now) {
-            if self.has_room(peer, record, now) {
-                self.take_record(peer, record, now);
+            if self.has_room(peer, record, now) && self.take_record(peer, record, now) {
                 self.replication.acknowledge(record.dot);
                 self.clock.hurry();
             }
@@ -226,10 +252,9 @@ impl Node {
             Holding::Held
         };
         for record in self.admit(peer, &state.records, now) {
-            if !self.has_room(peer, record, now) {
+            if !self.has_room(peer, record, now) || !self.take_record(peer, record, now) {
                 continue;
             }
-            self.take_record(peer, record, now);
             if !record.state.is_served() && self.orders.get(record.dot).is_some() {
                 self.promise.record(record.dot, peer, holding);
             }

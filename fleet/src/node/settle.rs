@@ -50,6 +50,7 @@ impl Node {
             return;
         }
         self.oversee(now);
+        self.place_contested(now);
         // Serving changes the orders, which changes the stops; each round serves at least one order,
         // so the rounds end.
         loop {

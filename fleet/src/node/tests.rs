@@ -1,5 +1,6 @@
 //! Whole nodes, told what happens one thing at a time.
 
+mod contested;
 mod flooded;
 mod forged;
 mod held_up;

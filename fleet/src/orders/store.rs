@@ -151,6 +151,8 @@ impl State {
 pub enum Merged {
     /// Nothing: the store knew as much or more.
     Nothing,
+    /// Nothing, for this press is one of another call. No sound node tells of such a record.
+    Refused,
     /// The press is new here and open. An earlier press of the same register, which it replaces,
     /// is handed back if it was open.
     Placed {
@@ -212,7 +214,7 @@ impl OrderStore {
             .is_some_and(|register| register.order.call != call)
         {
             // One dot, two calls: no honest node says so, and the indices must not suffer for it.
-            return Merged::Nothing;
+            return Merged::Refused;
         }
         let known = self.dots.get(&(dot.journal, call.clone())).copied();
         if known.is_some_and(|known| known > dot) {

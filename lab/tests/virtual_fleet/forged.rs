@@ -310,3 +310,110 @@ fn a_service_that_did_not_happen_darkens_no_lamp() {
         }
     }
 }
+
+/// Bottom cars, a long acquaintance, and so many floors that a service takes its time.
+fn at_the_bottom() -> Building {
+    let mut settings = WorldSettings::new(3, seed());
+    settings.floors = FloorCount::new(10).expect("floors");
+    let mut building = Building::of(settings);
+    building.start_all();
+    building.run_for(secs(15));
+    for node in 0..3 {
+        building.press(node, cab(0));
+    }
+    building.run_for(secs(1));
+    building.until_at_rest();
+    building.run_for(secs(15));
+    building
+}
+
+/// O1: nodes that have just been held up believe what others tell of a service that they may not
+/// have seen. What the master alone still holds open, and gives to one of their cars, is served all the same.
+#[test]
+fn an_order_that_only_the_master_holds_is_served() {
+    let mut building = at_the_bottom();
+    // Its own car can't serve.
+    building.inflict(Fault::StopSwitch(0, true));
+    for node in 1..3 {
+        building.inflict(Fault::Pause(node));
+        building.run_for(millis(170));
+        building.inflict(Fault::Resume(node));
+    }
+    building.run_for(secs(1));
+    building.press(0, up(7));
+    building.run_for(millis(200));
+    let call = building.call(up(7), 0);
+    let open = |world: &World, node: usize| {
+        let store = world.node(node).expect("it runs").orders();
+        store.of_call(&call).count()
+    };
+    assert_eq!([0, 1, 2].map(|node| open(&building, node)), [1, 1, 1]);
+    let store = building.node(0).expect("it runs").orders();
+    let mut records: Vec<Record> = store.records(Timestamp::START).collect();
+    records.retain(|record| !record.state.is_served());
+    for record in &mut records {
+        let car = NodeId::new("Z").expect("a name");
+        let waited = millis(100);
+        record.state = State::Served(Some(Service { waited, car }));
+    }
+    let told = Frame::News(News {
+        records,
+        ..News::default()
+    });
+    building.forge(0, 1, &told);
+    building.forge(0, 2, &told);
+    assert_eq!([0, 1, 2].map(|node| open(&building, node)), [1, 0, 0]);
+    let what = "the call is served";
+    let took = building.until(mins(1), what, |world| world.served(&call) > 0);
+    println!("served after {took:?}");
+    building.inflict(Fault::StopSwitch(0, false));
+    building.recovers();
+    // The lie darkened the lamps of those that believed it; nothing else went wrong.
+    let violations = building.violations();
+    let is_of_the_lie = |what: &String| what.contains("the lamp of hall 7 up went out");
+    let told: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    assert!(told.iter().all(is_of_the_lie), "{told:?}");
+    assert_eq!(told.len(), 2);
+    std::mem::forget(building);
+}
+
+/// O1: where all refuse the same services, over and over, the calls are placed again seldom, and
+/// they are served.
+#[test]
+fn services_that_all_refuse_make_no_storm() {
+    let mut building = at_the_bottom();
+    let presses = [(0, up(7)), (1, down(8)), (2, up(6))];
+    for (node, button) in presses {
+        building.press(node, button);
+    }
+    building.run_for(millis(300));
+    let reached = |world: &World| -> u64 {
+        let store = world.node(0).expect("it runs").orders();
+        let mut highest = std::collections::BTreeMap::new();
+        for record in store.records(Timestamp::START) {
+            let journal = highest.entry(record.dot.journal).or_insert(0);
+            *journal = record.dot.sequence.max(*journal);
+        }
+        highest.values().sum()
+    };
+    let is_open = |world: &World| world.node(0).expect("it runs").orders().orders().count() > 0;
+    let before = reached(&building);
+    let mut rounds = 0;
+    while is_open(&building) && rounds < 600 {
+        if rounds < 100 {
+            all_served(&mut building, 0, |_| None);
+        }
+        building.run_for(millis(100));
+        rounds += 1;
+    }
+    let placed = reached(&building) - before;
+    println!("placed {placed} times in {rounds} rounds");
+    // Three calls, each once in two seconds at most.
+    assert!(placed <= 3 * (rounds / 20 + 1), "{placed} in {rounds}");
+    building.until_at_rest();
+    for (node, button) in presses {
+        let call = building.call(button, node);
+        assert!(building.served(&call) > 0, "{call}");
+    }
+    building.recovers();
+}

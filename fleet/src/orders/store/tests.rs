@@ -216,7 +216,7 @@ proptest! {
             let before = essence(&a);
             let dot = record.dot;
             match a.merge(record, at(0)) {
-                Merged::Nothing => prop_assert_eq!(before, essence(&a)),
+                Merged::Nothing | Merged::Refused => prop_assert_eq!(before, essence(&a)),
                 Merged::Placed { replaced } => {
                     prop_assert!(a.get(dot).is_some());
                     prop_assert!(replaced.is_none_or(|order| a.get(order.dot).is_none()));

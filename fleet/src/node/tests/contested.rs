@@ -1,0 +1,156 @@
+//! Orders of which a service is refused here, and believed elsewhere.
+
+use super::forged::{LINK, call, conflicts, dot, exchange, news, pair, sound, with_journal};
+use super::*;
+use crate::model::{JournalId, NodeId};
+use crate::orders::{Record, Service, State};
+
+fn served(journal: u64, sequence: u64, by: Option<NodeId>, waited: Duration) -> Record {
+    Record {
+        dot: dot(journal, sequence),
+        origin: name(u8::try_from(journal).expect("small")),
+        call: call(2),
+        state: State::Served(by.map(|car| Service { waited, car })),
+    }
+}
+
+/// The dots under which the call waits.
+fn open(node: &Node) -> Vec<Dot> {
+    let call = call(2);
+    let orders = node.orders().of_call(&call);
+    orders.map(|order| order.dot).collect()
+}
+
+/// O1: an order that only one node holds open is open everywhere again, as old as it was; once,
+/// until it is served. Then nothing of it is left.
+#[test]
+fn a_call_whose_service_is_refused_is_placed_again() {
+    for faulty in [1, 2] {
+        let (mut one, mut two, now) = pair();
+        let placed = dot(2, 1);
+        assert_eq!((open(&one), open(&two)), (vec![placed], vec![placed]));
+        let forged = served(2, 1, None, PERIOD);
+        let deceived = if faulty == 1 { &mut one } else { &mut two };
+        deceived.merge_record(&forged, None, now);
+        let soon = now + Duration::from_secs(1);
+        exchange(&mut one, &mut two, now, soon);
+        let (deceived, other) = if faulty == 1 {
+            (&one, &two)
+        } else {
+            (&two, &one)
+        };
+        assert_eq!((open(deceived), open(other)), (vec![], vec![placed]));
+        let later = now + Duration::from_secs(30);
+        exchange(&mut one, &mut two, soon, later);
+        let everywhere = if faulty == 1 { &one } else { &two };
+        let [again] = open(everywhere)[..] else {
+            panic!("{:?}", open(everywhere))
+        };
+        assert!(open(&one).contains(&again) && open(&two).contains(&again));
+        for node in [&one, &two] {
+            let waited = node.orders().waited(&call(2), later).expect("it waits");
+            assert!(waited >= Duration::from_secs(30), "{waited:?}");
+            let journal = |journal| node.orders().highest(JournalId(journal));
+            let highest = if faulty == 1 { [1, 2] } else { [2, 1] };
+            assert_eq!([journal(1), journal(2)], highest.map(Some), "placed once");
+        }
+        // The second node's car serves it, without a word of the order that it holds as served.
+        let number = again.journal.0;
+        let waited = Duration::from_secs(29);
+        let real = served(number, again.sequence, Some(name(2)), waited);
+        two.merge_record(&real, None, later);
+        if faulty == 1 {
+            two.merge_record(&served(2, 1, Some(name(2)), waited), None, later);
+        }
+        let end = later + Duration::from_secs(20);
+        exchange(&mut one, &mut two, later, end);
+        assert_eq!((open(&one), open(&two)), (vec![], vec![]));
+        assert_eq!(one.orders().digest(), two.orders().digest());
+    }
+}
+
+/// Whatever is told of it, and however often, a call is placed again every two seconds at most.
+#[test]
+fn a_call_is_placed_again_seldom() {
+    let (mut one, mut two, start) = pair();
+    let mut now = start;
+    for _ in 0..100 {
+        let next = now + Duration::from_millis(100);
+        exchange(&mut one, &mut two, now, next);
+        let lies = open(&one).into_iter().map(|at| Record {
+            dot: at,
+            ..served(1, 1, None, PERIOD)
+        });
+        let lies: Vec<Record> = lies.collect();
+        one.handle_frame(LINK, news(lies.clone()), next);
+        two.handle_frame(LINK, news(lies), next);
+        now = next;
+    }
+    let presses = |journal| one.orders().highest(JournalId(journal)).expect("known");
+    let placed = presses(1) + presses(2) - 2;
+    assert!((1..=5).contains(&placed), "{placed} in 10 s");
+    assert_eq!(one.orders().digest(), two.orders().digest());
+}
+
+/// O1: of a car that is heard its own node is asked, and believed.
+#[test]
+fn hearsay_of_a_service_is_asked_of_the_car_that_is_named() {
+    let (mut one, mut two, now) = pair();
+    let mut three = with_journal(3, sound(3));
+    let met = now + PERIOD * 4;
+    talk(&mut one, &mut three, now, met);
+    // The third knows the order.
+    let later = met + PERIOD * 2;
+    exchange(&mut one, &mut two, met, later);
+    let settled = later + PERIOD * 2;
+    talk(&mut one, &mut three, later, settled);
+    assert!(one.has_joined(&name(2)));
+    assert_eq!(open(&three), [dot(2, 1)]);
+    let told = served(2, 1, Some(name(3)), PERIOD);
+    let asked = |one: &mut Node| {
+        let actions = drain(one);
+        assert!(conflicts(&actions).is_empty(), "{actions:?}");
+        let mut records = broadcasts(&actions).flat_map(|beacon| &beacon.news.records);
+        records.any(|record| record.dot == told.dot && !record.state.is_served())
+    };
+    assert!(!asked(&mut one));
+    one.handle_frame(LINK, news(vec![told.clone()]), settled);
+    assert_eq!(open(&one), [dot(2, 1)], "not on another's word");
+    one.handle_timeout(settled + PERIOD);
+    assert!(asked(&mut one), "the order is the question");
+    let mut beacon = three.plain_beacon(settled + PERIOD);
+    beacon.news.records = vec![told];
+    one.handle_beacon(three.hello().address, &beacon, settled + PERIOD);
+    assert_eq!(open(&one), []);
+}
+
+/// A record that gives a press another call is neither taken in nor acknowledged.
+#[test]
+fn a_press_of_two_calls_is_refused() {
+    for together in [false, true] {
+        let (mut one, _, now) = pair();
+        let waits = |sequence, index| Record {
+            dot: dot(2, sequence),
+            origin: name(2),
+            call: call(index),
+            state: State::Open { waited: PERIOD },
+        };
+        // The second's press of call 2 has number 1.
+        let (records, number) = if together {
+            (vec![waits(9, 0), waits(9, 1)], 9)
+        } else {
+            (vec![waits(1, 0)], 1)
+        };
+        let before = one.status(now).refused.impossible;
+        one.handle_frame(LINK, news(records), now);
+        one.handle_timeout(now + PERIOD);
+        let actions = drain(&mut one);
+        let acks = broadcasts(&actions).flat_map(|beacon| &beacon.news.acks);
+        let acks = acks.filter(|ack| ack.dot == dot(2, number)).count();
+        assert_eq!(acks, usize::from(together), "{actions:?}");
+        assert_eq!(conflicts(&actions).len(), 1, "{actions:?}");
+        assert_eq!(one.status(now).refused.impossible, before + 1);
+        let unknown = one.orders().of_call(&call(0)).count();
+        assert_eq!(unknown, usize::from(together));
+    }
+}
