@@ -48,6 +48,12 @@ impl Contested {
         contest.tellers.insert(teller.clone());
     }
 
+    /// Whether this peer told that the order was served.
+    pub(super) fn is_told_by(&self, dot: Dot, peer: &NodeId) -> bool {
+        let contest = self.0.get(&dot);
+        contest.is_some_and(|contest| contest.tellers.contains(peer))
+    }
+
     pub(super) fn contains(&self, dot: Dot) -> bool {
         self.0.contains_key(&dot)
     }

@@ -295,7 +295,7 @@ impl Node {
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.membership.excuse_silence(late, now);
         self.ledger.excuse(late, now);
-        self.oversight.start_over();
+        self.oversight.excuse(late, now);
         self.attentive_since = now;
         self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {

@@ -61,7 +61,7 @@ pub(super) struct Oversight {
 #[derive(Debug, Clone, Copy)]
 struct Neglect {
     since: Timestamp,
-    /// Since when the master has held the order nevertheless.
+    /// Since when the master has known of the order nevertheless.
     held_since: Option<Timestamp>,
 }
 
@@ -69,6 +69,20 @@ impl Oversight {
     /// Nothing is known of the present master.
     pub(super) fn start_over(&mut self) {
         *self = Self::default();
+    }
+
+    /// This node did not run for `late`, and heard nothing of the master: that time does not count.
+    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
+        let neglected = self.neglected.values_mut();
+        let neglected = neglected.flat_map(|neglect| {
+            let Neglect { since, held_since } = neglect;
+            [Some(since), held_since.as_mut()]
+        });
+        let waiting = self.waiting.values_mut().map(Some);
+        let all = neglected.chain(waiting).chain([self.kept_at.as_mut()]);
+        for at in all.flatten() {
+            *at = (*at + late).min(now);
+        }
     }
 
     /// The calls that this node's car serves although they were not assigned to it.
@@ -107,8 +121,9 @@ impl Oversight {
         waiting.chain(neglected).collect()
     }
 
-    /// Notes the calls that are without a car now, and whether the master holds them.
-    fn note(&mut self, neglected: &BTreeMap<HallCall, bool>, now: Timestamp) {
+    /// Notes the calls that are without a car now, and whether the master knows of them. What it
+    /// has known of once, it goes on knowing of while it `leads`.
+    fn note(&mut self, neglected: &BTreeMap<HallCall, bool>, leads: bool, now: Timestamp) {
         self.neglected
             .retain(|call, _| neglected.contains_key(call));
         for (call, held) in neglected {
@@ -116,8 +131,8 @@ impl Oversight {
                 since: now,
                 held_since: None,
             });
-            let since = neglect.held_since.unwrap_or(now);
-            neglect.held_since = held.then_some(since);
+            let since = neglect.held_since.or(held.then_some(now));
+            neglect.held_since = since.filter(|_| leads);
         }
     }
 }
@@ -132,7 +147,9 @@ impl Node {
             Standing::Master | Standing::Seeking => return,
         };
         let neglected = self.neglected(&master, now);
-        self.oversight.note(&neglected, now);
+        let leader = self.membership.get(&master);
+        let leads = leader.is_some_and(|leader| leader.standing == Standing::Master);
+        self.oversight.note(&neglected, leads, now);
         let waiting = self.waiting(&master, &neglected, now);
         self.oversight.note_waiting(&waiting, now);
         self.take_over(&master, now);
@@ -192,8 +209,8 @@ impl Node {
         calls
     }
 
-    /// The hall calls that have no car although one could serve them, and whether the master is
-    /// known to hold them.
+    /// The hall calls that have no car although one could serve them, and whether the master knows
+    /// of them.
     fn neglected(&self, master: &NodeId, now: Timestamp) -> BTreeMap<HallCall, bool> {
         let calls = self.hall_calls();
         if calls.is_empty() {
@@ -202,7 +219,6 @@ impl Node {
         let Some(leader) = self.membership.get(master) else {
             return BTreeMap::new();
         };
-        let leads = leader.standing == Standing::Master;
         let hears_others = leader
             .stranger_echoed_at
             .is_some_and(|at| now.since(at) < DOUBT);
@@ -216,7 +232,12 @@ impl Node {
         let is_held = |call: HallCall| {
             let call = Call::Hall(call);
             let mut orders = self.orders.of_call(&call);
-            leads && orders.any(|order| self.promise.holding(order.dot, master).is_some())
+            // Who tells of a service that did not happen knows of the order, too.
+            let is_known = |dot| {
+                self.promise.holding(dot, master).is_some()
+                    || self.contested.is_told_by(dot, master)
+            };
+            orders.any(|order| is_known(order.dot))
         };
         let neglected = calls.into_iter();
         let neglected = neglected.filter(|call| !has_car(*call) && can_be_served(*call));

@@ -173,3 +173,86 @@ fn a_call_that_waits_for_its_car_in_vain_is_served_by_another() {
         assert_eq!(at, expected, "{is_kept}");
     }
 }
+
+/// A master that tells of services which did not happen knows of the orders, so it loses the trust
+/// as soon as one that tells nothing.
+#[test]
+fn a_master_that_invents_services_is_left_all_the_same() {
+    let (mut slave, mut master, now) = pair();
+    with_a_car(&mut slave, now);
+    slave.handle_order(call(), now).expect("a button");
+    let mut at = Vec::new();
+    for passed in 0..40 {
+        let now = now + Duration::from_millis(passed * 500);
+        let open = slave.orders().records(now);
+        let mut lies: Vec<_> = open.filter(|record| !record.state.is_served()).collect();
+        for lie in &mut lies {
+            lie.state = crate::orders::State::Served(None);
+        }
+        let later = now + Duration::from_millis(500);
+        let mut actions = talk(&mut slave, &mut master, now, later);
+        let mut beacon = master.plain_beacon(later);
+        beacon.news.records = lies;
+        slave.handle_beacon(master.hello().address, &beacon, later);
+        actions.extend(drain(&mut slave));
+        let is_sign = |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
+        at.extend(actions.iter().filter(is_sign).map(|_| passed / 2));
+    }
+    assert_eq!(at, [5, 12, 12], "taken over, not believed, alone");
+}
+
+/// The time in which a node did not run is not the master's, but the rest is.
+#[test]
+fn a_slave_that_is_held_up_all_the_time_notices_too() {
+    let (mut slave, mut master, now) = pair();
+    with_a_car(&mut slave, now);
+    slave.handle_order(call(), now).expect("a button");
+    let (runs, stands) = (Duration::from_millis(800), Duration::from_millis(200));
+    let mut at = Vec::new();
+    for passed in 0..20 {
+        let now = now + (runs + stands) * passed;
+        let mut actions = talk(&mut slave, &mut master, now, now + runs);
+        slave.handle_interrupted(stands, now + runs + stands);
+        actions.extend(drain(&mut slave));
+        let is_sign = |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
+        at.extend(actions.iter().filter(is_sign).map(|_| passed));
+    }
+    // 5 s and 12 s in which it ran.
+    assert_eq!(at, [6, 15, 15]);
+}
+
+/// A master is not to blame for a car that is not its own, however long the call waits.
+#[test]
+fn a_master_is_believed_whose_slave_does_not_serve() {
+    let (mut slave, mut master, now) = pair();
+    with_a_car(&mut slave, now);
+    slave.handle_order(call(), now).expect("a button");
+    let mut three = node(3, 1);
+    let Call::Hall(hall) = call() else {
+        panic!("a hall call")
+    };
+    slave.plan.learn(crate::wire::PlanEntry {
+        version: 1,
+        call: hall,
+        car: name(3),
+    });
+    let mut at = Vec::new();
+    for passed in 0..200 {
+        let now = now + Duration::from_secs(passed);
+        for part in 0..10 {
+            let now = now + Duration::from_millis(part * 100);
+            let (nonce, sequence) = (slave.hello().nonce, slave.plain_beacon(now).sequence);
+            let mut beacon = three.plain_beacon(now);
+            beacon.standing = Standing::Slave { master: name(1) };
+            beacon.echoes = vec![Echo { nonce, sequence }];
+            slave.handle_beacon(three.hello().address, &beacon, now);
+            let later = now + Duration::from_millis(100);
+            let actions = talk(&mut slave, &mut master, now, later);
+            let is_sign =
+                |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
+            at.extend(actions.iter().filter(is_sign).map(|_| passed));
+        }
+    }
+    assert!(slave.membership.get(&name(3)).is_some());
+    assert_eq!(at, [170], "taken over, and no more");
+}
