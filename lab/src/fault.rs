@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, KeySwitch};
 use elevator_fleet::model::JournalId;
-use elevator_fleet::wire::Frame;
+use elevator_fleet::wire::{Beacon, Frame};
 use elevator_simulator::SimulatedCar;
 use elevator_simulator::shaft::{LevellingFault, MotorFault};
 
@@ -241,6 +241,13 @@ impl World {
                 self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
             }
         }
+    }
+
+    /// One node sends other beacons than it means to, until this is `None` again.
+    pub fn falsify(&mut self, node: usize, how: Option<fn(&mut Beacon)>) {
+        self.disturbances.forged |= how.is_some();
+        self.disturbed();
+        self.machines[node].falsifies = how;
     }
 
     fn replace(&mut self, node: usize) {

@@ -8,6 +8,7 @@ use elevator_driver::{Button, MotorCommand, PanelInputs};
 use elevator_fleet::dispatch::CollectiveCost;
 use elevator_fleet::model::{NodeId, Timestamp};
 use elevator_fleet::node::Node;
+use elevator_fleet::wire::Beacon;
 use elevator_simulator::SimulatedCar;
 use elevator_simulator::shaft::LevellingFault;
 
@@ -45,6 +46,8 @@ pub(super) struct Machine {
     /// The lamps that its process has lit.
     pub(super) lit: BTreeSet<Button>,
     pub(super) leads_badly: Option<BadMaster>,
+    /// What becomes of its beacons before they are sent.
+    pub(super) falsifies: Option<fn(&mut Beacon)>,
     /// How fit its node was to lead when last seen.
     pub(super) estimate: u32,
 }

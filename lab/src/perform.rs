@@ -167,6 +167,9 @@ impl World {
 
     fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
         self.distort(node, &mut beacon.news.plan);
+        if let Some(falsify) = self.machines[node].falsifies {
+            falsify(&mut beacon);
+        }
         if let Some(letter) = &beacon.letter {
             self.election_traffic.count(codec::size(letter));
         }

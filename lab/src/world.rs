@@ -579,6 +579,7 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         conflicts: 0,
         lit: BTreeSet::new(),
         leads_badly: None,
+        falsifies: None,
         estimate: 0,
     })
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::coordination::{ElectionSettings, Message, token_ring};
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::{Protocol, Standing};
+use elevator_fleet::wire::{Beacon, Protocol, Standing};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, cab, down, millis, secs, seed, up};
@@ -276,4 +276,46 @@ fn a_holder_that_dies_in_service_loses_nothing() {
         building.run_for(secs(2));
         recovers(&mut building);
     }
+}
+
+/// A node that takes each token in and answers that it knows of a later one than there can be, stops
+/// neither the ring nor service, and leaves room for the tokens to come.
+#[test]
+fn a_node_that_refuses_every_token_does_not_stop_the_ring() {
+    let falsify: fn(&mut Beacon) = |beacon| {
+        let Some(letter) = &mut beacon.letter else {
+            return;
+        };
+        if let Message::TokenRing(token_ring::Message::Accepted(stamp)) = &letter.message {
+            let mut seen = stamp.clone();
+            seen.hop = u64::MAX;
+            seen.generation.number = u64::MAX;
+            let stamp = stamp.clone();
+            letter.message = Message::TokenRing(token_ring::Message::Refused { stamp, seen });
+        }
+    };
+    let mut building = turning(4, seed());
+    building.falsify(2, Some(falsify));
+    let mut holders = BTreeSet::new();
+    for (node, button) in [(0, up(1)), (1, down(2)), (3, up(2)), (2, down(1))] {
+        let call = building.call(button, node);
+        let before = building.served(&call);
+        building.press(node, button);
+        let mut waited = Duration::ZERO;
+        while building.served(&call) == before {
+            assert!(waited < secs(60), "{call} is not served");
+            building.run_for(millis(100));
+            waited += millis(100);
+            holders.extend(building.master());
+        }
+    }
+    println!("led meanwhile: {holders:?}");
+    building.falsify(2, None);
+    recovers(&mut building);
+    // The ring goes on, whoever leaves it.
+    building.inflict(Fault::PowerLoss(2));
+    let took = one_holder(&mut building);
+    println!("one holder {took:?} after the loss of another");
+    building.inflict(Fault::Restart(2));
+    recovers(&mut building);
 }
