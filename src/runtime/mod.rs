@@ -140,7 +140,7 @@ impl RunError {
 /// [`RunError`]: the node did not start.
 pub async fn run(settings: &Settings) -> Result<Outcome, RunError> {
     let signal = stop::signal().map_err(RunError::Signals)?;
-    run_until(settings, signal).await
+    Box::pin(run_until(settings, signal)).await
 }
 
 /// As [`run`], until `stop` completes.
