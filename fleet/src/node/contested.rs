@@ -10,6 +10,9 @@
 //! nodes together place a call again once in [`WAIT`], whatever is told, and each has one register
 //! for it.
 //!
+//! Of a car that is heard its node is asked. Where it gives no answer, the service counts as refused
+//! after [`ANSWER_LIMIT`].
+//!
 //! Once the call is really served, so is every press that waited by then.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,9 +30,24 @@ const WAIT: Duration = Duration::from_secs(2);
 /// press takes to spread.
 const STAGGER: Duration = Duration::from_millis(100);
 
+/// Each further press that is contested puts the fresh one off, for a press of another node, which is
+/// contested too, may be that node's turn; but not for longer than this.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// The time that a car's node has to answer whether it has served an order, before that counts as
+/// refused: it answers within milliseconds, or is held up.
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
+
+/// At most this many calls are placed again at a time, the longest contested first.
+const MOST_AT_ONCE: usize = 16;
+
 /// The open orders that others hold as served, as far as they have said so.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Contested(BTreeMap<Dot, Contest>);
+pub(super) struct Contested {
+    orders: BTreeMap<Dot, Contest>,
+    /// No call has to be placed again before; `None` where nothing is contested.
+    due: Option<Timestamp>,
+}
 
 #[derive(Debug, Clone)]
 struct Contest {
@@ -39,63 +57,108 @@ struct Contest {
     tellers: BTreeSet<NodeId>,
 }
 
+/// When the orders of a call came to be contested.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    first: Timestamp,
+    latest: Timestamp,
+}
+
 impl Contested {
-    pub(super) fn add(&mut self, dot: Dot, teller: &NodeId, now: Timestamp) {
-        let contest = self.0.entry(dot).or_insert_with(|| Contest {
-            since: now,
+    /// A peer tells that an open order was served; the service counts as refused from `since` on.
+    fn add(&mut self, dot: Dot, teller: &NodeId, since: Timestamp) {
+        let contest = self.orders.entry(dot).or_insert_with(|| Contest {
+            since,
             tellers: BTreeSet::new(),
         });
+        contest.since = contest.since.min(since);
         contest.tellers.insert(teller.clone());
+        let due = since + WAIT;
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
     }
 
     /// Whether this peer told that the order was served.
     pub(super) fn is_told_by(&self, dot: Dot, peer: &NodeId) -> bool {
-        let contest = self.0.get(&dot);
+        let contest = self.orders.get(&dot);
         contest.is_some_and(|contest| contest.tellers.contains(peer))
     }
 
     pub(super) fn contains(&self, dot: Dot) -> bool {
-        self.0.contains_key(&dot)
+        self.orders.contains_key(&dot)
     }
 
     pub(super) fn lost(&mut self, peer: &NodeId) {
-        for contest in self.0.values_mut() {
+        for contest in self.orders.values_mut() {
             contest.tellers.remove(peer);
         }
     }
 }
 
 impl Node {
-    /// Places the calls again of which every open order is contested for long enough.
+    /// A peer tells that an order was served which is open here; that counts as refused from `since`
+    /// on.
+    ///
+    /// Only hall calls and calls of the own car are placed again: another car's node does so for its
+    /// own. So what others tell adds a bounded number of registers to the own journal.
+    pub(super) fn contest(&mut self, call: &Call, open: Dot, teller: &NodeId, since: Timestamp) {
+        let is_answerable = match call {
+            Call::Hall(_) => true,
+            Call::Cab { car, .. } => *car == self.hello.node,
+        };
+        if is_answerable {
+            self.contested.add(open, teller, since);
+        }
+    }
+
+    /// Places the calls again of which every open order has been contested for long enough.
     pub(super) fn place_contested(&mut self, now: Timestamp) {
-        if self.contested.0.is_empty() {
+        if self.contested.due.is_none_or(|due| now < due) {
             return;
         }
         let orders = &self.orders;
-        let contested = &mut self.contested.0;
-        contested.retain(|dot, _| orders.get(*dot).is_some());
-        let mut latest: BTreeMap<&Call, Timestamp> = BTreeMap::new();
-        for (dot, contest) in &self.contested.0 {
-            let Some(order) = self.orders.get(*dot) else {
-                continue;
-            };
-            let since = latest.entry(&order.call).or_insert(contest.since);
-            *since = contest.since.max(*since);
-        }
-        let is_due = |call: &Call, since: Timestamp| {
+        self.contested
+            .orders
+            .retain(|dot, _| orders.get(*dot).is_some());
+        let turn = self.turn_to_place();
+        let calls = self.contested_calls();
+        let due = |span: &Span| (span.latest + turn).min(span.first + LONGEST_WAIT + turn);
+        let is_blocked = |call: &Call| {
             let mut orders = self.orders.of_call(call);
-            now >= since + self.turn_to_place() && orders.all(|o| self.contested.contains(o.dot))
+            orders.any(|order| !self.contested.contains(order.dot))
         };
-        latest.retain(|call, since| is_due(call, *since));
-        let due: Vec<Call> = latest.into_keys().cloned().collect();
-        for call in due {
+        let mut ripe: Vec<(Timestamp, Call)> = calls
+            .iter()
+            .filter(|(call, span)| now >= due(span) && !is_blocked(call))
+            .map(|(call, span)| (span.first, (*call).clone()))
+            .collect();
+        ripe.sort();
+        ripe.truncate(MOST_AT_ONCE);
+        let next = calls
+            .values()
+            .map(|span| due(span).max(now + STAGGER))
+            .min();
+        self.contested.due = next;
+        for (_, call) in ripe {
             for order in self.orders.of_call(&call) {
-                if let Some(contest) = self.contested.0.get_mut(&order.dot) {
+                if let Some(contest) = self.contested.orders.get_mut(&order.dot) {
                     contest.since = now;
                 }
             }
             self.place(call, now);
         }
+    }
+
+    fn contested_calls(&self) -> BTreeMap<&Call, Span> {
+        let mut calls: BTreeMap<&Call, Span> = BTreeMap::new();
+        for (dot, contest) in &self.contested.orders {
+            if let Some(order) = self.orders.get(*dot) {
+                let (first, latest) = (contest.since, contest.since);
+                let span = calls.entry(&order.call).or_insert(Span { first, latest });
+                span.first = span.first.min(first);
+                span.latest = span.latest.max(latest);
+            }
+        }
+        calls
     }
 
     /// How long after the refusal it is this node's turn to place a fresh press.

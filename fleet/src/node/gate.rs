@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use elevator_driver::FloorCount;
 
+use super::contested::ANSWER_LIMIT;
 use super::plausible::Credit;
 use super::{Node, RefusedStatus, Report};
 use crate::model::bounds::JUMP;
@@ -134,7 +135,10 @@ impl Node {
             }
             match self.credit(peer, record) {
                 Credit::Taken => admitted.push(record),
-                Credit::Hearsay { car, open } => self.replication.owe(&car, open),
+                Credit::Hearsay { car, open } => {
+                    self.replication.owe(&car, open);
+                    self.contest(&record.call, open, peer, now + ANSWER_LIMIT);
+                }
                 Credit::Refused { open, why } => {
                     self.refuse_service(peer, record, open, now, &why);
                 }
@@ -198,7 +202,7 @@ impl Node {
         self.refusals.counts.services += 1;
         // It does not hold the order open, whatever it said before.
         self.promise.forget_holding(open, peer);
-        self.contested.add(open, peer, now);
+        self.contest(&record.call, open, peer, now);
         if self.membership.get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
         }

@@ -4,6 +4,7 @@ use super::forged::{LINK, call, conflicts, dot, exchange, news, pair, sound, wit
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{Record, Service, State};
+use crate::wire::Echo;
 
 fn served(journal: u64, sequence: u64, by: Option<NodeId>, waited: Duration) -> Record {
     Record {
@@ -153,4 +154,35 @@ fn a_press_of_two_calls_is_refused() {
         let unknown = one.orders().of_call(&call(0)).count();
         assert_eq!(unknown, usize::from(together));
     }
+}
+
+/// O1: the node of the car that is said to have served shows that it lives and does not answer. The
+/// order, which the master alone holds open, is open everywhere again.
+#[test]
+fn hearsay_that_nobody_answers_counts_as_refused() {
+    let (mut one, mut two, mut now) = pair();
+    let mute = with_journal(3, sound(3));
+    let mut voice = with_journal(3, sound(3));
+    let placed = dot(2, 1);
+    for turn in 0..(40 * 20) {
+        if turn == 40 {
+            assert!(one.membership.get(&name(3)).is_some());
+            two.merge_record(&served(2, 1, Some(name(3)), PERIOD), None, now);
+            assert_eq!((open(&one), open(&two)), (vec![placed], vec![]));
+        }
+        let later = now + PERIOD;
+        exchange(&mut one, &mut two, now, later);
+        for node in [&mut one, &mut two] {
+            let nonce = node.hello().nonce;
+            let sequence = node.plain_beacon(later).sequence;
+            let mut beacon = voice.plain_beacon(later);
+            beacon.echoes = vec![Echo { nonce, sequence }];
+            node.handle_beacon(mute.hello().address, &beacon, later);
+        }
+        now = later;
+    }
+    assert!(one.membership.get(&name(3)).is_some());
+    let again = open(&two);
+    assert_eq!(again.len(), 1, "{again:?}");
+    assert!(open(&one).contains(&again[0]));
 }

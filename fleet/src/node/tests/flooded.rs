@@ -422,3 +422,27 @@ fn open_calls_of_many_peers_stay_within_bounds() {
         "a press in another's place"
     );
 }
+
+/// A refused service makes nobody place calls that only another car could serve: what a peer makes
+/// up does not get into the journals of sound nodes.
+#[test]
+fn refused_services_of_invented_calls_fill_no_journal_of_others() {
+    let (mut one, mut two, mut now) = settled();
+    let floors = one.settings.floors;
+    for (round, first) in [(0, 100), (1, 164)] {
+        let open = cab_calls(round, first, floors);
+        flood(&mut one, &open, now);
+        let lies = open.into_iter().map(|record| Record {
+            state: State::Served(None),
+            ..record
+        });
+        flood(&mut one, &lies.collect::<Vec<_>>(), now);
+        let later = now + Duration::from_secs(5);
+        exchange(&mut one, &mut two, now, later);
+        now = later;
+    }
+    for (node, journal) in [(&one, 1), (&two, 2)] {
+        let own = node.orders().journal(JournalId(journal)).expect("known");
+        assert!(own.registers < 10, "{} registers", own.registers);
+    }
+}
