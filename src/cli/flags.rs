@@ -72,26 +72,9 @@ fn argument(key: &'static Key, flag: &'static str) -> Arg {
     };
     let brief = key.about.split_once(". ").map_or(key.about, |(s, _)| s);
     let brief = brief.trim_end_matches('.');
-    let heading = match key.split().0 {
-        None => "Node",
-        Some("door") => "Door",
-        Some("motion") => "Motion",
-        Some("service") => "Service",
-        Some("mesh") => "Mesh",
-        Some("climate") => "Climate",
-        Some("bully") => "Bully",
-        Some("senior") => "Senior",
-        Some("ballot") => "Ballot",
-        Some("token_ring") => "Token ring",
-        Some("operator") => "Operator",
-        Some("panel_line") => "Panel line",
-        Some("log") => "Log",
-        Some(other) => other,
-    };
-    let hint = if key.kind == Kind::Path {
-        ValueHint::AnyPath
-    } else {
-        ValueHint::Unknown
+    let hint = match key.kind.placeholder {
+        "PATH" => ValueHint::AnyPath,
+        _ => ValueHint::Unknown,
     };
     Arg::new(key.path)
         .long(flag)
@@ -99,10 +82,16 @@ fn argument(key: &'static Key, flag: &'static str) -> Arg {
         .hide_possible_values(true)
         .value_hint(hint)
         .allow_negative_numbers(true)
-        .value_name(key.kind.placeholder())
+        .value_name(key.kind.placeholder)
         .help(format!("{brief}{default}"))
         .long_help(format!("{} Takes {}.{default}", key.about, key.kind))
-        .help_heading(heading)
+        .help_heading(heading(key.split().0.unwrap_or("node")))
+}
+
+/// The name of a table as a heading.
+fn heading(table: &str) -> String {
+    let (first, others) = table.split_at(1);
+    first.to_uppercase() + &others.replace('_', " ")
 }
 
 /// Takes any text: it is checked with the rest of the configuration. Completions offer what suits.

@@ -1,12 +1,15 @@
-//! Takes the values apart for [`Settings`](super::Settings), and collects what is wrong with them.
+//! Hands out the values for [`Settings`](super::Settings), and collects what is wrong with them.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::time::Duration;
 
 use super::error::ConfigErrors;
-use super::key::{Key, KeyDefault};
+use super::key::Key;
 use super::layer::Findings;
-use super::{ConfigError, Effective, Setting, known};
+use super::value::KeyType;
+use super::{ConfigError, Effective, known};
 
 /// Collects every error instead of stopping at the first: in place of a value that is wrong or
 /// missing it hands out the key's default or example, and a relation to such a value is not checked.
@@ -52,70 +55,85 @@ impl<'a> Checker<'a> {
         self.values.written(path)
     }
 
-    pub(super) fn required<T>(&self, path: &str, parse: impl Fn(&str) -> Option<T>) -> T {
-        let key = known(path);
-        if !self.is_given(path) {
-            self.miss(key);
+    /// The value of a key. It was checked where it was read.
+    pub(super) fn take<T: KeyType>(&self, path: &str) -> T::Value {
+        match self.values.get(path) {
+            Some(setting) => T::parse(&setting.value),
+            None => T::absent(),
         }
-        self.optional(path, &parse)
-            .unwrap_or_else(|| self.stand_in(path, parse))
+        .unwrap_or_else(|| {
+            self.require(path);
+            self.stand_in::<T>(path)
+        })
     }
 
-    pub(super) fn optional<T>(&self, path: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let Setting { value, origin } = self.values.get(path)?;
+    /// This key has to be given.
+    pub(super) fn require(&self, path: &str) {
         let key = known(path);
-        let parsed = parse(value);
-        if parsed.is_none() {
-            let error = ConfigError::Value {
-                origin: origin.clone(),
-                key: key.path,
-                value: key.kind.written(value),
-                right: key.kind,
-            };
-            self.refuse(key.path, error);
+        if !self.is_given(path) && self.unusable.borrow_mut().insert(key.path) && !self.unread {
+            self.errors.borrow_mut().push(ConfigError::Missing(key));
         }
-        parsed
     }
 
-    /// The value of this key has to be as `relation` says, which names the values of `others`.
-    pub(super) fn refuse_relation(
-        &self,
-        path: &'static str,
-        others: &[&'static str],
-        relation: String,
-    ) {
-        let involved = std::iter::once(&path).chain(others);
-        if involved.copied().all(|path| self.is_usable(path)) {
-            let (value, origin) = self.written(path);
+    /// What takes the place of a value that could not be had; the check fails anyway.
+    pub(super) fn stand_in<T: KeyType>(&self, path: &str) -> T::Value {
+        debug_assert!(self.unread || !self.errors.borrow().is_empty());
+        let text = known(path).default.text();
+        T::parse(text).unwrap_or_else(|| unreachable!("{path} = {text} is right"))
+    }
+
+    /// The value of the first key has to be as `relation` says, which names those of the others.
+    pub(super) fn relate(&self, holds: bool, keys: &[&'static str], relation: impl Display) {
+        debug_assert!(keys.iter().all(|key| Key::find(key).is_some()), "{keys:?}");
+        if let [key, ..] = *keys
+            && !holds
+            && keys.iter().all(|key| self.is_usable(key))
+        {
+            let (value, origin) = self.written(key);
+            let value = known(key).kind.written(&value);
+            let relation = relation.to_string();
             self.errors.borrow_mut().push(ConfigError::Relation {
                 origin,
-                key: path,
-                value: known(path).kind.written(&value),
+                key,
+                value,
                 relation,
             });
         }
+    }
+
+    /// The time at this key is at most another one, or a part of it.
+    pub(super) fn at_most(
+        &self,
+        (key, time): (&'static str, Duration),
+        (other, words, most): (&'static str, &str, Duration),
+    ) {
+        self.relate(
+            time <= most,
+            &[key, other],
+            format_args!("at most {words} = {}", human(most)),
+        );
+    }
+
+    /// The time at this key is longer than another one, or than what some others make.
+    pub(super) fn longer(
+        &self,
+        (key, time): (&'static str, Duration),
+        (others, words, than): (&[&'static str], &str, Duration),
+    ) {
+        let keys = [&[key], others].concat();
+        self.relate(
+            time > than,
+            &keys,
+            format_args!("longer than {words} = {}", human(than)),
+        );
     }
 
     pub(super) fn refuse(&self, path: &'static str, error: ConfigError) {
         self.unusable.borrow_mut().insert(path);
         self.errors.borrow_mut().push(error);
     }
-
-    /// What takes the place of a value that could not be had; the check fails anyway.
-    pub(super) fn stand_in<T>(&self, path: &str, parse: impl Fn(&str) -> Option<T>) -> T {
-        debug_assert!(self.unread || !self.errors.borrow().is_empty());
-        stand_in(known(path), parse)
-    }
-
-    fn miss(&self, key: &'static Key) {
-        if self.unusable.borrow_mut().insert(key.path) && !self.unread {
-            self.errors.borrow_mut().push(ConfigError::Missing(key));
-        }
-    }
 }
 
-fn stand_in<T>(key: &'static Key, parse: impl Fn(&str) -> Option<T>) -> T {
-    let (KeyDefault::Required(value) | KeyDefault::Absent(_, value) | KeyDefault::Value(value)) =
-        key.default;
-    parse(value).unwrap_or_else(|| unreachable!("{} = {value} is right", key.path))
+pub(super) fn human(time: Duration) -> humantime::FormattedDuration {
+    humantime::format_duration(time)
 }

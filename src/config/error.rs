@@ -71,7 +71,7 @@ pub enum ConfigError {
     /// A key that has to be given is not.
     #[error(
         "{path} is not set; give --{flag} {placeholder}, set {variable}, or write {path} = {example} in the file of --config",
-        path = .0.path, flag = .0.flag(), placeholder = .0.kind.placeholder(),
+        path = .0.path, flag = .0.flag(), placeholder = .0.kind.placeholder,
         variable = .0.variable(), example = super::example::written(.0)
     )]
     Missing(&'static Key),

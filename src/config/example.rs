@@ -1,7 +1,8 @@
 //! The commented example file.
 
 use super::Key;
-use super::key::{KEYS, KeyDefault, TABLES};
+use super::key::KeyDefault;
+use super::tables::TABLES;
 
 /// How wide a comment is.
 const WIDTH: usize = 96;
@@ -16,28 +17,18 @@ pub fn example() -> String {
          key `dwell` of the table `[door]` is LIFTMESH__DOOR__DWELL and --dwell. `liftmesh \
          check-config` shows what holds and where it comes from.",
     );
-    let mut current = None;
-    for key in KEYS.iter() {
-        let (table, _) = key.split();
-        if table != current {
-            current = table;
-            if let Some((name, about)) = TABLES.iter().find(|(name, _)| Some(*name) == table) {
-                text.extend(["\n", &comment(about), "[", name, "]\n"]);
-            }
+    for table in TABLES {
+        if !table.about.is_empty() {
+            text.extend(["\n", &comment(table.about), "[", table.name, "]\n"]);
         }
-        text.push_str(&entry(key));
+        text.extend(table.keys.iter().map(entry));
     }
     text
 }
 
 /// The value as a file writes it.
 pub(super) fn written(key: &Key) -> String {
-    let value = match key.default {
-        KeyDefault::Required(value) | KeyDefault::Absent(_, value) | KeyDefault::Value(value) => {
-            value
-        }
-    };
-    key.kind.written(value)
+    key.kind.written(key.default.text())
 }
 
 /// What holds without the key, in words.

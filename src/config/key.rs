@@ -1,17 +1,10 @@
-//! Every key of the configuration: its meaning, range and default, once.
-//!
-//! The flags of the command line, the reader of the files and of the environment, and the
-//! commented example file are all made from [`KEYS`].
-
-mod car;
-mod elections;
-mod fleet;
-mod host;
-mod node;
+//! What a key is. The flags of the command line, the reader of the files and of the environment,
+//! and the commented example file are all made from [`KEYS`].
 
 use std::sync::LazyLock;
 
-use super::kind::Kind;
+use super::tables::TABLES;
+use super::value::Kind;
 
 /// One key.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +30,26 @@ pub enum KeyDefault {
     Value(&'static str),
 }
 
+/// One table, or a part of one.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// Its name; `_` for the keys that are in none.
+    pub name: &'static str,
+    /// What it is about; empty for a further part.
+    pub about: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+/// Every key, those of one table together, in the order of the example file.
+pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    TABLES
+        .iter()
+        .flat_map(|table| table.keys)
+        .copied()
+        .collect()
+});
+
 impl Key {
     /// The key of this path.
     #[must_use]
@@ -52,19 +65,16 @@ impl Key {
             .map_or((None, self.path), |(table, name)| (Some(table), name))
     }
 
-    /// The flag, without its dashes: the key's own name, behind that of its table in
-    /// `[log]`, `[panel_line]`, `[climate]` and those of the election protocols, whose keys would
-    /// say too little alone.
+    /// The flag, without its dashes: the key's own name, behind that of its table unless it says
+    /// enough alone.
     #[must_use]
     pub fn flag(&self) -> String {
         let (table, name) = self.split();
         match table {
-            Some(
-                table @ ("bully" | "senior" | "ballot" | "token_ring" | "climate" | "panel_line"
-                | "log"),
-            ) => format!("{table}-{name}").replace('_', "-"),
-            _ => name.replace('_', "-"),
+            None | Some("door" | "motion" | "service" | "mesh" | "operator") => name.to_owned(),
+            Some(table) => format!("{table}-{name}"),
         }
+        .replace('_', "-")
     }
 
     /// The variable of the environment.
@@ -72,50 +82,27 @@ impl Key {
     pub fn variable(&self) -> String {
         format!("LIFTMESH__{}", self.path.replace('.', "__").to_uppercase())
     }
+}
 
-    const fn new(path: &'static str, kind: Kind, default: KeyDefault, about: &'static str) -> Self {
-        Self {
-            path,
-            kind,
-            default,
-            about,
-        }
+impl Table {
+    /// The names of the tables in a file.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        TABLES
+            .iter()
+            .filter(|table| !table.about.is_empty())
+            .map(|table| table.name)
     }
 }
 
-/// The tables, in the order of [`KEYS`], and what each is about.
-pub const TABLES: &[(&str, &str)] = &[
-    ("door", "The door of this node's car."),
-    (
-        "motion",
-        "How the cars move, the same on every node, and how long this node's car may take.",
-    ),
-    ("service", "The service modes of this node's car."),
-    (
-        "mesh",
-        "The times of the mesh. They suit a LAN with some loss and jitter; alike on every node.",
-    ),
-    (
-        "climate",
-        "What the climate sensors measure and the indicators show; alike on every node.",
-    ),
-    ("bully", "Ranks and times of the protocol `bully`."),
-    (
-        "senior",
-        "Times of the protocol `senior`, alike on every node.",
-    ),
-    (
-        "ballot",
-        "Rules and times of the protocol `ballot`, alike on every node, and its packets.",
-    ),
-    (
-        "token_ring",
-        "Times of the protocol `token-ring`, alike on every node.",
-    ),
-    ("operator", "Who may look at the node, beside its own user."),
-    ("panel_line", "The line to the panel."),
-    ("log", "The log, on standard error."),
-];
+impl KeyDefault {
+    /// The default, or the example where there is none.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Required(text) | Self::Absent(_, text) | Self::Value(text) => text,
+        }
+    }
+}
 
 /// Keys that are refused by name: this program does not do what they ask for. Each with what is
 /// missing, and what there is in its place.
@@ -131,15 +118,3 @@ pub(super) const UNSUPPORTED: &[(&str, &str)] = &[
          the node's state",
     ),
 ];
-
-/// Every key, those of one table together, in the order of the example file.
-pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
-    [
-        node::KEYS,
-        car::KEYS,
-        fleet::KEYS,
-        elections::KEYS,
-        host::KEYS,
-    ]
-    .concat()
-});

@@ -8,7 +8,7 @@ use config::{Map, Source, Value, ValueKind};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::key::{KEYS, Key, KeyDefault, TABLES, UNSUPPORTED};
+use super::key::{KEYS, Key, KeyDefault, Table, UNSUPPORTED};
 use super::{ConfigError, Setting};
 
 /// What one source says: each value right by itself, and where it stands.
@@ -175,7 +175,7 @@ impl Reader<'_> {
             let path = table.map_or_else(|| name.to_string(), |table| format!("{table}.{name}"));
             match value.get_ref() {
                 DeValue::Table(entries)
-                    if table.is_none() && TABLES.iter().any(|(table, _)| table == name) =>
+                    if table.is_none() && Table::names().any(|table| table == name) =>
                 {
                     self.read(Some(name), entries, layer, findings);
                 }
@@ -197,7 +197,7 @@ impl Reader<'_> {
         let origin = self.origin(value.span().start);
         let written = self.text.get(value.span()).unwrap_or_default();
         let bare = match value.get_ref() {
-            DeValue::String(text) if !key.kind.is_bare() => {
+            DeValue::String(text) if !key.kind.is_bare => {
                 return layer.insert(key, text.to_string(), origin, findings);
             }
             DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => true,
@@ -206,7 +206,7 @@ impl Reader<'_> {
                 return findings.add_of(key, wrong_value(key, written.to_owned(), origin));
             }
         };
-        if bare && key.kind.is_bare() {
+        if bare && key.kind.is_bare {
             return layer.insert(key, written.replace('_', ""), origin, findings);
         }
         let right = if bare {
@@ -277,10 +277,7 @@ fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
         .iter()
         .filter(|key| key.split().0 == table)
         .map(|key| key.split().1);
-    let tables = TABLES
-        .iter()
-        .filter(|_| table.is_none())
-        .map(|(table, _)| *table);
+    let tables = Table::names().filter(|_| table.is_none());
     let right: Vec<_> = here.chain(tables).collect();
     let otherwise = match table {
         Some(table) => format!("[{table}] has {}", right.join(", ")),

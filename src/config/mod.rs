@@ -6,18 +6,17 @@
 //!   flags ─▶ ┘ by itself    └──────────┘           └──────────┘
 //! ```
 //!
-//! `key.rs` says what a key is, and the files beside it have every one with its meaning, range and
-//! default; `layer.rs` reads one source, `settings.rs` has the relations between keys.
+//! `tables/` has every key, once, with its meaning, type, range, default and relations to others;
+//! `value.rs` has the types, `layer.rs` reads one source, `settings.rs` puts the values together.
 
 mod check;
-mod elections;
 mod error;
 mod example;
 mod key;
-mod kind;
 mod layer;
-mod relation;
 mod settings;
+mod tables;
+mod value;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -28,10 +27,10 @@ use config::{Config, Value, ValueKind};
 
 pub use self::error::{ConfigError, ConfigErrors};
 pub use self::example::example;
-pub use self::key::{KEYS, Key, KeyDefault, TABLES};
-pub use self::kind::Kind;
-
+pub use self::key::{KEYS, Key, KeyDefault, Table};
 pub use self::settings::{FaultInjection, LogFormat, LogSettings, Settings};
+pub use self::tables::TABLES;
+pub use self::value::Kind;
 
 use self::check::Checker;
 use self::layer::{Findings, Layer};
@@ -119,7 +118,7 @@ impl Effective {
     /// [`ConfigError::Missing`].
     pub fn data_dir(&self) -> Result<PathBuf, ConfigErrors> {
         let checker = Checker::new(self, Findings::default());
-        let path = checker.required("data_dir", |text| Some(PathBuf::from(text)));
+        let path = checker.take::<PathBuf>("data_dir");
         checker.finish(path)
     }
 

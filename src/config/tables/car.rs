@@ -1,0 +1,182 @@
+//! The node's car: `[door]`, `[motion]`, `[service]`.
+
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::car::CarSettings;
+use elevator_fleet::dispatch::Kinematics;
+
+use super::{Checker, Tables};
+use crate::config::key::KeyDefault::{Absent, Value};
+use crate::config::value::{
+    Metres, MetresPerSecond, MetresPerSecond2, MetresPerSecond3, Number, Percent, Time,
+};
+
+table! {
+    /// The door of this node's car.
+    [door] struct Door {
+        /// How long the door stays open, from fully open or from the last reason to keep it open.
+        dwell: Time<1_000, 30_000> = Value("3 s"),
+        /// How long presses and obstructions may keep the door open altogether before it nudges.
+        /// Longer than two times `dwell`.
+        nudge_after: Time<2_000, 300_000> = Value("20 s"),
+        /// How long an obstruction or an overload may hold the door before the car leaves the
+        /// group. Longer than `nudge_after`, so that nudging gets its chance.
+        blocked_after: Time<3_000, 600_000> = Value("30 s"),
+        /// How long the door may take for one way before the car leaves the group. Longer than
+        /// `door_opening` and `door_closing`; two or three times what a sound door takes.
+        travel_limit: Time<1_000, 120_000> = Value("10 s"),
+    }
+}
+
+table! {
+    /// How the cars move, the same on every node, and how long this node's car may take.
+    [motion] Kinematics {
+        /// From one floor to the next; the tallest, where they differ.
+        floor_height: Number<Metres, 10, 500> = Value("3.0"),
+        /// The highest speed.
+        rated_speed: Number<MetresPerSecond, 1, 200> = Value("1.6"),
+        /// The highest acceleration and deceleration.
+        acceleration: Number<MetresPerSecond2, 1, 30> = Value("1.0"),
+        /// The highest rate at which the acceleration changes.
+        jerk: Number<MetresPerSecond3, 1, 100> = Value("1.6"),
+        /// How long the door takes from closed to fully open.
+        door_opening: Time<100, 60_000> = Value("1500 ms"),
+        /// How long the door takes from fully open to closed.
+        door_closing: Time<100, 60_000> = Value("1500 ms"),
+        /// How long one passenger takes to board or to get off.
+        transfer: Time<100, 30_000> = Value("1 s"),
+        ..Self::default()
+    }
+}
+
+table! {
+    [motion] struct Motion {
+        /// What is added to the time from rest to rest over two floors, as the numbers above make
+        /// it, to give `flight_limit`. Two floors, because the sensor of one may be dead.
+        flight_margin: Time<100, 60_000> = Value("4 s"),
+        /// How long the motor may be driven without a new floor, over all tries, before the car
+        /// counts as hung. Longer than the time from rest to rest over one floor; unless it is
+        /// longer than over two, a dead sensor on the way counts as a hang. A car that takes
+        /// clearly longer than it ever took gives its hall calls to others well before that. A
+        /// motor that is driven on for so long although it was told to stop counts as hung as well.
+        flight_limit: Option<Time<500, 300_000>> = Absent("from `flight_margin`", "10 s"),
+        /// The same limit while the car looks for a floor, at creeping speed. Three times the
+        /// tallest floor plus a margin, because the sensor at the end of the shaft may be dead.
+        homing_limit: Time<1_000, 600_000> = Value("60 s"),
+        /// How long the drive may take to report that it runs before the car leaves the group for
+        /// `drive_retry`.
+        drive_start_limit: Time<500, 60_000> = Value("5 s"),
+        /// How long a car whose drive did not start, or stopped short, keeps away from it before it
+        /// tries again. Doubled with each further time, up to 5 minutes.
+        drive_retry: Time<1_000, 600_000> = Value("10 s"),
+        /// How long the car has to be seen at rest after a stop that was not planned, before it
+        /// moves or opens. Longer than the panel line's round trip.
+        settle: Time<50, 10_000> = Value("500 ms"),
+        /// How long a floor at which the car could not be located is left out.
+        unreachable_retry: Time<1_000, 3_600_000> = Value("60 s"),
+        /// Where to look for a floor after a start between two.
+        home_direction: Direction = Value("down"),
+    }
+}
+
+table! {
+    /// The service modes of this node's car.
+    [service] struct Service {
+        /// Where the car goes on fire recall, counted from 0 at the bottom. Below `floors`.
+        recall_floor: Floor = Value("0"),
+        /// From this load on, in per cent of the rated load, a car with cab calls passes hall calls
+        /// by. Below `overload`.
+        bypass_load: Percent = Value("80"),
+        /// From this load on, in per cent of the rated load, the door stays open and the car does
+        /// not leave.
+        overload: Percent = Value("100"),
+    }
+}
+
+/// How the car behaves, if there is one.
+pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
+    let Tables {
+        node,
+        door,
+        kinematics,
+        motion,
+        service,
+        ..
+    } = tables;
+    CarSettings {
+        floors: node.floors,
+        dwell: door.dwell,
+        nudge_after: door.nudge_after,
+        door_blocked_after: door.blocked_after,
+        door_travel_limit: door.travel_limit,
+        nominal_flight: kinematics.slowest_flight(),
+        // Over two floors: the sensor of one may be dead.
+        flight_limit: motion
+            .flight_limit
+            .unwrap_or_else(|| kinematics.travel(2) + motion.flight_margin),
+        homing_limit: motion.homing_limit,
+        drive_start_limit: motion.drive_start_limit,
+        drive_retry: motion.drive_retry,
+        settle: motion.settle,
+        unreachable_retry: motion.unreachable_retry,
+        recall_floor: service.recall_floor,
+        home_direction: motion.home_direction,
+        bypass_load: service.bypass_load,
+        overload: service.overload,
+    }
+}
+
+pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
+    let Tables {
+        node,
+        door,
+        kinematics,
+        motion,
+        service,
+        ..
+    } = tables;
+    check.longer(
+        (
+            "motion.flight_limit",
+            motion.flight_limit.unwrap_or(Duration::MAX),
+        ),
+        (
+            &[
+                "motion.floor_height",
+                "motion.rated_speed",
+                "motion.acceleration",
+                "motion.jerk",
+            ],
+            "the time from rest to rest over one floor",
+            kinematics.slowest_flight(),
+        ),
+    );
+    let floors = node.floors.get();
+    check.relate(
+        node.floors.contains(service.recall_floor),
+        &["service.recall_floor", "floors"],
+        format_args!("below floors = {floors}"),
+    );
+    check.longer(
+        ("door.nudge_after", door.nudge_after),
+        (&["door.dwell"], "two times dwell", door.dwell * 2),
+    );
+    check.longer(
+        ("door.blocked_after", door.blocked_after),
+        (&["door.nudge_after"], "nudge_after", door.nudge_after),
+    );
+    check.longer(
+        ("door.travel_limit", door.travel_limit),
+        (
+            &["motion.door_opening", "motion.door_closing"],
+            "door_opening and door_closing",
+            kinematics.door_opening.max(kinematics.door_closing),
+        ),
+    );
+    check.relate(
+        service.bypass_load < service.overload,
+        &["service.bypass_load", "service.overload"],
+        format_args!("below overload = {}", service.overload),
+    );
+}

@@ -1,0 +1,122 @@
+//! What is alike on every node: `[mesh]`, `[climate]`.
+
+use elevator_fleet::climate::ClimateSettings;
+use elevator_fleet::node::MeshTimes;
+
+use super::{Checker, Tables};
+use crate::config::check::human;
+use crate::config::key::KeyDefault::Value;
+use crate::config::value::{Time, Whole};
+
+table! {
+    /// The times of the mesh. They suit a LAN with some loss and jitter; alike on every node.
+    [mesh] MeshTimes {
+        /// Between two beacons. At most a quarter of `dead_after`.
+        beacon_period: Time<5, 5_000> = Value("25 ms"),
+        /// Between two beacons that are sent because of news. At most `beacon_period`.
+        beacon_gap: Time<1, 5_000> = Value("4 ms"),
+        /// A peer that was silent for so long is probed. Between `beacon_period` and `dead_after`.
+        probe_after: Time<5, 30_000> = Value("60 ms"),
+        /// Between two probes. Below `dead_after`.
+        probe_period: Time<1, 5_000> = Value("10 ms"),
+        /// A peer of which nothing arrived for so long counts as dead.
+        dead_after: Time<50, 60_000> = Value("200 ms"),
+        /// A difference between two stores that stands for so long is repaired. Longer than
+        /// `beacon_period`.
+        repair_after: Time<10, 60_000> = Value("250 ms"),
+        /// After a failed dial the next one waits for this, doubled at each further one up to eight
+        /// times as long, with jitter.
+        redial_after: Time<1, 60_000> = Value("50 ms"),
+    }
+}
+
+table! {
+    /// What the climate sensors measure and the indicators show; alike on every node.
+    [climate] ClimateSettings {
+        /// How often the coordinator asks every unit for what its sensors read, where its protocol
+        /// does not by itself.
+        poll_period: Time<100, 600_000> = Value("1 s"),
+        /// How long the coordinator waits for the answers before it tells the indicators what to
+        /// show. Below `poll_period`.
+        gather_time: Time<1, 10_000> = Value("20 ms"),
+        /// A reading of this age is unknown. At least twice `poll_period`.
+        reading_limit: Time<200, 3_600_000> = Value("5 s"),
+        /// An average of this age is unknown to an indicator. At least twice `poll_period`.
+        display_limit: Time<200, 3_600_000> = Value("5 s"),
+        /// The indicators' backlight in the dark. At most `brightness_most`.
+        brightness_least: Whole<u8, 1, 255> = Value("30"),
+        /// The indicators' backlight in full light, and while no illuminance is known.
+        brightness_most: Whole<u8, 1, 255> = Value("255"),
+        /// In about this time the backlight comes half of the way to what suits the light.
+        brightness_smoothing: Time<0, 600_000> = Value("3 s"),
+        /// What the indicators' time of day is ahead of UTC, in minutes.
+        utc_offset as display_utc_offset: Whole<i16, -840, 840> = Value("0"),
+    }
+}
+
+pub(super) fn relate(Tables { mesh, climate, .. }: &Tables, check: &Checker<'_>) {
+    let (beacon, dead) = (mesh.beacon_period, mesh.dead_after);
+    for (key, time, other, words, most) in [
+        (
+            "mesh.beacon_period",
+            beacon,
+            "mesh.dead_after",
+            "dead_after / 4",
+            dead / 4,
+        ),
+        (
+            "mesh.beacon_gap",
+            mesh.beacon_gap,
+            "mesh.beacon_period",
+            "beacon_period",
+            beacon,
+        ),
+        (
+            "mesh.probe_after",
+            mesh.probe_after,
+            "mesh.dead_after",
+            "dead_after",
+            dead,
+        ),
+        (
+            "mesh.probe_period",
+            mesh.probe_period,
+            "mesh.dead_after",
+            "dead_after",
+            dead,
+        ),
+    ] {
+        check.at_most((key, time), (other, words, most));
+    }
+    check.relate(
+        mesh.probe_after >= beacon,
+        &["mesh.probe_after", "mesh.beacon_period"],
+        format_args!("at least beacon_period = {}", human(beacon)),
+    );
+    check.longer(
+        ("mesh.repair_after", mesh.repair_after),
+        (&["mesh.beacon_period"], "beacon_period", beacon),
+    );
+
+    let poll = climate.poll_period;
+    check.relate(
+        climate.gather_time < poll,
+        &["climate.gather_time", "climate.poll_period"],
+        format_args!("below poll_period = {}", human(poll)),
+    );
+    for (key, limit) in [
+        ("climate.reading_limit", climate.reading_limit),
+        ("climate.display_limit", climate.display_limit),
+    ] {
+        check.relate(
+            limit >= poll * 2,
+            &[key, "climate.poll_period"],
+            format_args!("at least twice poll_period = {}", human(poll)),
+        );
+    }
+    check.relate(
+        climate.brightness_least <= climate.brightness_most,
+        &["climate.brightness_least", "climate.brightness_most"],
+        format_args!("at most brightness_most = {}", climate.brightness_most),
+    );
+}

@@ -1,0 +1,88 @@
+//! The node's surroundings: `[operator]`, `[panel_line]`, `[log]`.
+
+use std::path::PathBuf;
+
+use elevator_driver::LineSettings;
+
+use super::{Checker, Tables};
+use crate::config::check::human;
+use crate::config::key::KeyDefault::{Absent, Value};
+use crate::config::value::{Group, Time};
+use crate::config::{LogFormat, LogSettings};
+use crate::log::LogFilter;
+
+table! {
+    /// Who may look at the node, beside its own user.
+    [operator] struct Operator {
+        /// A second socket for operators, on which status and events can be read, and nothing else
+        /// can be asked. In a directory that its users can enter.
+        read_only_socket: Option<PathBuf> = Absent("none", "/run/liftmesh/status.sock"),
+        /// The group whose members may use `read_only_socket`, by name or number. The node's user
+        /// has to be a member.
+        read_only_group: Option<Group> = Absent("the group of the node's user", "liftmesh-read"),
+    }
+}
+
+table! {
+    /// The line to the panel.
+    [panel_line] LineSettings {
+        /// TCP: how often the elevator server is polled. A press shorter than this may go unseen,
+        /// and the car stops up to this long past its floor. Keep it below the server's own
+        /// watchdog.
+        poll as poll_period: Time<1, 1_000> = Value("10 ms"),
+        /// TCP: how often the elevator server is polled while the car rests: once it has stood
+        /// still with its door closed, and been told nothing new, for a second. A press is seen up
+        /// to this much later. Less than `poll_period` counts as `poll_period`.
+        poll_at_rest as rest_poll_period: Time<1, 1_000> = Value("20 ms"),
+        /// TCP: a server that leaves a poll unanswered for so long is disconnected.
+        reply as reply_limit: Time<10, 10_000> = Value("250 ms"),
+        /// TCP: ask the server to read its configuration again on each connection. Some rebuild
+        /// their world at it.
+        reload_configuration: bool = Value("false"),
+        /// Serial: how often unchanged outputs are told; well below the panel's watchdog.
+        heartbeat: Time<5, 5_000> = Value("50 ms"),
+        /// Serial: a panel that is silent for so long is disconnected. At least three times
+        /// `heartbeat`.
+        silence as silence_limit: Time<15, 30_000> = Value("250 ms"),
+        /// The longest delay between two attempts to open a lost line.
+        retry as retry_limit: Time<50, 60_000> = Value("1 s"),
+        ..Self::default()
+    }
+}
+
+table! {
+    /// The log, on standard error.
+    [log] LogSettings {
+        /// What is logged: a level (error, warn, info, debug, trace), or levels by module, such as
+        /// info,liftmesh::mesh=debug.
+        filter: LogFilter = Value("info"),
+        /// `human` has times and, on a terminal, colours; `journal` has neither, as the journal of
+        /// the system adds its own times, and starts each line with the priority that the journal
+        /// reads; `json` is one object a line; `auto` is `journal` where standard error leads
+        /// there, and `human` otherwise.
+        format: LogFormat = Value("auto"),
+    }
+}
+
+pub(super) fn relate(
+    Tables {
+        operator,
+        panel_line,
+        ..
+    }: &Tables,
+    check: &Checker<'_>,
+) {
+    check.relate(
+        operator.read_only_socket.is_some() || operator.read_only_group.is_none(),
+        &["operator.read_only_group", "operator.read_only_socket"],
+        "absent, as read_only_socket is: give both",
+    );
+    check.relate(
+        panel_line.silence >= panel_line.heartbeat * 3,
+        &["panel_line.silence_limit", "panel_line.heartbeat"],
+        format_args!(
+            "at least three times heartbeat = {}",
+            human(panel_line.heartbeat)
+        ),
+    );
+}

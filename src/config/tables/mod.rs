@@ -1,0 +1,132 @@
+//! Every key of the configuration, once: its meaning, type, range and default, in the order of the
+//! example file, and below each table how its values relate to others.
+//!
+//! A key is a row of `table!`:
+//!
+//! ```text
+//! /// What it means, in which unit, and how it relates to other keys.
+//! dwell: Time<1_000, 30_000> = Value("3 s"),
+//! ```
+//!
+//! Its type is one of `value.rs` and its default a [`KeyDefault`](super::KeyDefault). A table fills
+//! a type of the brain or the driver, or declares a `struct` where several share its keys; a field
+//! that is not named like its key is written `field as key`.
+
+use super::check::Checker;
+use super::key::Table;
+
+/// One table (`_`: the keys that are in none), for a type that has the fields, or with a `struct`
+/// that is declared here.
+macro_rules! table {
+    ($(#[doc = $about:literal])* [$table:tt] struct $Fields:ident {
+        $($(#[doc = $doc:literal])+ $field:ident: $Type:ty = $default:expr,)+
+    }) => {
+        #[derive(Debug)]
+        pub(in crate::config) struct $Fields {
+            $(pub(in crate::config) $field: <$Type as $crate::config::value::KeyType>::Value,)+
+        }
+
+        table! {
+            $(#[doc = $about])* [$table] $Fields {
+                $($(#[doc = $doc])+ $field: $Type = $default,)+
+            }
+        }
+    };
+    ($(#[doc = $about:literal])* [$table:tt] $Fields:path {
+        $($(#[doc = $doc:literal])+ $field:ident $(as $key:ident)?: $Type:ty = $default:expr,)+
+        $(..$others:expr)?
+    }) => {
+        impl $crate::config::tables::Fields for $Fields {
+            const TABLE: $crate::config::Table = $crate::config::Table {
+                name: stringify!($table),
+                about: concat!($($about),*).trim_ascii(),
+                keys: &[$($crate::config::Key {
+                    path: path!([$table] $field $($key)?),
+                    kind: <$Type as $crate::config::value::KeyType>::KIND,
+                    default: $default,
+                    about: concat!($($doc),+).trim_ascii(),
+                }),+],
+            };
+
+            fn read(check: &Checker<'_>) -> Self {
+                Self {
+                    $($field: check.take::<$Type>(path!([$table] $field $($key)?)),)+
+                    $(..$others)?
+                }
+            }
+        }
+    };
+}
+
+/// The path of a key.
+macro_rules! path {
+    ([$table:tt] $field:ident $key:ident) => { path!([$table] $key) };
+    ([_] $key:ident) => { stringify!($key) };
+    ([$table:tt] $key:ident) => { concat!(stringify!($table), ".", stringify!($key)) };
+}
+
+mod car;
+mod elections;
+mod fleet;
+mod host;
+mod node;
+
+pub(super) use self::car::car_settings;
+pub(super) use self::elections::election;
+
+/// What a table's keys become.
+pub(super) trait Fields {
+    const TABLE: Table;
+
+    /// Takes every value; the errors are in the checker.
+    fn read(check: &Checker<'_>) -> Self;
+}
+
+macro_rules! tables {
+    ($($name:ident: $Fields:ty,)+) => {
+        /// The values of every table.
+        #[derive(Debug)]
+        pub(super) struct Tables {
+            $(pub(super) $name: $Fields,)+
+        }
+
+        impl Tables {
+            /// Takes every value; the errors are in the checker.
+            pub(super) fn read(check: &Checker<'_>) -> Self {
+                Self { $($name: Fields::read(check),)+ }
+            }
+        }
+
+        /// Every table, in the order of the example file; one may be in several parts.
+        pub const TABLES: &[Table] = &[$(<$Fields as Fields>::TABLE),+];
+    };
+}
+
+tables! {
+    node: node::Node,
+    door: car::Door,
+    kinematics: elevator_fleet::dispatch::Kinematics,
+    motion: car::Motion,
+    service: car::Service,
+    mesh: elevator_fleet::node::MeshTimes,
+    climate: elevator_fleet::climate::ClimateSettings,
+    bully: elevator_fleet::coordination::bully::Settings,
+    senior: elections::Senior,
+    ballot: elevator_fleet::coordination::ballot::Settings,
+    packets: crate::mesh::PacketSettings,
+    token_ring: elevator_fleet::coordination::token_ring::Settings,
+    operator: host::Operator,
+    panel_line: elevator_driver::LineSettings,
+    log: super::LogSettings,
+}
+
+impl Tables {
+    /// Checks every value beside the others; the errors are in the checker.
+    pub(super) fn relate(&self, check: &Checker<'_>) {
+        node::relate(self, check);
+        car::relate(self, check);
+        fleet::relate(self, check);
+        elections::relate(self, check);
+        host::relate(self, check);
+    }
+}

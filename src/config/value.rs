@@ -1,0 +1,330 @@
+//! The types of the keys: what each takes, and how its text becomes a value.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
+use elevator_fleet::coordination::bully::Estimate;
+use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
+use elevator_fleet::wire::Protocol;
+
+use super::settings::LogFormat;
+use crate::log::LogFilter;
+
+/// The type of a key: the domain's own, or one of this module that adds a range or a unit.
+pub(super) trait KeyType {
+    /// What the text becomes.
+    type Value;
+    /// What messages, flags and the example file say about the type.
+    const KIND: Kind;
+
+    /// The value, if the text is right.
+    fn parse(text: &str) -> Option<Self::Value>;
+
+    /// The value of a key that is not given, if it may be left out.
+    fn absent() -> Option<Self::Value> {
+        None
+    }
+}
+
+/// What a key takes, whatever its type.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// The value's place in a usage line.
+    pub placeholder: &'static str,
+    /// Whether a file writes the value without quotes.
+    pub is_bare: bool,
+    accepts: fn(&str) -> bool,
+    expected: fn() -> String,
+    offered: fn() -> Vec<String>,
+}
+
+impl Kind {
+    /// A type that a file writes in quotes.
+    const fn of<T: KeyType>(placeholder: &'static str, expected: fn() -> String) -> Self {
+        let accepts = |text: &str| T::parse(text).is_some();
+        Self {
+            placeholder,
+            is_bare: false,
+            accepts,
+            expected,
+            offered: Vec::new,
+        }
+    }
+
+    const fn bare(self) -> Self {
+        Self {
+            is_bare: true,
+            ..self
+        }
+    }
+
+    const fn offering(self, offered: fn() -> Vec<String>) -> Self {
+        Self { offered, ..self }
+    }
+
+    /// Whether this text is a right value.
+    #[must_use]
+    pub fn accepts(self, text: &str) -> bool {
+        (self.accepts)(text)
+    }
+
+    /// Values for a completion to offer: all of them or typical ones; none if there are too many.
+    #[must_use]
+    pub fn offered(self) -> Vec<String> {
+        (self.offered)()
+    }
+
+    /// A value as a file writes it.
+    #[must_use]
+    pub fn written(self, value: &str) -> String {
+        if self.is_bare {
+            value.to_owned()
+        } else {
+            format!("{value:?}")
+        }
+    }
+}
+
+/// What is right, as the end of "expected …".
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&(self.expected)())
+    }
+}
+
+/// A key that may be left out.
+impl<T: KeyType> KeyType for Option<T> {
+    type Value = Option<T::Value>;
+    const KIND: Kind = T::KIND;
+
+    fn parse(text: &str) -> Option<Self::Value> {
+        T::parse(text).map(Some)
+    }
+
+    fn absent() -> Option<Self::Value> {
+        Some(None)
+    }
+}
+
+/// A time; the range is in milliseconds.
+pub(super) enum Time<const LEAST: u64, const MOST: u64> {}
+
+impl<const LEAST: u64, const MOST: u64> Time<LEAST, MOST> {
+    const RANGE: [Duration; 2] = [Duration::from_millis(LEAST), Duration::from_millis(MOST)];
+}
+
+impl<const LEAST: u64, const MOST: u64> KeyType for Time<LEAST, MOST> {
+    type Value = Duration;
+    const KIND: Kind = Kind::of::<Self>("TIME", || {
+        let [least, most] = Self::RANGE.map(humantime::format_duration);
+        format!("a time with its unit, from {least} to {most}")
+    });
+
+    fn parse(text: &str) -> Option<Duration> {
+        let [least, most] = Self::RANGE;
+        let time = humantime::parse_duration(text).ok()?;
+        (least..=most).contains(&time).then_some(time)
+    }
+}
+
+/// A whole number in a range.
+pub(super) struct Whole<T, const LEAST: i16, const MOST: i16>(PhantomData<T>);
+
+impl<T: TryFrom<i16>, const LEAST: i16, const MOST: i16> KeyType for Whole<T, LEAST, MOST> {
+    type Value = T;
+    const KIND: Kind = Kind::of::<Self>("NUMBER", || {
+        format!("a whole number from {LEAST} to {MOST}")
+    })
+    .bare();
+
+    fn parse(text: &str) -> Option<T> {
+        let number = parsed(text).filter(|number| (LEAST..=MOST).contains(number))?;
+        number.try_into().ok()
+    }
+}
+
+/// A number of units; the range is in tenths of one, as a constant of a type can't be a fraction.
+pub(super) struct Number<U, const LEAST: u16, const MOST: u16>(PhantomData<U>);
+
+impl<U: Unit, const LEAST: u16, const MOST: u16> Number<U, LEAST, MOST> {
+    const RANGE: [f64; 2] = [LEAST as f64 / 10.0, MOST as f64 / 10.0];
+}
+
+impl<U: Unit, const LEAST: u16, const MOST: u16> KeyType for Number<U, LEAST, MOST> {
+    type Value = f64;
+    const KIND: Kind = Kind::of::<Self>("NUMBER", || {
+        let [least, most] = Self::RANGE;
+        format!("a number from {least} to {most}, in {}", U::NAME)
+    })
+    .bare();
+
+    fn parse(text: &str) -> Option<f64> {
+        let [least, most] = Self::RANGE;
+        parsed(text).filter(|number| (least..=most).contains(number))
+    }
+}
+
+/// The unit of a [`Number`].
+pub(super) trait Unit {
+    const NAME: &'static str;
+}
+
+macro_rules! units {
+    ($($Unit:ident = $name:literal;)+) => {$(
+        pub(super) enum $Unit {}
+
+        impl Unit for $Unit {
+            const NAME: &'static str = $name;
+        }
+    )+};
+}
+
+units! {
+    Metres = "m";
+    MetresPerSecond = "m/s";
+    MetresPerSecond2 = "m/s²";
+    MetresPerSecond3 = "m/s³";
+}
+
+/// Other types, a row each: `TYPE => VALUE: "PLACEHOLDER", EXPECTED, PARSE`, and what to adjust of
+/// the kind.
+macro_rules! key_types {
+    ($($Type:ty => $Value:ty: $placeholder:literal, $expected:expr, $parse:expr
+        $(, $adjust:ident($($with:expr)?))?;)+) => {$(
+        impl KeyType for $Type {
+            type Value = $Value;
+            const KIND: Kind = Kind::of::<Self>($placeholder, || $expected.to_string())
+                $(.$adjust($($with)?))?;
+
+            fn parse(text: &str) -> Option<$Value> {
+                $parse(text)
+            }
+        }
+    )+};
+}
+
+key_types! {
+    FleetName => Self: "NAME", "1 to 16 letters, digits, dots, dashes or underscores", parsed;
+    NodeId => Self: "NAME", "1 to 16 letters, digits, dots, dashes or underscores", parsed;
+    Mac => Self: "MAC", "six pairs of hex digits, such as 02:00:c0:a8:01:0b", parsed;
+    Host => Ipv4Addr: "ADDRESS", "the IPv4 address of one host, such as 192.168.1.11",
+        |text| parsed(text).filter(|host: &Ipv4Addr| {
+            !host.is_unspecified() && !host.is_broadcast() && !host.is_multicast()
+        });
+    Broadcast => SocketAddrV4: "ADDRESS:PORT",
+        "an IPv4 broadcast or multicast address and a UDP port, such as 192.168.1.255:46100",
+        |text| parsed(text)
+            .filter(|to: &SocketAddrV4| to.port() > 0 && !to.ip().is_unspecified());
+    Port => u16: "PORT", "a port from 1 to 65535", |text| parsed(text).filter(|&port| port > 0),
+        bare();
+    Multicast => Ipv4Addr: "ADDRESS",
+        "the IPv4 address of a multicast group, such as 239.192.46.101",
+        |text| parsed(text).filter(Ipv4Addr::is_multicast);
+    Interface => String: "INTERFACE", "the name of a network interface, such as eth0",
+        |text| plain(text, 15, |byte| byte.is_ascii_graphic() && byte != b'/');
+    PanelUrl => Self: "URL",
+        "serial:///dev/DEVICE?baud=NUMBER (an absolute path) or tcp://HOST:PORT", parsed;
+    FloorCount => Self: "NUMBER",
+        format!("a whole number from {} to {}", Self::MIN, Self::MAX),
+        |text| Self::new(parsed(text)?), bare();
+    Floor => Self: "FLOOR", "a floor from 0 to 253",
+        |text| Self::try_from(parsed::<u8>(text)?).ok(), bare();
+    Percent => u8: "PERCENT", "a whole number from 1 to 200, in per cent",
+        |text| parsed(text).filter(|percent| (1..=200).contains(percent)), bare();
+    PathBuf => Self: "PATH", "a path",
+        |text: &str| (!text.is_empty()).then(|| Self::from(text));
+    Group => String: "GROUP", "the name or the number of a group of users",
+        |text| plain(text, 32, |byte| byte.is_ascii_alphanumeric() || b"-_.$".contains(&byte));
+    Protocol => Self: "PROTOCOL", texts(&Self::ALL).join(", "), parsed,
+        offering(|| texts(&Self::ALL));
+    Estimate => Self: "ESTIMATE", "a whole number from 0 to 10000, or health, in quotes",
+        |text| match text {
+            "health" => Some(Self::Health),
+            _ => parsed(text).filter(|estimate| *estimate <= 10_000).map(Self::Fixed),
+        },
+        offering(|| texts(&["health"]));
+    LogFilter => Self: "FILTER",
+        "a level, or levels by module, such as info,liftmesh::mesh=debug", Self::new,
+        offering(|| texts(&["error", "warn", "info", "debug", "trace"]));
+}
+
+/// The IPv4 address of one host.
+pub(super) enum Host {}
+
+/// The address and port of a broadcast. 255.255.255.255 is let through, so that it can be refused
+/// with a reason of its own.
+pub(super) enum Broadcast {}
+
+/// A TCP or UDP port.
+pub(super) enum Port {}
+
+/// The address of a multicast group.
+pub(super) enum Multicast {}
+
+/// The name of a network interface, as the system allows it: at most 15 bytes, no slash, no space.
+pub(super) enum Interface {}
+
+/// A percentage of the rated load.
+pub(super) enum Percent {}
+
+/// A group of users.
+pub(super) enum Group {}
+
+/// Types of which every value is a word, a row each: `TYPE: "PLACEHOLDER", WORDS`.
+macro_rules! words {
+    ($($Type:ty: $placeholder:literal, $words:expr $(, $adjust:ident())?;)+) => {$(
+        impl KeyType for $Type {
+            type Value = Self;
+            const KIND: Kind = Kind::of::<Self>($placeholder, || one_of(Self::KIND.offered()))
+                .offering(|| texts(&$words.map(|(word, _)| word)))
+                $(.$adjust())?;
+
+            fn parse(text: &str) -> Option<Self> {
+                let word = Self::KIND.offered().iter().position(|word| word == text)?;
+                Some($words[word].1)
+            }
+        }
+    )+};
+}
+
+words! {
+    Role: "ROLE", Self::ALL.map(|role| (role, role));
+    Direction: "DIRECTION", Self::BOTH.map(|direction| (direction, direction));
+    bool: "BOOL", [("true", true), ("false", false)], bare();
+    Preset: "PRESET",
+        [("fleet", Self::Fleet), ("source", Self::Source), ("emulator", Self::Emulator)];
+    LogFormat: "FORMAT",
+        [("auto", Self::Auto), ("human", Self::Human), ("journal", Self::Journal), ("json", Self::Json)];
+}
+
+/// Which defaults of `senior` apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Preset {
+    Fleet,
+    Source,
+    Emulator,
+}
+
+fn parsed<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+/// A text of at most so many bytes, each of which is accepted.
+fn plain(text: &str, most: usize, is_accepted: impl Fn(u8) -> bool) -> Option<String> {
+    let is_right = (1..=most).contains(&text.len()) && text.bytes().all(is_accepted);
+    is_right.then(|| text.to_owned())
+}
+
+fn texts<T: ToString>(values: &[T]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
+}
+
+fn one_of(mut words: Vec<String>) -> String {
+    let last = words.pop().unwrap_or_default();
+    format!("{} or {last}", words.join(", "))
+}
