@@ -578,6 +578,84 @@ fn every_key_is_right_by_its_own_range_and_has_a_flag_of_its_own() {
     }
 }
 
+/// No key is without effect: another value of it gives other settings.
+#[test]
+fn every_key_changes_the_settings() {
+    const OTHERS: &[&str] = &[
+        "1",
+        "7",
+        "26",
+        "51",
+        "81",
+        "99",
+        "2.5",
+        "2 ms",
+        "12 ms",
+        "30 ms",
+        "60 ms",
+        "120 ms",
+        "220 ms",
+        "300 ms",
+        "450 ms",
+        "2 s",
+        "4 s",
+        "12 s",
+        "25 s",
+        "40 s",
+        "2 min",
+        "name",
+        "10.0.0.7",
+        "10.0.0.255:7",
+        "239.1.2.3",
+        "02:00:00:00:00:01",
+        "tcp://host:1",
+    ];
+    // `role` and `unit` go together, and with no car: C7 above.
+    for key in KEYS
+        .iter()
+        .filter(|key| !["role", "unit"].contains(&key.path))
+    {
+        let (table, name) = key.split();
+        let protocol = Protocol::ALL.map(|protocol| protocol.to_string());
+        let protocol = protocol
+            .iter()
+            .find(|&name| table.is_some_and(|t| t.replace('_', "-") == *name));
+        let base = format!(
+            "election = \"{}\"\n{REQUIRED}",
+            protocol.map_or("bully", |name| name)
+        );
+        let partner = match key.path {
+            "operator.read_only_group" => "read_only_socket = \"/run/status\"\n",
+            _ => "",
+        };
+        let settings = |value: Option<&str>| {
+            let line = value.map(|value| format!("{name} = {}\n", key.kind.written(value)));
+            let line = line.unwrap_or_default();
+            let others = base
+                .lines()
+                .filter(|other| line.is_empty() || !other.starts_with(&format!("{} = ", key.path)));
+            let others = others.collect::<Vec<_>>().join("\n");
+            let text = match table {
+                Some(table) => format!("{others}\n[{table}]\n{line}{partner}"),
+                None => line + &others,
+            };
+            check(&text).map(|settings| format!("{settings:?}"))
+        };
+        let plain = settings(None).unwrap();
+        let words = key.kind.offered();
+        let others = OTHERS
+            .iter()
+            .copied()
+            .chain(words.iter().map(String::as_str));
+        let changes = |value| settings(Some(value)).is_ok_and(|changed| changed != plain);
+        assert!(
+            others.filter(|value| key.kind.accepts(value)).any(changes),
+            "{}",
+            key.path
+        );
+    }
+}
+
 /// To renew the file: `liftmesh check-config --example > config/node.toml`.
 #[test]
 fn the_example_file_is_the_one_that_the_keys_make() {
