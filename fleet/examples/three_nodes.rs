@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{Call, FleetName, HallCall, JournalId, Mac, NodeId, Role, Timestamp};
 use elevator_fleet::node::{
     Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, Restored,

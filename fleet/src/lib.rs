@@ -6,8 +6,8 @@
 
 pub mod car;
 pub mod climate;
-pub mod coordination;
 pub mod dispatch;
+pub mod election;
 pub mod model;
 pub mod node;
 pub mod orders;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::Protocol;
 use serde::Serialize;
 

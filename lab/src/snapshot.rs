@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_fleet::coordination::{ElectionSettings, bully};
+use elevator_fleet::election::{ElectionSettings, bully};
 use elevator_fleet::model::Role;
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
-use elevator_fleet::coordination::bully::Estimate;
+use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use elevator_fleet::coordination::ballot::packet::MAX_PACKET;
+use elevator_fleet::election::ballot::packet::MAX_PACKET;
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, WireError};
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;

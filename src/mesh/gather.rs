@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 use std::{future, io};
 
-use elevator_fleet::coordination::Message;
+use elevator_fleet::election::Message;
 use elevator_fleet::wire::{Beacon, Standing};
 use rustix::net::{RecvFlags, recvfrom};
 use tokio::net::UdpSocket;

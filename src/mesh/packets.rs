@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use elevator_fleet::coordination::ballot::packet;
+use elevator_fleet::election::ballot::packet;
 
 use super::MeshSettings;
 use super::socket::{self, DatagramSockets, MeshError};

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch};
 use elevator_fleet::climate::{Reading, Source};
-use elevator_fleet::coordination::Detail;
+use elevator_fleet::election::Detail;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, JournalId, Mac, NodeId,
     Role, Term, Unavailable,

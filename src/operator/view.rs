@@ -15,7 +15,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
-use elevator_fleet::coordination::Detail;
+use elevator_fleet::election::Detail;
 use elevator_fleet::model::{Call, HallCall, NodeId, Role};
 use elevator_fleet::node::{OrderStatus, PeerStatus, Status};
 use elevator_fleet::wire::Standing;

@@ -19,7 +19,7 @@ use super::office::Enclosed;
 use crate::climate::{
     ClimateSettings, Dimmer, DisplayData, Reading, Readings, Source, display_text,
 };
-use crate::coordination::Message;
+use crate::election::Message;
 use crate::model::{NodeId, Timestamp};
 use crate::wire::Standing;
 

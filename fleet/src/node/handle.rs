@@ -10,7 +10,7 @@ use super::links::{Handshake, accepts};
 use super::membership::Heard;
 use super::neighbours::Trust;
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
-use crate::coordination::{ElectionTimer, Input, LinkRule};
+use crate::election::{ElectionTimer, Input, LinkRule};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
 use crate::orders::Holding;
 use crate::wire::{Beacon, Frame, Hello, Standing};

@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::car::Car;
-use crate::coordination::Input;
+use crate::election::Input;
 use crate::model::{Availability, Timestamp};
 
 /// A node's health, from 1 to 100: 1 because it runs, 49 for a disk that works, 30 for a panel that

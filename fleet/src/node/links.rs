@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::LinkId;
-use crate::coordination::LinkSide;
+use crate::election::LinkSide;
 use crate::model::NodeId;
 use crate::wire::Standing;
 

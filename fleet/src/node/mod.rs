@@ -54,7 +54,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use elevator_driver::PanelOutputs;
 
 use crate::car::{Car, CarTimer};
-use crate::coordination::{Candidate, Election, ElectionTimer, LinkRule};
+use crate::election::{Candidate, Election, ElectionTimer, LinkRule};
 use crate::model::{Call, CarView, Dot, JournalId, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
@@ -72,7 +72,7 @@ pub use status::{
     PeerStatus, RefusedStatus, Status, UnitStatus,
 };
 
-pub use crate::coordination::LinkSide;
+pub use crate::election::LinkSide;
 
 /// One node of a fleet.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::membership::Heard;
 use super::pairing::Due;
 use super::{Action, LinkId, Node, Report};
-use crate::coordination::{Input, LinkRule};
+use crate::election::{Input, LinkRule};
 use crate::model::{Dot, NodeId, Timestamp};
 use crate::wire::{Frame, Hello, News, PlanEntry, Standing};
 

@@ -4,7 +4,7 @@ use core::net::SocketAddrV4;
 
 use super::beacon::MOST_ECHOES;
 use super::{Action, LinkId, Node, Report};
-use crate::coordination::{Carrier, Input, LinkRule, Message, Output};
+use crate::election::{Carrier, Input, LinkRule, Message, Output};
 use crate::model::{NodeId, Term, Timestamp};
 use crate::wire::{Letter, Standing};
 

@@ -7,8 +7,8 @@ use core::net::Ipv4Addr;
 
 use super::{Action, Node};
 use crate::climate::Source;
-use crate::coordination::ballot::packet;
-use crate::coordination::{Carrier, Detail, Message};
+use crate::election::ballot::packet;
+use crate::election::{Carrier, Detail, Message};
 use crate::model::{NodeId, Timestamp};
 
 /// What has come by packet since the start, other than the leader's and the election's.

@@ -8,7 +8,7 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::coordination::redial;
+use crate::election::redial;
 use crate::model::{NodeId, Timestamp};
 
 /// The peers that this node dials, and those that dial it.
@@ -144,7 +144,7 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coordination::nodes::{address, name};
+    use crate::election::nodes::{address, name};
 
     const REDIAL: Duration = Duration::from_millis(50);
 

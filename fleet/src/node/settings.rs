@@ -7,7 +7,7 @@ use elevator_driver::FloorCount;
 
 use crate::car::{CarSettings, FlightRecord};
 use crate::climate::ClimateSettings;
-use crate::coordination::ElectionSettings;
+use crate::election::ElectionSettings;
 use crate::model::{FleetName, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 use crate::wire::Nonce;

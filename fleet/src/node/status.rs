@@ -9,7 +9,7 @@ use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};
 use super::Node;
 use super::membership::{ConflictKind, LossCause};
 use crate::climate::{Reading, Source};
-use crate::coordination::Detail;
+use crate::election::Detail;
 use crate::model::{Call, CarView, NodeId, Role, Term, Timestamp};
 use crate::wire::{Hello, Standing};
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
-use crate::coordination::Message;
+use crate::election::Message;
 use crate::model::{CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 

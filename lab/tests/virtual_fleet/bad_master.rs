@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::Button;
-use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{BadMaster, Fault, World, WorldSettings};
 

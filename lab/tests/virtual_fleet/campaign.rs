@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Campaign, Duty, WorldSettings};

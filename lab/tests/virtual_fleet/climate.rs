@@ -1,7 +1,7 @@
 //! Readings reach the coordinator, averages reach every panel.
 
 use elevator_driver::Climate;
-use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::{Protocol, Standing};
 use liftmesh_lab::{Fault, World, WorldSettings};
 

@@ -9,10 +9,10 @@ use elevator_driver::{
 };
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::coordination::ElectionSettings;
 use elevator_fleet::dispatch::{
     Assignments, CarSituation, CollectiveCost, Dispatcher, HallDemand, Kinematics,
 };
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, Mac, NodeId, Role, Term,
     Timestamp,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_fleet::coordination::ElectionSettings;
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::{Protocol, Standing};
 use liftmesh_lab::{Fault, Weather, World, WorldSettings};

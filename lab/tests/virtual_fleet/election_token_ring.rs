@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_fleet::coordination::{ElectionSettings, Message, token_ring};
+use elevator_fleet::election::{ElectionSettings, Message, token_ring};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::{Beacon, Protocol, Standing};
 use liftmesh_lab::{Fault, World, WorldSettings};

@@ -3,8 +3,8 @@
 //! All of them are checked under every protocol, so that a mistake is found before the protocol is
 //! chosen.
 
-use elevator_fleet::coordination::bully::Estimate;
-use elevator_fleet::coordination::{ElectionSettings, ballot, bully, senior, token_ring};
+use elevator_fleet::election::bully::Estimate;
+use elevator_fleet::election::{ElectionSettings, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::Protocol;
 
 use super::{Checker, Tables};

@@ -5,8 +5,8 @@ use elevator_driver::{Floor, PanelEvent, PanelInputs};
 
 use super::*;
 use crate::car::{Car, CarSettings};
-use crate::coordination::nodes::name;
-use crate::coordination::{Detail, Election, Input, Output};
+use crate::election::nodes::name;
+use crate::election::{Detail, Election, Input, Output};
 use crate::node::tests::{drain, join, node, talk};
 use crate::node::{Action, LinkId};
 

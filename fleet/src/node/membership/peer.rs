@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::pace::{Delay, Limits};
-use crate::coordination::Candidate;
+use crate::election::Candidate;
 use crate::model::{CarView, JournalId, Term, Timestamp};
 use crate::node::MeshTimes;
 use crate::node::plausible::Sightings;

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use super::*;
 use crate::climate::Reading;
-use crate::coordination::{Message, ballot};
+use crate::election::{Message, ballot};
 use crate::node::PacketCounts;
 use crate::wire::Protocol;
 

@@ -1,8 +1,8 @@
 //! Timers that are due in the same tick.
 
 use super::*;
-use crate::coordination::lowest_ip::Timer as LowestIpTimer;
-use crate::coordination::{Detail, Election, ElectionTimer, Input, LinkRule, Output};
+use crate::election::lowest_ip::Timer as LowestIpTimer;
+use crate::election::{Detail, Election, ElectionTimer, Input, LinkRule, Output};
 
 /// An election with two timers that run out together. The first to fire stops the other one, or
 /// starts it again.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 
 use super::*;
-use crate::coordination::Message;
+use crate::election::Message;
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
     NodeId, Role, Term, Timestamp,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{dot, floor, node, sealed};
 use crate::climate::{DisplayData, Reading};
-use crate::coordination::{Message, ballot, bully, senior, token_ring};
+use crate::election::{Message, ballot, bully, senior, token_ring};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
     Unavailable,

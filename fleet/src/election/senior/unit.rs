@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::coordination::Candidate;
+use crate::election::Candidate;
 use crate::model::{Mac, NodeId, Role};
 
 /// A unit as the protocol ranks it. The greater one prevails (M4, M9).

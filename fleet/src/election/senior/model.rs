@@ -31,8 +31,8 @@ use stateright::{Checker, Model, Property};
 use super::lan::Lan;
 use super::tests::control;
 use super::{Attempt, Kind, Message, Senior, Settings, State, Timer, Unit};
-use crate::coordination::nodes::candidate;
-use crate::coordination::{Candidate, Election, ElectionTimer, Input, Message as Any, Output};
+use crate::election::nodes::candidate;
+use crate::election::{Candidate, Election, ElectionTimer, Input, Message as Any, Output};
 use crate::model::Term;
 use crate::wire::Standing;
 

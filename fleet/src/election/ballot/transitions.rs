@@ -1,7 +1,7 @@
 //! What each event does in each state: of each state, a total match over the events.
 
 use super::{Ballot, Event, Held, Message, Output, State, Timer, Word};
-use crate::coordination::Message as Any;
+use crate::election::Message as Any;
 use crate::model::NodeId;
 
 impl Ballot {

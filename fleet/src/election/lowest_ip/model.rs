@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use stateright::{Checker, Model, Property};
 
 use super::*;
-use crate::coordination::nodes::{candidate, name};
+use crate::election::nodes::{candidate, name};
 use crate::model::Term;
 
 /// More states than any of the models generates. A run that comes so far has failed.

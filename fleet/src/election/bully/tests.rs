@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::coordination::nodes::{self, name, slave_of};
+use crate::election::nodes::{self, name, slave_of};
 
 /// A site whose estimate is ten times its number.
 fn candidate(index: u8) -> Candidate {

@@ -25,8 +25,8 @@ use stateright::{Checker, Model, Property};
 
 use super::state::State;
 use super::*;
-use crate::coordination::Message as Any;
-use crate::coordination::nodes::{candidate, name};
+use crate::election::Message as Any;
+use crate::election::nodes::{candidate, name};
 use crate::model::Term;
 
 /// How far the model looks.

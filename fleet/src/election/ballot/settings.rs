@@ -38,7 +38,7 @@ impl Default for Settings {
 impl Settings {
     /// C3: links are made and the leader's loss is noticed, then a few votes decide, should
     /// packets of the first ones get lost.
-    pub(in crate::coordination) fn bound(&self) -> Duration {
+    pub(in crate::election) fn bound(&self) -> Duration {
         Duration::from_secs(2) + (self.lost_after + self.round) * 4
     }
 }

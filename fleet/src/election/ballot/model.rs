@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use stateright::{Checker, Model, Property};
 
 use super::*;
-use crate::coordination::{Message as Any, nodes};
+use crate::election::{Message as Any, nodes};
 use crate::model::Term;
 
 /// More states than any of the models generates. A run that comes so far has not seen all, and

@@ -5,8 +5,8 @@ mod rows;
 
 use super::state::State;
 use super::*;
-use crate::coordination::nodes::{address, candidate, name, slave_of};
-use crate::coordination::{ElectionTimer, Message as Any};
+use crate::election::nodes::{address, candidate, name, slave_of};
+use crate::election::{ElectionTimer, Message as Any};
 use crate::model::Term;
 use crate::model::bounds::JUMP;
 

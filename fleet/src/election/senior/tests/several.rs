@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::super::Settings;
 use super::super::lan::Lan;
 use super::control;
-use crate::coordination::nodes::candidate;
-use crate::coordination::{Candidate, Election};
+use crate::election::nodes::candidate;
+use crate::election::{Candidate, Election};
 use crate::model::Role;
 use crate::wire::Standing;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Senior, Settings, Timer};
-use crate::coordination::{Candidate, Election, ElectionTimer, Input, Message, Output};
+use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output};
 use crate::model::Term;
 use crate::wire::Standing;
 

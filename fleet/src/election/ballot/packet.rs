@@ -16,7 +16,7 @@
 
 use super::Message as Ballot;
 use crate::climate::{DisplayData, Reading};
-use crate::coordination::Message;
+use crate::election::Message;
 
 /// The UDP port of the packets, unless it is set otherwise.
 pub const PORT: u16 = 46101;

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::climate::Reading;
-use crate::coordination::Message as Any;
-use crate::coordination::nodes::{self, name, slave_of};
+use crate::election::Message as Any;
+use crate::election::nodes::{self, name, slave_of};
 use crate::model::Term;
 
 /// Nodes from 8 on are regular leaders.

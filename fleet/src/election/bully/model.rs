@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use stateright::{Checker, Model, Property};
 
 use super::*;
-use crate::coordination::nodes;
+use crate::election::nodes;
 
 /// More states than any of the models generates. A run that comes so far has failed: the checker
 /// stops there, and calls itself done.
