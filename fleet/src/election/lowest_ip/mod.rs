@@ -1,0 +1,199 @@
+//! The master with the lowest IPv4 address (F2, F3).
+//!
+//! ```text
+//!              hears a lower master: dial it
+//!                  ┌──────────────┐
+//!                  │              ▼   joined: hang up on the slaves
+//!   start ──▶ Master            Joining ─────────────────────────────▶ Slave
+//!                  ▲              │                                      │
+//!                  └──────────────┘                                      │
+//!                  ▲   parted: wait, longer each time                    │
+//!                  └─────────────────────────────────────────────────────┘
+//!                      parted from the master, or it leads no more (joining: no wait)
+//! ```
+//!
+//! While it joins a node is still a master: it keeps its slaves until the new link carries.
+
+use core::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Detail, Election, ElectionTimer, Input, LinkRule, LinkSide, Output, redial};
+use crate::model::NodeId;
+use crate::wire::Standing;
+
+/// The timers of `lowest-ip`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// This peer may be dialled again.
+    Redial(NodeId),
+    /// The link to this peer has had its time to carry.
+    Join(NodeId),
+}
+
+impl From<Timer> for ElectionTimer {
+    fn from(timer: Timer) -> Self {
+        Self::LowestIp(timer)
+    }
+}
+
+/// The `lowest-ip` protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LowestIp {
+    /// Ranks the nodes; the name decides between two nodes with one address.
+    rank: (Ipv4Addr, NodeId),
+    redial_after: Duration,
+    state: State,
+    /// How often in a row a dial of this peer has failed.
+    failures: BTreeMap<NodeId, u32>,
+    /// Peers that are not dialled until their timer fires.
+    waiting: BTreeSet<NodeId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum State {
+    Master,
+    Joining { master: NodeId },
+    Slave { master: NodeId },
+}
+
+impl LowestIp {
+    /// A node at its start: a master (F2).
+    ///
+    /// `redial_after` is the wait after a failed dial.
+    #[must_use]
+    pub fn new(node: NodeId, address: Ipv4Addr, redial_after: Duration) -> Self {
+        Self {
+            rank: (address, node),
+            redial_after,
+            state: State::Master,
+            failures: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+        }
+    }
+
+    fn heard(&mut self, peer: &NodeId, address: Ipv4Addr, leads: bool) -> Option<Output> {
+        match &self.state {
+            State::Master => {
+                let lower = (address, peer) < (self.rank.0, &self.rank.1);
+                (leads && lower && !self.waiting.contains(peer)).then(|| {
+                    self.state = State::Joining {
+                        master: peer.clone(),
+                    };
+                    Output::Dial(peer.clone())
+                })
+            }
+            State::Joining { master } => (master == peer && !leads).then(|| {
+                self.state = State::Master;
+                Output::HangUp(peer.clone())
+            }),
+            State::Slave { master } => {
+                if master == peer && !leads {
+                    self.state = State::Master;
+                }
+                None
+            }
+        }
+    }
+
+    /// A master follows whom it dialled, even if it had given the dial up in the meantime. While it
+    /// joins another, and as a slave, it hangs up on everybody else.
+    fn joined(&mut self, peer: &NodeId, side: LinkSide) -> Option<Output> {
+        match (&self.state, side) {
+            (State::Joining { master }, LinkSide::Dialled) if master != peer => {
+                Some(Output::HangUp(peer.clone()))
+            }
+            (State::Master | State::Joining { .. }, LinkSide::Dialled) => {
+                self.state = State::Slave {
+                    master: peer.clone(),
+                };
+                self.failures.remove(peer);
+                Some(Output::HangUpAllBut(peer.clone()))
+            }
+            (State::Slave { master }, LinkSide::Dialled | LinkSide::Accepted) => {
+                Some(Output::HangUpAllBut(master.clone()))
+            }
+            (State::Master | State::Joining { .. }, LinkSide::Accepted) => None,
+        }
+    }
+
+    fn parted(&mut self, peer: &NodeId, draw: u64) -> Option<Output> {
+        match &self.state {
+            State::Joining { master } if master == peer => {
+                self.state = State::Master;
+                let failures = self.failures.entry(peer.clone()).or_default();
+                let wait = redial::wait(self.redial_after, *failures, draw);
+                *failures += 1;
+                self.waiting.insert(peer.clone());
+                Some(Output::Arm(Timer::Redial(peer.clone()).into(), wait))
+            }
+            State::Slave { master } if master == peer => {
+                self.state = State::Master;
+                None
+            }
+            State::Master | State::Joining { .. } | State::Slave { .. } => None,
+        }
+    }
+}
+
+impl Election for LowestIp {
+    fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
+        let output = match input {
+            Input::Heard { peer, standing, .. } => {
+                let leads = *standing == Standing::Master;
+                let output = self.heard(&peer.node, peer.address, leads);
+                if let Some(Output::Dial(peer)) = &output {
+                    let limit = redial::limit(self.redial_after);
+                    outputs.push(Output::Arm(Timer::Join(peer.clone()).into(), limit));
+                }
+                output
+            }
+            Input::Joined { peer, side } => self.joined(peer, side),
+            Input::Parted { peer } => self.parted(peer, draw),
+            Input::Lost { peer } => {
+                let output = self.parted(peer, draw);
+                self.failures.remove(peer);
+                output
+            }
+            Input::Fired(ElectionTimer::LowestIp(Timer::Redial(peer))) => {
+                self.waiting.remove(peer);
+                None
+            }
+            Input::Fired(ElectionTimer::LowestIp(Timer::Join(peer))) => match &self.state {
+                State::Joining { master } if master == peer => {
+                    outputs.push(Output::HangUp(peer.clone()));
+                    self.parted(peer, draw)
+                }
+                State::Master | State::Joining { .. } | State::Slave { .. } => None,
+            },
+            Input::Start | Input::Message { .. } | Input::Estimate(_) | Input::Fired(_) => None,
+        };
+        outputs.extend(output);
+    }
+
+    fn standing(&self) -> Standing {
+        match &self.state {
+            State::Master | State::Joining { .. } => Standing::Master,
+            State::Slave { master } => Standing::Slave {
+                master: master.clone(),
+            },
+        }
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        match &self.state {
+            State::Joining { master } => vec![Detail::new("joining", master)],
+            State::Master | State::Slave { .. } => Vec::new(),
+        }
+    }
+
+    fn link_rule(&self) -> LinkRule {
+        LinkRule::FollowStanding
+    }
+}
+
+#[cfg(test)]
+mod model;
+
+#[cfg(test)]
+mod tests;
