@@ -22,7 +22,9 @@ pub use readings::{MOST_SOURCES, Readings, Source};
 pub use text::{display_text, temperature_text, whole_degrees};
 
 /// What the sensors of one unit read; `None` for one that is missing or unknown (K1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct Reading {
     /// Temperature in whole °C, −127 to 127.
     pub temperature: Option<i8>,
@@ -31,7 +33,7 @@ pub struct Reading {
 }
 
 /// What the coordinator tells every indicator to show (V11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DisplayData {
     /// The average temperature in tenths of a degree Celsius; `None` while no reading is fresh
     /// (K2).

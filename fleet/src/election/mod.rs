@@ -19,10 +19,10 @@
 pub mod ballot;
 pub mod bully;
 pub mod lowest_ip;
-#[cfg(test)]
-pub(crate) mod nodes;
 pub(crate) mod redial;
 pub mod senior;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod token_ring;
 
 use core::net::Ipv4Addr;
@@ -210,7 +210,7 @@ pub enum Output {
 ///
 /// The three of the sensors serve every protocol (C4); what carries them, and what they are called
 /// there, is the protocol's matter.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// The coordinator asks every unit for what its sensors read: *ZDZ* of `senior` (M1), the
     /// control packet of `ballot` (V2).

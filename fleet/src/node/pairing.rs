@@ -144,7 +144,7 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::election::nodes::{address, name};
+    use crate::election::testing::{address, name};
 
     const REDIAL: Duration = Duration::from_millis(50);
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::*;
 use crate::climate::ClimateSettings;
 use crate::election::ElectionSettings;
-use crate::election::nodes::{address, name};
+use crate::election::testing::{address, name};
 use crate::model::{Call, FleetName, HallCall, Mac, Role};
 use crate::wire::{Beacon, Frame, Nonce, Protocol};
 use elevator_driver::{

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::climate::Reading;
 use crate::election::Message as Any;
-use crate::election::nodes::{self, name, slave_of};
+use crate::election::testing::{self, name, slave_of};
 use crate::model::Term;
 
 /// Nodes from 8 on are regular leaders.
@@ -14,7 +14,7 @@ fn candidate(index: u8) -> Candidate {
         } else {
             Role::ControlUnit
         },
-        ..nodes::candidate(index)
+        ..testing::candidate(index)
     }
 }
 

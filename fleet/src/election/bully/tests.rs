@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::election::nodes::{self, name, slave_of};
+use crate::election::testing::{self, name, slave_of};
 
 /// A site whose estimate is ten times its number.
 fn candidate(index: u8) -> Candidate {
@@ -13,7 +13,7 @@ fn candidate(index: u8) -> Candidate {
 fn estimating(index: u8, estimate: u32) -> Candidate {
     Candidate {
         estimate,
-        ..nodes::candidate(index)
+        ..testing::candidate(index)
     }
 }
 

@@ -1,87 +1,74 @@
-//! Every order of events among a few nodes: beacons that are heard or lost, dials that succeed or
-//! fail, links that break, timers that fire whenever they are armed, a crash and a restart.
+//! A few nodes under the model checker: besides what may always happen, dials succeed or fail and
+//! links break.
 //!
-//! A beacon tells where its sender stands at that moment. What is checked in every state that can
-//! be reached: a slave has a link to its master; nobody follows a node with a higher address (E7);
-//! and once nothing more breaks, the nodes come to rest under the lowest address (E1, E2, C3).
+//! In every state a slave has a link to its master; nobody follows a node with a higher address
+//! (E7); and once nothing more breaks, the nodes come to rest under the lowest address (E1, E2,
+//! C3). All learn of a crash at once.
 //!
-//! The states are finite but for the count of failed dials, which only lengthens a wait: a peer
-//! that has been dialled in vain twice is not dialled in vain again. There is no other boundary.
+//! The states are finite but for the count of failed dials, which only lengthens a wait: the
+//! states in which a peer was dialled in vain more than twice have no successors.
 
 use std::collections::BTreeSet;
 
-use stateright::{Checker, Model, Property};
+use stateright::Property;
 
 use super::*;
-use crate::election::nodes::{candidate, name};
-use crate::model::Term;
+use crate::election::Candidate;
+use crate::election::testing::model::{
+    At, Beacons, Bounds, Check, Misfortunes, Network, Subject, exhaust,
+};
 
-/// More states than any of the models generates. A run that comes so far has failed.
-const MOST_STATES: usize = 20_000_000;
+#[derive(Debug)]
+struct Lan;
 
-/// So many times everybody hears everybody before the nodes have come to rest.
-const ROUNDS: usize = 12;
-
-#[derive(Debug, Clone)]
-struct Lan {
-    nodes: u8,
-    crashes: u8,
-    restarts: u8,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Moment {
-    nodes: Vec<Option<LowestIp>>,
-    armed: BTreeSet<(u8, Timer)>,
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+struct Wires {
     /// Who dials whom.
-    dials: BTreeSet<(u8, u8)>,
+    dials: BTreeSet<(usize, usize)>,
     /// Who has a link to whom, the dialler first.
-    links: BTreeSet<(u8, u8)>,
-    crashes: u8,
-    restarts: u8,
+    links: BTreeSet<(usize, usize)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Event {
-    Hears(u8, u8),
-    DialSucceeds(u8, u8),
-    DialFails(u8, u8),
-    LinkBreaks(u8, u8),
-    Fires(u8, Timer),
-    Crashes(u8),
-    Restarts(u8),
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    DialSucceeds(usize, usize),
+    DialFails(usize, usize),
+    LinkBreaks(usize, usize),
 }
 
-fn index(name: &NodeId) -> u8 {
-    name.as_str()[1..].parse().expect("a number")
-}
+impl Subject for Lan {
+    type Machine = LowestIp;
+    type Notes = Wires;
+    type Step = Step;
 
-fn fresh(index: u8) -> LowestIp {
-    let own = candidate(index);
-    LowestIp::new(own.node, own.address, Duration::from_millis(50))
-}
+    fn machine(&self, own: Candidate, _incarnation: u64) -> LowestIp {
+        LowestIp::new(own.node, own.address, Duration::from_millis(50))
+    }
 
-impl Moment {
-    fn feed(&mut self, node: u8, input: Input<'_>) {
-        let mut outputs = Vec::new();
-        if let Some(machine) = &mut self.nodes[usize::from(node)] {
-            machine.handle(input, 0, &mut outputs);
-        }
-        for output in outputs {
-            self.perform(node, output);
+    /// A crash is reported at once, see [`Self::crashed`].
+    fn knows(_machine: &LowestIp, _peer: &NodeId) -> bool {
+        false
+    }
+
+    fn crashed(check: &Check<Self>, moment: &mut At<Self>, node: usize) {
+        moment.notes.dials.retain(|(from, _)| *from != node);
+        hang_up(check, moment, node, |_| true);
+        for peer in 0..moment.nodes.len() {
+            check.lose(moment, peer, node, 0);
         }
     }
 
-    fn perform(&mut self, node: u8, output: Output) {
+    fn link(check: &Check<Self>, moment: &mut At<Self>, node: usize, output: Output) {
         match output {
-            Output::Arm(ElectionTimer::LowestIp(timer), _) => {
-                self.armed.insert((node, timer));
-            }
             Output::Dial(peer) => {
-                self.dials.insert((node, index(&peer)));
+                moment.notes.dials.insert((node, check.index(&peer)));
             }
-            Output::HangUp(peer) => self.hang_up(node, |other| other == index(&peer)),
-            Output::HangUpAllBut(peer) => self.hang_up(node, |other| other != index(&peer)),
+            Output::HangUp(peer) => {
+                hang_up(check, moment, node, |other| other == check.index(&peer));
+            }
+            Output::HangUpAllBut(peer) => {
+                hang_up(check, moment, node, |other| other != check.index(&peer));
+            }
             Output::Arm(..)
             | Output::Disarm(_)
             | Output::Broadcast(_)
@@ -90,245 +77,150 @@ impl Moment {
         }
     }
 
-    /// Both ends learn of it.
-    fn hang_up(&mut self, node: u8, which: impl Fn(u8) -> bool) {
-        let ends = |link: &&(u8, u8)| {
-            let other = if link.0 == node { link.1 } else { link.0 };
-            (link.0 == node || link.1 == node) && which(other)
-        };
-        let closed: Vec<(u8, u8)> = self.links.iter().filter(ends).copied().collect();
-        for link in closed {
-            self.break_link(link);
+    fn steps(_check: &Check<Self>, moment: &At<Self>, steps: &mut Vec<Step>) {
+        for &(node, peer) in &moment.notes.dials {
+            steps.push(Step::DialSucceeds(node, peer));
+            steps.push(Step::DialFails(node, peer));
+        }
+        let breaks = |&(node, peer): &(usize, usize)| Step::LinkBreaks(node, peer);
+        steps.extend(moment.notes.links.iter().map(breaks));
+    }
+
+    fn apply(check: &Check<Self>, moment: &mut At<Self>, step: &Step) {
+        match *step {
+            Step::DialSucceeds(node, peer) => dial_succeeds(check, moment, node, peer),
+            Step::DialFails(node, peer) => {
+                moment.notes.dials.remove(&(node, peer));
+                part(check, moment, node, peer);
+            }
+            Step::LinkBreaks(node, peer) => break_link(check, moment, (node, peer)),
         }
     }
 
-    fn break_link(&mut self, link: (u8, u8)) {
-        if self.links.remove(&link) {
-            self.feed(
-                link.0,
-                Input::Parted {
-                    peer: &name(link.1),
-                },
-            );
-            self.feed(
-                link.1,
-                Input::Parted {
-                    peer: &name(link.0),
-                },
-            );
-        }
-    }
-
-    fn standing(&self, node: u8) -> Option<Standing> {
-        self.nodes[usize::from(node)]
-            .as_ref()
-            .map(Election::standing)
-    }
-
-    fn apply(&mut self, event: &Event) {
-        match *event {
-            Event::Hears(node, peer) => {
-                if let Some(standing) = self.standing(peer) {
-                    let (peer, term) = (&candidate(peer), Term::default());
-                    let standing = &standing;
-                    self.feed(
-                        node,
-                        Input::Heard {
-                            peer,
-                            standing,
-                            term,
-                        },
-                    );
-                }
-            }
-            Event::DialSucceeds(node, peer) => {
-                self.dials.remove(&(node, peer));
-                let accepts = self.standing(peer) == Some(Standing::Master);
-                if !accepts {
-                    return self.feed(node, Input::Parted { peer: &name(peer) });
-                }
-                // One link to each peer: the new one takes the place of the old.
-                self.links.remove(&(peer, node));
-                self.links.insert((node, peer));
-                let side = LinkSide::Accepted;
-                self.feed(
-                    peer,
-                    Input::Joined {
-                        peer: &name(node),
-                        side,
-                    },
-                );
-                if self.links.contains(&(node, peer)) {
-                    let side = LinkSide::Dialled;
-                    self.feed(
-                        node,
-                        Input::Joined {
-                            peer: &name(peer),
-                            side,
-                        },
-                    );
-                }
-            }
-            Event::DialFails(node, peer) => {
-                self.dials.remove(&(node, peer));
-                self.feed(node, Input::Parted { peer: &name(peer) });
-            }
-            Event::LinkBreaks(node, peer) => self.break_link((node, peer)),
-            Event::Fires(node, ref timer) => {
-                self.armed.remove(&(node, timer.clone()));
-                let timer = ElectionTimer::LowestIp(timer.clone());
-                self.feed(node, Input::Fired(&timer));
-            }
-            Event::Crashes(node) => {
-                self.crashes += 1;
-                self.nodes[usize::from(node)] = None;
-                self.armed.retain(|(armed, _)| *armed != node);
-                self.dials.retain(|(from, _)| *from != node);
-                self.hang_up(node, |_| true);
-                for peer in 0..u8::try_from(self.nodes.len()).expect("few") {
-                    self.feed(peer, Input::Lost { peer: &name(node) });
-                }
-            }
-            Event::Restarts(node) => {
-                self.restarts += 1;
-                self.nodes[usize::from(node)] = Some(fresh(node));
-            }
-        }
-    }
-
-    /// Lets everything that is under way come to its end, and everybody hear everybody.
-    fn calms_under_the_lowest(&self) -> bool {
-        let mut calm = self.clone();
-        let living: Vec<u8> = (0..u8::try_from(calm.nodes.len()).expect("few"))
-            .filter(|node| calm.standing(*node).is_some())
-            .collect();
-        for _ in 0..ROUNDS {
-            for (node, peer) in calm.dials.clone() {
-                calm.apply(&Event::DialSucceeds(node, peer));
-            }
-            for (node, timer) in calm.armed.clone() {
-                calm.apply(&Event::Fires(node, timer));
-            }
-            for &node in &living {
-                for &peer in living.iter().filter(|peer| **peer != node) {
-                    calm.apply(&Event::Hears(node, peer));
-                }
-            }
-            for (node, peer) in calm.dials.clone() {
-                calm.apply(&Event::DialSucceeds(node, peer));
-            }
-        }
-        let Some(lowest) = living.first() else {
-            return true;
-        };
-        living.iter().all(|node| match calm.standing(*node) {
-            Some(Standing::Master) => node == lowest,
-            Some(Standing::Slave { master }) => node != lowest && master == name(*lowest),
-            Some(Standing::Seeking) | None => false,
-        })
-    }
-}
-
-impl Model for Lan {
-    type State = Moment;
-    type Action = Event;
-
-    fn init_states(&self) -> Vec<Moment> {
-        vec![Moment {
-            nodes: (0..self.nodes).map(|node| Some(fresh(node))).collect(),
-            armed: BTreeSet::new(),
-            dials: BTreeSet::new(),
-            links: BTreeSet::new(),
-            crashes: 0,
-            restarts: 0,
-        }]
-    }
-
-    fn actions(&self, moment: &Moment, actions: &mut Vec<Event>) {
-        for node in 0..self.nodes {
-            let machine = &moment.nodes[usize::from(node)];
-            if machine.is_none() {
-                if moment.restarts < self.restarts {
-                    actions.push(Event::Restarts(node));
-                }
-                continue;
-            }
-            if moment.crashes < self.crashes {
-                actions.push(Event::Crashes(node));
-            }
-            let others = (0..self.nodes).filter(|peer| *peer != node);
-            actions.extend(others.map(|peer| Event::Hears(node, peer)));
-        }
-        for &(node, peer) in &moment.dials {
-            actions.push(Event::DialSucceeds(node, peer));
-            actions.push(Event::DialFails(node, peer));
-        }
-        let breaks = |&(node, peer): &(u8, u8)| Event::LinkBreaks(node, peer);
-        actions.extend(moment.links.iter().map(breaks));
-        let fires = |(node, timer): &(u8, Timer)| Event::Fires(*node, timer.clone());
-        actions.extend(moment.armed.iter().map(fires));
-    }
-
-    fn next_state(&self, moment: &Moment, event: Event) -> Option<Moment> {
-        let mut next = moment.clone();
-        next.apply(&event);
-        (next != *moment).then_some(next)
-    }
-
-    fn within_boundary(&self, moment: &Moment) -> bool {
+    fn within(&self, moment: &At<Self>) -> bool {
         let mut machines = moment.nodes.iter().flatten();
         machines.all(|machine| machine.failures.values().all(|failures| *failures <= 2))
     }
 
-    fn properties(&self) -> Vec<Property<Self>> {
+    fn finish(check: &Check<Self>, moment: &mut At<Self>) {
+        for (node, peer) in moment.notes.dials.clone() {
+            dial_succeeds(check, moment, node, peer);
+        }
+    }
+
+    fn properties(&self) -> Vec<Property<Check<Self>>> {
         vec![
-            Property::always("a slave has a link to its master", |_, moment: &Moment| {
-                moment.nodes.iter().zip(0..).all(|(machine, node)| {
-                    let standing = machine.as_ref().map(Election::standing);
-                    let Some(Standing::Slave { master }) = standing else {
-                        return true;
-                    };
-                    let master = index(&master);
-                    moment.links.contains(&(node, master)) && master < node
-                })
-            }),
-            Property::always("they can come to rest", |_, moment: &Moment| {
-                moment.calms_under_the_lowest()
+            Property::always(
+                "a slave has a link to its master",
+                |check: &Check<Self>, moment: &At<Self>| {
+                    (0..moment.nodes.len()).all(|node| {
+                        let Some(Standing::Slave { master }) = moment.standing(node) else {
+                            return true;
+                        };
+                        let master = check.index(&master);
+                        moment.notes.links.contains(&(node, master)) && master < node
+                    })
+                },
+            ),
+            Property::always("they can come to rest", |check: &Check<Self>, moment| {
+                check.comes_to_rest(moment, follow_the_lowest)
             }),
         ]
     }
 }
 
-fn exhaust(lan: Lan) {
-    let what = format!("{lan:?}");
-    let checker = lan
-        .checker()
-        .threads(2)
-        .target_state_count(MOST_STATES)
-        .spawn_bfs()
-        .join();
-    println!("{what}: {} states", checker.unique_state_count());
-    checker.assert_properties();
-    let whole = checker.is_done() && checker.state_count() < MOST_STATES;
-    assert!(whole, "not exhausted");
+/// Both ends learn of it.
+fn hang_up(check: &Check<Lan>, moment: &mut At<Lan>, node: usize, which: impl Fn(usize) -> bool) {
+    let ends = |link: &&(usize, usize)| {
+        let other = if link.0 == node { link.1 } else { link.0 };
+        (link.0 == node || link.1 == node) && which(other)
+    };
+    let closed: Vec<_> = moment.notes.links.iter().filter(ends).copied().collect();
+    for link in closed {
+        break_link(check, moment, link);
+    }
+}
+
+fn break_link(check: &Check<Lan>, moment: &mut At<Lan>, link: (usize, usize)) {
+    if moment.notes.links.remove(&link) {
+        part(check, moment, link.0, link.1);
+        part(check, moment, link.1, link.0);
+    }
+}
+
+fn part(check: &Check<Lan>, moment: &mut At<Lan>, node: usize, from: usize) {
+    check.feed(
+        moment,
+        node,
+        &Input::Parted {
+            peer: check.name(from),
+        },
+        0,
+    );
+}
+
+fn dial_succeeds(check: &Check<Lan>, moment: &mut At<Lan>, node: usize, peer: usize) {
+    moment.notes.dials.remove(&(node, peer));
+    if !moment.leads(peer) {
+        return part(check, moment, node, peer);
+    }
+    // One link to each peer: the new one takes the place of the old.
+    moment.notes.links.remove(&(peer, node));
+    moment.notes.links.insert((node, peer));
+    let join = |moment: &mut At<Lan>, node, peer, side| {
+        check.feed(
+            moment,
+            node,
+            &Input::Joined {
+                peer: check.name(peer),
+                side,
+            },
+            0,
+        );
+    };
+    join(moment, peer, node, LinkSide::Accepted);
+    if moment.notes.links.contains(&(node, peer)) {
+        join(moment, node, peer, LinkSide::Dialled);
+    }
+}
+
+fn follow_the_lowest(check: &Check<Lan>, moment: &At<Lan>) -> bool {
+    let Some((lowest, _)) = moment.living().next() else {
+        return true;
+    };
+    moment
+        .living()
+        .all(|(node, machine)| match machine.standing() {
+            Standing::Master => node == lowest,
+            Standing::Slave { master } => node != lowest && master == *check.name(lowest),
+            Standing::Seeking => false,
+        })
+}
+
+fn lan(nodes: usize, crashes: u8, restarts: u8) -> Check<Lan> {
+    Check::new(
+        Lan,
+        Bounds {
+            nodes,
+            network: Network::Repeats(0),
+            beacons: Beacons::Late,
+            most: Misfortunes {
+                crashes,
+                restarts,
+                ..Misfortunes::default()
+            },
+        },
+    )
 }
 
 /// E1, E2, E7, C2, C3, F3
 #[test]
 fn two_nodes_come_to_rest_whatever_happens() {
-    exhaust(Lan {
-        nodes: 2,
-        crashes: 2,
-        restarts: 2,
-    });
+    exhaust("two nodes", lan(2, 2, 2), 94);
 }
 
 /// E1, E2, E7, C2, C3, F3
 #[test]
 fn three_nodes_come_to_rest_whatever_happens() {
-    exhaust(Lan {
-        nodes: 3,
-        crashes: 1,
-        restarts: 1,
-    });
+    exhaust("three nodes", lan(3, 1, 1), 30_367);
 }

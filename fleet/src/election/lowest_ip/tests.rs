@@ -1,5 +1,5 @@
 use super::super::Candidate;
-use super::super::nodes::{address, candidate, name, slave_of};
+use super::super::testing::{address, candidate, name, slave_of};
 use super::*;
 use crate::model::Term;
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::climate::{DisplayData, Reading};
 use crate::election::Message as Any;
-use crate::election::nodes::{candidate, name, slave_of};
+use crate::election::testing::{candidate, name, slave_of};
 use crate::model::{Role, Term};
 
 pub(super) fn control(index: u8) -> Candidate {

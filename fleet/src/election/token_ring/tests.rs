@@ -5,7 +5,7 @@ mod rows;
 
 use super::state::State;
 use super::*;
-use crate::election::nodes::{address, candidate, name, slave_of};
+use crate::election::testing::{address, candidate, name, slave_of};
 use crate::election::{ElectionTimer, Message as Any};
 use crate::model::Term;
 use crate::model::bounds::JUMP;

@@ -5,7 +5,7 @@ use elevator_driver::{Floor, PanelEvent, PanelInputs};
 
 use super::*;
 use crate::car::{Car, CarSettings};
-use crate::election::nodes::name;
+use crate::election::testing::name;
 use crate::election::{Detail, Election, Input, Output};
 use crate::node::tests::{drain, join, node, talk};
 use crate::node::{Action, LinkId};

@@ -1,4 +1,8 @@
-//! The nodes of the tests: numbered, and ranked by their numbers.
+//! What the tests of all protocols share: nodes, and the model.
+//!
+//! Nodes are numbered, and ranked by their numbers.
+
+pub(super) mod model;
 
 use core::net::Ipv4Addr;
 
@@ -23,6 +27,14 @@ pub(super) fn candidate(index: u8) -> Candidate {
         mac: Mac::of(address),
         role: Role::Cabin,
         estimate: 0,
+    }
+}
+
+pub(super) fn control_unit(index: u8) -> Candidate {
+    let role = Role::ControlUnit;
+    Candidate {
+        role,
+        ..candidate(index)
     }
 }
 
