@@ -3,8 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::climate::Reading;
 use crate::election::Message as Any;
-use crate::election::testing::{self, name, slave_of};
-use crate::model::Term;
+use crate::election::testing::{self, draws, feed, name, slave_of};
 
 /// Nodes from 8 on are regular leaders.
 fn candidate(index: u8) -> Candidate {
@@ -34,7 +33,7 @@ impl Unit {
         let election = Ballot::new(candidate(index), settings);
         let outputs = Vec::new();
         let mut unit = Self { election, outputs };
-        unit.feed(Input::Start);
+        unit.draws(77, Input::Start);
         for peer in (1..=9).filter(|peer| *peer != index) {
             unit.hears(peer, &Standing::Seeking);
         }
@@ -61,28 +60,31 @@ impl Unit {
         unit
     }
 
-    fn feed(&mut self, input: Input<'_>) {
-        self.election.handle(input, 77, &mut self.outputs);
+    /// Takes an input; the node would draw this number.
+    fn draws(&mut self, draw: u64, input: Input<'_>) {
+        self.outputs.extend(draws(&mut self.election, draw, input));
     }
 
     fn hears(&mut self, peer: u8, standing: &Standing) {
-        let (peer, term) = (&candidate(peer), Term::default());
-        self.feed(Input::Heard {
-            peer,
+        self.outputs.extend(testing::hears(
+            &mut self.election,
+            &candidate(peer),
             standing,
-            term,
-        });
+        ));
     }
 
     fn loses(&mut self, peer: u8) {
-        self.feed(Input::Lost { peer: &name(peer) });
+        self.draws(77, Input::Lost { peer: &name(peer) });
     }
 
-    /// A message; the node would draw this number.
     fn gets(&mut self, from: u8, message: &Any, draw: u64) {
-        let from = &name(from);
-        let input = Input::Message { from, message };
-        self.election.handle(input, draw, &mut self.outputs);
+        self.draws(
+            draw,
+            Input::Message {
+                from: &name(from),
+                message,
+            },
+        );
     }
 
     fn control(&mut self, from: u8) {
@@ -98,26 +100,14 @@ impl Unit {
     }
 
     fn fires(&mut self, timer: Timer, draw: u64) {
-        let timer = timer.into();
-        let input = Input::Fired(&timer);
-        self.election.handle(input, draw, &mut self.outputs);
+        self.draws(draw, Input::Fired(&timer.into()));
     }
 
     /// What it has sent.
     fn sent(&mut self) -> Vec<Any> {
-        std::mem::take(&mut self.outputs)
-            .into_iter()
-            .filter_map(|output| match output {
-                Output::Broadcast(message) => Some(message),
-                Output::Arm(..)
-                | Output::Disarm(_)
-                | Output::Send(..)
-                | Output::HandOver(..)
-                | Output::Dial(_)
-                | Output::HangUp(_)
-                | Output::HangUpAllBut(_) => None,
-            })
-            .collect()
+        let sent = testing::sent(&std::mem::take(&mut self.outputs));
+        assert!(sent.iter().all(|(to, _)| to.is_none()), "all is broadcast");
+        sent.into_iter().map(|(_, message)| message).collect()
     }
 
     /// The timers that it has set and not stopped since.
@@ -388,8 +378,7 @@ fn who_has_lost_a_vote_waits_for_a_control_packet_and_votes_again_if_none_comes(
 #[test]
 fn a_node_waits_for_a_leader_at_its_start_and_serves_alone_meanwhile() {
     let mut unit = Ballot::new(candidate(1), Settings::default());
-    let mut outputs = Vec::new();
-    unit.handle(Input::Start, 0, &mut outputs);
+    let outputs = feed(&mut unit, Input::Start);
     let wait = Duration::from_millis(200);
     assert_eq!(outputs, [Output::Arm(Timer::Silence.into(), wait)]);
     assert_eq!(unit.standing(), Standing::Seeking);
@@ -399,8 +388,7 @@ fn a_node_waits_for_a_leader_at_its_start_and_serves_alone_meanwhile() {
 #[test]
 fn a_regular_leader_resets_and_leads_as_soon_as_it_is_switched_on() {
     let mut unit = Ballot::new(candidate(9), Settings::default());
-    let mut outputs = Vec::new();
-    unit.handle(Input::Start, 0, &mut outputs);
+    let outputs = feed(&mut unit, Input::Start);
     assert_eq!(unit.standing(), Standing::Master);
     let sent = |message| Output::Broadcast(message);
     assert!(outputs.starts_with(&[sent(reset())]), "{outputs:?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::election::testing::{self, name, slave_of};
+use crate::election::testing::{self, armed, detail, feed, fires, loses, name, slave_of, told};
 
 /// A site whose estimate is ten times its number.
 fn candidate(index: u8) -> Candidate {
@@ -37,64 +37,30 @@ fn site(index: u8) -> Bully {
     Bully::new(candidate(index), Settings::default())
 }
 
-fn feed(site: &mut Bully, input: Input<'_>) -> Vec<Output> {
-    let mut outputs = Vec::new();
-    site.handle(input, 0, &mut outputs);
-    outputs
-}
-
-fn hears_of(site: &mut Bully, peer: &Candidate, standing: &Standing, term: u64) -> Vec<Output> {
-    let term = Term(term);
-    feed(
-        site,
-        Input::Heard {
-            peer,
-            standing,
-            term,
-        },
-    )
-}
-
-fn hears_in(site: &mut Bully, index: u8, standing: &Standing, term: u64) -> Vec<Output> {
-    hears_of(site, &candidate(index), standing, term)
-}
-
+/// A beacon of a site whose estimate is ten times its number.
 fn hears(site: &mut Bully, index: u8, standing: &Standing) -> Vec<Output> {
     hears_in(site, index, standing, 0)
 }
 
-fn is_told(site: &mut Bully, from: u8, message: Message) -> Vec<Output> {
-    let message = &message.into();
-    feed(
-        site,
-        Input::Message {
-            from: &name(from),
-            message,
-        },
-    )
-}
-
-fn loses(site: &mut Bully, index: u8) -> Vec<Output> {
-    feed(site, Input::Lost { peer: &name(index) })
-}
-
-fn fires(site: &mut Bully, timer: Timer) -> Vec<Output> {
-    feed(site, Input::Fired(&timer.into()))
+fn hears_in(site: &mut Bully, index: u8, standing: &Standing, term: u64) -> Vec<Output> {
+    testing::hears_in(site, &candidate(index), standing, term)
 }
 
 /// What is sent, without the timers, by receiver.
 fn sent(outputs: &[Output]) -> Vec<(u8, Message)> {
-    let told = |to: u8| {
-        outputs.iter().filter_map(move |output| {
-            if let Output::Send(node, Letter::Bully(message)) = output
-                && *node == name(to)
-            {
-                return Some((to, *message));
+    let sent = testing::sent(outputs)
+        .into_iter()
+        .filter_map(|(to, message)| {
+            let index = to?.as_str()[1..].parse().expect("a number");
+            if let Letter::Bully(message) = message {
+                Some((index, message))
+            } else {
+                None
             }
-            None
-        })
-    };
-    (0..10).flat_map(told).collect()
+        });
+    let mut sent: Vec<_> = sent.collect();
+    sent.sort_by_key(|(to, _)| *to);
+    sent
 }
 
 /// A question to each of these sites.
@@ -102,20 +68,8 @@ fn asked<const N: usize>(sites: [u8; N]) -> [(u8, Message); N] {
     sites.map(|to| (to, Message::Election))
 }
 
-/// How long a timer is armed for.
-fn armed(outputs: &[Output], timer: Timer) -> Option<std::time::Duration> {
-    outputs.iter().find_map(|output| {
-        if let Output::Arm(ElectionTimer::Bully(which), wait) = output
-            && *which == timer
-        {
-            return Some(*wait);
-        }
-        None
-    })
-}
-
 fn state(site: &Bully) -> String {
-    site.details().remove(0).value
+    detail(site, "state").expect("a state")
 }
 
 fn coordinator(term: u64) -> Message {
@@ -135,7 +89,7 @@ fn amid(own: u8, others: &[u8], settings: Settings) -> Bully {
 /// One that follows the coordinator of term 1.
 fn follower(own: u8, others: &[u8], of: u8, settings: Settings) -> Bully {
     let mut site = amid(own, others, settings);
-    is_told(&mut site, of, coordinator(1));
+    told(&mut site, of, coordinator(1));
     hears_in(&mut site, of, &Standing::Master, 1);
     assert_eq!(site.standing(), slave_of(of));
     site
@@ -154,10 +108,10 @@ fn leader(own: u8, others: &[u8]) -> Bully {
 fn sites_are_ranked_by_estimate_and_then_by_name() {
     let mut second = amid(2, &[1, 3], Settings::default());
     for equal in [estimating(1, 20), estimating(3, 20)] {
-        hears_of(&mut second, &equal, &Standing::Seeking, 0);
+        testing::hears(&mut second, &equal, &Standing::Seeking);
         assert_eq!(second.higher().collect::<Vec<_>>(), [&name(3)]);
     }
-    hears_of(&mut second, &estimating(3, 19), &Standing::Seeking, 0);
+    testing::hears(&mut second, &estimating(3, 19), &Standing::Seeking);
     assert_eq!(second.higher().next(), None);
 }
 
@@ -250,7 +204,7 @@ fn an_election_with_nobody_to_ask_is_over_at_once() {
     assert_eq!(second.standing(), Standing::Master);
 
     let mut second = amid(2, &[1, 3], Settings::default());
-    is_told(&mut second, 3, Message::Answer);
+    told(&mut second, 3, Message::Answer);
     assert_eq!(sent(&loses(&mut second, 3)), [(1, coordinator(1))]);
 }
 
@@ -258,11 +212,11 @@ fn an_election_with_nobody_to_ask_is_over_at_once() {
 #[test]
 fn an_answered_candidate_waits_for_the_coordinator_and_then_begins_again() {
     let mut first = amid(1, &[2, 3], Settings::default());
-    let outputs = is_told(&mut first, 3, Message::Answer);
+    let outputs = told(&mut first, 3, Message::Answer);
     let wait = Settings::default().coordinator_wait;
     assert_eq!(armed(&outputs, Timer::Coordinator), Some(wait));
     assert!(outputs.contains(&Output::Disarm(Timer::Answer.into())));
-    assert_eq!(is_told(&mut first, 2, Message::Answer), [], "one is enough");
+    assert_eq!(told(&mut first, 2, Message::Answer), [], "one is enough");
     assert_eq!(fires(&mut first, Timer::Answer), [], "a stale timer");
     let outputs = fires(&mut first, Timer::Coordinator);
     assert_eq!(sent(&outputs), asked([2, 3]));
@@ -273,12 +227,12 @@ fn an_answered_candidate_waits_for_the_coordinator_and_then_begins_again() {
 #[test]
 fn whoever_announces_itself_is_followed() {
     let mut first = amid(1, &[2, 3], Settings::default());
-    is_told(&mut first, 3, Message::Answer);
-    is_told(&mut first, 2, coordinator(1));
+    told(&mut first, 3, Message::Answer);
+    told(&mut first, 2, coordinator(1));
     assert_eq!(first.standing(), slave_of(2));
-    is_told(&mut first, 3, coordinator(2));
+    told(&mut first, 3, coordinator(2));
     assert_eq!(first.standing(), slave_of(3), "a better one");
-    is_told(&mut first, 2, coordinator(2));
+    told(&mut first, 2, coordinator(2));
     assert_eq!(first.standing(), slave_of(3), "whose works");
 }
 
@@ -286,22 +240,22 @@ fn whoever_announces_itself_is_followed() {
 #[test]
 fn a_site_that_is_asked_answers_and_holds_an_election_of_its_own() {
     let mut second = follower(2, &[1, 3], 3, Settings::default());
-    let outputs = is_told(&mut second, 1, Message::Election);
+    let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(
         sent(&outputs),
         [(1, Message::Answer), (3, Message::Election)]
     );
     assert_eq!(state(&second), "candidate");
     assert_eq!(second.standing(), slave_of(3), "which works");
-    let outputs = is_told(&mut second, 1, Message::Election);
+    let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer)], "one is running");
     assert_eq!(
-        is_told(&mut second, 3, Message::Election),
+        told(&mut second, 3, Message::Election),
         [],
         "it is lower itself"
     );
     assert_eq!(
-        is_told(&mut second, 9, Message::Election),
+        told(&mut second, 9, Message::Election),
         [],
         "whoever that is"
     );
@@ -311,10 +265,10 @@ fn a_site_that_is_asked_answers_and_holds_an_election_of_its_own() {
 #[test]
 fn a_coordinator_that_is_asked_answers_and_announces_itself() {
     let mut third = leader(3, &[1, 2]);
-    let outputs = is_told(&mut third, 1, Message::Election);
+    let outputs = told(&mut third, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, coordinator(1))]);
     hears(&mut third, 4, &Standing::Seeking);
-    let outputs = is_told(&mut third, 1, Message::Election);
+    let outputs = told(&mut third, 1, Message::Election);
     assert_eq!(
         sent(&outputs),
         [(1, Message::Answer), (4, Message::Election)]
@@ -331,8 +285,8 @@ fn a_coordinator_that_is_asked_answers_and_announces_itself() {
 fn a_barred_site_neither_answers_nor_leads() {
     let mut barred = Bully::new(estimating(2, 0), Settings::default());
     feed(&mut barred, Input::Start);
-    hears_of(&mut barred, &estimating(1, 0), &Standing::Seeking, 0);
-    assert_eq!(is_told(&mut barred, 1, Message::Election), []);
+    testing::hears(&mut barred, &estimating(1, 0), &Standing::Seeking);
+    assert_eq!(told(&mut barred, 1, Message::Election), []);
     let outputs = hears(&mut barred, 3, &Standing::Seeking);
     assert_eq!(sent(&outputs), asked([3]));
     let outputs = fires(&mut barred, Timer::Answer);
@@ -341,7 +295,7 @@ fn a_barred_site_neither_answers_nor_leads() {
     fires(&mut barred, Timer::Answer);
     assert_eq!(barred.standing(), Standing::Seeking);
     hears(&mut barred, 4, &Standing::Master);
-    is_told(&mut barred, 4, coordinator(1));
+    told(&mut barred, 4, coordinator(1));
     assert_eq!(barred.standing(), slave_of(4));
     assert_eq!(feed(&mut barred, Input::Estimate(0)), []);
 }
@@ -361,8 +315,8 @@ fn a_restarted_site_with_the_highest_estimate_throws_the_coordinator_out() {
     }
     let outputs = fires(&mut third, Timer::Answer);
     assert_eq!(sent(&outputs), [(1, coordinator(2)), (2, coordinator(2))]);
-    is_told(&mut first, 3, coordinator(2));
-    is_told(&mut second, 3, coordinator(2));
+    told(&mut first, 3, coordinator(2));
+    told(&mut second, 3, coordinator(2));
     for site in [first, second] {
         assert_eq!(site.standing(), slave_of(3));
     }
@@ -373,10 +327,10 @@ fn a_restarted_site_with_the_highest_estimate_throws_the_coordinator_out() {
 fn a_restarted_site_that_is_not_the_highest_changes_nothing() {
     let mut third = leader(3, &[1, 2]);
     let mut second = amid(2, &[1, 3], Settings::default());
-    let outputs = is_told(&mut third, 2, Message::Election);
+    let outputs = told(&mut third, 2, Message::Election);
     assert_eq!(sent(&outputs), [(2, Message::Answer), (2, coordinator(1))]);
-    is_told(&mut second, 3, Message::Answer);
-    is_told(&mut second, 3, coordinator(1));
+    told(&mut second, 3, Message::Answer);
+    told(&mut second, 3, coordinator(1));
     assert_eq!(
         (third.standing(), second.standing()),
         (Standing::Master, slave_of(3))
@@ -402,13 +356,13 @@ fn the_worked_example_goes_as_in_the_source() {
     let outputs = fires(&mut first, Timer::Silence);
     let questions = BTreeSet::from_iter(sent(&outputs));
     assert_eq!(questions, asked([2, 3, 4]).into());
-    let by_second = is_told(&mut second, 1, Message::Election);
-    let by_third = is_told(&mut third, 1, Message::Election);
+    let by_second = told(&mut second, 1, Message::Election);
+    let by_third = told(&mut third, 1, Message::Election);
     for outputs in [&by_second, &by_third] {
         assert_eq!(sent(outputs)[0], (1, Message::Answer));
     }
-    is_told(&mut first, 2, Message::Answer);
-    is_told(&mut first, 3, Message::Answer);
+    told(&mut first, 2, Message::Answer);
+    told(&mut first, 3, Message::Answer);
 
     // Step 2: … and start elections of their own.
     assert_eq!(sent(&by_second)[1..], asked([3, 4]));
@@ -419,9 +373,9 @@ fn the_worked_example_goes_as_in_the_source() {
     );
 
     // Step 3: S3 answers S2, waits for C in vain, takes over, and dies before it has said so.
-    let outputs = is_told(&mut third, 2, Message::Election);
+    let outputs = told(&mut third, 2, Message::Election);
     assert_eq!(sent(&outputs), [(2, Message::Answer)]);
-    is_told(&mut second, 3, Message::Answer);
+    told(&mut second, 3, Message::Answer);
     let unsent = fires(&mut third, Timer::Answer);
     assert_eq!(sent(&unsent), [(1, coordinator(2)), (2, coordinator(2))]);
     assert_eq!(third.standing(), Standing::Master);
@@ -430,18 +384,18 @@ fn the_worked_example_goes_as_in_the_source() {
     // Step 4: S1's wait runs out; its new election makes S2 the coordinator.
     let outputs = fires(&mut first, Timer::Coordinator);
     assert!(sent(&outputs).contains(&(2, Message::Election)));
-    let outputs = is_told(&mut second, 1, Message::Election);
+    let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(
         sent(&outputs),
         [(1, Message::Answer)],
         "its election is running"
     );
-    is_told(&mut first, 2, Message::Answer);
+    told(&mut first, 2, Message::Answer);
     let outputs = fires(&mut second, Timer::Coordinator);
     assert_eq!(sent(&outputs), asked([3, 4]));
     let outputs = fires(&mut second, Timer::Answer);
     assert_eq!(sent(&outputs), [(1, coordinator(2))]);
-    is_told(&mut first, 2, coordinator(2));
+    told(&mut first, 2, coordinator(2));
     assert_eq!(
         (first.standing(), second.standing()),
         (slave_of(2), Standing::Master)
@@ -457,9 +411,9 @@ fn the_state_is_shown_by_its_name() {
     assert_eq!(state(&first), "candidate");
     assert_eq!(first.details()[2], Detail::new("waits for", "answer"));
     hears(&mut first, 2, &Standing::Seeking);
-    is_told(&mut first, 2, Message::Answer);
+    told(&mut first, 2, Message::Answer);
     assert_eq!(first.details()[2], Detail::new("waits for", "coordinator"));
-    is_told(&mut first, 2, coordinator(1));
+    told(&mut first, 2, coordinator(1));
     assert_eq!(
         state(&first),
         "lost",
@@ -484,10 +438,10 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
         Standing::Master,
         "until the other has won"
     );
-    let outputs = is_told(&mut third, 2, Message::Election);
+    let outputs = told(&mut third, 2, Message::Election);
     assert_eq!(sent(&outputs), [(2, Message::Answer), (2, coordinator(1))]);
-    is_told(&mut second, 3, Message::Answer);
-    is_told(&mut second, 3, coordinator(1));
+    told(&mut second, 3, Message::Answer);
+    told(&mut second, 3, coordinator(1));
     assert_eq!(
         (second.standing(), third.standing()),
         (slave_of(3), Standing::Master)
@@ -498,7 +452,7 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
 #[test]
 fn a_coordinator_answers_a_lower_ones_announcement_with_its_own() {
     let mut third = leader(3, &[1, 2]);
-    let outputs = is_told(&mut third, 2, coordinator(5));
+    let outputs = told(&mut third, 2, coordinator(5));
     assert_eq!(sent(&outputs), [(1, coordinator(5)), (2, coordinator(5))]);
     assert_eq!(third.standing(), Standing::Master);
 }
@@ -516,7 +470,7 @@ fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_elect
 
     let mut second = follower(2, &[1, 3], 3, configured());
     feed(&mut second, Input::Estimate(50));
-    hears_of(&mut second, &estimating(3, 25), &Standing::Master, 1);
+    testing::hears_in(&mut second, &estimating(3, 25), &Standing::Master, 1);
     fires(&mut second, Timer::HoldOff);
     assert_eq!(
         second.standing(),
@@ -541,9 +495,9 @@ fn an_estimate_has_to_be_clearly_higher_for_as_long_as_the_hold_off() {
     assert_eq!(outputs, [Output::Disarm(Timer::HoldOff.into())]);
     let outputs = feed(&mut second, Input::Estimate(55));
     assert_eq!(armed(&outputs, Timer::HoldOff), Some(settings.hold_off));
-    let outputs = is_told(&mut second, 4, coordinator(2));
+    let outputs = told(&mut second, 4, coordinator(2));
     assert_eq!(outputs, [], "not known");
-    let outputs = is_told(&mut second, 3, coordinator(2));
+    let outputs = told(&mut second, 3, coordinator(2));
     assert!(outputs.contains(&Output::Disarm(Timer::HoldOff.into())));
 }
 
@@ -552,14 +506,14 @@ fn an_estimate_has_to_be_clearly_higher_for_as_long_as_the_hold_off() {
 fn whoever_is_followed_stays_in_office_until_somebody_is_clearly_fitter() {
     let mut second = leader(2, &[1]);
     hears_in(&mut second, 1, &slave_of(2), 1);
-    hears_of(&mut second, &estimating(3, 44), &Standing::Seeking, 0);
+    testing::hears(&mut second, &estimating(3, 44), &Standing::Seeking);
     assert_eq!(second.estimate(), 44);
-    hears_of(&mut second, &estimating(1, 10), &slave_of(2), 0);
-    hears_of(&mut second, &estimating(3, 43), &Standing::Seeking, 0);
-    let outputs = is_told(&mut second, 1, Message::Election);
+    testing::hears(&mut second, &estimating(1, 10), &slave_of(2));
+    testing::hears(&mut second, &estimating(3, 43), &Standing::Seeking);
+    let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, coordinator(1))]);
-    hears_of(&mut second, &estimating(3, 45), &Standing::Seeking, 0);
-    let outputs = is_told(&mut second, 1, Message::Election);
+    testing::hears(&mut second, &estimating(3, 45), &Standing::Seeking);
+    let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(
         sent(&outputs),
         [(1, Message::Answer), (3, Message::Election)],
@@ -574,23 +528,21 @@ fn a_coordinator_whom_nobody_follows_yields_to_one_that_is_followed() {
     hears_in(&mut second, 1, &slave_of(2), 1);
     let mut third = leader(3, &[]);
     assert_eq!((second.estimate(), third.estimate()), (44, 31));
-    let outputs = hears_of(
+    let outputs = testing::hears(
         &mut third,
         &estimating(2, second.estimate()),
         &Standing::Master,
-        0,
     );
     assert_eq!(sent(&outputs), [(2, Message::Election)]);
-    hears_of(
+    testing::hears(
         &mut second,
         &estimating(3, third.estimate()),
         &Standing::Master,
-        0,
     );
-    let outputs = is_told(&mut second, 3, Message::Election);
+    let outputs = told(&mut second, 3, Message::Election);
     assert_eq!(sent(&outputs), [(3, Message::Answer), (3, coordinator(1))]);
-    is_told(&mut third, 2, Message::Answer);
-    is_told(&mut third, 2, coordinator(1));
+    told(&mut third, 2, Message::Answer);
+    told(&mut third, 2, coordinator(1));
     assert_eq!(
         (second.standing(), third.standing()),
         (Standing::Master, slave_of(2))
@@ -610,8 +562,8 @@ fn a_number_that_was_configured_ranks_as_it_is() {
         let alone = second.estimate();
         hears_in(&mut second, 1, &slave_of(2), 1);
         let followed = second.estimate();
-        hears_of(&mut second, &estimating(3, 90), &Standing::Seeking, 0);
-        is_told(&mut second, 3, coordinator(9));
+        testing::hears(&mut second, &estimating(3, 90), &Standing::Seeking);
+        told(&mut second, 3, coordinator(9));
         assert_eq!([sought, alone, followed, second.estimate()], expected);
     }
 }
@@ -639,16 +591,16 @@ fn a_late_coordinator_of_an_older_term_changes_nothing() {
     let mut first = follower(1, &[2, 3], 3, Settings::default());
     loses(&mut first, 3);
     hears(&mut first, 3, &Standing::Seeking);
-    is_told(&mut first, 2, coordinator(2));
+    told(&mut first, 2, coordinator(2));
     let before = first.clone();
-    assert_eq!(is_told(&mut first, 3, coordinator(1)), []);
+    assert_eq!(told(&mut first, 3, coordinator(1)), []);
     assert_eq!(first, before);
     hears_in(&mut first, 2, &Standing::Master, 7);
-    is_told(&mut first, 3, coordinator(6));
+    told(&mut first, 3, coordinator(6));
     assert_eq!(first.standing(), slave_of(2), "a beacon tells the term too");
     let mut candidate = amid(1, &[2], Settings::default());
     hears_in(&mut candidate, 2, &Standing::Seeking, 4);
-    is_told(&mut candidate, 2, coordinator(3));
+    told(&mut candidate, 2, coordinator(3));
     assert_eq!(candidate.standing(), Standing::Seeking);
 }
 
@@ -679,21 +631,21 @@ fn whoever_takes_office_announces_a_term_above_all_that_it_knows() {
 fn messages_that_arrive_twice_do_no_harm() {
     let mut first = amid(1, &[2, 3], Settings::default());
     for message in [Message::Answer, coordinator(1)] {
-        is_told(&mut first, 3, message);
+        told(&mut first, 3, message);
         let before = first.clone();
-        is_told(&mut first, 3, message);
+        told(&mut first, 3, message);
         assert_eq!(first, before);
     }
 }
 
 /// E7: whatever term is told, whoever takes office has a next one, and announces it.
 #[test]
-fn there_is_a_term_after_the_greatest_that_is_told() {
+fn there_is_a_term_after_the_greatest_that_told() {
     let mut site = site(2);
     hears_in(&mut site, 1, &Standing::Master, u64::MAX);
     let heard = site.term;
     assert!(heard < heard.next());
     let term = Term(u64::MAX);
-    is_told(&mut site, 1, Message::Coordinator { term });
+    told(&mut site, 1, Message::Coordinator { term });
     assert!(site.term < site.term.next() && heard < site.term);
 }

@@ -1,7 +1,6 @@
-use super::super::Candidate;
-use super::super::testing::{address, candidate, name, slave_of};
 use super::*;
-use crate::model::Term;
+use crate::election::Candidate;
+use crate::election::testing::{self, address, candidate, feed, fires, loses, name, slave_of};
 
 const REDIAL: Duration = Duration::from_millis(50);
 
@@ -9,28 +8,14 @@ fn node(index: u8) -> LowestIp {
     LowestIp::new(name(index), address(index), REDIAL)
 }
 
-fn heard<'a>(peer: &'a Candidate, standing: &'a Standing) -> Input<'a> {
-    Input::Heard {
-        peer,
-        standing,
-        term: Term::default(),
-    }
-}
-
 fn hears(node: &mut LowestIp, index: u8, standing: &Standing) -> Vec<Output> {
-    let mut outputs = feed(node, heard(&candidate(index), standing));
+    let mut outputs = testing::hears(node, &candidate(index), standing);
     outputs.retain(|output| {
         !matches!(
             output,
             Output::Arm(ElectionTimer::LowestIp(Timer::Join(_)), _)
         )
     });
-    outputs
-}
-
-fn feed(node: &mut LowestIp, input: Input<'_>) -> Vec<Output> {
-    let mut outputs = Vec::new();
-    node.handle(input, 0, &mut outputs);
     outputs
 }
 
@@ -97,7 +82,7 @@ fn a_slave_ignores_a_lower_master_until_its_own_has_gone() {
 fn a_dial_that_was_given_up_counts_if_it_succeeds() {
     let mut third = node(3);
     hears(&mut third, 1, &Standing::Master);
-    feed(&mut third, Input::Lost { peer: &name(1) });
+    loses(&mut third, 1);
     assert_eq!(joined(&mut third, 1), [Output::HangUpAllBut(name(1))]);
     assert_eq!(third.standing(), slave_of(1));
 }
@@ -157,10 +142,10 @@ fn a_slave_leads_when_its_master_is_lost_or_leads_no_more() {
         let mut third = node(3);
         hears(&mut third, 2, &Standing::Master);
         joined(&mut third, 2);
-        feed(&mut third, Input::Lost { peer: &name(4) });
+        loses(&mut third, 4);
         assert_eq!(third.standing(), slave_of(2), "somebody else's loss");
         match how {
-            0 => feed(&mut third, Input::Lost { peer: &name(2) }),
+            0 => loses(&mut third, 2),
             1 => feed(&mut third, Input::Parted { peer: &name(2) }),
             _ => hears(&mut third, 2, &slave_of(1)),
         };
@@ -192,7 +177,7 @@ fn failed_dials_are_repeated_after_growing_waits() {
             "not before the timer"
         );
         assert_eq!(third.standing(), Standing::Master);
-        feed(&mut third, Input::Fired(&Timer::Redial(name(1)).into()));
+        fires(&mut third, Timer::Redial(name(1)));
     }
     assert_eq!(waits, [50, 100, 200, 400, 400, 400, 400, 400]);
 }
@@ -220,7 +205,7 @@ fn equal_addresses_are_ranked_by_name() {
             node: peer.clone(),
             ..candidate(9)
         };
-        let dials = feed(node, heard(&candidate, &master)).contains(&Output::Dial(peer));
+        let dials = testing::hears(node, &candidate, &master).contains(&Output::Dial(peer));
         assert_eq!(dials, follows);
     }
 }

@@ -9,15 +9,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::climate::{DisplayData, Reading};
 use crate::election::Message as Any;
-use crate::election::testing::{candidate, name, slave_of};
-use crate::model::{Role, Term};
-
-pub(super) fn control(index: u8) -> Candidate {
-    Candidate {
-        role: Role::ControlUnit,
-        ..candidate(index)
-    }
-}
+use crate::election::testing::{
+    candidate, control_unit as control, detail, feed, fires, hears, loses, name, slave_of, told,
+};
+use crate::model::Role;
 
 fn settings() -> Settings {
     Settings {
@@ -35,30 +30,6 @@ fn unit(own: &Candidate, others: &[Candidate]) -> Senior {
     unit
 }
 
-fn feed(unit: &mut Senior, input: Input<'_>) -> Vec<Output> {
-    let mut outputs = Vec::new();
-    unit.handle(input, 0, &mut outputs);
-    outputs
-}
-
-fn hears(unit: &mut Senior, peer: &Candidate, standing: &Standing) -> Vec<Output> {
-    let heard = Input::Heard {
-        peer,
-        standing,
-        term: Term::default(),
-    };
-    feed(unit, heard)
-}
-
-fn told(unit: &mut Senior, from: u8, message: impl Into<Any>) -> Vec<Output> {
-    let (from, message) = (&name(from), &message.into());
-    feed(unit, Input::Message { from, message })
-}
-
-fn fires(unit: &mut Senior, timer: Timer) -> Vec<Output> {
-    feed(unit, Input::Fired(&timer.into()))
-}
-
 fn all(message: impl Into<Any>) -> Output {
     Output::Broadcast(message.into())
 }
@@ -73,13 +44,6 @@ fn arms(timer: Timer) -> Output {
 
 fn stops(timer: Timer) -> Output {
     Output::Disarm(timer.into())
-}
-
-fn detail(unit: &Senior, name: &str) -> Option<String> {
-    let mut details = unit.details().into_iter();
-    details
-        .find(|detail| detail.name == name)
-        .map(|detail| detail.value)
 }
 
 fn shows(unit: &Senior, name: &str, value: &str) {
@@ -261,9 +225,9 @@ fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_the_letter_is_kept() {
     for mesh_detection in [true, false] {
         let mut second = executor();
         second.settings.mesh_detection = mesh_detection;
-        feed(&mut second, Input::Lost { peer: &name(1) });
+        loses(&mut second, 1);
         assert_eq!(second.standing(), slave_of(3), "somebody else");
-        let outputs = feed(&mut second, Input::Lost { peer: &name(3) });
+        let outputs = loses(&mut second, 3);
         assert_eq!(outputs.contains(&all(Message::NeedMaster)), mesh_detection);
         let seeks = second.standing() == Standing::Seeking;
         assert_eq!(seeks, mesh_detection);
@@ -536,7 +500,7 @@ fn of_two_control_units_the_lower_name_leads() {
     shows(&first, "other control unit", "N2");
     shows(&second, "other control unit", "N1");
     assert_eq!(
-        feed(&mut second, Input::Lost { peer: &name(1) }),
+        loses(&mut second, 1),
         [
             stops(Timer::MasterLoss),
             all(Message::NeedExecutors),

@@ -1,13 +1,14 @@
-//! What the tests of all protocols share: nodes, and the model.
+//! What the tests of all protocols share: nodes, machines driven by hand, and the model.
 //!
 //! Nodes are numbered, and ranked by their numbers.
 
 pub(super) mod model;
 
 use core::net::Ipv4Addr;
+use std::time::Duration;
 
-use super::Candidate;
-use crate::model::{Mac, NodeId, Role};
+use super::{Candidate, Election, ElectionTimer, Input, Message, Output};
+use crate::model::{Mac, NodeId, Role, Term};
 use crate::wire::Standing;
 
 pub(crate) fn name(index: u8) -> NodeId {
@@ -42,4 +43,94 @@ pub(super) fn slave_of(index: u8) -> Standing {
     Standing::Slave {
         master: name(index),
     }
+}
+
+/// Feeds a machine that draws 0.
+pub(super) fn feed(machine: &mut impl Election, input: Input<'_>) -> Vec<Output> {
+    draws(machine, 0, input)
+}
+
+pub(super) fn draws(machine: &mut impl Election, draw: u64, input: Input<'_>) -> Vec<Output> {
+    let mut outputs = Vec::new();
+    machine.handle(input, draw, &mut outputs);
+    outputs
+}
+
+/// A beacon of a peer that knows no term.
+pub(super) fn hears(
+    machine: &mut impl Election,
+    peer: &Candidate,
+    standing: &Standing,
+) -> Vec<Output> {
+    hears_in(machine, peer, standing, 0)
+}
+
+/// A beacon of a peer that knows this term.
+pub(super) fn hears_in(
+    machine: &mut impl Election,
+    peer: &Candidate,
+    standing: &Standing,
+    term: u64,
+) -> Vec<Output> {
+    let term = Term(term);
+    feed(
+        machine,
+        Input::Heard {
+            peer,
+            standing,
+            term,
+        },
+    )
+}
+
+pub(super) fn told(
+    machine: &mut impl Election,
+    from: u8,
+    message: impl Into<Message>,
+) -> Vec<Output> {
+    let (from, message) = (&name(from), &message.into());
+    feed(machine, Input::Message { from, message })
+}
+
+pub(super) fn loses(machine: &mut impl Election, peer: u8) -> Vec<Output> {
+    feed(machine, Input::Lost { peer: &name(peer) })
+}
+
+pub(super) fn fires(machine: &mut impl Election, timer: impl Into<ElectionTimer>) -> Vec<Output> {
+    feed(machine, Input::Fired(&timer.into()))
+}
+
+/// What is sent, and to whom; `None` is everybody.
+pub(super) fn sent(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
+    let sent = outputs.iter().filter_map(|output| match output {
+        Output::Broadcast(message) => Some((None, message)),
+        Output::Send(to, message) | Output::HandOver(to, message) => Some((Some(to), message)),
+        Output::Arm(..)
+        | Output::Disarm(_)
+        | Output::Dial(_)
+        | Output::HangUp(_)
+        | Output::HangUpAllBut(_) => None,
+    });
+    sent.map(|(to, message)| (to.cloned(), message.clone()))
+        .collect()
+}
+
+/// How long a timer is armed for.
+pub(super) fn armed(outputs: &[Output], timer: impl Into<ElectionTimer>) -> Option<Duration> {
+    let timer = timer.into();
+    outputs.iter().find_map(|output| {
+        if let Output::Arm(armed, wait) = output {
+            (*armed == timer).then_some(*wait)
+        } else {
+            None
+        }
+    })
+}
+
+/// What a machine says of itself under this name.
+pub(super) fn detail(machine: &impl Election, name: &str) -> Option<String> {
+    let mut details = machine.details().into_iter();
+    details
+        .find(|detail| detail.name == name)
+        .map(|detail| detail.value)
 }

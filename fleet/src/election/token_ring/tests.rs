@@ -5,12 +5,12 @@ mod rows;
 
 use super::state::State;
 use super::*;
-use crate::election::testing::{address, candidate, name, slave_of};
+use crate::election::testing::{
+    self, address, armed, candidate, feed, fires, loses, name, sent, slave_of, told,
+};
 use crate::election::{ElectionTimer, Message as Any};
 use crate::model::Term;
 use crate::model::bounds::JUMP;
-
-const DRAW: u64 = 0;
 
 fn mac(index: u8) -> Mac {
     Mac::of(address(index))
@@ -26,73 +26,20 @@ fn with(index: u8, settings: Settings) -> TokenRing {
     TokenRing::new(&candidate(index), Nonce(u64::from(index)), settings)
 }
 
-fn feed(node: &mut TokenRing, input: Input<'_>) -> Vec<Output> {
-    let mut outputs = Vec::new();
-    node.handle(input, DRAW, &mut outputs);
-    outputs
-}
-
 fn hears(node: &mut TokenRing, index: u8, standing: &Standing) -> Vec<Output> {
-    feed(
-        node,
-        Input::Heard {
-            peer: &candidate(index),
-            standing,
-            term: Term::default(),
-        },
-    )
-}
-
-fn told(node: &mut TokenRing, from: u8, message: Message) -> Vec<Output> {
-    feed(
-        node,
-        Input::Message {
-            from: &name(from),
-            message: &Any::TokenRing(message),
-        },
-    )
-}
-
-fn fires(node: &mut TokenRing, timer: Timer) -> Vec<Output> {
-    feed(node, Input::Fired(&ElectionTimer::TokenRing(timer)))
-}
-
-fn loses(node: &mut TokenRing, index: u8) -> Vec<Output> {
-    feed(node, Input::Lost { peer: &name(index) })
+    testing::hears(node, &candidate(index), standing)
 }
 
 /// What is said, to whom; `None` is everybody.
 fn said(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
-    let ours = |to: Option<&NodeId>, message: &Any| {
+    let ours = sent(outputs).into_iter().filter_map(|(to, message)| {
         if let Any::TokenRing(message) = message {
-            Some((to.cloned(), message.clone()))
+            Some((to, message))
         } else {
             None
         }
-    };
-    outputs
-        .iter()
-        .filter_map(|output| match output {
-            Output::Broadcast(message) => ours(None, message),
-            Output::Send(to, message) | Output::HandOver(to, message) => ours(Some(to), message),
-            Output::Arm(..)
-            | Output::Disarm(_)
-            | Output::Dial(_)
-            | Output::HangUp(_)
-            | Output::HangUpAllBut(_) => None,
-        })
-        .collect()
-}
-
-fn armed(outputs: &[Output], timer: Timer) -> Option<Duration> {
-    let timer = ElectionTimer::from(timer);
-    outputs.iter().find_map(|output| {
-        if let Output::Arm(armed, wait) = output {
-            (*armed == timer).then_some(*wait)
-        } else {
-            None
-        }
-    })
+    });
+    ours.collect()
 }
 
 fn life(stamp: Stamp, count: u64) -> Message {

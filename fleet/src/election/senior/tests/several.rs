@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::super::Settings;
 use super::super::lan::Lan;
-use super::control;
-use crate::election::testing::candidate;
+use crate::election::testing::{candidate, control_unit as control};
 use crate::election::{Candidate, Election};
 use crate::model::Role;
 use crate::wire::Standing;
