@@ -130,7 +130,7 @@ impl Trial {
         settings.inspect = false;
         let mut course = Course {
             world: World::new(settings)?,
-            rotates: self.protocol.rotates(),
+            rotates: self.protocol.profile().rotates,
             samples: Vec::new(),
         };
         course.run(self.size);

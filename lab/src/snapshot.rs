@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_fleet::election::{ElectionSettings, bully};
+use elevator_fleet::election::Preferred;
 use elevator_fleet::model::Role;
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Standing;
@@ -73,27 +73,23 @@ impl<'a> Snapshot<'a> {
 
     /// Whether this is the master that a group is to have.
     pub(super) fn is_right(&self, group: &[usize], master: Option<usize>) -> bool {
-        match &self.settings.election {
-            ElectionSettings::LowestIp => master == group.first().copied(),
-            ElectionSettings::Bully(settings) => {
-                master.is_some_and(|master| self.is_fit(group, master, settings))
-            }
-            // The control unit; without one, whoever took the lead keeps it (M5, M9, V12).
-            ElectionSettings::Senior(_) | ElectionSettings::Ballot(_) => self
+        match self.settings.election.profile().preferred {
+            Preferred::LowestAddress => master == group.first().copied(),
+            Preferred::Fittest => master.is_some_and(|master| self.is_fit(group, master)),
+            // Without a designated master whoever took the lead keeps it (M5, M9, V12).
+            Preferred::Designated => self
                 .control_unit_of(group)
                 .map_or(master.is_some(), |unit| master == Some(unit)),
-            ElectionSettings::TokenRing(_) => master.is_some(),
+            Preferred::Anybody => master.is_some(),
         }
     }
 
-    /// B1, B10: nobody outranks the master; where estimates change, nobody does by the hysteresis.
-    fn is_fit(&self, group: &[usize], master: usize, settings: &bully::Settings) -> bool {
+    /// B1, B10: nobody outranks the master.
+    fn is_fit(&self, group: &[usize], master: usize) -> bool {
         let estimate = |node: usize| self.node(node).map_or(0, Node::estimate);
         let rank = |node: usize| (estimate(node), &self.machines[node].name);
-        group.iter().all(|node| match settings.estimate {
-            bully::Estimate::Fixed(_) => rank(*node) <= rank(master),
-            bully::Estimate::Health => !settings.exceeds(estimate(*node), estimate(master)),
-        })
+        let mut others = group.iter();
+        others.all(|node| !self.settings.election.outranks(rank(*node), rank(master)))
     }
 
     /// The control unit in a group, or the regular leader.

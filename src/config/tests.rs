@@ -5,7 +5,7 @@ use elevator_driver::LineSettings;
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::election::{ElectionSettings, Rules};
 use elevator_fleet::model::{Mac, Role};
 use elevator_fleet::node::{MeshTimes, Restored};
 use elevator_fleet::wire::{Nonce, Protocol};

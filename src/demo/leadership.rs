@@ -66,7 +66,7 @@ impl Leadership {
 
     /// How often; nothing where the duty goes round while all is well.
     pub(super) fn changes(&self) -> Option<u32> {
-        (!self.election.rotates()).then_some(self.changes)
+        (!self.election.profile().rotates).then_some(self.changes)
     }
 
     /// Takes in where the nodes stand that run and can hear each other; answers with the master
@@ -76,7 +76,7 @@ impl Leadership {
         self.leader = agree(self.election, nodes).ok().cloned();
         let leader = self.leader.clone()?;
         let before = self.last.replace(leader.clone());
-        if self.election.rotates() || before.as_ref() == Some(&leader) {
+        if self.election.profile().rotates || before.as_ref() == Some(&leader) {
             return None;
         }
         if before.is_some() {
@@ -93,7 +93,7 @@ pub(super) fn agree<'a>(
     election: Protocol,
     nodes: &[(&'a NodeId, &'a Standing)],
 ) -> Result<&'a NodeId, Discord> {
-    if election.rotates() {
+    if election.profile().rotates {
         know_a_holder(nodes)
     } else {
         follow_one(nodes)
@@ -170,7 +170,10 @@ mod tests {
 
     #[test]
     fn a_change_counts_once_the_others_follow() {
-        for election in Protocol::ALL.into_iter().filter(|one| !one.rotates()) {
+        for election in Protocol::ALL
+            .into_iter()
+            .filter(|one| !one.profile().rotates)
+        {
             let mut leadership = Leadership::new(election);
             let all_masters = [("A", Standing::Master), ("B", Standing::Master)];
             assert_eq!(observe(&mut leadership, &all_masters), None);

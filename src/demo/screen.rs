@@ -16,7 +16,6 @@
 use std::time::Duration;
 
 use elevator_driver::Direction;
-use elevator_fleet::wire::Protocol;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::{Modifier, Style};
@@ -44,7 +43,7 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
     }
     let [title, election, body, counters, keys] = Layout::vertical([
         Constraint::Length(1),
-        Constraint::Length(election_height(scene.election)),
+        Constraint::Length(scene.election.profile().detail_lines),
         Constraint::Min(8),
         Constraint::Length(3),
         Constraint::Length(2),
@@ -132,15 +131,6 @@ fn title(scene: &Scene) -> Line<'_> {
             palette::quiet(),
         ),
     ])
-}
-
-/// The lines in which the state of an election has room at 80 columns. What does not fit, such as
-/// the last counters while a vote goes on, is left out.
-fn election_height(election: Protocol) -> u16 {
-    match election {
-        Protocol::LowestIp => 1,
-        Protocol::Bully | Protocol::Senior | Protocol::Ballot | Protocol::TokenRing => 2,
-    }
 }
 
 /// Who leads, and how the chosen node stands in the election.

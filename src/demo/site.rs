@@ -8,6 +8,7 @@ use std::process::{self, Command};
 use std::{env, fs};
 
 use elevator_driver::FloorCount;
+use elevator_fleet::election::Carrier;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::Protocol;
@@ -222,9 +223,9 @@ pub(super) fn address(car: usize) -> Ipv4Addr {
 fn free_ports(cars: usize, election: Protocol) -> io::Result<(u16, Option<u16>)> {
     // Held until both are known, so that the second is another one.
     let (port, _held) = free_port(cars)?;
-    let ballot_port = match election {
-        Protocol::Ballot => Some(free_port(cars)?.0),
-        Protocol::LowestIp | Protocol::Bully | Protocol::Senior | Protocol::TokenRing => None,
+    let ballot_port = match election.profile().carrier {
+        Carrier::Packet => Some(free_port(cars)?.0),
+        Carrier::Beacon => None,
     };
     Ok((port, ballot_port))
 }

@@ -95,7 +95,7 @@ fn serve_all_under(election: Protocol) {
     // A duty that goes round is no change of master.
     let told = lines.contains("is the master");
     let counted = summary.contains("changes of master");
-    assert_eq!([told, counted], [!election.rotates(); 2], "{lines}");
+    assert_eq!([told, counted], [!election.profile().rotates; 2], "{lines}");
 }
 
 /// How often a kind of fault occurred, from the line that counts them.

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use elevator_driver::{Button, Direction};
+use elevator_fleet::election::Preferred;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
 
@@ -169,10 +170,10 @@ fn a_control_unit_takes_part(protocol: Protocol) {
         building.start(name);
     }
     let leader = building.wait_for_one_master();
-    match protocol {
-        Protocol::LowestIp => assert_eq!(leader, "A"),
-        Protocol::Senior | Protocol::Ballot => assert_eq!(leader, "attic"),
-        Protocol::Bully | Protocol::TokenRing => {}
+    match protocol.profile().preferred {
+        Preferred::LowestAddress => assert_eq!(leader, "A"),
+        Preferred::Designated => assert_eq!(leader, "attic"),
+        Preferred::Fittest | Preferred::Anybody => {}
     }
     building.wait_in_service(&["A", "B"]);
     building.open_books();

@@ -65,21 +65,73 @@ pub trait Election: fmt::Debug + Send {
     /// The protocol's own state, for people to read: what it is called, and what it is.
     fn details(&self) -> Vec<Detail>;
 
+    /// What is fixed about the protocol.
+    fn profile(&self) -> &Profile {
+        &Profile::USUAL
+    }
+
     /// Who opens links, and to whom.
     fn link_rule(&self) -> LinkRule {
-        LinkRule::EveryPair
+        self.profile().link_rule
     }
 
     /// What carries the messages.
     fn carrier(&self) -> Carrier {
-        Carrier::Beacon
+        self.profile().carrier
     }
 
-    /// Whether the coordinator's sensor requests are part of the protocol, which sends them by
-    /// itself; otherwise the node does (C4).
+    /// Whether the protocol itself sends the master's sensor requests.
     fn requests_sensor_data(&self) -> bool {
-        false
+        self.profile().requests_sensor_data
     }
+
+    /// Whether the mastership goes from node to node while all is well.
+    fn rotates(&self) -> bool {
+        self.profile().rotates
+    }
+}
+
+/// What is fixed about a protocol, whatever its settings and its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// Which node leads a group whose nodes all hear each other.
+    pub preferred: Preferred,
+    /// Whether the mastership goes from node to node while all is well.
+    pub rotates: bool,
+    /// Who opens links, and to whom.
+    pub link_rule: LinkRule,
+    /// What carries the messages.
+    pub carrier: Carrier,
+    /// Whether the master's sensor requests are part of the protocol, which sends them by itself;
+    /// otherwise the node does (C4).
+    pub requests_sensor_data: bool,
+    /// How many lines of 80 columns have room for the [details](Election::details).
+    pub detail_lines: u16,
+}
+
+impl Profile {
+    /// What most protocols have in common.
+    pub const USUAL: Self = Self {
+        preferred: Preferred::Anybody,
+        rotates: false,
+        link_rule: LinkRule::EveryPair,
+        carrier: Carrier::Beacon,
+        requests_sensor_data: false,
+        detail_lines: 2,
+    };
+}
+
+/// Which node leads a group whose nodes all hear each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preferred {
+    /// The node with the lowest address.
+    LowestAddress,
+    /// A node that no other [outranks](Rules::outranks).
+    Fittest,
+    /// The designated master; without one, any node.
+    Designated,
+    /// Any node.
+    Anybody,
 }
 
 /// Who opens links, and to whom (C6).
@@ -259,6 +311,44 @@ pub enum ElectionSettings {
     TokenRing(token_ring::Settings),
 }
 
+/// What a protocol is, apart from its machine. Implemented by the settings of each.
+pub trait Rules {
+    /// The protocol that these are the settings of.
+    fn protocol(&self) -> Protocol;
+
+    /// What is fixed about the protocol.
+    fn profile(&self) -> &'static Profile;
+
+    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
+    /// long, has exactly one coordinator, known to all of it.
+    fn bound(&self) -> Duration;
+
+    /// C3: within so long after another has taken the lead all that hear it follow. Where the duty
+    /// rotates that is no rare thing, and T; elsewhere there is no such change while all is well.
+    fn settles_within(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// What a node of this health tells as its estimate (B1); 0 under a protocol that does not ask.
+    fn estimate(&self, _health: u32) -> u32 {
+        0
+    }
+
+    /// Whether a node is to lead in place of a master, by the estimates and names of both (B1, B10).
+    fn outranks(&self, _node: (u32, &NodeId), _master: (u32, &NodeId)) -> bool {
+        false
+    }
+
+    /// The election of this node, in this incarnation of its process. After a failed dial a
+    /// protocol that dials waits for `redial_after`.
+    fn elect(
+        &self,
+        own: Candidate,
+        incarnation: Nonce,
+        redial_after: Duration,
+    ) -> Box<dyn Election>;
+}
+
 impl ElectionSettings {
     /// The protocol's defaults.
     #[must_use]
@@ -272,63 +362,69 @@ impl ElectionSettings {
         }
     }
 
+    fn rules(&self) -> &dyn Rules {
+        match self {
+            Self::LowestIp => &lowest_ip::Settings,
+            Self::Bully(settings) => settings,
+            Self::Senior(settings) => settings,
+            Self::Ballot(settings) => settings,
+            Self::TokenRing(settings) => settings,
+        }
+    }
+
     /// The protocol that these are the settings of.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
-        match self {
-            Self::LowestIp => Protocol::LowestIp,
-            Self::Bully(_) => Protocol::Bully,
-            Self::Senior(_) => Protocol::Senior,
-            Self::Ballot(_) => Protocol::Ballot,
-            Self::TokenRing(_) => Protocol::TokenRing,
-        }
+        self.rules().protocol()
     }
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one coordinator, known to all of it.
+    /// What is fixed about the protocol.
+    #[must_use]
+    pub fn profile(&self) -> &'static Profile {
+        self.rules().profile()
+    }
+
+    /// See [`Rules::bound`].
     #[must_use]
     pub fn bound(&self) -> Duration {
-        match self {
-            // A dial may have to wait for 0.6 s, the longest wait after failures and its jitter; a
-            // master that joins another one parts from its slaves, which dial in their turn.
-            Self::LowestIp => Duration::from_secs(2),
-            Self::Bully(settings) => settings.bound(),
-            Self::Senior(settings) => settings.bound(),
-            Self::Ballot(settings) => settings.bound(),
-            Self::TokenRing(settings) => settings.bound(),
-        }
+        self.rules().bound()
     }
 
-    /// What a node of this health tells as its estimate (B1).
-    #[must_use]
-    pub fn estimate(&self, health: u32) -> u32 {
-        match self {
-            Self::Bully(settings) => settings.estimate(health),
-            Self::LowestIp | Self::Senior(_) | Self::Ballot(_) | Self::TokenRing(_) => 0,
-        }
-    }
-
-    /// C3: within so long after another has taken the lead all that hear it follow. Where the duty
-    /// rotates that is no rare thing, and T; elsewhere there is no such change while all is well.
+    /// See [`Rules::settles_within`].
     #[must_use]
     pub fn settles_within(&self) -> Duration {
-        match self {
-            Self::LowestIp | Self::Bully(_) | Self::Senior(_) | Self::Ballot(_) => Duration::ZERO,
-            Self::TokenRing(settings) => settings.t,
-        }
+        self.rules().settles_within()
     }
 
-    /// The election of this node, in this life of its process. After a failed dial a protocol that
-    /// dials waits for `redial_after`.
+    /// See [`Rules::estimate`].
     #[must_use]
-    pub fn elect(&self, own: Candidate, life: Nonce, redial_after: Duration) -> Box<dyn Election> {
-        match self {
-            Self::LowestIp => Box::new(LowestIp::new(own.node, own.address, redial_after)),
-            Self::Bully(settings) => Box::new(Bully::new(own, settings.clone())),
-            Self::Senior(settings) => Box::new(Senior::new(&own, *settings)),
-            Self::Ballot(settings) => Box::new(Ballot::new(own, *settings)),
-            Self::TokenRing(settings) => Box::new(TokenRing::new(&own, life, settings.clone())),
-        }
+    pub fn estimate(&self, health: u32) -> u32 {
+        self.rules().estimate(health)
+    }
+
+    /// See [`Rules::outranks`].
+    #[must_use]
+    pub fn outranks(&self, node: (u32, &NodeId), master: (u32, &NodeId)) -> bool {
+        self.rules().outranks(node, master)
+    }
+
+    /// See [`Rules::elect`].
+    #[must_use]
+    pub fn elect(
+        &self,
+        own: Candidate,
+        incarnation: Nonce,
+        redial_after: Duration,
+    ) -> Box<dyn Election> {
+        self.rules().elect(own, incarnation, redial_after)
+    }
+}
+
+impl Protocol {
+    /// What is fixed about the protocol.
+    #[must_use]
+    pub fn profile(self) -> &'static Profile {
+        ElectionSettings::of(self).profile()
     }
 }
 

@@ -143,23 +143,17 @@ impl Node {
     /// Takes in what concerns the climate. Any peer that counts will do, whether the election
     /// hears of it or not.
     pub(super) fn take_climate(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
-        match message {
-            Message::SensorRequest => {
-                self.climate.requested_at = Some(now);
-                let answer = Message::SensorData(self.own_reading());
-                self.tell(Some(from.clone()), answer, Enclosed::Nothing, now);
+        if let Message::SensorData(reading) = message {
+            self.take_reading(Source::Node(from.clone()), *reading, now);
+        } else if let Message::DisplayData(data) = message {
+            if self.shows_for(from) {
+                self.climate.dimmer.follow(data.brightness, now);
+                self.show(*data, now);
             }
-            Message::SensorData(reading) => {
-                self.take_reading(Source::Node(from.clone()), *reading, now);
-            }
-            Message::DisplayData(data) => {
-                if self.shows_for(from) {
-                    self.climate.dimmer.follow(data.brightness, now);
-                    self.show(*data, now);
-                }
-            }
-            Message::Bully(_) | Message::Senior(_) | Message::Ballot(_) | Message::TokenRing(_) => {
-            }
+        } else if *message == Message::SensorRequest {
+            self.climate.requested_at = Some(now);
+            let answer = Message::SensorData(self.own_reading());
+            self.tell(Some(from.clone()), answer, Enclosed::Nothing, now);
         }
     }
 
@@ -223,8 +217,8 @@ impl Node {
     /// says: between two groups that hear each other in part it would change with every word.
     fn shows_for(&self, peer: &NodeId) -> bool {
         match &self.standing {
-            Standing::Slave { master } => master == peer || self.hello.protocol.rotates(),
-            Standing::Master => self.hello.protocol.rotates(),
+            Standing::Slave { master } => master == peer || self.election.rotates(),
+            Standing::Master => self.election.rotates(),
             Standing::Seeking => true,
         }
     }

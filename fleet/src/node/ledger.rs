@@ -7,7 +7,6 @@ use super::{Change, Lsn, Restored};
 use crate::car::FlightRecord;
 use crate::model::bounds::JUMP;
 use crate::model::{Dot, JournalId, MOST_SEQUENCE, Term, Timestamp};
-use crate::wire::Protocol;
 
 /// How many sequences are reserved at a time: a crash leaves the rest of a block unused.
 const BLOCK: u64 = 256;
@@ -58,7 +57,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(restored: &Restored, protocol: Protocol) -> Self {
+    pub(super) fn new(restored: &Restored, rotates: bool) -> Self {
         Self {
             journal: restored.journal,
             renewed: false,
@@ -73,7 +72,7 @@ impl Ledger {
             written: restored.records.iter().map(|r| r.dot.journal).collect(),
             collected: BTreeSet::new(),
             term: restored.term.restored(),
-            ahead: if protocol.rotates() { TERMS_AHEAD } else { 0 },
+            ahead: if rotates { TERMS_AHEAD } else { 0 },
             raised: false,
             flight_times: Vec::new(),
             failed: false,
@@ -261,10 +260,10 @@ mod tests {
     use super::*;
 
     fn ledger() -> Ledger {
-        ledger_under(Protocol::LowestIp)
+        ledger_under(false)
     }
 
-    fn ledger_under(protocol: Protocol) -> Ledger {
+    fn ledger_under(rotates: bool) -> Ledger {
         let restored = Restored {
             journal: JournalId(1),
             used: 40,
@@ -273,7 +272,7 @@ mod tests {
             records: Vec::new(),
             flight_times: Vec::new(),
         };
-        Ledger::new(&restored, protocol)
+        Ledger::new(&restored, rotates)
     }
 
     /// The changes that the next batches carry beside registers.
@@ -303,7 +302,7 @@ mod tests {
     /// E3
     #[test]
     fn terms_of_a_protocol_that_rotates_are_written_ahead() {
-        let mut ledger = ledger_under(Protocol::TokenRing);
+        let mut ledger = ledger_under(true);
         let written = (8..8 + 3 * TERMS_AHEAD).flat_map(|term| others(&mut ledger, term));
         let written: Vec<Change> = written.collect();
         let terms = [8, 9 + TERMS_AHEAD, 10 + 2 * TERMS_AHEAD];

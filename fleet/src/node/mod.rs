@@ -170,7 +170,7 @@ impl Node {
         };
         let mut orders = OrderStore::default();
         let mut promise = Promise::new(own.clone());
-        let mut ledger = ledger::Ledger::new(&settings.restored, settings.election.protocol());
+        let mut ledger = ledger::Ledger::new(&settings.restored, election.rotates());
         let restored = settings.restored.records.iter();
         for record in restored.filter(|record| gate::is_possible(record, settings.floors)) {
             ledger.know(record.dot);

@@ -150,7 +150,7 @@ impl Node {
             Standing::Slave { master } => Some(master.clone()),
             Standing::Master | Standing::Seeking => None,
         };
-        if self.hello.protocol.rotates() {
+        if self.election.rotates() {
             self.plan.inherit(&self.standing);
         } else {
             self.plan.clear();
@@ -162,7 +162,7 @@ impl Node {
         self.stale.stops = true;
         let term = self.term;
         let settled = from != Standing::Seeking && to != Standing::Seeking;
-        self.report(if settled && self.hello.protocol.rotates() {
+        self.report(if settled && self.election.rotates() {
             Report::Rotated { from, to, term }
         } else {
             Report::Standing { from, to, term }

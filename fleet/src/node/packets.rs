@@ -46,27 +46,17 @@ impl Node {
 
     fn take_packet(&mut self, from: Ipv4Addr, message: &Message, now: Timestamp) {
         let sender = self.membership.at(from).cloned();
-        match (sender, message) {
-            (None, Message::SensorData(reading)) => {
-                self.packets.device_answers += 1;
-                self.take_reading(Source::Device(from), *reading, now);
-            }
-            (Some(sender), Message::SensorData(reading)) => {
-                self.packets.node_answers += 1;
-                self.take_reading(Source::Node(sender), *reading, now);
-            }
-            (Some(sender), message) if self.may_follow(&sender) => {
-                self.take_message(&sender, message, now);
-            }
-            (
-                Some(_) | None,
-                Message::SensorRequest
-                | Message::DisplayData(_)
-                | Message::Bully(_)
-                | Message::Senior(_)
-                | Message::Ballot(_)
-                | Message::TokenRing(_),
-            ) => self.packets.strange += 1,
+        if let Message::SensorData(reading) = message {
+            let (count, source) = match sender {
+                None => (&mut self.packets.device_answers, Source::Device(from)),
+                Some(sender) => (&mut self.packets.node_answers, Source::Node(sender)),
+            };
+            *count += 1;
+            return self.take_reading(source, *reading, now);
+        }
+        match sender.filter(|sender| self.may_follow(sender)) {
+            Some(sender) => self.take_message(&sender, message, now),
+            None => self.packets.strange += 1,
         }
     }
 

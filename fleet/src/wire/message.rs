@@ -39,15 +39,6 @@ impl Protocol {
         Self::Ballot,
         Self::TokenRing,
     ];
-
-    /// Whether the duty to coordinate goes from node to node while all is well.
-    #[must_use]
-    pub fn rotates(self) -> bool {
-        match self {
-            Self::LowestIp | Self::Bully | Self::Senior | Self::Ballot => false,
-            Self::TokenRing => true,
-        }
-    }
 }
 
 /// Text that names no protocol.

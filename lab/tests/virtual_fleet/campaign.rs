@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::election::{ElectionSettings, Preferred};
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Campaign, Duty, WorldSettings};
@@ -34,11 +34,10 @@ fn every_invariant_holds_under(protocol: Protocol) {
             return;
         }
     }
-    let usual = match protocol {
-        Protocol::LowestIp => SEEDS,
-        Protocol::Bully | Protocol::Senior | Protocol::Ballot | Protocol::TokenRing => {
-            SEEDS_OF_OTHERS
-        }
+    let usual = if protocol == Protocol::LowestIp {
+        SEEDS
+    } else {
+        SEEDS_OF_OTHERS
     };
     let seeds = match number("LIFTMESH_SEED") {
         Some(seed) => seed..seed + 1,
@@ -113,9 +112,9 @@ fn whatever_happens_under_token_ring() {
 
 /// Where control units lead by right, some fleets have one, and some two.
 fn control_units(protocol: Protocol, world: &WorldSettings) -> BTreeMap<usize, Role> {
-    let most = match protocol {
-        Protocol::LowestIp | Protocol::Bully | Protocol::TokenRing => 0,
-        Protocol::Senior | Protocol::Ballot => {
+    let most = match protocol.profile().preferred {
+        Preferred::LowestAddress | Preferred::Fittest | Preferred::Anybody => 0,
+        Preferred::Designated => {
             usize::from(world.seed % 3 == 2) + usize::from(world.seed % 9 == 2)
         }
     };

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::election::bully::{Estimate, Settings};
+use elevator_fleet::election::{ElectionSettings, Rules};
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Node;
 use liftmesh_lab::{Campaign, Fault, World, WorldSettings};

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use elevator_driver::Button;
-use elevator_fleet::wire::Protocol;
+use elevator_fleet::election::Preferred;
 use liftmesh::operator::view::StandingView;
 
 use super::{Building, LOOK_EVERY, PATIENCE};
@@ -58,7 +58,7 @@ impl Building {
     /// Waits until these nodes hear each other and nobody else, follow this one of them, and have
     /// equal stores (E1, O7). Where the lowest address has no right to lead, any of them will do.
     pub(crate) fn wait_for_master_of(&self, group: &[&str], master: &str) -> Duration {
-        if self.election != Protocol::LowestIp {
+        if self.election.profile().preferred != Preferred::LowestAddress {
             return self.wait_for_one_master_of(group);
         }
         self.wait(&format!("{group:?} follow {master}"), |building| {
@@ -70,7 +70,7 @@ impl Building {
     /// stores (E1, O7).
     pub(crate) fn wait_for_one_master_of(&self, group: &[&str]) -> Duration {
         self.wait(&format!("{group:?} follow one of them"), |building| {
-            if building.election.rotates() {
+            if building.election.profile().rotates {
                 return building.know_a_holder(group);
             }
             group.iter().any(|master| building.follow(group, master))

@@ -46,7 +46,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Carrier, Detail, Election, ElectionTimer, Input, Output};
+use super::{
+    Candidate, Carrier, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile,
+};
 use crate::model::{NodeId, Role};
 use crate::wire::Standing;
 
@@ -84,6 +86,13 @@ impl From<Message> for super::Message {
         Self::Ballot(message)
     }
 }
+
+const PROFILE: Profile = Profile {
+    preferred: Preferred::Designated,
+    carrier: Carrier::Packet,
+    requests_sensor_data: true,
+    ..Profile::USUAL
+};
 
 /// The `ballot` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -300,11 +309,7 @@ impl Election for Ballot {
         details
     }
 
-    fn carrier(&self) -> Carrier {
-        Carrier::Packet
-    }
-
-    fn requests_sensor_data(&self) -> bool {
-        true
+    fn profile(&self) -> &Profile {
+        &PROFILE
     }
 }

@@ -53,17 +53,18 @@ pub enum PacketError {
 /// The bytes of a message, or `None` if there is no packet for it.
 #[must_use]
 pub fn encode(message: &Message) -> Option<Vec<u8>> {
-    match message {
-        Message::SensorRequest => Some(vec![CONTROL]),
-        Message::SensorData(reading) => Some(answer(*reading)),
-        Message::DisplayData(data) => Some(information(data)),
-        Message::Ballot(Ballot::Vote(vote)) => {
-            let mut bytes = vec![VOTE];
-            bytes.extend(vote.to_be_bytes());
-            Some(bytes)
-        }
-        Message::Ballot(Ballot::Reset) => Some(vec![RESET]),
-        Message::Bully(_) | Message::Senior(_) | Message::TokenRing(_) => None,
+    if let Message::Ballot(message) = message {
+        return Some(match message {
+            Ballot::Vote(vote) => [&[VOTE][..], &vote.to_be_bytes()].concat(),
+            Ballot::Reset => vec![RESET],
+        });
+    }
+    if let Message::SensorData(reading) = message {
+        Some(answer(*reading))
+    } else if let Message::DisplayData(data) = message {
+        Some(information(data))
+    } else {
+        (*message == Message::SensorRequest).then(|| vec![CONTROL])
     }
 }
 

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use super::{Ballot, PROFILE};
+use crate::election::{Candidate, Election, Profile, Rules};
+use crate::wire::{Nonce, Protocol};
+
 /// The rules and times of `ballot`; alike on every node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
@@ -35,10 +39,22 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl Rules for Settings {
+    fn protocol(&self) -> Protocol {
+        Protocol::Ballot
+    }
+
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
     /// C3: links are made and the leader's loss is noticed, then a few votes decide, should
     /// packets of the first ones get lost.
-    pub(in crate::election) fn bound(&self) -> Duration {
+    fn bound(&self) -> Duration {
         Duration::from_secs(2) + (self.lost_after + self.round) * 4
+    }
+
+    fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
+        Box::new(Ballot::new(own, *self))
     }
 }

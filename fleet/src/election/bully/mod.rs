@@ -38,7 +38,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Detail, Election, ElectionTimer, Input, Message as Letter, Output};
+use super::{
+    Candidate, Detail, Election, ElectionTimer, Input, Message as Letter, Output, Preferred,
+    Profile,
+};
 use crate::model::{NodeId, Term};
 use crate::wire::Standing;
 
@@ -84,6 +87,11 @@ impl From<Message> for Letter {
         Self::Bully(message)
     }
 }
+
+const PROFILE: Profile = Profile {
+    preferred: Preferred::Fittest,
+    ..Profile::USUAL
+};
 
 /// The `bully` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -386,6 +394,10 @@ impl Election for Bully {
         details.extend(waits_for.map(|what| Detail::new("waits for", what)));
         details.extend(self.follows().map(|site| Detail::new("follows", site)));
         details
+    }
+
+    fn profile(&self) -> &Profile {
+        &PROFILE
     }
 }
 

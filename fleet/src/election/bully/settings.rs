@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use super::{Bully, PROFILE};
+use crate::election::{Candidate, Election, Profile, Rules};
+use crate::model::NodeId;
+use crate::wire::{Nonce, Protocol};
+
 /// The settings of `bully`. The defaults suit a LAN with 40 ms of jitter and 5 % loss.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
@@ -56,27 +61,6 @@ impl Default for Settings {
 const MESH: Duration = Duration::from_secs(1);
 
 impl Settings {
-    /// C3: two elections in a row, the first of which runs out because a message was lost, after
-    /// the loss has been noticed and links stand.
-    #[must_use]
-    pub fn bound(&self) -> Duration {
-        let silence = if self.mesh_detection {
-            Duration::ZERO
-        } else {
-            self.silence
-        };
-        MESH + silence + 2 * (self.answer_wait + self.coordinator_wait)
-    }
-
-    /// What a node of this health tells as its estimate.
-    #[must_use]
-    pub fn estimate(&self, health: u32) -> u32 {
-        match self.estimate {
-            Estimate::Fixed(estimate) => estimate,
-            Estimate::Health => health,
-        }
-    }
-
     /// Whether a site is fitter than the coordinator by enough to call for an election (B10).
     #[must_use]
     pub fn exceeds(&self, site: u32, coordinator: u32) -> bool {
@@ -93,6 +77,46 @@ impl Settings {
             Estimate::Health if is_followed => most,
             Estimate::Health => most.min(1),
         }
+    }
+}
+
+impl Rules for Settings {
+    fn protocol(&self) -> Protocol {
+        Protocol::Bully
+    }
+
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    /// C3: two elections in a row, the first of which runs out because a message was lost, after
+    /// the loss has been noticed and links stand.
+    fn bound(&self) -> Duration {
+        let silence = if self.mesh_detection {
+            Duration::ZERO
+        } else {
+            self.silence
+        };
+        MESH + silence + 2 * (self.answer_wait + self.coordinator_wait)
+    }
+
+    fn estimate(&self, health: u32) -> u32 {
+        match self.estimate {
+            Estimate::Fixed(estimate) => estimate,
+            Estimate::Health => health,
+        }
+    }
+
+    /// Where estimates change, a node outranks the master by the hysteresis only.
+    fn outranks(&self, node: (u32, &NodeId), master: (u32, &NodeId)) -> bool {
+        match self.estimate {
+            Estimate::Fixed(_) => node > master,
+            Estimate::Health => self.exceeds(node.0, master.0),
+        }
+    }
+
+    fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
+        Box::new(Bully::new(own, self.clone()))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::election::Rules;
 use crate::election::testing::{self, armed, detail, feed, fires, loses, name, slave_of, told};
 
 /// A site whose estimate is ten times its number.

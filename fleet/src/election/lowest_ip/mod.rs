@@ -18,9 +18,12 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Detail, Election, ElectionTimer, Input, LinkRule, LinkSide, Output, redial};
+use super::{
+    Candidate, Detail, Election, ElectionTimer, Input, LinkRule, LinkSide, Output, Preferred,
+    Profile, Rules, redial,
+};
 use crate::model::NodeId;
-use crate::wire::Standing;
+use crate::wire::{Nonce, Protocol, Standing};
 
 /// The timers of `lowest-ip`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +37,37 @@ pub enum Timer {
 impl From<Timer> for ElectionTimer {
     fn from(timer: Timer) -> Self {
         Self::LowestIp(timer)
+    }
+}
+
+const PROFILE: Profile = Profile {
+    preferred: Preferred::LowestAddress,
+    link_rule: LinkRule::FollowStanding,
+    detail_lines: 1,
+    ..Profile::USUAL
+};
+
+/// `lowest-ip` has nothing to set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings;
+
+impl Rules for Settings {
+    fn protocol(&self) -> Protocol {
+        Protocol::LowestIp
+    }
+
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    /// A dial may have to wait for 0.6 s, the longest wait after failures and its jitter; a master
+    /// that joins another one parts from its slaves, which dial in their turn.
+    fn bound(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    fn elect(&self, own: Candidate, _: Nonce, redial_after: Duration) -> Box<dyn Election> {
+        Box::new(LowestIp::new(own.node, own.address, redial_after))
     }
 }
 
@@ -187,8 +221,8 @@ impl Election for LowestIp {
         }
     }
 
-    fn link_rule(&self) -> LinkRule {
-        LinkRule::FollowStanding
+    fn profile(&self) -> &Profile {
+        &PROFILE
     }
 }
 

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Detail, Election, ElectionTimer, Input, Output};
+use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile};
 use crate::model::NodeId;
 use crate::wire::Standing;
 
@@ -69,6 +69,12 @@ impl From<Timer> for ElectionTimer {
         Self::Senior(timer)
     }
 }
+
+const PROFILE: Profile = Profile {
+    preferred: Preferred::Designated,
+    requests_sensor_data: true,
+    ..Profile::USUAL
+};
 
 /// The `senior` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -396,8 +402,8 @@ impl Election for Senior {
         details
     }
 
-    fn requests_sensor_data(&self) -> bool {
-        true
+    fn profile(&self) -> &Profile {
+        &PROFILE
     }
 }
 

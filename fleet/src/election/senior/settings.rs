@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::Timer;
+use super::{PROFILE, Senior, Timer};
+use crate::election::{Candidate, Election, Profile, Rules};
+use crate::wire::{Nonce, Protocol};
 
 /// After so long each two nodes that hear each other have a link over which states have been
 /// exchanged: the mesh's part of the bound.
@@ -77,20 +79,33 @@ impl Settings {
         }
     }
 
-    /// C3: after so long in a whole and quiet network there is one master, and all know it.
-    ///
-    /// The links have to be made first.
-    #[must_use]
-    pub fn bound(&self) -> Duration {
-        LINKED_WITHIN + self.decided_within()
-    }
-
     /// The protocol's own part of the bound: a master that is gone is missed, all attempts go
     /// unanswered, and one more wait and two periods leave room for what is lost on the way.
     pub(super) fn decided_within(&self) -> Duration {
         self.master_loss
             + self.answer_wait * self.attempts.saturating_add(1)
             + self.request_period * 2
+    }
+}
+
+impl Rules for Settings {
+    fn protocol(&self) -> Protocol {
+        Protocol::Senior
+    }
+
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    /// C3: after so long in a whole and quiet network there is one master, and all know it.
+    ///
+    /// The links have to be made first.
+    fn bound(&self) -> Duration {
+        LINKED_WITHIN + self.decided_within()
+    }
+
+    fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
+        Box::new(Senior::new(&own, *self))
     }
 }
 

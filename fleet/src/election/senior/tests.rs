@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::climate::{DisplayData, Reading};
 use crate::election::Message as Any;
+use crate::election::Rules;
 use crate::election::testing::{
     candidate, control_unit as control, detail, feed, fires, hears, loses, name, slave_of, told,
 };

@@ -53,7 +53,7 @@ mod state;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Candidate, Detail, Election, ElectionTimer, Input, Output};
+use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Profile};
 use crate::model::bounds::bounded;
 use crate::model::{Mac, NodeId};
 use crate::wire::{Nonce, Standing};
@@ -74,6 +74,11 @@ impl From<Message> for super::Message {
         Self::TokenRing(message)
     }
 }
+
+const PROFILE: Profile = Profile {
+    rotates: true,
+    ..Profile::USUAL
+};
 
 /// The `token-ring` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -483,6 +488,10 @@ impl Election for TokenRing {
         };
         details.push(Detail::new("peers in the ring", self.peers.len()));
         details
+    }
+
+    fn profile(&self) -> &Profile {
+        &PROFILE
     }
 }
 

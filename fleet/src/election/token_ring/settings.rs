@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use super::{PROFILE, TokenRing};
+use crate::election::{Candidate, Election, Profile, Rules};
+use crate::wire::{Nonce, Protocol};
+
 /// Every interval, count and rule of `token-ring`. The defaults suit a fleet on a LAN with 40 ms of
 /// jitter and 5 % of loss.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -64,12 +68,6 @@ impl Default for Settings {
 const LINKED: Duration = Duration::from_millis(1_600);
 
 impl Settings {
-    /// C3: the links stand, a recovery has run, and three exchanges have taken their longest.
-    #[must_use]
-    pub fn bound(&self) -> Duration {
-        LINKED + self.t * 4 + self.grace + self.claim_wait + self.claim_wait_per_rank * 4
-    }
-
     /// T9: how long an exchange may take.
     pub(super) fn exchange_limit(&self, draw: u64) -> Duration {
         let k = u32::from(self.k.min(100));
@@ -79,6 +77,29 @@ impl Settings {
     /// T4: until a holder that serves alone searches again.
     pub(super) fn next_search(&self, draw: u64) -> Duration {
         self.t + part(self.t / 2, draw)
+    }
+}
+
+impl Rules for Settings {
+    fn protocol(&self) -> Protocol {
+        Protocol::TokenRing
+    }
+
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
+    }
+
+    /// C3: the links stand, a recovery has run, and three exchanges have taken their longest.
+    fn bound(&self) -> Duration {
+        LINKED + self.t * 4 + self.grace + self.claim_wait + self.claim_wait_per_rank * 4
+    }
+
+    fn settles_within(&self) -> Duration {
+        self.t
+    }
+
+    fn elect(&self, own: Candidate, incarnation: Nonce, _: Duration) -> Box<dyn Election> {
+        Box::new(TokenRing::new(&own, incarnation, self.clone()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::Settings;
 use super::super::lan::Lan;
 use crate::election::testing::{candidate, control_unit as control};
-use crate::election::{Candidate, Election};
+use crate::election::{Candidate, Election, Rules};
 use crate::model::Role;
 use crate::wire::Standing;
 
