@@ -220,10 +220,4 @@ macro_rules! under {
     };
 }
 
-under! {
-    lowest_ip: LowestIp,
-    bully: Bully,
-    senior: Senior,
-    ballot: Ballot,
-    token_ring: TokenRing,
-}
+elevator_fleet::for_every_protocol!(under);

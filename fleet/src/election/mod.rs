@@ -16,6 +16,21 @@
 //! full states have been exchanged over it: who yields to a peer has handed its orders over
 //! already (E4), and nobody follows a node that it can't reach (F14).
 
+/// Calls a macro with every protocol: the name of its module, and of its variant of
+/// [`Protocol`](crate::wire::Protocol).
+#[macro_export]
+macro_rules! for_every_protocol {
+    ($macro:ident) => {
+        $macro! {
+            lowest_ip: LowestIp,
+            bully: Bully,
+            senior: Senior,
+            ballot: Ballot,
+            token_ring: TokenRing
+        }
+    };
+}
+
 pub mod ballot;
 pub mod bully;
 pub mod lowest_ip;

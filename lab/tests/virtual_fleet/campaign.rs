@@ -85,30 +85,18 @@ fn every_invariant_holds_under(protocol: Protocol) {
     assert_eq!(failed, 0, "seeds have failed");
 }
 
-#[test]
-fn whatever_happens_under_lowest_ip() {
-    every_invariant_holds_under(Protocol::LowestIp);
+macro_rules! whatever_happens {
+    ($($module:ident: $protocol:ident),*) => {
+        mod whatever_happens_under {
+            $(#[test]
+            fn $module() {
+                super::every_invariant_holds_under(super::Protocol::$protocol);
+            })*
+        }
+    };
 }
 
-#[test]
-fn whatever_happens_under_bully() {
-    every_invariant_holds_under(Protocol::Bully);
-}
-
-#[test]
-fn whatever_happens_under_senior() {
-    every_invariant_holds_under(Protocol::Senior);
-}
-
-#[test]
-fn whatever_happens_under_ballot() {
-    every_invariant_holds_under(Protocol::Ballot);
-}
-
-#[test]
-fn whatever_happens_under_token_ring() {
-    every_invariant_holds_under(Protocol::TokenRing);
-}
+elevator_fleet::for_every_protocol!(whatever_happens);
 
 /// Where control units lead by right, some fleets have one, and some two.
 fn control_units(protocol: Protocol, world: &WorldSettings) -> BTreeMap<usize, Role> {

@@ -40,7 +40,7 @@ mod transitions;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-mod tests;
+pub(in crate::election) mod tests;
 
 use std::collections::BTreeMap;
 

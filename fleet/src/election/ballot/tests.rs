@@ -5,6 +5,14 @@ use crate::climate::Reading;
 use crate::election::Message as Any;
 use crate::election::testing::{self, draws, feed, name, slave_of};
 
+use proptest::prelude::*;
+
+/// Any message of the protocol.
+pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
+    let vote = any::<u32>().prop_map(Message::Vote);
+    prop_oneof![vote, Just(Message::Reset)].prop_map(Any::from)
+}
+
 /// Nodes from 8 on are regular leaders.
 fn candidate(index: u8) -> Candidate {
     Candidate {

@@ -404,4 +404,4 @@ impl Election for Bully {
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-mod tests;
+pub(in crate::election) mod tests;

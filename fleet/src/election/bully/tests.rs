@@ -6,6 +6,18 @@ use super::*;
 use crate::election::Rules;
 use crate::election::testing::{self, armed, detail, feed, fires, loses, name, slave_of, told};
 
+use proptest::prelude::*;
+
+/// Any message of the protocol.
+pub(in crate::election) fn any_message() -> impl Strategy<Value = Letter> {
+    prop_oneof![
+        Just(Message::Election),
+        Just(Message::Answer),
+        any::<u64>().prop_map(|term| Message::Coordinator { term: Term(term) }),
+    ]
+    .prop_map(Letter::from)
+}
+
 /// A site whose estimate is ten times its number.
 fn candidate(index: u8) -> Candidate {
     estimating(index, 10 * u32::from(index))

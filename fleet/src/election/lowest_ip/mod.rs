@@ -230,4 +230,4 @@ impl Election for LowestIp {
 mod model;
 
 #[cfg(test)]
-mod tests;
+pub(in crate::election) mod tests;

@@ -1,6 +1,13 @@
 use super::*;
-use crate::election::Candidate;
 use crate::election::testing::{self, address, candidate, feed, fires, loses, name, slave_of};
+use crate::election::{Candidate, Message};
+
+use proptest::prelude::*;
+
+/// The protocol has no messages of its own.
+pub(in crate::election) fn any_message() -> impl Strategy<Value = Message> {
+    Just(Message::SensorRequest)
+}
 
 const REDIAL: Duration = Duration::from_millis(50);
 

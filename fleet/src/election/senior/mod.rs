@@ -412,4 +412,4 @@ mod lan;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-mod tests;
+pub(in crate::election) mod tests;

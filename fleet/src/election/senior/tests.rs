@@ -15,6 +15,17 @@ use crate::election::testing::{
 };
 use crate::model::Role;
 
+/// Any message of the protocol.
+pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
+    proptest::sample::select(vec![
+        Message::NeedMaster,
+        Message::NeedExecutors,
+        Message::IAmMaster,
+        Message::IAmExecutor,
+    ])
+    .prop_map(Any::from)
+}
+
 fn settings() -> Settings {
     Settings {
         attempts: 3,

@@ -7,9 +7,26 @@ pub(super) mod model;
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::{Candidate, Election, ElectionTimer, Input, Message, Output};
 use crate::model::{Mac, NodeId, Role, Term};
 use crate::wire::Standing;
+
+macro_rules! any_of_every_protocol {
+    ($($module:ident: $protocol:ident),*) => {
+        proptest::prop_oneof![$(super::$module::tests::any_message()),*]
+    };
+}
+
+/// Any message of any protocol.
+pub(crate) fn any_message() -> impl Strategy<Value = Message> {
+    for_every_protocol!(any_of_every_protocol)
+}
+
+pub(crate) fn any_name() -> impl Strategy<Value = NodeId> {
+    "[A-Za-z0-9._-]{1,16}".prop_map(|text| NodeId::new(&text).expect("a name"))
+}
 
 pub(crate) fn name(index: u8) -> NodeId {
     NodeId::new(&format!("N{index}")).expect("a name")

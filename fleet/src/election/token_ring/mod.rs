@@ -498,4 +498,4 @@ impl Election for TokenRing {
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-mod tests;
+pub(in crate::election) mod tests;

@@ -6,12 +6,12 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 use proptest::prelude::*;
 
-use super::{dot, floor, node, sealed};
+use super::{dot, floor, sealed};
 use crate::climate::{DisplayData, Reading};
-use crate::election::{Message, ballot, bully, senior, token_ring};
+use crate::election::Message;
+use crate::election::testing::{any_message, any_name};
 use crate::model::{
-    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, NodeId, Role, Term,
-    Unavailable,
+    Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Role, Term, Unavailable,
 };
 use crate::orders::{Record, Service, State};
 use crate::wire::codec::*;
@@ -73,10 +73,6 @@ proptest! {
             Err(wrong) => prop_assert!(matches!(wrong, WireError::Malformed(_))),
         }
     }
-}
-
-fn any_name() -> impl Strategy<Value = NodeId> {
-    "[A-Za-z0-9._-]{1,16}".prop_map(|text| node(&text))
 }
 
 fn any_floor() -> impl Strategy<Value = Floor> {
@@ -228,78 +224,13 @@ fn any_letter() -> impl Strategy<Value = Letter> {
             brightness,
         })
     });
-    let vote = any::<u32>().prop_map(|vote| Message::Ballot(ballot::Message::Vote(vote)));
     let message = prop_oneof![
         Just(Message::SensorRequest),
         reading,
         display,
-        any_bully(),
-        any_senior(),
-        vote,
-        Just(Message::Ballot(ballot::Message::Reset)),
-        any_ring_message().prop_map(Message::TokenRing),
+        any_message(),
     ];
     (proptest::option::of(any_name()), message).prop_map(|(to, message)| Letter { to, message })
-}
-
-fn any_bully() -> impl Strategy<Value = Message> {
-    prop_oneof![
-        Just(bully::Message::Election),
-        Just(bully::Message::Answer),
-        any::<u64>().prop_map(|term| bully::Message::Coordinator { term: Term(term) }),
-    ]
-    .prop_map(Message::Bully)
-}
-
-fn any_senior() -> impl Strategy<Value = Message> {
-    proptest::sample::select(vec![
-        senior::Message::NeedMaster,
-        senior::Message::NeedExecutors,
-        senior::Message::IAmMaster,
-        senior::Message::IAmExecutor,
-    ])
-    .prop_map(Message::Senior)
-}
-
-fn any_ring_message() -> impl Strategy<Value = token_ring::Message> {
-    use token_ring::{Exchange, Generation, Life, Message, Stamp, Survivor, Token};
-    let generation = (any::<u64>(), any_name(), any::<u64>())
-        .prop_map(|(number, creator, nonce)| Generation {
-            number,
-            creator,
-            nonce: Nonce(nonce),
-        })
-        .boxed();
-    let stamp = (generation.clone(), any::<u64>())
-        .prop_map(|(generation, hop)| Stamp { generation, hop })
-        .boxed();
-    let exchange = any::<u64>().prop_map(Exchange).boxed();
-    let mac = any::<[u8; 6]>().prop_map(Mac).boxed();
-    let survivor = prop_oneof![Just(Survivor::Asker), Just(Survivor::Asked)];
-    prop_oneof![
-        Just(Message::Search),
-        mac.clone().prop_map(Message::Here),
-        (stamp.clone(), any::<u64>(), any::<bool>())
-            .prop_map(|(stamp, count, solo)| Message::Life(Life { stamp, count, solo })),
-        (stamp.clone(), any::<u64>())
-            .prop_map(|(stamp, count)| Message::Pass(Token { stamp, count })),
-        stamp.clone().prop_map(Message::Accepted),
-        (stamp.clone(), stamp).prop_map(|(stamp, seen)| Message::Refused { stamp, seen }),
-        exchange.clone().prop_map(Message::Wait),
-        (exchange.clone(), mac.clone(), any::<u64>()).prop_map(|(exchange, mac, count)| {
-            Message::Agreed {
-                exchange,
-                mac,
-                count,
-            }
-        }),
-        exchange.clone().prop_map(Message::NoLongerHolder),
-        exchange.clone().prop_map(Message::Busy),
-        (exchange, survivor)
-            .prop_map(|(exchange, survivor)| Message::Result { exchange, survivor }),
-        (mac, generation).prop_map(|(mac, generation)| Message::Claim { mac, generation }),
-        Just(Message::Objection),
-    ]
 }
 
 fn any_beacon() -> impl Strategy<Value = Beacon> {
