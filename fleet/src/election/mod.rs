@@ -1,4 +1,4 @@
-//! Who leads: one interface, one file a protocol (C1).
+//! Who leads: one interface, a directory per protocol (C1).
 //!
 //! ```text
 //!   heard, lost, message, timer ──▶ Election ──▶ send, broadcast, arm a timer (dial, hang up)
