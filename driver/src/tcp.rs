@@ -32,7 +32,7 @@ use crate::vocabulary::{
 /// command, so that it is not repeated with each poll.
 const MOTOR_REPEAT: Duration = Duration::from_secs(1);
 
-/// A car that has stood still with its door closed, and was told nothing new, for so long is at rest.
+/// How long a car has to stand still with its door closed, and be told nothing new, to be at rest.
 const RESTS_AFTER: Duration = Duration::from_secs(1);
 
 /// Keeps the line up until it is closed.
