@@ -32,7 +32,8 @@ table! {
         poll as poll_period: Time<1, 1_000> = Value("10 ms"),
         /// TCP: how often the elevator server is polled while the car rests: once it has stood
         /// still with its door closed, and been told nothing new, for a second. A press is seen up
-        /// to this much later. Less than `poll_period` counts as `poll_period`.
+        /// to this much later. Less than `poll_period` counts as `poll_period`. Keep it
+        /// below the server's own watchdog.
         poll_at_rest as rest_poll_period: Time<1, 1_000> = Value("20 ms"),
         /// TCP: a server that leaves a poll unanswered for so long is disconnected.
         reply as reply_limit: Time<10, 10_000> = Value("250 ms"),
