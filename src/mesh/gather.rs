@@ -43,11 +43,11 @@ pub(super) struct Traffic {
 impl Traffic {
     /// The rate is judged this often.
     const JUDGE_EVERY: Duration = Duration::from_millis(500);
-    /// The fewest in that time for each rate: two peers with the usual beacon period send 40, and
-    /// five do 100.
+    /// The fewest in that time for each rate, halfway between two sizes of a fleet: a peer with the
+    /// usual beacon period sends 20. So two peers or more are a middle rate, and five a high one.
     const MIDDLE: u32 = 30;
-    const HIGH: u32 = 100;
-    /// For so long after something urgent every datagram is taken in at once.
+    const HIGH: u32 = 90;
+    /// How long every datagram is taken in at once after something urgent.
     const CALM_AFTER: Duration = Duration::from_millis(500);
 
     pub(super) fn new(now: Instant) -> Self {
@@ -195,7 +195,8 @@ mod tests {
     #[test]
     fn nothing_waits_after_something_urgent_but_in_a_large_fleet() {
         let start = Instant::now();
-        for (count, waits) in [(40, false), (400, true)] {
+        // Four peers and five, a few beacons more or less.
+        for (count, waits) in [(40, false), (84, false), (96, true), (400, true)] {
             let mut traffic = Traffic::new(start);
             for _ in 0..count {
                 traffic.note_arrival();
