@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tracing::{info, trace, warn};
 
 use super::addresses::AddressChanges;
-use super::gather::{self, GATHER, Traffic};
+use super::gather::{self, Traffic};
 use super::log_gate::{self, LogGate};
 use super::socket::{self, DatagramSockets};
 use super::{Count, Counters, MeshSettings, Note, PacketSettings};
@@ -107,6 +107,7 @@ impl DatagramTask {
         notes: mpsc::Sender<Note>,
         counters: Arc<Counters>,
     ) -> Self {
+        let traffic = Traffic::new(settings.gather_time, Instant::now());
         Self {
             channel,
             settings,
@@ -115,7 +116,7 @@ impl DatagramTask {
             counters,
             changes: AddressChanges::open(),
             sending: Sending::Works,
-            traffic: Traffic::new(Instant::now()),
+            traffic,
             echo: Vec::new(),
             log: LogGate::new(log_gate::ONE),
         }
@@ -180,7 +181,7 @@ impl DatagramTask {
         if let Err(error) = own.writable().await {
             trace!(%error, "the first datagram may not leave");
         }
-        let gathered = tokio::time::sleep(GATHER);
+        let gathered = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(gathered);
         let broken = loop {
             let step = tokio::select! {
@@ -219,13 +220,14 @@ impl DatagramTask {
                 break error;
             }
             let now = Instant::now();
-            shared = match shared.let_wait(self.traffic.may_wait(now)) {
+            let may_wait = self.traffic.may_wait(now);
+            shared = match shared.let_wait(may_wait.is_some()) {
                 Ok(shared) => shared,
                 Err(error) => break error,
             };
-            if has_looked && shared.is_gathered() {
+            if let Some(time) = may_wait.filter(|_| has_looked) {
                 // A timer that is set to a later moment wakes the process at the earlier one as well.
-                gathered.set(tokio::time::sleep(GATHER));
+                gathered.set(tokio::time::sleep(time));
             }
         };
         warn!(error = %broken, "datagrams can't be received: the sockets are opened again");
@@ -255,13 +257,16 @@ impl DatagramTask {
         buffer: &mut [u8],
         mut next: impl FnMut(&mut [u8]) -> io::Result<(usize, SocketAddr)>,
     ) -> io::Result<()> {
-        for _ in 0..MOST_AT_ONCE {
+        let mut taken = 0;
+        while taken < MOST_AT_ONCE {
             match next(buffer) {
                 Ok((length, from)) => self.receive(&buffer[..length], from),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }
+            taken += 1;
         }
+        self.traffic.note_taken(taken);
         Ok(())
     }
 
@@ -311,11 +316,11 @@ impl DatagramTask {
         if from == self.settings.hello.address {
             return;
         }
-        self.traffic.note_arrival();
         self.traffic.note_urgent(Instant::now());
         if bytes.len() > MAX_PACKET {
             return self.counters.add(Count::Foreign);
         }
+        self.traffic.note_arrival();
         self.counters.add(Count::Received);
         let bytes = bytes.to_vec();
         if self.notes.try_send(Note::Packet { from, bytes }).is_err() {
@@ -327,7 +332,6 @@ impl DatagramTask {
         if bytes == self.echo {
             return;
         }
-        self.traffic.note_arrival();
         let beacon = match codec::decode_beacon(bytes) {
             Ok(beacon) => beacon,
             Err(error) => {
@@ -355,6 +359,7 @@ impl DatagramTask {
         if beacon.hello.address != from {
             return self.counters.add(Count::Address);
         }
+        self.traffic.note_arrival();
         self.counters.add(Count::Received);
         if gather::is_urgent(&beacon) {
             self.traffic.note_urgent(Instant::now());
@@ -400,7 +405,33 @@ fn count_of(error: &WireError) -> Count {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::Lan;
     use super::*;
+
+    /// What is no beacon neither makes beacons wait nor, as a flood, fills the socket meanwhile.
+    #[tokio::test]
+    async fn strangers_do_not_make_beacons_wait() {
+        let (_queue, outgoing) = mpsc::channel(QUEUE);
+        let (notes, _inbox) = mpsc::channel(1);
+        let settings = Arc::new(Lan::new().settings(1));
+        let counters = Arc::new(Counters::default());
+        let mut task = DatagramTask::new(Channel::Beacons, settings, outgoing, notes, counters);
+        let start = Instant::now();
+        let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+        for _ in 0..900 {
+            task.receive(b"stranger", from);
+        }
+        assert_eq!(task.traffic.may_wait(start + RETRY), None);
+        assert_eq!(task.counters.get(Count::Foreign), 900);
+
+        for _ in 0..100 {
+            task.traffic.note_arrival();
+        }
+        assert!(task.traffic.may_wait(start + RETRY * 2).is_some());
+        let flood = |_: &mut [u8]| Ok((0, from));
+        task.take_in(&mut [0; BUFFER], flood).expect("taken in");
+        assert_eq!(task.traffic.may_wait(start + RETRY * 2), None);
+    }
 
     /// F8: also where the system does not report changes of addresses.
     #[test]

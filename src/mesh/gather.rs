@@ -2,7 +2,7 @@
 //!
 //! Each wake-up of the process costs more than the datagram that causes it. So where several nodes
 //! do nothing but show that they live, the process does not wait for their beacons: it takes them
-//! in together, with each datagram that it sends itself and [`GATHER`] after that.
+//! in together, with each datagram that it sends itself and [`gather_time`] after that.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -10,14 +10,31 @@ use std::time::{Duration, Instant};
 use std::{future, io};
 
 use elevator_fleet::election::Message;
+use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::{Beacon, Standing};
 use rustix::net::{RecvFlags, recvfrom};
 use tokio::net::UdpSocket;
 
-/// How long datagrams to everybody are gathered. More than half the usual beacon period, so that a
-/// node that sends its own takes them in twice a period; and so little that no healthy peer is
-/// probed (`mesh.probe_after`), whose echo may be late by this at both ends.
-pub(super) const GATHER: Duration = Duration::from_millis(14);
+/// The longest that datagrams to everybody are gathered: more than half the usual beacon period, so
+/// that a node that sends its own takes them in twice a period.
+const LONGEST: Duration = Duration::from_millis(14);
+
+/// A shorter time saves hardly any wake-ups.
+const SHORTEST: Duration = Duration::from_millis(5);
+
+/// How late each end may be for other reasons.
+const MARGIN: Duration = Duration::from_millis(3);
+
+/// How long datagrams to everybody may be gathered under these times, 5 to 14 ms; `None`: never.
+///
+/// No healthy peer is probed for it, as the echo that a peer returns waits for this time at both
+/// ends, and has `probe_after − beacon_period` to spare.
+#[must_use]
+pub fn gather_time(times: &MeshTimes) -> Option<Duration> {
+    let spare = times.probe_after.saturating_sub(times.beacon_period) / 2;
+    let time = spare.saturating_sub(MARGIN).min(LONGEST);
+    (time >= SHORTEST).then_some(time)
+}
 
 /// How much has come in lately, not counting one's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +43,21 @@ enum Rate {
     Low,
     /// Gathered while nothing is urgent.
     Middle,
-    /// Gathered in any case. News goes over links at once.
+    /// Gathered, urgent or not: news goes over links at once.
     High,
+    /// More than the socket may hold while they wait.
+    Flood,
 }
 
 /// What has come and gone lately, which says whether datagrams may wait.
 #[derive(Debug)]
 pub(super) struct Traffic {
+    gather_time: Option<Duration>,
     counted_from: Instant,
+    /// From other nodes.
     count: u32,
+    /// From anybody.
+    taken: u32,
     rate: Rate,
     /// When a datagram last came or went for which somebody waits.
     urgent_at: Instant,
@@ -47,21 +70,36 @@ impl Traffic {
     /// usual beacon period sends 20. So two peers or more are a middle rate, and five a high one.
     const MIDDLE: u32 = 30;
     const HIGH: u32 = 90;
+    /// This many from anybody in that time are a flood: 28 in the longest time that they wait, of
+    /// which a socket's buffer holds several times as many.
+    const FLOOD: u32 = 1_000;
+    /// So are as many as this at one time, which may have filled the buffer.
+    const MOST_AT_ONE_TIME: u32 = 64;
     /// How long every datagram is taken in at once after something urgent.
     const CALM_AFTER: Duration = Duration::from_millis(500);
 
-    pub(super) fn new(now: Instant) -> Self {
+    pub(super) fn new(gather_time: Option<Duration>, now: Instant) -> Self {
         Self {
+            gather_time,
             counted_from: now,
             count: 0,
+            taken: 0,
             rate: Rate::Low,
             urgent_at: now,
         }
     }
 
-    /// Notes a datagram from another node.
+    /// Notes a datagram from another node, which could be read.
     pub(super) fn note_arrival(&mut self) {
         self.count = self.count.saturating_add(1);
+    }
+
+    /// Notes how many datagrams were taken in at one time, whatever they are.
+    pub(super) fn note_taken(&mut self, taken: u32) {
+        self.taken = self.taken.saturating_add(taken);
+        if taken >= Self::MOST_AT_ONE_TIME {
+            self.taken = self.taken.max(Self::FLOOD);
+        }
     }
 
     /// Notes that a datagram came or went for which somebody waits.
@@ -69,21 +107,28 @@ impl Traffic {
         self.urgent_at = now;
     }
 
-    /// Whether what comes in may wait from now on.
-    pub(super) fn may_wait(&mut self, now: Instant) -> bool {
-        if now.duration_since(self.counted_from) >= Self::JUDGE_EVERY {
+    /// How long what comes in may wait from now on; `None`: not at all.
+    pub(super) fn may_wait(&mut self, now: Instant) -> Option<Duration> {
+        let is_judged = now.duration_since(self.counted_from) >= Self::JUDGE_EVERY;
+        if self.taken >= Self::FLOOD {
+            // Not only once it is judged: beacons would be lost until then.
+            self.rate = Rate::Flood;
+        } else if is_judged {
             self.rate = match self.count {
                 Self::HIGH.. => Rate::High,
                 Self::MIDDLE.. => Rate::Middle,
                 _ => Rate::Low,
             };
-            (self.count, self.counted_from) = (0, now);
         }
-        match self.rate {
-            Rate::Low => false,
+        if is_judged {
+            (self.count, self.taken, self.counted_from) = (0, 0, now);
+        }
+        let may_wait = match self.rate {
+            Rate::Low | Rate::Flood => false,
             Rate::Middle => now.duration_since(self.urgent_at) >= Self::CALM_AFTER,
             Rate::High => true,
-        }
+        };
+        self.gather_time.filter(|_| may_wait)
     }
 }
 
@@ -170,18 +215,32 @@ impl Shared {
 mod tests {
     use super::*;
 
-    /// Tells so many datagrams in each judged time, and whether they may wait after it.
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    /// Counts this many datagrams in each judged time, and tells whether they may wait after it.
     fn after(per_time: &[u32]) -> Vec<bool> {
         let mut now = Instant::now();
-        let mut traffic = Traffic::new(now);
+        let mut traffic = Traffic::new(Some(LONGEST), now);
         let judged = per_time.iter().map(|count| {
             now += Traffic::JUDGE_EVERY;
             for _ in 0..*count {
                 traffic.note_arrival();
             }
-            traffic.may_wait(now)
+            traffic.may_wait(now).is_some()
         });
         judged.collect()
+    }
+
+    /// Traffic that was judged after this many datagrams, and when.
+    fn judged(gather_time: Option<Duration>, count: u32) -> (Traffic, Instant) {
+        let start = Instant::now();
+        let mut traffic = Traffic::new(gather_time, start);
+        for _ in 0..count {
+            traffic.note_arrival();
+        }
+        let now = start + Traffic::JUDGE_EVERY;
+        traffic.may_wait(now);
+        (traffic, now)
     }
 
     #[test]
@@ -194,17 +253,65 @@ mod tests {
 
     #[test]
     fn nothing_waits_after_something_urgent_but_in_a_large_fleet() {
-        let start = Instant::now();
         // Four peers and five, a few beacons more or less.
         for (count, waits) in [(40, false), (84, false), (96, true), (400, true)] {
-            let mut traffic = Traffic::new(start);
-            for _ in 0..count {
-                traffic.note_arrival();
-            }
-            let calm = start + Traffic::JUDGE_EVERY;
-            assert!(traffic.may_wait(calm));
+            let (mut traffic, calm) = judged(Some(LONGEST), count);
+            assert_eq!(traffic.may_wait(calm), Some(LONGEST));
             traffic.note_urgent(calm);
-            assert_eq!(traffic.may_wait(calm), waits);
+            assert_eq!(traffic.may_wait(calm).is_some(), waits, "{count}");
+        }
+    }
+
+    /// What would fill the socket's buffer while it waits.
+    #[test]
+    fn nothing_waits_during_a_flood() {
+        let (mut traffic, start) = judged(Some(LONGEST), 400);
+        traffic.note_taken(20);
+        assert!(traffic.may_wait(start).is_some());
+        traffic.note_taken(Traffic::MOST_AT_ONE_TIME);
+        assert_eq!(traffic.may_wait(start), None, "many at one time");
+
+        let (mut traffic, start) = judged(Some(LONGEST), 400);
+        for _ in 0..Traffic::FLOOD {
+            traffic.note_taken(1);
+        }
+        assert_eq!(traffic.may_wait(start), None, "one by one");
+        let end = start + Traffic::JUDGE_EVERY;
+        assert_eq!(traffic.may_wait(end), None);
+        for _ in 0..100 {
+            traffic.note_taken(1);
+            traffic.note_arrival();
+        }
+        let over = end + Traffic::JUDGE_EVERY;
+        assert_eq!(traffic.may_wait(over), Some(LONGEST));
+    }
+
+    /// An echo is oldest just before the next one: gathered at both ends, and two beacons after the
+    /// one that it names. A node probes once it is a beacon period and `probe_after` old.
+    #[test]
+    fn no_healthy_peer_is_probed_for_what_waits() {
+        for (beacon_period, probe_after, gathered) in [
+            (25, 60, Some(14)),
+            (25, 45, Some(7)),
+            (25, 41, Some(5)),
+            (25, 40, None),
+            (50, 60, None),
+            (100, 400, Some(14)),
+            (5, 5, None),
+        ] {
+            let (beacon_period, probe_after) = (MS(beacon_period), MS(probe_after));
+            let times = MeshTimes {
+                beacon_period,
+                probe_after,
+                ..MeshTimes::default()
+            };
+            let time = gather_time(&times);
+            assert_eq!(time, gathered.map(MS), "{times:?}");
+            if let Some(time) = time {
+                assert!(2 * (beacon_period + time) < beacon_period + probe_after);
+            }
+            let (mut traffic, now) = judged(time, 400);
+            assert_eq!(traffic.may_wait(now), time);
         }
     }
 

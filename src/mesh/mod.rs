@@ -56,6 +56,7 @@ use tracing::{error, info, trace, warn};
 
 pub use self::count::{Count, Counters};
 use self::datagram::{Channel, DatagramTask, Outgoing};
+pub use self::gather::gather_time;
 use self::greeting::{Connection, GreetingError};
 pub use self::interface::mac_of;
 pub use self::link::LINK_QUEUE;
@@ -90,6 +91,9 @@ pub struct MeshSettings {
     pub link_port: u16,
     /// Where packets are sent and received, under a protocol that has a port of its own.
     pub packets: Option<PacketSettings>,
+    /// How long datagrams to everybody are gathered where they only show that nodes live, as
+    /// [`gather_time`] tells; `None`: never.
+    pub gather_time: Option<Duration>,
     /// The time limits of links.
     pub times: LinkTimes,
 }

@@ -3,6 +3,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, JournalId, Mac, Role, Term};
+use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::{News, Nonce, Protocol, Standing};
 use tokio::time::timeout;
 
@@ -37,7 +38,7 @@ impl Lan {
         Ipv4Addr::new(127, x, y, node)
     }
 
-    fn settings(&self, node: u8) -> MeshSettings {
+    pub(super) fn settings(&self, node: u8) -> MeshSettings {
         MeshSettings {
             hello: Hello {
                 fleet: FleetName::new("fleet").expect("a name"),
@@ -52,6 +53,7 @@ impl Lan {
             broadcast: self.broadcast,
             link_port: self.link_port,
             packets: None,
+            gather_time: gather_time(&MeshTimes::default()),
             times: LinkTimes {
                 // A machine that is busy with other tests is slow.
                 connect: Duration::from_secs(5),

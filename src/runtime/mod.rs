@@ -51,7 +51,7 @@ use crate::config::{FaultInjection, Settings};
 use crate::journal::{Account, AuditEvent, AuditRecord, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
-use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, mac_of};
+use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, gather_time, mac_of};
 use crate::operator::{
     self, BindError, EventView, OperatorSocket, Query, ReadingError, Reply, Request, StatusView,
 };
@@ -248,6 +248,7 @@ impl Running {
             broadcast: settings.broadcast,
             link_port: settings.link_port,
             packets: settings.packets.clone(),
+            gather_time: gather_time(&settings.mesh),
             times: LinkTimes::default(),
         })?;
         let panel = settings

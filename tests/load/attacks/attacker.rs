@@ -168,6 +168,7 @@ impl Faulty {
             broadcast,
             link_port: 46_100,
             packets: None,
+            gather_time: None,
             times: LinkTimes::default(),
         });
         let raw = UdpSocket::bind((address, 0)).expect("a socket");
