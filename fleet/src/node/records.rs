@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::links::Handshake;
 use super::membership::pace;
+use super::transfers::Purpose;
 use super::{Action, LinkId, Node, Report, Taken};
 use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
@@ -300,7 +301,7 @@ impl Node {
             };
             peer.repairs = peer.repairs.saturating_add(1).min(most);
             self.report(Report::Repair { node: node.clone() });
-            self.transfers.begin(link);
+            self.transfers.begin(link, Purpose::Repair, now);
         }
     }
 
@@ -326,7 +327,7 @@ impl Node {
         };
         match self.links.equals(link, told.digest) {
             None => {}
-            Some(false) => self.transfers.begin(link),
+            Some(false) => self.transfers.begin(link, Purpose::Join, now),
             Some(true) => {
                 if told.digest == self.orders.digest() {
                     self.vouch(&peer, told.durable);

@@ -2,9 +2,10 @@
 //!
 //! A state goes in parts; for each that it has taken in, the peer asks for one more. A master with
 //! many slaves may have to send its state to all of them, so only some states are sent at once. The
-//! others wait, and are served in turn.
+//! others wait for a turn. Links that are not joined come before repairs, as their peers give up if
+//! it takes too long; among equals the state with the fewest turns so far comes first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::LinkId;
@@ -13,6 +14,10 @@ use crate::model::{Dot, Timestamp};
 /// How many states are sent at once: no more than this times [`PARTS_AHEAD`] times 16 KiB are on
 /// their way for peers that ask for more.
 const AT_ONCE: usize = 8;
+
+/// How many of those may be for links that are not joined while a repair waits: peers that never
+/// join do not stop the repairs.
+const MOST_JOINING: usize = AT_ONCE - 1;
 
 /// How many parts of a state may be on their way over a link: several, so that a lost packet does
 /// not hold all of them up, and few, so that the receiver's loop turns between them.
@@ -24,22 +29,42 @@ const STALLED_AFTER: Duration = Duration::from_millis(250);
 /// While others wait, a state that has been sent for this long makes room.
 const SLICE: Duration = Duration::from_secs(1);
 
+/// The same while another waits for its first turn, or more than [`AT_ONCE`] wait: a fraction of the
+/// 1.6 s after which a peer gives up a link that is not joined.
+const SHORT_SLICE: Duration = Duration::from_millis(200);
+
+/// What a state is sent for; the earlier of these comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Purpose {
+    /// The handshake of a link that is not joined.
+    Join,
+    /// A difference between the stores (O7).
+    Repair,
+}
+
 /// The states that are not sent to their ends yet, by link.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transfers {
     states: BTreeMap<LinkId, Transfer>,
-    /// Those that wait for their turn.
-    queue: VecDeque<LinkId>,
 }
 
 #[derive(Debug, Clone)]
 struct Transfer {
+    purpose: Purpose,
     /// Everything from this dot up has been sent: from the greatest dot down, so that of each
     /// journal the latest press comes first, by which the receiver judges what the journal is worth.
     below: Option<Dot>,
     /// How many parts the peer is ready for.
     room: usize,
-    turn: Option<Turn>,
+    /// How many turns it has had, with the present one.
+    turns: u32,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Waiting { since: Timestamp },
+    Turn(Turn),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,26 +74,41 @@ struct Turn {
     asked_at: Timestamp,
 }
 
+impl Transfer {
+    fn turn(&self) -> Option<Turn> {
+        match self.place {
+            Place::Turn(turn) => Some(turn),
+            Place::Waiting { .. } => None,
+        }
+    }
+
+    /// Since when it has waited for its turn, if its peer is ready for a part.
+    fn waits_since(&self) -> Option<Timestamp> {
+        match self.place {
+            Place::Waiting { since } => (self.room > 0).then_some(since),
+            Place::Turn(_) => None,
+        }
+    }
+}
+
 impl Transfers {
     /// The state is to be sent over this link, unless it is being sent already.
-    pub(super) fn begin(&mut self, link: LinkId) {
-        if self.states.contains_key(&link) {
-            return;
-        }
-        let transfer = Transfer {
+    pub(super) fn begin(&mut self, link: LinkId, purpose: Purpose, now: Timestamp) {
+        let transfer = self.states.entry(link).or_insert(Transfer {
+            purpose,
             below: None,
             room: PARTS_AHEAD,
-            turn: None,
-        };
-        self.states.insert(link, transfer);
-        self.queue.push_back(link);
+            turns: 0,
+            place: Place::Waiting { since: now },
+        });
+        transfer.purpose = transfer.purpose.min(purpose);
     }
 
     /// The peer has taken a part in.
     pub(super) fn ask(&mut self, link: LinkId, now: Timestamp) {
         if let Some(transfer) = self.states.get_mut(&link) {
             transfer.room = (transfer.room + 1).min(PARTS_AHEAD);
-            if let Some(turn) = transfer.turn.as_mut() {
+            if let Place::Turn(turn) = &mut transfer.place {
                 turn.asked_at = now;
             }
         }
@@ -77,14 +117,13 @@ impl Transfers {
     /// Drops the transfers over links that are gone.
     pub(super) fn retain(&mut self, stands: impl Fn(LinkId) -> bool) {
         self.states.retain(|link, _| stands(*link));
-        self.queue.retain(|link| stands(*link));
     }
 
     /// Over which link a part is to be sent now, and below which dot it begins.
     pub(super) fn next(&mut self, now: Timestamp) -> Option<(LinkId, Option<Dot>)> {
         self.share(now);
         let mut ready = self.states.iter();
-        let (link, transfer) = ready.find(|(_, state)| state.turn.is_some() && state.room > 0)?;
+        let (link, transfer) = ready.find(|(_, state)| state.turn().is_some() && state.room > 0)?;
         Some((*link, transfer.below))
     }
 
@@ -100,37 +139,70 @@ impl Transfers {
 
     /// Gives the turns to those that wait, as far as there are any to give.
     fn share(&mut self, now: Timestamp) {
-        let is_ready = |states: &BTreeMap<LinkId, Transfer>, link: &LinkId| {
-            states.get(link).is_some_and(|state| state.room > 0)
-        };
-        let waiting = self
-            .queue
-            .iter()
-            .filter(|link| is_ready(&self.states, link));
-        let waiting = waiting.count();
-        let taken = self.states.values().filter(|s| s.turn.is_some()).count();
-        let mut wanted = waiting.saturating_sub(AT_ONCE.saturating_sub(taken));
-        for (link, transfer) in &mut self.states {
-            let is_over = |turn: &mut Turn| {
-                now.since(turn.asked_at) >= STALLED_AFTER || now.since(turn.since) >= SLICE
-            };
-            if wanted > 0 && transfer.turn.take_if(is_over).is_some() {
-                self.queue.push_back(*link);
-                wanted -= 1;
+        while let Some(link) = self.first_waiting() {
+            if !self.has_room() && !self.make_room(link, now) {
+                break;
             }
-        }
-        let mut taken = self.states.values().filter(|s| s.turn.is_some()).count();
-        let states = &mut self.states;
-        self.queue.retain(|link| {
-            let gets_it = taken < AT_ONCE && is_ready(states, link);
-            if gets_it && let Some(transfer) = states.get_mut(link) {
-                taken += 1;
-                transfer.turn = Some(Turn {
+            if let Some(transfer) = self.states.get_mut(&link) {
+                transfer.turns = transfer.turns.saturating_add(1);
+                transfer.place = Place::Turn(Turn {
                     since: now,
                     asked_at: now,
                 });
             }
-            !gets_it
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let turns = self.states.values().filter(|state| state.turn().is_some());
+        turns.count() < AT_ONCE
+    }
+
+    /// Whether links that are not joined have their share of the turns.
+    fn joins_have_their_share(&self) -> bool {
+        let turns = self.states.values().filter(|state| state.turn().is_some());
+        let joining = turns.filter(|state| state.purpose == Purpose::Join);
+        joining.count() >= MOST_JOINING
+    }
+
+    /// Who gets the next turn.
+    fn first_waiting(&self) -> Option<LinkId> {
+        let first = if self.joins_have_their_share() {
+            Purpose::Repair
+        } else {
+            Purpose::Join
+        };
+        let waiting = self.states.iter().filter_map(|(link, state)| {
+            let since = state.waits_since()?;
+            Some((state.purpose != first, state.turns, since, *link))
         });
+        waiting.min().map(|(_, _, _, link)| link)
+    }
+
+    /// Takes a turn from another for this link, if one is over; tells whether it did.
+    fn make_room(&mut self, link: LinkId, now: Timestamp) -> bool {
+        let Some(next) = self.states.get(&link) else {
+            return false;
+        };
+        let is_urgent = next.purpose == Purpose::Join && !self.joins_have_their_share();
+        let waiting = self.states.values().filter(|s| s.waits_since().is_some());
+        let slice = if next.turns == 0 || waiting.count() > AT_ONCE {
+            SHORT_SLICE
+        } else {
+            SLICE
+        };
+        let over = self.states.iter_mut().filter_map(|(_, state)| {
+            let turn = state.turn()?;
+            let is_over = now.since(turn.asked_at) >= STALLED_AFTER
+                || now.since(turn.since) >= slice
+                || (is_urgent && state.purpose == Purpose::Repair);
+            is_over.then_some((state.purpose, now.since(turn.since), state))
+        });
+        let longest = over.max_by_key(|(purpose, since, _)| (*purpose, *since));
+        let Some((_, _, state)) = longest else {
+            return false;
+        };
+        state.place = Place::Waiting { since: now };
+        true
     }
 }

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::model::{Dot, JournalId};
+use crate::node::transfers::{Purpose, Transfers};
 use crate::orders::{Record, State};
 use crate::wire::codec::{self, MAX_FRAME};
-use crate::wire::{News, StateTransfer};
+use crate::wire::{News, StateTransfer, StoreDigest};
 
 const LINK: LinkId = LinkId(1);
 const FLOORS: u8 = 40;
@@ -230,16 +231,21 @@ fn with_many_links() -> (Node, Vec<LinkId>, Timestamp) {
     let now = Timestamp::START + PERIOD;
     let links: Vec<LinkId> = (0..40).map(LinkId).collect();
     for (link, index) in links.iter().zip(2..) {
-        let peer = with(index, Vec::new());
-        one.handle_link_up(*link, peer.hello(), LinkSide::Accepted, now);
-        let digest = crate::wire::StoreDigest {
-            term: Term(1),
-            digest: 7,
-            durable: true,
-        };
-        one.handle_frame(*link, Frame::Digest(digest), now);
+        link_up(&mut one, *link, index, now);
     }
     (one, links, now)
+}
+
+/// A peer with another store has linked to the node.
+fn link_up(one: &mut Node, link: LinkId, index: u8, now: Timestamp) {
+    let peer = with(index, Vec::new());
+    one.handle_link_up(link, peer.hello(), LinkSide::Accepted, now);
+    let digest = StoreDigest {
+        term: Term(1),
+        digest: 7,
+        durable: true,
+    };
+    one.handle_frame(link, Frame::Digest(digest), now);
 }
 
 /// However many peers link at once, few states are on their way, and all get there soon: those
@@ -290,4 +296,94 @@ fn few_states_are_on_their_way() {
             assert_eq!(taken[link], whole, "{link:?}");
         }
     }
+}
+
+/// F14: peers that take a state in slowly, over links that join or to repair a difference, do not
+/// hold up a link that comes later: its peer gives up after 1.6 s. Nor do they stop the repairs.
+#[test]
+fn slow_peers_hold_no_other_up() {
+    const LATE: LinkId = LinkId(1_000);
+    let joining = |link: LinkId| link.0 < 12;
+    let all: fn(LinkId) -> bool = |_| true;
+    let none: fn(LinkId) -> bool = |_| false;
+    for (slow, joins, of_the_late) in [
+        (8, all, Purpose::Join),
+        (15, all, Purpose::Join),
+        (24, all, Purpose::Join),
+        (24, none, Purpose::Join),
+        (24, joining, Purpose::Join),
+        (24, all, Purpose::Repair),
+        (24, none, Purpose::Repair),
+    ] {
+        let mut transfers = Transfers::default();
+        let purpose = |joins| {
+            if joins {
+                Purpose::Join
+            } else {
+                Purpose::Repair
+            }
+        };
+        let start = Timestamp::START;
+        for link in (0..slow).map(LinkId) {
+            transfers.begin(link, purpose(joins(link)), start);
+        }
+        let mut below = 1_000_000;
+        let mut waits_since = start;
+        for millis in (0..20_000).step_by(20) {
+            let now = start + Duration::from_millis(millis);
+            if millis % 240 == 0 {
+                (0..slow).for_each(|link| transfers.ask(LinkId(link), now));
+            }
+            // Once the others have had their first turns.
+            if millis % 2_500 == 2_400 {
+                transfers.begin(LATE, of_the_late, now);
+                waits_since = now;
+            }
+            while let Some((link, _)) = transfers.next(now) {
+                below -= 1;
+                let dot = Dot {
+                    journal: JournalId(1),
+                    sequence: below,
+                };
+                transfers.sent(link, (link != LATE).then_some(dot));
+                if link == LATE {
+                    let waited = now.since(waits_since);
+                    assert!(waited <= Duration::from_millis(400), "{waited:?}");
+                    waits_since = now;
+                }
+            }
+            assert!(
+                millis < 2_400 || now.since(waits_since) <= Duration::from_millis(2_500),
+                "{slow} {of_the_late:?}"
+            );
+        }
+    }
+}
+
+/// The same as a whole node: the newcomer links while many slow ones wait for their first turns.
+#[test]
+fn a_newcomer_gets_its_state_in_time() {
+    let (mut one, links, start) = with_many_links();
+    let (slow, others) = links.split_at(24);
+    for link in others {
+        one.handle_link_down(*link, start);
+    }
+    drain(&mut one);
+    let newcomer = LinkId(1_000);
+    link_up(&mut one, newcomer, 90, start);
+    let gives_up = 1_600;
+    let first = (0..gives_up).step_by(20).find(|millis| {
+        let now = start + Duration::from_millis(*millis);
+        for link in slow {
+            if millis % 240 == 0 {
+                one.handle_frame(*link, Frame::Next, now);
+            }
+            one.handle_frame(*link, Frame::Alive, now);
+        }
+        one.handle_frame(newcomer, Frame::Alive, now);
+        one.handle_timeout(now);
+        parts(&mut one).contains_key(&newcomer)
+    });
+    let first = first.expect("a part before the peer gives up");
+    assert!(first <= gives_up / 2, "{first}");
 }
