@@ -14,6 +14,10 @@ use crate::wire::{Ack, Beacon, News, Standing};
 /// The most echoes in a beacon; in a larger fleet the peers take turns.
 pub(super) const MOST_ECHOES: usize = 32;
 
+/// How many of those are for strangers, if there are any: a node that restarts is one until it is
+/// echoed, and others may only pretend to be there.
+pub(super) const STRANGERS_ECHOED: usize = 4;
+
 /// The bytes by which the lengths of a beacon's lists can grow as they fill.
 const LENGTHS: usize = 8;
 

@@ -12,7 +12,7 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::beacon::MOST_ECHOES;
+use super::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 use super::distrust::{Distrusted, Offence};
 use super::{DistrustedStatus, LinkSide, MeshTimes};
 use crate::model::{NodeId, Timestamp};
@@ -188,20 +188,27 @@ impl Membership {
     /// The echoes for the next beacon to everybody: at most `most`, each peer in turn.
     ///
     /// The peers that count go first, so that no number of strangers has them lost. Strangers, of
-    /// which some may become peers, share the room that is left after the last of the peers.
+    /// which some may become peers, have [`STRANGERS_ECHOED`] places in each beacon, and share the
+    /// room that is left after the last of the peers.
     pub(super) fn echoes(&mut self, most: usize) -> Vec<Echo> {
         let counts = |(_, peer): &(&Nonce, &Peer)| self.counts(&peer.hello);
         let (peers, strangers): (Vec<_>, Vec<_>) = self.lives.iter().partition(counts);
         let (start, stranger) = self.rotation;
         let start = start.min(peers.len());
-        let in_turn = peers.iter().skip(start).take(most);
+        let for_peers = most - STRANGERS_ECHOED.min(strangers.len()).min(most);
+        let in_turn = peers.iter().skip(start).take(for_peers);
         let mut chosen: Vec<(&Nonce, &Peer)> = in_turn.copied().collect();
         let mut next = start + chosen.len();
-        let left = (most - chosen.len()).min(strangers.len());
+        let is_last = next == peers.len();
+        let reserved = if is_last {
+            most - chosen.len()
+        } else {
+            most - for_peers
+        };
+        let left = reserved.min(strangers.len());
         let others = strangers.iter().cycle().skip(stranger);
         chosen.extend(others.take(left));
-        if chosen.len() < most || left > 0 {
-            // The last of the peers was among them.
+        if is_last {
             next = (most - chosen.len()).min(start);
             chosen.extend(peers.iter().take(next));
         }
@@ -221,7 +228,7 @@ impl Membership {
 
     /// How many of its beacons a peer needs to echo everybody once, and a stranger.
     fn turns(&self) -> u32 {
-        let turns = (self.found.len() + 1).div_ceil(MOST_ECHOES);
+        let turns = (self.found.len() + 1).div_ceil(MOST_ECHOES - STRANGERS_ECHOED);
         u32::try_from(turns).unwrap_or(u32::MAX).max(1)
     }
 

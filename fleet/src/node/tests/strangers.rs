@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::forged::{LINK, call, dot, exchange, news, pair, sound, with_journal};
 use super::*;
 use crate::model::NodeId;
-use crate::node::beacon::MOST_ECHOES;
+use crate::node::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::orders::{Record, Service, State};
 use crate::wire::{Echo, Hello};
 
@@ -56,7 +56,8 @@ fn no_number_of_strangers_keeps_peers_from_being_echoed() {
         }
         assert_eq!(one.membership.count(), usize::from(peers));
         invent(&mut one, strangers, now);
-        let turns = (usize::from(peers) + 1).div_ceil(MOST_ECHOES);
+        let for_peers = MOST_ECHOES - STRANGERS_ECHOED;
+        let turns = (usize::from(peers) + 1).div_ceil(for_peers);
         let mut missed: BTreeMap<Nonce, usize> = BTreeMap::new();
         let mut others = BTreeSet::new();
         for _ in 0..turns * 400 {
@@ -71,6 +72,30 @@ fn no_number_of_strangers_keeps_peers_from_being_echoed() {
             }
         }
         assert_eq!(others.len() as u64, strangers, "{peers} peers");
+    }
+}
+
+/// A restarted node is a stranger until it is echoed: in any fleet each stranger has its turn soon.
+#[test]
+fn many_strangers_have_their_turns_in_a_fleet_of_any_size() {
+    for (peers, strangers) in [(27, 480), (31, 448), (60, 400), (63, 400)] {
+        let mut one = node(1, 1);
+        let now = Timestamp::START + PERIOD;
+        let mut nonces = BTreeSet::new();
+        for index in 0..peers {
+            let peer = node(10 + index, 1);
+            nonces.insert(peer.hello().nonce);
+            let link = LinkId(u64::from(index));
+            one.handle_link_up(link, peer.hello(), LinkSide::Accepted, now);
+        }
+        invent(&mut one, strangers, now);
+        let mut echoed = BTreeSet::new();
+        for _ in 0..strangers.div_ceil(4) {
+            let echoes = one.membership.echoes(MOST_ECHOES);
+            echoed.extend(echoes.iter().map(|echo| echo.nonce));
+        }
+        let of_strangers = echoed.difference(&nonces).count() as u64;
+        assert_eq!(of_strangers, strangers, "{peers} peers");
     }
 }
 
