@@ -89,12 +89,12 @@ fn many_strangers_have_their_turns_in_a_fleet_of_any_size() {
             one.handle_link_up(link, peer.hello(), LinkSide::Accepted, now);
         }
         invent(&mut one, strangers, now);
-        let mut echoed = BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for _ in 0..strangers.div_ceil(4) {
             let echoes = one.membership.echoes(MOST_ECHOES);
-            echoed.extend(echoes.iter().map(|echo| echo.nonce));
+            seen.extend(echoes.iter().map(|echo| echo.nonce));
         }
-        let of_strangers = echoed.difference(&nonces).count() as u64;
+        let of_strangers = seen.difference(&nonces).count() as u64;
         assert_eq!(of_strangers, strangers, "{peers} peers");
     }
 }
