@@ -62,6 +62,8 @@ fn orders_are_taken_everywhere(building: &mut Building) {
         (0, down(2)),
         (2, up(0)),
     ] {
+        // A press where a door still stands open is served without a lamp.
+        building.run_for(secs(6));
         let call = building.call(button, node);
         let before = building.served(&call);
         building.press(node, button);
