@@ -99,6 +99,7 @@ impl Subject for Reach {
                 output,
                 Output::Broadcast(Any::TokenRing(Message::Result { .. }))
                     | Output::Send(_, Any::TokenRing(Message::Result { .. }))
+                    | Output::HandOver(_, Any::TokenRing(Message::Result { .. }))
             )
         });
     }
