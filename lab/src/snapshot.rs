@@ -117,7 +117,18 @@ impl<'a> Snapshot<'a> {
     /// The calm groups in which the election has had its time. Under `bully` a node that has become
     /// fitter or less fit may change the leader (E6).
     pub(super) fn settled_groups(&self) -> Vec<Vec<usize>> {
-        let bound = self.settings.election.bound();
+        self.groups_settled_for(Duration::ZERO)
+    }
+
+    /// The settled groups whose master has also had the time to plan: for what was under way when
+    /// the group changed, and for what it is now.
+    pub(super) fn planned_groups(&self) -> Vec<Vec<usize>> {
+        self.groups_settled_for(Duration::from_micros(*self.settings.planning.end()) * 2)
+    }
+
+    /// The calm groups in which the election has had its time, and this much more.
+    fn groups_settled_for(&self, more: Duration) -> Vec<Vec<usize>> {
+        let bound = self.settings.election.bound() + more;
         if self.now.saturating_sub(self.disturbances.ranks_at) < bound {
             return Vec::new();
         }

@@ -146,7 +146,7 @@ impl Handovers {
 /// H4, F6: a call is not left with a car that is gone.
 pub(super) fn calls_are_assigned_to_the_living(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for group in snapshot.settled_groups() {
+    for group in snapshot.planned_groups() {
         let leads = |node: &&usize| snapshot.standing(**node) == Some(&Standing::Master);
         let Some(master) = group.iter().copied().find(|node| leads(&node)) else {
             continue;
