@@ -266,18 +266,7 @@ fn a_service_that_did_not_happen_darkens_no_lamp() {
         (2, down(6)),
     ];
     for liar in ["nobody", "A", "B", "C", "Z"] {
-        let mut settings = WorldSettings::new(3, seed());
-        settings.floors = FloorCount::new(10).expect("floors");
-        let mut building = Building::of(settings);
-        building.start_all();
-        building.run_for(secs(15));
-        // All cars are at the bottom.
-        for node in 0..3 {
-            building.press(node, cab(0));
-        }
-        building.run_for(secs(1));
-        building.until_at_rest();
-        building.run_for(secs(15));
+        let mut building = at_the_bottom();
         for (node, button) in presses {
             building.press(node, button);
         }

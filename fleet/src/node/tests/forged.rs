@@ -432,22 +432,30 @@ fn there_is_a_term_after_the_greatest_that_is_told() {
     assert_eq!(one.term(), Term(known.0 + JUMP));
 }
 
-/// O1: an operator has the journal replaced; open orders go on under the fresh one, as old as they
-/// were, and no lamp goes dark in between.
-#[test]
-fn a_repair_loses_no_order() {
+/// A pair whose first node has promised a call that has waited for five seconds.
+fn waiting_pair() -> (Node, Node, Timestamp) {
     let (mut one, mut two, start) = pair();
     for node in [&mut one, &mut two] {
         node.handle_durable(Lsn(100), start);
     }
     let later = start + Duration::from_secs(5);
     exchange(&mut one, &mut two, start, later);
-    let promised = |node: &Node| {
-        let call = call(1);
-        let mut orders = node.orders().of_call(&call);
-        orders.any(|order| node.has_promised(order.dot))
-    };
     assert!(promised(&one));
+    (one, two, later)
+}
+
+/// Whether a press of the call of [`waiting_pair`] is promised.
+fn promised(node: &Node) -> bool {
+    let call = call(1);
+    let mut orders = node.orders().of_call(&call);
+    orders.any(|order| node.has_promised(order.dot))
+}
+
+/// O1: an operator has the journal replaced; open orders go on under the fresh one, as old as they
+/// were, and no lamp goes dark in between.
+#[test]
+fn a_repair_loses_no_order() {
+    let (mut one, mut two, later) = waiting_pair();
     let waited = one.orders().waited(&call(1), later).expect("it is open");
     let renewed = one.handle_repair(later);
     assert_eq!(renewed.old, JournalId(1));
@@ -471,18 +479,7 @@ fn a_repair_loses_no_order() {
 /// promised as they were, although others hold them as served.
 #[test]
 fn orders_of_a_journal_that_is_given_up_are_placed_again() {
-    let (mut one, mut two, start) = pair();
-    for node in [&mut one, &mut two] {
-        node.handle_durable(Lsn(100), start);
-    }
-    let later = start + Duration::from_secs(5);
-    exchange(&mut one, &mut two, start, later);
-    let promised = |node: &Node| {
-        let call = call(1);
-        let mut orders = node.orders().of_call(&call);
-        orders.any(|order| node.has_promised(order.dot))
-    };
-    assert!(promised(&one));
+    let (mut one, mut two, later) = waiting_pair();
     let waited = one.orders().waited(&call(1), later).expect("it is open");
     // By a car that the second node can't know yet.
     let service = Service {
