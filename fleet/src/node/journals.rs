@@ -6,8 +6,9 @@
 //! - A journal that a node which is heard *announces* in its beacons is kept, and so is the own one.
 //!   Its registers are bounded by the buttons of that node, for only records of its origin count.
 //! - Of the others the most valuable are kept: those with orders that can be served, then those with
-//!   the highest sequences. The rest is *collected*: dropped from memory and disk. Every node ranks
-//!   alike, so stores that have heard of the same journals come to be equal.
+//!   the highest sequences. The rest is *collected*: dropped from memory and disk. Nodes that know
+//!   the same cars rank alike, so their stores come to be equal where they have heard of the same
+//!   journals. Those that do not stay different, and repair that once a minute.
 //! - An order can be served if it is a hall call, or a cab call of a car that is or was a peer's or
 //!   this node's own. A cab call of any other car may be invented and stay open for ever, so it
 //!   counts no more than what was served.

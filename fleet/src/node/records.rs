@@ -173,7 +173,8 @@ impl Node {
             self.promise.record(ack.dot, peer, holding);
             self.stale.promise = true;
         }
-        if open != ack.served {
+        // A peer that has it as served tells how, and one that does not keep it has no use for it.
+        if open || ack.served {
             self.replication.settled(peer, ack.dot);
         }
     }

@@ -4,7 +4,7 @@ use super::forged::{LINK, call, conflicts, dot, exchange, news, pair, sound, wit
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{OrderStore, Record, State};
-use crate::wire::Echo;
+use crate::wire::{Ack, Echo, News};
 
 /// As many as are kept that nobody announces.
 const MOST: usize = 192;
@@ -240,6 +240,45 @@ fn disk(actions: &[Action], disk: &mut OrderStore) {
             }
         }
     }
+}
+
+/// Of an order that a peer acknowledges and does not keep it is not told again and again.
+#[test]
+fn an_order_that_a_peer_does_not_keep_is_told_once() {
+    let (mut one, _, now) = settled();
+    let ghost = ghosts(900..901).remove(0);
+    one.merge_record(&ghost, None, now);
+    let tells = |actions: &[Action]| {
+        let beacons = broadcasts(actions).map(|beacon| &beacon.news);
+        let frames = actions.iter().filter_map(|action| {
+            let Action::Send { frame, .. } = action else {
+                return None;
+            };
+            let Frame::News(news) = frame else {
+                return None;
+            };
+            Some(news)
+        });
+        let records = beacons.chain(frames).flat_map(|news| &news.records);
+        records.filter(|record| record.dot == ghost.dot).count()
+    };
+    let acked = News {
+        acks: vec![Ack {
+            dot: ghost.dot,
+            served: true,
+            durable: false,
+        }],
+        ..News::default()
+    };
+    one.handle_timeout(now + PERIOD);
+    assert!(tells(&drain(&mut one)) > 0);
+    one.handle_frame(LINK, Frame::News(acked), now + PERIOD);
+    let mut told = 0;
+    for turn in 2..20 {
+        one.handle_timeout(now + PERIOD * turn);
+        told += tells(&drain(&mut one));
+    }
+    assert_eq!(told, 0);
 }
 
 /// What is collected goes from the disk as well.
