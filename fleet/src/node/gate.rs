@@ -245,7 +245,6 @@ impl Node {
             .filter(|order| order.dot.journal == old);
         let open: Vec<Call> = open.map(|order| order.call.clone()).collect();
         self.unplaced.extend(open);
-        self.given_up = Some(old);
         self.place_again(now);
     }
 }

@@ -55,7 +55,7 @@ use elevator_driver::PanelOutputs;
 
 use crate::car::{Car, CarTimer};
 use crate::election::{Candidate, Election, ElectionTimer, LinkRule};
-use crate::model::{Call, CarView, Dot, JournalId, NodeId, Term, Timestamp};
+use crate::model::{Call, CarView, Dot, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
 
@@ -107,8 +107,6 @@ pub struct Node {
     oversight: oversight::Oversight,
     /// Presses that wait for a sequence; at most one a call.
     unplaced: BTreeSet<Call>,
-    /// The journal that was last given up, whose open orders are placed again.
-    given_up: Option<JournalId>,
     plan: plan::Plan,
     planning: planning::Planning,
     car: Option<Car>,
@@ -203,7 +201,6 @@ impl Node {
             attentive_since: Timestamp::START,
             oversight: oversight::Oversight::default(),
             unplaced: BTreeSet::new(),
-            given_up: None,
             plan: plan::Plan::default(),
             planning: planning::Planning::default(),
             car: settings

@@ -34,12 +34,14 @@ impl Node {
         Taken::Placed
     }
 
-    /// Since when an order of this call waits in the journal that was given up, or of which a service
-    /// was refused: what is placed is the same press again.
+    /// Since when an order of this call waits in a journal that this node has given up, or of which
+    /// a service was refused: what is placed is the same press again.
     fn placed_before(&self, call: &Call) -> Option<Timestamp> {
+        let (own, journal) = (&self.hello.node, self.ledger.journal());
         let orders = self.orders.of_call(call);
         let earlier = orders.filter(|order| {
-            Some(order.dot.journal) == self.given_up || self.contested.contains(order.dot)
+            let is_given_up = order.origin == *own && order.dot.journal != journal;
+            is_given_up || self.contested.contains(order.dot)
         });
         earlier.map(|order| order.placed).min()
     }
