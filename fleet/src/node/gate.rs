@@ -123,8 +123,8 @@ impl Node {
                 continue;
             }
             let limit = self.limit(dot.journal);
-            let strays = dot.journal == self.ledger.journal() && self.strays(dot);
-            if strays {
+            let is_own = dot.journal == self.ledger.journal();
+            if is_own && (self.strays(dot) || self.is_of_another_call(record)) {
                 own = own.or(Some(dot));
                 self.refused(peer, dot, now);
                 continue;
@@ -147,7 +147,7 @@ impl Node {
         if let Some(dot) = own
             && is_due(&mut self.refusals.renewed, now)
         {
-            let reason = format!("node {peer} knows {dot} of it, which was never used");
+            let reason = format!("node {peer} knows {dot} of it, a press that was never made");
             self.renew_journal(&reason, now);
         }
         admitted
@@ -188,6 +188,12 @@ impl Node {
                 .reached()
                 .saturating_add(JUMP / 2)
                 .min(MOST_SEQUENCE)
+    }
+
+    /// Whether the record gives a press another call than the one for which it was made.
+    fn is_of_another_call(&self, record: &Record) -> bool {
+        let known = self.orders.call(record.dot);
+        known.is_some_and(|call| *call != record.call)
     }
 
     /// A service that can't have happened: the order stays open here until it is really served.

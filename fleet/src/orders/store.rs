@@ -5,6 +5,7 @@ use std::hash::Hasher;
 use std::ops::Bound;
 use std::time::Duration;
 
+use elevator_driver::Direction;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
@@ -208,17 +209,21 @@ impl OrderStore {
             call,
             state,
         } = record;
-        if self
-            .registers
-            .get(&dot)
-            .is_some_and(|register| register.order.call != call)
-        {
-            // One dot, two calls: no honest node says so, and the indices must not suffer for it.
-            return Merged::Refused;
-        }
         let known = self.dots.get(&(dot.journal, call.clone())).copied();
         if known.is_some_and(|known| known > dot) {
             return Merged::Nothing;
+        }
+        let other = self.registers.get(&dot);
+        if let Some(other) = other.filter(|register| register.order.call != call) {
+            // One dot, two calls: no sound node says so. An open order stays; of two that are
+            // served all nodes keep the same one, so that their stores come to be equal.
+            if !other.served || !state.is_served() {
+                return Merged::Refused;
+            }
+            if other.order.call < call {
+                return Merged::Nothing;
+            }
+            self.remove(dot);
         }
         if known == Some(dot) {
             return match state {
@@ -278,6 +283,13 @@ impl OrderStore {
     #[must_use]
     pub fn service(&self, dot: Dot) -> Option<&Service> {
         self.registers.get(&dot)?.service.as_ref()
+    }
+
+    /// What was asked for by this press, as far as the store knows it.
+    pub(crate) fn call(&self, dot: Dot) -> Option<&Call> {
+        self.registers
+            .get(&dot)
+            .map(|register| &register.order.call)
     }
 
     /// The press that stands in the register of this one's journal and call, if any does.
@@ -485,13 +497,23 @@ impl Register {
         }
     }
 
-    /// Written out number by number, so that nodes of any word size and byte order agree. A dot
-    /// names one call only, so the call need not be hashed.
+    /// Written out number by number, so that nodes of any word size and byte order agree. The call is
+    /// part of it, for a faulty node may tell of one press as two calls: nodes that hold different
+    /// ones must not take each other for holders of theirs.
     fn hash(&self) -> u64 {
+        let Order { dot, call, .. } = &self.order;
         let mut hasher = SipHasher13::new();
-        hasher.write(&self.order.dot.journal.0.to_le_bytes());
-        hasher.write(&self.order.dot.sequence.to_le_bytes());
-        hasher.write(&[u8::from(self.served)]);
+        hasher.write(&dot.journal.0.to_le_bytes());
+        hasher.write(&dot.sequence.to_le_bytes());
+        let (kind, car) = match call {
+            Call::Hall(hall) => match hall.direction {
+                Direction::Up => (0, None),
+                Direction::Down => (1, None),
+            },
+            Call::Cab { car, .. } => (2, Some(car)),
+        };
+        hasher.write(&[u8::from(self.served), kind, call.floor().index()]);
+        hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
         hasher.finish()
     }
 }

@@ -475,6 +475,49 @@ fn a_repair_loses_no_order() {
     assert!(still >= waited, "{still:?} after {waited:?}");
 }
 
+/// O1: an order that could not be placed again between two repairs is as old as it was all the same.
+#[test]
+fn two_repairs_at_once_leave_an_order_as_old_as_it_was() {
+    let (mut one, mut two, later) = waiting_pair();
+    let waited = one.orders().waited(&call(1), later).expect("it is open");
+    let first = one.handle_repair(later);
+    let second = one.handle_repair(later);
+    assert_eq!(second.old, first.fresh);
+    let end = later + PERIOD * 8;
+    exchange(&mut one, &mut two, later, end);
+    for node in [&one, &two] {
+        let call = call(1);
+        let orders = node.orders().of_call(&call);
+        let fresh = orders.filter(|order| order.dot.journal == second.fresh);
+        let ages: Vec<Duration> = fresh.map(|order| end.since(order.placed)).collect();
+        assert!(matches!(ages[..], [age] if age >= waited), "{ages:?}");
+    }
+}
+
+/// O1: others know a press of this node as another call, as a faulty one has told them before. It is
+/// placed again under a journal that they take, and both calls wait at both.
+#[test]
+fn a_press_that_others_know_as_another_call_is_placed_again() {
+    let (mut one, mut two, now) = pair();
+    let next = dot(1, one.orders().highest(JournalId(1)).expect("known") + 1);
+    let forged = Record {
+        state: State::Open { waited: PERIOD },
+        ..served(1, next.sequence, call(2))
+    };
+    two.merge_record(&forged, None, now);
+    assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
+    assert!(one.orders().get(next).is_some(), "{next}");
+    let end = now + PERIOD * 24;
+    exchange(&mut one, &mut two, now, end);
+    for node in [&one, &two] {
+        let call = call(0);
+        let mut orders = node.orders().of_call(&call);
+        let again = orders.find(|order| order.dot.journal != JournalId(1));
+        let again = again.expect("it is placed again").dot;
+        assert!(node.has_promised(again));
+    }
+}
+
 /// O1: orders that wait when a journal is given up are open everywhere again, as old and as firmly
 /// promised as they were, although others hold them as served.
 #[test]
