@@ -12,32 +12,74 @@ const WATCH: Duration = Duration::from_secs(20);
 /// In these parts of a second Linux tells the processor time of a process.
 const TICKS: f64 = 100.0;
 
+/// A bank as large as they usually are.
+const BANK: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
+
 pub(crate) fn measure() -> Vec<Figure> {
-    let mut figures = Vec::new();
-    for (line, name) in [(Line::Serial, "serial"), (Line::Tcp, "TCP polling")] {
-        let building = Building::with_cars(4, line, &CARS);
-        rest(&building, &CARS.map(|name| (name, 0)));
-        let (began, before) = (Instant::now(), ticks(&building, &CARS));
-        std::thread::sleep(WATCH);
-        let (took, after) = (began.elapsed(), ticks(&building, &CARS));
-        let shares = before
-            .iter()
-            .zip(&after)
-            .map(|(before, after)| (after - before) / TICKS / took.as_secs_f64() * 100.0);
-        figures.push(Figure::new(
-            &format!("idle node, share of one core ({name})"),
+    let fleets = [
+        (Line::Serial, &CARS[..], "serial"),
+        (Line::Tcp, &CARS[..], "TCP polling"),
+        (Line::Tcp, &BANK[..], "8 nodes, TCP polling"),
+    ];
+    let each = fleets.map(|(line, names, what)| fleet(line, names, what));
+    each.into_iter().flatten().collect()
+}
+
+fn fleet(line: Line, names: &[&str], what: &str) -> [Figure; 3] {
+    let building = Building::with_cars(4, line, names);
+    let ground: Vec<(&str, u8)> = names.iter().map(|name| (*name, 0)).collect();
+    rest(&building, &ground);
+    let (began, before) = (Instant::now(), used(&building, names));
+    std::thread::sleep(WATCH);
+    let (took, after) = (began.elapsed().as_secs_f64(), used(&building, names));
+    let per_second = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
+        let each = before.iter().zip(&after);
+        each.map(|(before, after)| (of(after) - of(before)) / took)
+            .collect()
+    };
+    let shares = per_second(|(ticks, _)| ticks / TICKS * 100.0);
+    let resident = names.iter().map(|name| resident(&building, name)).collect();
+    [
+        Figure::new(
+            &format!("idle node, share of one core ({what})"),
             "%",
-            shares.collect(),
-            (line == Line::Serial).then(|| Target::at_most(Decisive::Median, 1.0)),
-        ));
-        figures.push(Figure::new(
-            &format!("idle node, resident memory ({name})"),
+            shares,
+            Some(Target::at_most(Decisive::Median, 1.0)),
+        ),
+        Figure::new(
+            &format!("idle node, wake-ups a second ({what})"),
+            "1/s",
+            per_second(|(_, wake_ups)| *wake_ups),
+            None,
+        ),
+        Figure::new(
+            &format!("idle node, resident memory ({what})"),
             "MiB",
-            CARS.iter().map(|name| resident(&building, name)).collect(),
+            resident,
             Some(Target::at_most(Decisive::Median, 20.0)),
-        ));
-    }
-    figures
+        ),
+    ]
+}
+
+/// The processor time that each node has used, in clock ticks, and how often its threads have woken.
+fn used(building: &Building, names: &[&str]) -> Vec<(f64, f64)> {
+    let wake_ups = names.iter().map(|name| wake_ups(building, name));
+    ticks(building, names).into_iter().zip(wake_ups).collect()
+}
+
+fn wake_ups(building: &Building, name: &str) -> f64 {
+    let tasks = format!("/proc/{}/task", building.process_id(name));
+    let tasks = std::fs::read_dir(tasks).expect("a running process");
+    let each = tasks.map(|task| {
+        let status = task.expect("a thread").path().join("status");
+        let text = std::fs::read_to_string(status).expect("a running thread");
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        let count = line.expect("a count").trim();
+        count.parse::<f64>().expect("a number")
+    });
+    each.sum()
 }
 
 /// The processor time that each node has used, in clock ticks.

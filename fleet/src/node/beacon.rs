@@ -21,9 +21,12 @@ pub(super) const STRANGERS_ECHOED: usize = 4;
 /// The bytes by which the lengths of a beacon's lists can grow as they fill.
 const LENGTHS: usize = 8;
 
-/// The most beacons ahead of time, because of news, in a period that is longer than that of the
-/// settings. What all the nodes of a large fleet have to say goes over links as well.
-const MOST_EARLY: u8 = 2;
+/// The most beacons ahead of time in one period, because of news, of all the peers together. What
+/// the nodes of a large fleet have to say goes over links as well.
+const MOST_EARLY_OF_ALL: usize = 16;
+
+/// A single node may send this many in any case.
+const MOST_EARLY: usize = 2;
 
 /// When this node's beacons go out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,7 +36,7 @@ pub(super) struct BeaconClock {
     /// How soon after the last one the next was said to follow.
     told: Duration,
     /// How many beacons have gone out ahead of time since one was due.
-    early: u8,
+    early: usize,
     /// There is news that should not wait for the period.
     urgent: bool,
 }
@@ -82,14 +85,14 @@ impl Node {
         let Some(last) = self.clock.last else {
             return Timestamp::START;
         };
-        let (clock, times) = (&self.clock, &self.settings.mesh);
-        let period = self.beacon_period();
-        let spends = period > times.beacon_period;
-        last + if clock.urgent && !(spends && clock.early >= MOST_EARLY) {
-            times.beacon_gap
+        let clock = &self.clock;
+        let peers = self.membership.count().max(1);
+        let most_early = (MOST_EARLY_OF_ALL / peers).max(MOST_EARLY);
+        last + if clock.urgent && clock.early < most_early {
+            self.settings.mesh.beacon_gap
         } else {
             // The peers count on what they were told.
-            period.min(clock.told)
+            self.beacon_period().min(clock.told)
         }
     }
 
