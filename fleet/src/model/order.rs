@@ -48,4 +48,7 @@ pub struct Order {
     pub call: Call,
     /// When the first press of this call was made, on the clock of the node that holds the store.
     pub placed: Timestamp,
+    /// No service of this press can be earlier, on the same clock: the node made the press then, or
+    /// first held the call open. Unlike `placed`, nothing that others say later moves it.
+    pub open_since: Timestamp,
 }

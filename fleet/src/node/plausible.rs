@@ -83,11 +83,12 @@ impl Node {
         let Some(order) = open.and_then(|open| self.orders.get(open)) else {
             return Credit::Taken;
         };
-        let (placed, open) = (order.placed, order.dot);
+        // Its age is no help: whoever lies about its service may have made it old before.
+        let (open_since, open) = (order.open_since, order.dot);
         let refused = |why: String| Credit::Refused { open, why };
         // A node that refuses must be able to have it served after all.
         let can_serve = self.car.is_some() || self.standing == Standing::Master;
-        let is_sure = can_serve && self.attentive_since + TOLERANCE <= placed;
+        let is_sure = can_serve && self.attentive_since + TOLERANCE <= open_since;
         let Some(service) = service else {
             return refused("by nobody".to_owned());
         };
@@ -99,21 +100,21 @@ impl Node {
             return refused(what);
         }
         if *car == self.hello.node {
-            // An earlier process of this node may have served what was placed before this one began.
-            return if placed >= Timestamp::START {
+            // An earlier process of this node may have served what was open before this one began.
+            return if open_since >= Timestamp::START {
                 refused("this node's car did not".to_owned())
             } else {
                 Credit::Taken
             };
         }
         let is_heard = peer != car && self.membership.get(car).is_some();
-        if is_heard || self.is_gone(car, placed) {
+        if is_heard || self.is_gone(car, open_since) {
             let car = car.clone();
             return Credit::Hearsay { car, open };
         }
         // The alleged moment is no help: a repeated press has the age of the earlier one, but only
         // where that was known to be open.
-        let from = placed - TOLERANCE;
+        let from = open_since - TOLERANCE;
         let excluded = self.excludes(car, record.call.floor(), from);
         if let Some(why) = excluded.filter(|_| is_sure) {
             return refused(why);
@@ -134,9 +135,9 @@ impl Node {
     }
 
     /// Whether a lost car has been heard by nobody since before this moment.
-    fn is_gone(&self, car: &NodeId, placed: Timestamp) -> bool {
+    fn is_gone(&self, car: &NodeId, from: Timestamp) -> bool {
         let lost = self.membership.lost().get(car);
-        lost.is_some_and(|lost| lost.heard_at <= placed && self.knows_all(lost.heard_at))
+        lost.is_some_and(|lost| lost.heard_at <= from && self.knows_all(lost.heard_at))
     }
 
     /// Whether since then no peer can have heard a node that this one does not hear.

@@ -28,7 +28,7 @@ impl Node {
         };
         let own = self.hello.node.clone();
         let since = self.placed_before(&call).unwrap_or(now);
-        let merged = self.orders.place(dot, &own, call.clone(), since);
+        let merged = self.orders.place(dot, &own, call.clone(), since, now);
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
         self.take_merged(dot, &call, &own, merged, None, now);
         Taken::Placed

@@ -94,6 +94,8 @@ impl Open {
 struct Register {
     order: Order,
     served: bool,
+    /// By this process, which knows its age better than any other.
+    made_here: bool,
     /// Of one that was served.
     service: Option<Service>,
 }
@@ -169,22 +171,35 @@ pub enum Merged {
 }
 
 impl OrderStore {
-    /// Places a press under a fresh dot, which must be later than any of its journal.
+    /// Places a press under a fresh dot, which must be later than any of its journal. Whoever asked
+    /// for it has waited since `since`.
     ///
     /// It replaces the journal's earlier press of the same call and, if that is still open, keeps
     /// its age (F18).
-    pub fn place(&mut self, dot: Dot, origin: &NodeId, call: Call, now: Timestamp) -> Merged {
-        let waited = Duration::ZERO;
+    pub fn place(
+        &mut self,
+        dot: Dot,
+        origin: &NodeId,
+        call: Call,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Merged {
         let origin = origin.clone();
-        self.merge(
-            Record {
-                dot,
-                origin,
-                call,
-                state: State::Open { waited },
-            },
-            now,
-        )
+        let state = State::Open {
+            waited: now.since(since),
+        };
+        let record = Record {
+            dot,
+            origin,
+            call,
+            state,
+        };
+        let merged = self.merge(record, now);
+        if let Some(register) = self.registers.get_mut(&dot) {
+            register.made_here = true;
+            register.order.open_since = now;
+        }
+        merged
     }
 
     /// This car serves a call: closes every press of it seen so far, and hands them back (O3).
@@ -228,7 +243,8 @@ impl OrderStore {
         if known == Some(dot) {
             return match state {
                 State::Open { waited } => {
-                    if let Some(register) = self.registers.get_mut(&dot) {
+                    let register = self.registers.get_mut(&dot);
+                    if let Some(register) = register.filter(|register| !register.made_here) {
                         register.order.placed = register.order.placed.min(now - waited);
                     }
                     Merged::Nothing
@@ -242,26 +258,26 @@ impl OrderStore {
             };
         }
         let before = known.and_then(|known| self.remove(known));
-        let (placed, served, service) = match state {
-            State::Open { waited } => {
-                let kept = before.as_ref().map(|order| order.placed);
-                (
-                    kept.into_iter().chain([now - waited]).min().unwrap_or(now),
-                    false,
-                    None,
-                )
-            }
+        let (told, served, service) = match state {
+            State::Open { waited } => (now - waited, false, None),
             State::Served(service) => (now, true, service),
         };
+        // Of a press that replaces one that is open here, its age says nothing of when it was made:
+        // it is as old as the first of them (F18).
+        let (placed, open_since) = before.as_ref().map_or((told, told), |earlier| {
+            (earlier.placed.min(told), earlier.open_since)
+        });
         self.insert(Register {
             order: Order {
                 dot,
                 origin,
                 call,
                 placed,
+                open_since,
             },
             served,
             service,
+            made_here: false,
         });
         if served {
             Merged::Served { closed: before }
@@ -481,6 +497,7 @@ impl Register {
             origin,
             call,
             placed,
+            open_since: _,
         } = self.order.clone();
         let state = if self.served {
             State::Served(self.service.clone())

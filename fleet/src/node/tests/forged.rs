@@ -547,3 +547,41 @@ fn orders_of_a_journal_that_is_given_up_are_placed_again() {
     let still = two.orders().waited(&call(1), end).expect("it is open");
     assert!(still >= waited, "{still:?} after {waited:?}");
 }
+
+/// O1: what is told of the age of an order that is open here does not make a later lie about its
+/// service believable, be it of an invented car or of this node's own.
+#[test]
+fn an_order_that_is_made_old_is_not_closed_by_a_lie() {
+    let (mut one, mut two, start) = pair();
+    let now = start + Duration::from_secs(30);
+    exchange(&mut one, &mut two, start, now);
+    for node in [&mut one, &mut two] {
+        assert_eq!(node.handle_order(call(0), now), Ok(Taken::Placed));
+    }
+    let later = now + PERIOD * 8;
+    exchange(&mut one, &mut two, now, later);
+    let orders: Vec<_> = one.orders().of_call(&call(0)).cloned().collect();
+    assert_eq!(orders.len(), 2, "one of each node");
+    for car in [name(9), name(1)] {
+        for order in &orders {
+            let tells = |state| Record {
+                dot: order.dot,
+                origin: order.origin.clone(),
+                call: call(0),
+                state,
+            };
+            let waited = Duration::from_hours(10);
+            one.handle_frame(LINK, news(vec![tells(State::Open { waited })]), later);
+            let service = Service {
+                waited,
+                car: car.clone(),
+            };
+            one.handle_frame(LINK, news(vec![tells(State::Served(Some(service)))]), later);
+            let still = one.orders().get(order.dot);
+            assert!(still.is_some(), "{} by {car}", order.dot);
+        }
+    }
+    let own = orders.iter().find(|order| order.origin == name(1));
+    let own = own.and_then(|order| one.orders().get(order.dot));
+    assert_eq!(own.map(|order| order.placed), Some(now), "it knows better");
+}

@@ -93,7 +93,7 @@ fn history(steps: &[Step]) -> ([OrderStore; 3], BTreeSet<Dot>) {
             } => {
                 let dot = dot(index as u64, next[index]);
                 next[index] += 1;
-                stores[index].place(dot, &node(index), call(pressed), at(second));
+                stores[index].place(dot, &node(index), call(pressed), at(second), at(second));
             }
             Step::Serve { at, call: of } => {
                 served.extend(
@@ -234,11 +234,11 @@ proptest! {
 #[test]
 fn a_press_during_service_survives_the_service() {
     let [mut a, mut b, _] = fleet(&[]);
-    a.place(dot(0, 1), &node(0), call(0), at(0));
+    a.place(dot(0, 1), &node(0), call(0), at(0), at(0));
     b = merged(&b, &a);
     a.serve(&call(0), &node(0), at(9));
-    b.place(dot(1, 1), &node(1), call(0), at(1));
-    a.place(dot(0, 2), &node(0), call(0), at(1));
+    b.place(dot(1, 1), &node(1), call(0), at(1), at(1));
+    a.place(dot(0, 2), &node(0), call(0), at(1), at(1));
     b = merged(&b, &a);
     assert_eq!(
         b.orders().map(|order| order.dot).collect::<Vec<_>>(),
@@ -250,8 +250,8 @@ fn a_press_during_service_survives_the_service() {
 #[test]
 fn a_repeated_press_replaces_the_earlier_one_and_keeps_its_age() {
     let mut store = OrderStore::default();
-    store.place(dot(0, 1), &node(0), call(0), at(5));
-    let again = store.place(dot(0, 2), &node(0), call(0), at(9));
+    store.place(dot(0, 1), &node(0), call(0), at(5), at(5));
+    let again = store.place(dot(0, 2), &node(0), call(0), at(9), at(9));
     assert!(matches!(again, Merged::Placed { replaced: Some(order) } if order.dot == dot(0, 1)));
     assert_eq!(store.orders().count(), 1);
     assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(5)));
@@ -261,22 +261,83 @@ fn a_repeated_press_replaces_the_earlier_one_and_keeps_its_age() {
 #[test]
 fn a_press_after_the_service_has_an_age_of_its_own() {
     let mut store = OrderStore::default();
-    store.place(dot(0, 1), &node(0), call(0), at(5));
+    store.place(dot(0, 1), &node(0), call(0), at(5), at(5));
     store.serve(&call(0), &node(0), at(9));
-    store.place(dot(0, 2), &node(0), call(0), at(9));
+    store.place(dot(0, 2), &node(0), call(0), at(9), at(9));
     assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(1)));
 }
 
 #[test]
 fn a_merge_keeps_the_longer_wait() {
     let mut store = OrderStore::default();
-    store.place(dot(0, 1), &node(0), call(0), at(9));
+    let waits = |seconds| Record {
+        dot: dot(0, 1),
+        origin: node(0),
+        call: call(0),
+        state: State::Open {
+            waited: Duration::from_secs(seconds),
+        },
+    };
+    store.merge(waits(0), at(9));
+    assert_eq!(store.merge(waits(6), at(9)), Merged::Nothing);
+    assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(7)));
+}
+
+/// The process that made a press knows its age, and when it can have been served at the earliest.
+#[test]
+fn a_press_that_was_made_here_is_not_made_older_by_others() {
+    let mut store = OrderStore::default();
+    store.place(dot(0, 1), &node(0), call(0), at(5), at(9));
     let mut record = store.record(dot(0, 1), at(9)).expect("known");
     record.state = State::Open {
-        waited: Duration::from_secs(6),
+        waited: Duration::from_hours(10),
     };
     assert_eq!(store.merge(record, at(9)), Merged::Nothing);
-    assert_eq!(store.waited(&call(0), at(10)), Some(Duration::from_secs(7)));
+    let order = store.get(dot(0, 1)).expect("it is open");
+    assert_eq!((order.placed, order.open_since), (at(5), at(9)));
+}
+
+/// Whatever was open when, and whoever hears of which first: no open order goes, and what is served
+/// comes to be the same everywhere.
+#[test]
+fn of_one_press_with_two_calls_no_open_order_is_lost() {
+    let tells = |index, served| Record {
+        dot: dot(1, 1),
+        origin: node(0),
+        call: call(index),
+        state: if served {
+            State::Served(None)
+        } else {
+            State::Open {
+                waited: Duration::ZERO,
+            }
+        },
+    };
+    for (known, told) in [(0, 3), (3, 0), (0, 2), (2, 0), (0, 1)] {
+        let (mut one, mut other) = (OrderStore::default(), OrderStore::default());
+        one.merge(tells(known, false), at(1));
+        other.merge(tells(told, false), at(1));
+        assert_ne!(one.digest(), other.digest(), "{known} {told}");
+        for served in [false, true] {
+            let merged = one.merge(tells(told, served), at(2));
+            assert_eq!(merged, Merged::Refused, "{known} is open");
+        }
+        one.merge(tells(known, true), at(3));
+        let merged = one.merge(tells(told, false), at(3));
+        assert_eq!(merged, Merged::Refused, "{known} was served");
+        other.merge(tells(told, true), at(3));
+        let of_one: Vec<Record> = one.records(at(4)).collect();
+        let of_other: Vec<Record> = other.records(at(4)).collect();
+        for record in of_other {
+            one.merge(record, at(4));
+        }
+        for record in of_one {
+            other.merge(record, at(4));
+        }
+        assert_eq!(essence(&one), essence(&other));
+        assert_eq!(one.digest(), other.digest(), "{known} {told}");
+        assert_eq!(one.registers(), 1);
+    }
 }
 
 /// The car and the wait go with the record, and merges in any order end with the same.
@@ -290,7 +351,7 @@ fn of_two_services_of_one_press_both_sides_keep_the_same() {
     let tellings = [service(9, 1), None, service(4, 2), service(4, 1)];
     for turn in 0..tellings.len() {
         let mut store = OrderStore::default();
-        store.place(dot(1, 1), &node(0), call(0), at(0));
+        store.place(dot(1, 1), &node(0), call(0), at(0), at(0));
         let digest = |store: &OrderStore| store.digest();
         let mut digests = BTreeSet::new();
         for told in tellings.iter().cycle().skip(turn).take(tellings.len()) {
@@ -307,7 +368,7 @@ fn of_two_services_of_one_press_both_sides_keep_the_same() {
         assert_eq!(digests.len(), 1, "it takes no part in the digest");
     }
     let mut store = OrderStore::default();
-    store.place(dot(1, 1), &node(0), call(0), at(1));
+    store.place(dot(1, 1), &node(0), call(0), at(1), at(1));
     store.serve(&call(0), &node(2), at(8));
     assert_eq!(store.service(dot(1, 1)).cloned(), service(7, 2));
 }
