@@ -1,7 +1,7 @@
 //! What the documents say is what the program does: exit codes, alarms.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 fn read(path: &str) -> String {
@@ -53,10 +53,10 @@ fn the_exit_codes_are_the_same_everywhere() {
     assert_eq!(codes(&read("docs/OPERATIONS.md"), "| code |"), listed);
 }
 
-/// Every warning and every error of a node, and what its line begins with.
-fn alarms() -> Vec<(&'static str, String)> {
-    let mut waiting = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
-    let mut alarms = Vec::new();
+/// The code below a directory, file by file, without comments and tests.
+fn code_of(directory: &str) -> Vec<String> {
+    let mut waiting = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)];
+    let mut code = Vec::new();
     while let Some(path) = waiting.pop() {
         if path.file_stem().is_some_and(|name| name == "tests") {
             continue;
@@ -65,29 +65,37 @@ fn alarms() -> Vec<(&'static str, String)> {
             let entries = std::fs::read_dir(path).expect("a directory");
             waiting.extend(entries.map(|entry| entry.expect("an entry").path()));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            alarms.extend(alarms_of(&path));
+            let source = std::fs::read_to_string(&path).expect("text");
+            let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+            let lines = source
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            code.push(lines.flat_map(|line| [line, "\n"]).collect());
         }
     }
-    alarms
+    code
 }
 
-fn alarms_of(path: &PathBuf) -> Vec<(&'static str, String)> {
-    let source = std::fs::read_to_string(path).expect("text");
-    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+/// Every line that a node logs at one of these levels: the level, and what the line begins with.
+fn logged(levels: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
-    for (level, name) in [("error", "error!("), ("warning", "warn!(")] {
-        for (start, _) in code.match_indices(name) {
-            // A message that is an error's own text is none of the log's.
-            let message = message(&code[start + name.len()..]);
-            found.extend(
-                message
-                    .filter(|text| !text.starts_with('{'))
-                    .map(|text| (level, text)),
-            );
+    for code in code_of("src") {
+        for (level, name) in levels {
+            for (start, _) in code.match_indices(name) {
+                // A message that is an error's own text is none of the log's.
+                let message = message(&code[start + name.len()..]);
+                found.extend(
+                    message
+                        .filter(|text| !text.starts_with('{'))
+                        .map(|text| (*level, text)),
+                );
+            }
         }
     }
     found
 }
+
+const ALARMS: [(&str, &str); 2] = [("error", "error!("), ("warning", "warn!(")];
 
 /// The message among a macro's arguments: the text that is no field's value.
 fn message(arguments: &str) -> Option<String> {
@@ -136,30 +144,101 @@ fn literal(characters: &mut std::str::Chars<'_>) -> String {
     text
 }
 
-/// Each line that is quoted as an alarm is one, at the level that the table says, and each alarm is
-/// in the table.
-#[test]
-fn the_table_of_alarms_has_every_warning_and_error() {
-    let alarms = alarms();
-    assert!(alarms.len() > 30, "{alarms:?}");
-    let rows = table(&read("docs/OPERATIONS.md"), "| the log says |");
+/// Each line that the table with this header quotes is logged, at the level that the table says.
+/// Returns the levels, and how the quoted lines begin.
+fn quoted_in(header: &str, logged: &[(&'static str, String)]) -> Vec<(String, String)> {
+    let rows = table(&read("docs/OPERATIONS.md"), header);
+    assert!(!rows.is_empty(), "no table {header}");
     let mut quoted = Vec::new();
     for row in &rows {
         for quote in row[0].split('`').skip(1).step_by(2) {
             let beginning = quote.trim_end_matches(['…', ' ']).to_owned();
-            let meant: Vec<_> = alarms
+            let is_whole = logged.iter().any(|(_, text)| *text == beginning);
+            let meant: Vec<_> = logged
                 .iter()
-                .filter(|(_, text)| text.starts_with(&beginning))
+                .filter(|(_, text)| {
+                    if is_whole {
+                        *text == beginning
+                    } else {
+                        text.starts_with(&beginning)
+                    }
+                })
                 .collect();
             assert!(!meant.is_empty(), "nothing logs `{quote}`");
             for (level, text) in meant {
                 assert_eq!(row[1], *level, "the level of `{text}`");
             }
-            quoted.push(beginning);
+            quoted.push((row[1].clone(), beginning));
         }
     }
+    quoted
+}
+
+#[test]
+fn the_table_of_alarms_has_every_warning_and_error() {
+    let alarms = logged(&ALARMS);
+    assert!(alarms.len() > 30, "{alarms:?}");
+    let quoted = quoted_in("| the log says |", &alarms);
     for (level, text) in &alarms {
-        let known = quoted.iter().any(|quote| text.starts_with(quote));
+        let known = quoted
+            .iter()
+            .any(|(of, quote)| of == level && text.starts_with(quote));
         assert!(known, "the {level} `{text}` is not in the table of alarms");
+    }
+}
+
+#[test]
+fn the_table_of_transitions_quotes_what_is_logged() {
+    let lines = logged(&[("info", "info!("), ("debug", "debug!(")]);
+    quoted_in("| the log also says |", &lines);
+}
+
+/// The texts in backquotes, but for those of listings.
+fn quotes(document: &str) -> Vec<&str> {
+    let prose = document.split("```").step_by(2);
+    prose
+        .flat_map(|text| text.split('`').skip(1).step_by(2))
+        .collect()
+}
+
+/// Whether a text of the program says this, with anything in place of each `…`.
+fn is_said(quote: &str, code: &str) -> bool {
+    let mut parts = quote.split('…').map(str::trim);
+    let first = parts.next().unwrap_or_default();
+    let rest: Vec<&str> = parts.collect();
+    code.match_indices(first).any(|(at, _)| {
+        let text = code[at + first.len()..].split('"').next();
+        let mut text = text.unwrap_or_default();
+        rest.iter().all(|part| {
+            let found = text.split_once(part);
+            text = found.map_or("", |(_, after)| after);
+            found.is_some()
+        })
+    })
+}
+
+#[test]
+fn every_quoted_line_is_in_the_source() {
+    const COMMANDS: [&str; 6] = ["liftmesh", "systemctl", "journalctl", "chmod", "ls", "-p"];
+    let mut code = code_of("src");
+    code.extend(code_of("fleet/src"));
+    // A text that goes on in the next line of the source.
+    let continued = |code: &String| {
+        let mut parts = code.split("\\\n");
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |joined, part| joined + part.trim_start())
+    };
+    let code: Vec<String> = code.iter().map(continued).collect();
+    let document = read("docs/OPERATIONS.md");
+    let quoted = quotes(&document);
+    let lines = quoted.iter().filter(|quote| {
+        let first = quote.split(' ').next().unwrap_or_default();
+        quote.contains(' ') && !COMMANDS.contains(&first)
+    });
+    let lines: Vec<&&str> = lines.collect();
+    assert!(lines.len() > 60, "{lines:?}");
+    for line in lines {
+        let said = code.iter().any(|code| is_said(line, code));
+        assert!(said, "OPERATIONS quotes `{line}`, which nothing says");
     }
 }
