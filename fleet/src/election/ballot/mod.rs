@@ -8,30 +8,34 @@
 //!             │  │                     │                                  │  │
 //!             │  │ control, reset      │ control, reset       another     │  │ highest vote
 //!             │  ▼                     ▼                      leads too   ▼  │
-//!             │ Following ◀────────────┴──────────────────────────────── Voting, in office
+//!             │ Following ◀────────────┴──────────────────────────────── Voting as leader
 //!             │  │  └───────────── leader lost, vote heard ──────▶ Voting
-//!             └──┘ leader leads no more
+//!             └──┘ leader no longer leads
 //! ```
 //!
-//! The leader broadcasts control packets; who misses them broadcasts its vote, a fresh random
-//! number, and the others answer with theirs, unless it can't win. A round lasts a fixed time.
-//! Packets carry no round: rounds are told apart by time alone (V5). The regular leader does not
-//! vote: it answers votes with a reset, and leads.
+//! The leader broadcasts control packets. A follower that misses them broadcasts its vote, a fresh
+//! random number; the others answer with theirs, unless it can't win. A round lasts a fixed time.
+//! Packets carry no round: only time separates rounds (V5). The regular leader does not vote: it
+//! answers votes with a reset, and leads.
 //!
-//! Completions of what the source leaves open:
+//! # What it adds to the source
 //!
 //! - A stand-in leader answers a vote with a control packet, as the regular leader does with a
-//!   reset; so a follower that missed a few packets unseats nobody. Its other followers take part
-//!   in that vote, but stand by their leader until they lose it or the round has a winner.
-//! - Two stand-in leaders that hear each other both vote, in office (V12). The loser yields.
-//! - While beacons of a leader arrive by which it leads, its control packets may be missing for
-//!   longer ([`Settings::patience`]): lost packets are no lost leader. A leader whose beacon says
-//!   that it leads no more is waited for no longer.
-//! - The reset of the switch-on reaches nobody who is not known yet; so the regular leader repeats
-//!   it to each node that it comes to know, and to each that takes the lead.
-//! - Of two regular leaders the one whose name comes first leads; the other follows it, and says
-//!   so. It does not vote.
-//! - A loser stays out of the next vote that it hears: only the tied take part in it (V5).
+//!   reset. Therefore a follower that missed a few packets unseats nobody. The other followers of
+//!   the stand-in take part in that vote, but keep following it until they lose it or the round has
+//!   a winner.
+//! - Two stand-in leaders that hear each other both vote while they lead (V12). The loser yields.
+//! - While the beacons of a leader report that it leads, its control packets may be missing for
+//!   longer ([`Settings::patience`]): lost packets are no lost leader. When its beacon reports that
+//!   it no longer leads, nobody waits for it any longer.
+//! - The reset at switch-on can't reach a node that is not known yet. The regular leader repeats it
+//!   to each node that it discovers, and to each that becomes leader.
+//! - Of two regular leaders the lower name leads. The other follows it, reports this, and does not
+//!   vote.
+//! - A loser stays out of the next vote that it hears: only the tied nodes take part in it (V5).
+//!   This also applies to a tie with a vote that was held back.
+//! - Packets are not authenticated. They count only from the addresses of nodes that the mesh
+//!   knows.
 
 pub mod packet;
 mod settings;

@@ -1,4 +1,4 @@
-//! The fittest site leads, even if it has to throw another one out: the bully algorithm.
+//! The fittest site leads, even if it has to replace a working master: the bully algorithm.
 //!
 //! ```text
 //!             starts (B7)                   nobody answers within T, nobody to ask (B3)
@@ -17,19 +17,29 @@
 //!                               a higher site's coordinator (B5)
 //! ```
 //!
-//! An election with nobody to ask is over at once. A site that votes again while a coordinator
-//! works goes on serving under it, and a coordinator goes on leading, until somebody else has
-//! announced itself: an election as such interrupts nobody's service.
+//! A site asks every site with a higher estimate (*election*), a site that is asked answers
+//! (*answer*), and a new coordinator announces itself to every site with a lower estimate
+//! (*coordinator*) (B1 to B5). With equal estimates the higher name ranks higher. An estimate of 0
+//! bars a site: it neither answers nor leads (B6). An election with no site to ask is over at once.
 //!
-//! Where health ranks, office adds to a coordinator's estimate, and a follower that is fitter by the
-//! hysteresis stands only once it has been so for the hold-off; why stands in decision 10.
+//! # What it adds to the source
 //!
-//! What else is added to the source: *election* is repeated within T, for it may be lost; a candidate
-//! that hears of one more higher site asks it too, and waits for T again; once the mesh has lost
-//! every higher site there is nothing to wait for (C5); a follower whose coordinator says that it
-//! leads no more starts an election; a coordinator in office that a lower site asks, and that
-//! nobody outranks, announces itself to that site alone, for the others follow it; *coordinator*
-//! carries a term, so that a late one is known (E7), and of two with one term the higher counts.
+//! - *Election* is repeated within T, because it may be lost. A candidate that hears of another
+//!   higher site asks it too, and waits for T again. Once the mesh has lost every higher site,
+//!   there is nothing to wait for (C5).
+//! - An election by itself interrupts no service. A site that votes while a coordinator works
+//!   continues under it, and a coordinator stays in its state, until another site has announced
+//!   itself.
+//! - *Coordinator* carries a term, so that a late one changes nothing (E7). Of two with the same
+//!   term the higher site counts.
+//! - A follower whose coordinator reports that it is no longer master starts an election. A site
+//!   that waits for a coordinator which dies after its *answer* begins again (B4, B8).
+//! - A coordinator that a lower site asks, and that no site outranks, announces itself to that site
+//!   alone, because the others follow it already.
+//! - With estimates by health, a coordinator's estimate gets a bonus: the hysteresis less 1 while a
+//!   node follows it, otherwise 1. A fitter follower starts an election only after it has exceeded
+//!   the coordinator by the hysteresis for the hold-off (B10). Decision 10 has the reasons.
+//!   Configured numbers rank unchanged.
 
 mod settings;
 mod transitions;

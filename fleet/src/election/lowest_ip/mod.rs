@@ -1,4 +1,4 @@
-//! The master with the lowest IPv4 address (F2, F3).
+//! The master is the node with the lowest IPv4 address (F2, F3).
 //!
 //! ```text
 //!              hears a lower master: dial it
@@ -9,10 +9,18 @@
 //!                  └──────────────┘                                      │
 //!                  ▲   parted: wait, longer each time                    │
 //!                  └─────────────────────────────────────────────────────┘
-//!                      parted from the master, or it leads no more (joining: no wait)
+//!                      parted from the master, or it is no longer master (joining: no wait)
 //! ```
 //!
-//! While it joins a node is still a master: it keeps its slaves until the new link carries.
+//! It has no messages: it reads the state of each peer in its beacons, and opens and closes links.
+//! While a node joins another master, it is still a master: it keeps its slaves until the new link
+//! carries.
+//!
+//! # What it adds to the requirements
+//!
+//! - A failed dial is repeated after a wait that grows, so a master that can be heard but not
+//!   reached makes no node flap.
+//! - Of two nodes with the same address the lower name leads; both report the conflict.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The senior unit, by MAC address (M1 to M9).
+//! The unit with the highest MAC address leads, or the control unit (M1 to M9).
 //!
 //! ```text
 //!   an indicator unit starts                              a control unit starts
@@ -10,15 +10,25 @@
 //!   │         ▼                a master above it is heard   │       ▼
 //!   │     Executor ◀────────────────────────────────────────┴──── Master
 //!   │         │
-//!   └─────────┘ no sensor request, or the master is lost or leads no more;
+//!   └─────────┘ no sensor request, or the master is lost or no longer leads;
 //!               a control unit waits for executors instead
 //! ```
 //!
-//! A unit leads in both of the states on the right. A master is heard by its *need executors*, *I
-//! am master* and *sensor request*. Who has a master stays with it: a unit that starts, or comes
-//! back, does not take the lead from one below it, unless it is the control unit. Only two masters
-//! that meet, after a partition, are ranked. So one wait, one loss or one late message costs at
-//! most a change that the next request puts right.
+//! Questions go to all: *need master* (NM), *need executors* (NI), *sensor request* (ZDZ). Answers
+//! go to the unit that asked: *I am master* (`YaM`), *I am executor* (`YaI`), *sensor data* (ZDO).
+//! A unit is master in both states on the right. A unit hears a master by its *need executors*, *I
+//! am master* or *sensor request*.
+//!
+//! # What it adds to the source
+//!
+//! - A waiting unit also follows a sensor request, because the answer may have been lost.
+//! - A unit that already follows a master does not switch: a unit that starts or comes back does
+//!   not replace a master with a lower address, unless it is the control unit (E6). Only two
+//!   masters that meet, after a partition, are ranked: the control unit wins, otherwise the higher
+//!   MAC address. The stronger one sends *I am master* to the weaker one (M9). Therefore one wait,
+//!   one loss or one late message costs at most a change that the next request corrects.
+//! - Of two control units, or of two equal MAC addresses, the lower name wins. `liftmesh status`
+//!   shows the conflict.
 
 mod settings;
 mod transitions;

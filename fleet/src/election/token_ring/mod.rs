@@ -1,4 +1,4 @@
-//! The duty to coordinate goes round: whoever holds the token leads (T1 to T9).
+//! The mastership rotates: the holder of the token is master (T1 to T9).
 //!
 //! ```text
 //!                 T without a holder        grace, then its rank's turn
@@ -24,23 +24,39 @@
 //!          └─ no longer holder ───────┘           (from Resting, Searching and Alone)
 //! ```
 //!
-//! A waiting node that hears a claim heeds it (`Heeding`, not drawn): it waits for what comes of it,
-//! and is missing the token again once the claimant is lost or has taken too long.
+//! A waiting node that hears a claim waits for its outcome (`Heeding`, not drawn). It returns to
+//! `Missing` if the claimant is lost or takes too long.
 //!
-//! A waiting node that is passed a token holds it, whatever it was doing. A holder stands as
-//! master; a sender between pass and acknowledgement as slave of the next node; a waiting node as
-//! slave of the holder that it knows, and as seeking if it knows none.
+//! A waiting node that receives a token holds it, in any of these states. A holder is master. A
+//! sender is slave of the next node between *pass* and its acknowledgement. A waiting node is slave
+//! of the holder that it knows, and seeking if it knows none.
 //!
-//! Of several holders one acts at once, the one with the greatest pair of count and address: a
-//! frozen holder that knows of a greater one keeps its token and stands behind that one, as its
-//! slave, until their exchange has decided or the greater is gone. So an exchange that loses
-//! messages makes two tokens last, and not two masters.
+//! # What it adds to the source
 //!
-//! No two nodes ever hold a token under one stamp (E7): each hand-over goes to one node under the
-//! next hop, and a sender whose hand-over has failed can't know whether it arrived: it goes on under
-//! a generation of its own.
+//! - Of several holders one acts at a time, the one with the greatest pair of count and address. A
+//!   frozen holder that knows of a greater one stops acting at once: it keeps its token and follows
+//!   the greater one as a slave, until their exchange has decided or the greater one is gone.
+//!   Therefore an exchange that loses messages prolongs two tokens, not two masters. A holder that
+//!   acts shows its pair to another acting holder at each of its beacons; a smaller one that
+//!   reports that it is alive gets the greater pair as an answer.
+//! - A token has a generation (number, creator, incarnation of its creator) and counts its hops. No
+//!   two nodes ever hold a token with the same stamp (E7): each hand-over goes to one node with the
+//!   next hop, so a stale one is recognised. A sender whose hand-over failed can't know whether it
+//!   arrived, so it continues under a new generation; T8 removes the extra token.
+//! - A holder that nobody answers three times keeps the token, serves alone, reports this, and
+//!   searches again every T with jitter (T4).
+//! - Recovery (T7): a waiting node that heard no holder for T and the grace period claims the
+//!   token, in the order of its rank after the last holder. It creates the token if no node objects
+//!   within 100 ms. A node that hears a claim waits for its outcome, and takes its own turn once
+//!   the claimant is lost or after 150 ms. A claim that met an objection is repeated after 100 ms,
+//!   or at once when a lesser claim is heard, unless a holder is heard: the objecting node may not
+//!   have detected the loss yet.
+//! - A lost message of an exchange is repeated at each beacon of the other side.
+//! - The open orders travel with *pass*, as far as they fit, and go through the same merge as all
+//!   others; nothing relies on them. The plan travels with the mastership, so a car keeps its calls
+//!   while the token moves.
 //!
-//! Read `message.rs` for what is said, then `hand_over.rs` (T2 to T5), `exchange.rs` (T8, T9) and
+//! Read `message.rs` for the messages, then `hand_over.rs` (T2 to T5), `exchange.rs` (T8, T9) and
 //! `recovery.rs` (T6, T7).
 
 mod exchange;
