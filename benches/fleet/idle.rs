@@ -25,7 +25,7 @@ pub(crate) fn measure() -> Vec<Figure> {
     each.into_iter().flatten().collect()
 }
 
-fn fleet(line: Line, names: &[&str], what: &str) -> [Figure; 3] {
+fn fleet(line: Line, names: &'static [&'static str], what: &str) -> [Figure; 3] {
     let building = Building::with_cars(4, line, names);
     let ground: Vec<(&str, u8)> = names.iter().map(|name| (*name, 0)).collect();
     rest(&building, &ground);
