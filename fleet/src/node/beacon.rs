@@ -146,7 +146,7 @@ impl Node {
             probe: false,
             echoes: Vec::new(),
             news: News {
-                car: self.car_view(now),
+                car: self.cabin.view(now),
                 ..News::default()
             },
             letter: None,

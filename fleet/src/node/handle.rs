@@ -3,8 +3,9 @@
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Button, PanelEvent, PanelInputs};
+use elevator_driver::{Button, PanelEvent};
 
+use super::cabin::Occurrence;
 use super::distrust::Offence;
 use super::links::{Handshake, accepts};
 use super::membership::Heard;
@@ -70,7 +71,7 @@ impl Node {
             self.term = self.term.next();
         }
         self.judge_disk(now);
-        self.stale.all();
+        self.invalidate_orders();
         self.elect(Input::Start, now);
         self.settle(now);
     }
@@ -199,24 +200,18 @@ impl Node {
     /// The panel has something to say. One that belongs to no car, as in a lobby, has hall buttons
     /// at most.
     pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) {
-        if let Some(car) = self.car.as_mut() {
-            car.handle_panel(&event, now);
+        match self.cabin.handle_panel(event, now) {
+            None => {}
+            Some(Occurrence::Report(report)) => self.report(report),
+            Some(Occurrence::Pressed(button)) => self.press(button, now),
         }
-        self.stale.car = true;
-        match event {
-            PanelEvent::Connected => self.panel_is(Ok(())),
-            PanelEvent::Disconnected(reason) => {
-                self.inputs = PanelInputs::default();
-                self.panel_is(Err(reason));
-            }
-            PanelEvent::Inputs(inputs) => {
-                if let Some(floor) = inputs.floor.filter(|_| inputs.floor != self.inputs.floor) {
-                    self.report(Report::Floor(floor));
-                }
-                self.inputs = inputs;
-            }
-            PanelEvent::Pressed(button) => self.press(button, now),
-        }
+        self.settle(now);
+    }
+
+    /// The wall clock shows so many seconds since 1970-01-01. Call it before the start and every
+    /// few seconds. It is shown to people, and nothing else depends on it (E5).
+    pub fn handle_wall_clock(&mut self, unix_seconds: u32, now: Timestamp) {
+        self.cabin.set_wall_clock(unix_seconds, now);
         self.settle(now);
     }
 
@@ -229,12 +224,11 @@ impl Node {
             let top = self.settings.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
         }
-        if self.car.is_none() && matches!(call, Call::Cab { .. }) {
+        if !self.cabin.has_car() && matches!(call, Call::Cab { .. }) {
             let node = self.hello.node.clone();
             return Err(OrderRefused::NoCar { call, node });
         }
-        let taken = if self.absorbs(&call, now) {
-            self.stale.car = true;
+        let taken = if self.cabin.absorbs(&call, now) {
             Taken::Absorbed
         } else {
             self.place(call, now)
@@ -297,11 +291,7 @@ impl Node {
         self.ledger.excuse(late, now);
         self.oversight.excuse(late, now);
         self.attentive_since = now;
-        self.climate.forget_request();
-        if let Some(car) = self.car.as_mut() {
-            car.handle_interrupted(late, now);
-        }
-        self.stale.car = true;
+        self.cabin.handle_interrupted(late, now);
         self.settle(now);
     }
 
@@ -329,12 +319,7 @@ impl Node {
         self.fire_election_timers(now);
         self.pair(now);
         self.stale.plan |= self.planning.is_due(now);
-        if let Some(car) = self.car.as_mut()
-            && car.poll_timeout().is_some_and(|(at, _)| at <= now)
-        {
-            car.handle_timeout(now);
-            self.stale.car = true;
-        }
+        self.cabin.handle_timeout(now);
         self.settle(now);
     }
 
@@ -358,10 +343,7 @@ impl Node {
 
     /// The process is about to end: the motor stops and stays stopped.
     pub fn shut_down(&mut self, now: Timestamp) {
-        if let Some(car) = self.car.as_mut() {
-            car.shut_down(now);
-        }
-        self.stale.car = true;
+        self.cabin.shut_down(now);
         self.settle(now);
     }
 
@@ -369,31 +351,15 @@ impl Node {
         self.actions.push_back(Action::Report(report));
     }
 
-    fn panel_is(&mut self, line: Result<(), String>) {
-        let before = self.panel.replace(line.clone());
-        if before.map(|before| before.is_ok()) != Some(line.is_ok()) {
-            self.report(Report::Panel(line));
-        }
-    }
-
     fn press(&mut self, button: Button, now: Timestamp) {
         let call = Call::of_button(button, &self.hello.node);
-        let absorbed = self.absorbs(&call, now);
+        let absorbed = self.cabin.absorbs(&call, now);
         let served = match call {
             Call::Hall(_) => true,
-            Call::Cab { .. } => self.car.is_some(),
+            Call::Cab { .. } => self.cabin.has_car(),
         };
         if !absorbed && served && self.settings.floors.has_button(button) {
             self.place(call, now);
         }
-    }
-    /// Whether the open door of this node's car makes an order for this call needless.
-    fn absorbs(&mut self, call: &Call, now: Timestamp) -> bool {
-        let is_here = match call {
-            Call::Hall(_) => true,
-            Call::Cab { car, .. } => *car == self.hello.node,
-        };
-        let car = self.car.as_mut().filter(|_| is_here);
-        car.is_some_and(|car| car.absorbs(call.button(), now))
     }
 }

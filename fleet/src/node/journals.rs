@@ -278,7 +278,7 @@ impl Node {
         self.ledger.collect(id, &dots);
         self.journals.collected = self.journals.collected.saturating_add(1);
         if is_open {
-            self.stale.orders();
+            self.invalidate_orders();
         }
     }
 }

@@ -24,12 +24,11 @@
 
 mod action;
 mod beacon;
-mod climate;
+mod cabin;
 mod contested;
 mod distrust;
 mod gate;
 mod handle;
-mod health;
 mod journals;
 mod ledger;
 mod links;
@@ -53,16 +52,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use elevator_driver::PanelOutputs;
 
-use crate::car::{Car, CarTimer};
+use crate::car::CarTimer;
 use crate::election::{Candidate, Election, ElectionTimer, LinkRule};
-use crate::model::{Call, CarView, Dot, NodeId, Term, Timestamp};
+use crate::model::{Call, Dot, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
 
 pub use action::{Action, Change, LinkId, Lsn, Report};
-pub use climate::ClimateTimer;
+pub use cabin::{ClimateTimer, health};
 pub use handle::{OrderRefused, Renewed, Taken};
-pub use health::health;
 pub use membership::{ConflictKind, LossCause};
 pub use packets::PacketCounts;
 pub use planning::{PlanRequest, PlanVersion};
@@ -109,14 +107,7 @@ pub struct Node {
     unplaced: BTreeSet<Call>,
     plan: plan::Plan,
     planning: planning::Planning,
-    car: Option<Car>,
-    climate: climate::Climate,
-    /// Whether the panel answers, and if not, why; unknown before its first word.
-    panel: Option<Result<(), String>>,
-    inputs: elevator_driver::PanelInputs,
-    outputs: Option<PanelOutputs>,
-    /// What the panel has yet to be told: it goes out before every other action.
-    panel_update: Option<PanelOutputs>,
+    cabin: cabin::Cabin,
     stale: settle::Stale,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
@@ -203,15 +194,12 @@ impl Node {
             unplaced: BTreeSet::new(),
             plan: plan::Plan::default(),
             planning: planning::Planning::default(),
-            car: settings
-                .car
-                .clone()
-                .map(|car| Car::new(car).with_flight_times(&settings.restored.flight_times)),
-            climate: climate::Climate::new(&settings.climate),
-            panel: None,
-            inputs: elevator_driver::PanelInputs::default(),
-            outputs: None,
-            panel_update: None,
+            cabin: cabin::Cabin::new(
+                own.clone(),
+                settings.car.clone(),
+                &settings.restored.flight_times,
+                settings.climate,
+            ),
             stale: settle::Stale::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             actions: VecDeque::new(),
@@ -252,6 +240,13 @@ impl Node {
         self.term
     }
 
+    /// How fit this node is to lead, apart from whether it does; 0 under a protocol that does not
+    /// ask.
+    #[must_use]
+    pub fn estimate(&self) -> u32 {
+        self.estimate
+    }
+
     /// Every order that the node knows of.
     #[must_use]
     pub fn orders(&self) -> &OrderStore {
@@ -267,13 +262,13 @@ impl Node {
     /// What the panel was last told, or `None` before the start or without a car.
     #[must_use]
     pub fn outputs(&self) -> Option<&PanelOutputs> {
-        self.outputs.as_ref()
+        self.cabin.outputs()
     }
 
     /// The next thing to be done: what the panel is to do before all else, so that nothing delays
     /// the stop of a motor; the rest oldest first.
     pub fn poll_action(&mut self) -> Option<Action> {
-        let panel = self.panel_update.take().map(Action::Panel);
+        let panel = self.cabin.poll_panel_update().map(Action::Panel);
         panel.or_else(|| self.actions.pop_front())
     }
 
@@ -299,18 +294,11 @@ impl Node {
         if let Some(at) = self.planning.next().filter(|at| *at < next.0) {
             next = (at, Timer::Plan);
         }
-        let car = self.car.as_ref().and_then(Car::poll_timeout);
-        if let Some((at, timer)) = car.filter(|(at, _)| *at < next.0) {
-            next = (at, Timer::Car(timer));
-        }
-        if let Some((at, timer)) = self.climate_due().filter(|(at, _)| *at < next.0) {
-            next = (at, Timer::Climate(timer));
+        let cabin = self.cabin.poll_timeout(self.asks_for_readings());
+        if let Some((at, timer)) = cabin.filter(|(at, _)| *at < next.0) {
+            next = (at, timer);
         }
         Some(next)
-    }
-
-    fn car_view(&self, now: Timestamp) -> Option<CarView> {
-        self.car.as_ref().map(|car| car.view(now))
     }
 }
 

@@ -137,7 +137,7 @@ impl Node {
             let plan: Vec<PlanEntry> = self.plan.entries().collect();
             let news = News {
                 plan,
-                car: self.car_view(now),
+                car: self.cabin.view(now),
                 ..News::default()
             };
             self.actions.push_back(Action::Send {
@@ -145,8 +145,7 @@ impl Node {
                 frame: Frame::News(news),
             });
         }
-        self.stale.told_car = None;
-        self.stale.car = true;
+        self.cabin.forget_told();
         self.stale.plan = true;
     }
 

@@ -63,7 +63,7 @@ impl Node {
             Carrier::Packet => self.tell_by_packet(to.as_ref(), &message),
         }
         if asks_all {
-            self.has_requested(now);
+            self.gather_readings(now);
         }
     }
 
@@ -108,6 +108,57 @@ impl Node {
             self.elect(Input::Message { from, message }, now);
         }
         self.take_climate(from, message, now);
+    }
+
+    /// This node has asked everybody for sensor data.
+    pub(super) fn gather_readings(&mut self, now: Timestamp) {
+        let joined = self.links.joined().map(|(_, peer)| peer.clone());
+        self.cabin.start_gathering(joined.collect(), now);
+    }
+
+    /// Takes in what concerns the climate. Any peer that counts will do, whether the election
+    /// hears of it or not.
+    pub(super) fn take_climate(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
+        let shows = self.shows_for(from);
+        if let Some(answer) = self.cabin.handle_message(from, message, shows, now) {
+            self.tell(Some(from.clone()), answer, Enclosed::Nothing, now);
+        }
+    }
+
+    /// Whether the indicator shows what this peer says. Who has a coordinator shows what that one
+    /// says: between two groups that hear each other in part it would change with every word.
+    fn shows_for(&self, peer: &NodeId) -> bool {
+        match &self.standing {
+            Standing::Slave { master } => master == peer || self.election.rotates(),
+            Standing::Master => self.election.rotates(),
+            Standing::Seeking => true,
+        }
+    }
+
+    /// Whether this node asks for sensor data: as master, unless the protocol itself does.
+    pub(super) fn asks_for_readings(&self) -> bool {
+        self.standing == Standing::Master && !self.election.requests_sensor_data()
+    }
+
+    /// Asks for sensor data, and tells what they come to, when it is time.
+    pub(super) fn refresh_climate(&mut self, now: Timestamp) {
+        if self.cabin.is_request_due(self.asks_for_readings(), now) {
+            self.tell(None, Message::SensorRequest, Enclosed::Nothing, now);
+        }
+        if let Some(data) = self.cabin.display_data_due(now) {
+            self.tell(None, Message::DisplayData(data), Enclosed::Nothing, now);
+        }
+        self.cabin.expire_display_data(now);
+    }
+
+    /// Tells the election if the node has become more or less fit to lead.
+    pub(super) fn refresh_estimate(&mut self, now: Timestamp) {
+        let health = self.cabin.health(!self.ledger.failed());
+        let estimate = self.settings.election.estimate(health);
+        if estimate != self.estimate {
+            self.estimate = estimate;
+            self.elect(Input::Estimate(estimate), now);
+        }
     }
 
     /// Whether the election is told of this peer.
@@ -159,7 +210,7 @@ impl Node {
         self.oversight.start_over();
         self.clock.hurry();
         self.stale.plan = true;
-        self.stale.stops = true;
+        self.cabin.invalidate_stops();
         let term = self.term;
         let settled = from != Standing::Seeking && to != Standing::Seeking;
         self.report(if settled && self.election.rotates() {

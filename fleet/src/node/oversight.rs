@@ -255,7 +255,7 @@ impl Node {
         let mut cars: Vec<_> = peers
             .filter_map(|(name, peer)| Some((peer.hello.address, name, peer.car?.0)))
             .collect();
-        let own = self.car_view(now);
+        let own = self.cabin.view(now);
         cars.extend(own.map(|view| (self.hello.address, &self.hello.node, view)));
         cars.sort_by_key(|(address, name, _)| (*address, *name));
         let cars = cars.into_iter();
@@ -296,7 +296,7 @@ impl Node {
             });
         }
         self.oversight.taken = taken;
-        self.stale.stops = true;
+        self.cabin.invalidate_stops();
     }
 }
 

@@ -52,7 +52,7 @@ impl Node {
                 Some(sender) => (&mut self.packets.node_answers, Source::Node(sender)),
             };
             *count += 1;
-            return self.take_reading(source, *reading, now);
+            return self.cabin.handle_reading(source, *reading, now);
         }
         match sender.filter(|sender| self.may_follow(sender)) {
             Some(sender) => self.take_message(&sender, message, now),

@@ -149,7 +149,8 @@ impl Node {
     /// which full states have been exchanged (F14).
     fn cars(&self, now: Timestamp) -> impl Iterator<Item = (NodeId, CarView)> {
         let own = self
-            .car_view(now)
+            .cabin
+            .view(now)
             .map(|view| (self.hello.node.clone(), view));
         let others = self.links.joined().filter_map(move |(_, name)| {
             let (view, at) = self.membership.get(name)?.car?;
@@ -224,6 +225,6 @@ impl Node {
             });
         }
         self.clock.hurry();
-        self.stale.stops = true;
+        self.cabin.invalidate_stops();
     }
 }

@@ -87,7 +87,7 @@ impl Node {
         let (open_since, open) = (order.open_since, order.dot);
         let refused = |why: String| Credit::Refused { open, why };
         // A node that refuses must be able to have it served after all.
-        let can_serve = self.car.is_some() || self.standing == Standing::Master;
+        let can_serve = self.cabin.has_car() || self.standing == Standing::Master;
         let is_sure = can_serve && self.attentive_since + TOLERANCE <= open_since;
         let Some(service) = service else {
             return refused("by nobody".to_owned());

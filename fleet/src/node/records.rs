@@ -93,7 +93,7 @@ impl Node {
         self.ledger.note(dot);
         self.replication.changed(dot, from);
         self.clock.hurry();
-        self.stale.orders();
+        self.invalidate_orders();
     }
 
     fn served_elsewhere(&mut self, call: &Call, dot: Dot, placed: Timestamp, now: Timestamp) {
@@ -244,7 +244,7 @@ impl Node {
             if self.orders.of_call(&call).next().is_some() {
                 self.report(Report::Assigned { call, car });
             }
-            self.stale.stops = true;
+            self.cabin.invalidate_stops();
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Floor, LampSet, Lamps, PanelOutputs};
+use elevator_driver::{Floor, LampSet};
 
 use super::records::chunk;
 use super::{Action, Change, LinkId, Node, Report};
-use crate::car::{Car, CarEvent, ServedCall, Stops};
+use crate::car::{CarEvent, ServedCall, Stops};
 use crate::model::{Call, CarView, HallCall, JournalId, NodeId, Timestamp};
 use crate::wire::codec::CHUNK;
 use crate::wire::{Frame, News, Standing};
@@ -16,32 +16,11 @@ const MOST_OVER_A_LINK: usize = 2048;
 
 /// What has to be brought in line.
 #[derive(Debug, Clone, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each says of one thing whether it is stale"
-)]
 pub(super) struct Stale {
     /// The master's plan.
     pub(super) plan: bool,
-    /// Where the car is to stop.
-    pub(super) stops: bool,
     /// Which orders are promised.
     pub(super) promise: bool,
-    /// What panel and peers know of the car.
-    pub(super) car: bool,
-    /// The car as the linked peers were last told.
-    pub(super) told_car: Option<CarView>,
-}
-
-impl Stale {
-    /// The set of open orders has changed.
-    pub(super) fn orders(&mut self) {
-        (self.plan, self.stops, self.promise, self.car) = (true, true, true, true);
-    }
-
-    pub(super) fn all(&mut self) {
-        self.orders();
-    }
 }
 
 impl Node {
@@ -54,9 +33,9 @@ impl Node {
         // Serving changes the orders, which changes the stops; each round serves at least one order,
         // so the rounds end.
         loop {
-            self.weigh(now);
-            if std::mem::take(&mut self.stale.stops) {
-                self.tell_stops(now);
+            self.refresh_estimate(now);
+            if self.cabin.has_stale_stops() {
+                self.update_stops(now);
             }
             if !self.take_car_events(now) {
                 break;
@@ -67,17 +46,25 @@ impl Node {
         if std::mem::take(&mut self.stale.promise) {
             self.promise(now);
         }
-        self.mind_climate(now);
-        let car = std::mem::take(&mut self.stale.car);
-        if car {
-            self.tell_panel(now);
+        self.refresh_climate(now);
+        let is_stale = self.cabin.take_stale();
+        if is_stale {
+            let lamps = self.lamps();
+            self.cabin.update_panel(lamps, now);
         }
         self.tell_disk(now);
-        if self.replication.take_news() || car {
+        if self.replication.take_news() || is_stale {
             self.tell_links(now);
         }
         self.broadcast_if_due(now);
         self.ask_for_plan(now);
+    }
+
+    /// The set of open orders has changed.
+    pub(super) fn invalidate_orders(&mut self) {
+        (self.stale.plan, self.stale.promise) = (true, true);
+        self.cabin.invalidate_stops();
+        self.cabin.invalidate();
     }
 
     pub(super) fn hall_calls(&self) -> BTreeSet<HallCall> {
@@ -102,7 +89,7 @@ impl Node {
 
     /// Tells the car where to stop: the orders assigned to it, or all of them while there is no
     /// master (F1, F7).
-    fn tell_stops(&mut self, now: Timestamp) {
+    fn update_stops(&mut self, now: Timestamp) {
         let hall = self.hall_calls();
         let assigned = match self.standing {
             Standing::Seeking => hall.clone(),
@@ -115,23 +102,18 @@ impl Node {
                 .collect(),
         };
         let cab = self.cab_calls(&self.hello.node);
-        if let Some(car) = self.car.as_mut() {
-            car.set_stops(
-                Stops {
-                    cab: &cab,
-                    assigned: &assigned,
-                    hall: &hall,
-                },
-                now,
-            );
-            self.stale.car = true;
-        }
+        let stops = Stops {
+            cab: &cab,
+            assigned: &assigned,
+            hall: &hall,
+        };
+        self.cabin.set_stops(stops, now);
     }
 
     /// Takes the car's events in; `true` if there were any, or if the stops have changed.
     fn take_car_events(&mut self, now: Timestamp) -> bool {
         let mut any = false;
-        while let Some(event) = self.car.as_mut().and_then(Car::poll_event) {
+        while let Some(event) = self.cabin.poll_event() {
             match event {
                 CarEvent::Served(calls) => {
                     for call in calls {
@@ -155,7 +137,7 @@ impl Node {
             self.stale.plan = true;
             any = true;
         }
-        any || self.stale.stops
+        any || self.cabin.has_stale_stops()
     }
 
     /// The car has served a call: every press of it seen so far is done (F18, O3).
@@ -190,7 +172,7 @@ impl Node {
             car: Some(self.hello.node.clone()),
         });
         self.clock.hurry();
-        self.stale.orders();
+        self.invalidate_orders();
     }
 
     /// Makes the promises that can be made (P1).
@@ -199,7 +181,7 @@ impl Node {
             if let Some(call) = self.orders.get(dot).map(|order| order.call.clone()) {
                 self.report(Report::Promised { call });
             }
-            self.stale.car = true;
+            self.cabin.invalidate();
         }
     }
 
@@ -215,37 +197,6 @@ impl Node {
             })
             .map(|order| order.call.button())
             .collect()
-    }
-
-    fn tell_panel(&mut self, now: Timestamp) {
-        let (orders, display) = (self.lamps(), self.display(now));
-        let outputs = match &self.car {
-            Some(car) => PanelOutputs {
-                motor: car.motor(),
-                door: car.door(),
-                lamps: Lamps {
-                    orders,
-                    stop: car.stop_lamp(),
-                },
-                indicator: car.indicator(),
-                lantern: car.lantern(),
-                display,
-            },
-            // Nobody may be behind a node without a car.
-            None if self.panel.is_none() => return,
-            None => PanelOutputs {
-                lamps: Lamps {
-                    orders,
-                    stop: false,
-                },
-                display,
-                ..PanelOutputs::default()
-            },
-        };
-        if self.outputs.as_ref() != Some(&outputs) {
-            self.outputs = Some(outputs.clone());
-            self.panel_update = Some(outputs);
-        }
     }
 
     fn tell_disk(&mut self, now: Timestamp) {
@@ -274,8 +225,7 @@ impl Node {
         if joined.is_empty() {
             return;
         }
-        let car = self.car_view(now).filter(|view| !self.stale.has_told(view));
-        self.stale.told_car = car.or(self.stale.told_car);
+        let car = self.cabin.news(now);
         for (link, peer) in joined {
             for news in self.news_for(&peer, car, now) {
                 self.actions.push_back(Action::Send {
@@ -303,17 +253,5 @@ impl Node {
             (!news.is_empty()).then_some(news)
         });
         parts.collect()
-    }
-}
-
-impl Stale {
-    /// Whether the linked peers know the car as it is, but for the time that passes.
-    fn has_told(&self, view: &CarView) -> bool {
-        self.told_car.is_some_and(|told| {
-            CarView {
-                elapsed: view.elapsed,
-                ..told
-            } == *view
-        })
     }
 }

@@ -217,27 +217,10 @@ impl Node {
             lost: self.lost_status(now),
             conflicts: self.conflict_status(now),
             orders: self.order_status(now),
-            car: self.car_status(now),
-            climate: self.climate_status(now),
-        }
-    }
-
-    fn climate_status(&self, now: Timestamp) -> ClimateStatus {
-        let told = self.display_data(now);
-        let units = self.climate.readings.fresh(now);
-        ClimateStatus {
-            own: self.own_reading(),
-            temperature: told.and_then(|(data, _)| data.temperature),
-            brightness: told.map(|(data, _)| data.brightness),
-            text: self.display(now).text,
-            age: told.map(|(_, at)| now.since(at)),
-            units: units
-                .map(|(source, reading, age)| UnitStatus {
-                    source: source.clone(),
-                    reading,
-                    age,
-                })
-                .collect(),
+            car: self
+                .cabin
+                .car_status(self.lamps(), self.settings.floors, now),
+            climate: self.cabin.climate_status(now),
         }
     }
 
@@ -310,25 +293,5 @@ impl Node {
             .collect();
         orders.sort_by_key(|order| std::cmp::Reverse(order.waited));
         orders
-    }
-
-    fn car_status(&self, now: Timestamp) -> Option<CarStatus> {
-        let car = self.car.as_ref()?;
-        Some(CarStatus {
-            view: car.view(now),
-            panel: self
-                .panel
-                .clone()
-                .unwrap_or_else(|| Err("not heard yet".to_owned())),
-            door: self.inputs.door,
-            at: self.inputs.floor,
-            stopped: self.inputs.stop,
-            obstructed: self.inputs.obstruction,
-            key: self.inputs.key,
-            left_out: car.left_out().collect(),
-            stuck: self.inputs.stuck.clone(),
-            lamps: self.lamps(),
-            floors: self.settings.floors,
-        })
     }
 }

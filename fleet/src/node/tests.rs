@@ -19,7 +19,7 @@ use super::*;
 use crate::climate::ClimateSettings;
 use crate::election::ElectionSettings;
 use crate::election::testing::{address, name};
-use crate::model::{Call, FleetName, HallCall, Mac, Role};
+use crate::model::{Call, CarView, FleetName, HallCall, Mac, Role};
 use crate::wire::{Beacon, Frame, Nonce, Protocol};
 use elevator_driver::{
     Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,

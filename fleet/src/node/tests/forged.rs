@@ -284,7 +284,7 @@ fn rubbish_in_a_datagram_costs_nobody_the_trust() {
     let (mut one, mut two, now) = pair();
     let before = one.orders().digest();
     let mut beacon = two.plain_beacon(now);
-    let car = cabin(3).0.car_view(now).expect("a car");
+    let car = cabin(3).0.cabin.view(now).expect("a car");
     let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
     beacon.news.car = Some(CarView { floor: top, ..car });
     beacon.news.records = vec![served(2, MOST_SEQUENCE + 1, call(0))];

@@ -35,7 +35,7 @@ fn call() -> Call {
 /// The master's car could serve. (The panel of this node's car never moves it, so that it is
 /// overdue before the master's time is over.)
 fn with_a_car(slave: &mut Node, now: Timestamp) {
-    let view = slave.car_view(now).expect("a car");
+    let view = slave.cabin.view(now).expect("a car");
     let master = slave.membership.get_mut(&name(1)).expect("a peer");
     master.car = Some((view, now));
 }

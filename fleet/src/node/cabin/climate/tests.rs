@@ -1,14 +1,14 @@
 use core::net::Ipv4Addr;
-use std::time::Duration;
 
 use elevator_driver::{Floor, PanelEvent, PanelInputs};
 
 use super::*;
 use crate::car::{Car, CarSettings};
 use crate::election::testing::name;
-use crate::election::{Detail, Election, Input, Output};
+use crate::election::{Detail, Election, Input, Message, Output};
 use crate::node::tests::{drain, join, node, talk};
-use crate::node::{Action, LinkId};
+use crate::node::{Action, LinkId, Node};
+use crate::wire::Standing;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -42,7 +42,7 @@ fn senses(node: &mut Node, reading: Reading, now: Timestamp) {
 /// A node with a car, alone, whose sensors read this.
 fn alone(reading: Reading) -> Node {
     let mut node = node(1, 1);
-    node.car = Some(Car::new(CarSettings::default()));
+    node.cabin.car = Some(Car::new(CarSettings::default()));
     node.handle_wall_clock(MORNING, at(0));
     senses(&mut node, reading, at(10));
     node
@@ -86,7 +86,7 @@ fn a_node_alone_shows_what_its_own_sensors_read() {
     drain(&mut node);
     let wanted = pass(&mut node, at(10_500));
     assert_eq!(requests(&wanted), 10, "once a second");
-    assert_eq!(node.display(at(10_500)).text, "-4.0 C 10:05");
+    assert_eq!(node.cabin.climate.display(at(10_500)).text, "-4.0 C 10:05");
     let status = node.status(at(10_500)).climate;
     assert_eq!(status.temperature, Some(-40));
     assert_eq!(status.own, reads(-4, 100));
@@ -119,9 +119,9 @@ fn a_steady_climate_is_told_to_the_panel_once_and_the_time_once_a_minute() {
 fn what_nobody_tells_any_more_is_unknown() {
     let mut node = alone(reads(21, 100));
     pass(&mut node, at(3_000));
-    let told = node.climate.told.map(|(_, at)| at).expect("told");
+    let told = node.cabin.climate.told.map(|(_, at)| at).expect("told");
     node.standing = Standing::Seeking;
-    let limit = node.settings.climate.display_limit;
+    let limit = node.cabin.climate.settings.display_limit;
     pass(&mut node, told + limit - Duration::from_millis(1));
     let outputs = |node: &Node| node.outputs().expect("a car").display.clone();
     assert_eq!(outputs(&node).text, "21.0 C 10:05");
@@ -141,7 +141,7 @@ fn a_panel_that_is_gone_reads_nothing() {
     pass(&mut node, at(3_000));
     node.handle_panel(PanelEvent::Disconnected("cut".to_owned()), at(3_000));
     pass(&mut node, at(4_100));
-    assert_eq!(node.display(at(4_100)).text, "-- C 10:05");
+    assert_eq!(node.cabin.climate.display(at(4_100)).text, "-- C 10:05");
 }
 
 /// V12
@@ -150,9 +150,9 @@ fn a_bare_device_counts_by_its_address() {
     let mut node = alone(reads(20, 100));
     pass(&mut node, at(3_500));
     let device = Source::Device(Ipv4Addr::new(10, 0, 0, 9));
-    node.take_reading(device, reads(23, 200), at(3_500));
+    node.cabin.handle_reading(device, reads(23, 200), at(3_500));
     pass(&mut node, at(4_500));
-    assert_eq!(node.display(at(4_500)).text, "21.5 C 10:05");
+    assert_eq!(node.cabin.climate.display(at(4_500)).text, "21.5 C 10:05");
 }
 
 /// Two nodes, of which the first is the master, and a request that the second has not heard.
@@ -163,7 +163,7 @@ fn unanswered() -> (Node, Node, Timestamp) {
     join(&mut second, &mut first, LinkId(1), start);
     let asked = start + SECOND * 2;
     talk(&mut second, &mut first, start, asked);
-    first.has_requested(asked);
+    first.gather_readings(asked);
     drain(&mut first);
     (first, second, asked)
 }
@@ -173,7 +173,9 @@ fn display_data_follows_the_last_answer_at_once() {
     let (mut first, _, asked) = unanswered();
     first.settle(asked);
     assert_eq!(messages(drain(&mut first)), [], "it waits");
-    first.take_reading(Source::Node(name(2)), reads(30, 10), asked);
+    first
+        .cabin
+        .handle_reading(Source::Node(name(2)), reads(30, 10), asked);
     first.settle(asked);
     let told = messages(drain(&mut first));
     let [Message::DisplayData(data)] = told[..] else {
@@ -185,8 +187,10 @@ fn display_data_follows_the_last_answer_at_once() {
 #[test]
 fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
     let (mut first, _, asked) = unanswered();
-    let due = asked + first.settings.climate.gather_time;
-    assert_eq!(first.climate_due(), Some((due, ClimateTimer::Gather)));
+    let due = asked + first.cabin.climate.settings.gather_time;
+    let asks = first.asks_for_readings();
+    let timer = first.cabin.climate.due(asks);
+    assert_eq!(timer, Some((due, ClimateTimer::Gather)));
     first.handle_timeout(due);
     let told = messages(drain(&mut first));
     assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
@@ -197,7 +201,7 @@ fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
 fn who_has_asked_tells_even_if_it_leads_no_longer() {
     let (mut first, _, asked) = unanswered();
     first.standing = Standing::Slave { master: name(2) };
-    first.handle_timeout(asked + first.settings.climate.gather_time);
+    first.handle_timeout(asked + first.cabin.climate.settings.gather_time);
     let told = messages(drain(&mut first));
     assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
 }
@@ -208,8 +212,8 @@ fn a_request_is_due_a_period_after_the_last_one_of_anybody() {
     let (_, mut second, asked) = unanswered();
     second.take_climate(&name(1), &Message::SensorRequest, asked);
     second.standing = Standing::Master;
-    let due = second.request_due();
-    assert_eq!(due, Some(asked + second.settings.climate.poll_period));
+    let due = second.cabin.climate.request_due(second.asks_for_readings());
+    assert_eq!(due, Some(asked + second.cabin.climate.settings.poll_period));
 }
 
 #[test]
@@ -240,8 +244,8 @@ fn a_display_shows_what_its_own_coordinator_tells() {
     };
     second.take_climate(&name(1), &told(215), now);
     second.take_climate(&name(3), &told(10), now);
-    assert_eq!(second.display(now).text, "21.5 C 10:05");
-    assert_eq!(second.display(now).brightness, Some(90));
+    assert_eq!(second.cabin.climate.display(now).text, "21.5 C 10:05");
+    assert_eq!(second.cabin.climate.display(now).brightness, Some(90));
 }
 
 /// A protocol that asks by itself, once, when it starts.
@@ -283,5 +287,5 @@ fn a_protocol_that_asks_by_itself_is_left_to_it() {
         matches!(told[..], [Message::SensorRequest, Message::DisplayData(_)]),
         "{told:?}"
     );
-    assert_eq!(node.display(at(20_000)).text, "21.0 C 10:05");
+    assert_eq!(node.cabin.climate.display(at(20_000)).text, "21.0 C 10:05");
 }

@@ -1,0 +1,34 @@
+//! How fit a node is to lead (B1).
+
+/// A node's health, from 1 to 100: 1 because it runs, 49 for a disk that works, 30 for a panel that
+/// answers, 20 for a car in service.
+///
+/// A coordinator without a disk can't promise orders on its own (P1), one without a panel drives no
+/// car; a car out of service says little about the node. A node that was made without a car reaches
+/// 50.
+#[must_use]
+pub fn health(disk_works: bool, panel_answers: bool, car_in_service: bool) -> u32 {
+    let worth = |is_so: bool, points: u32| if is_so { points } else { 0 };
+    1 + worth(disk_works, 49) + worth(panel_answers, 30) + worth(car_in_service, 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B1
+    #[test]
+    fn a_node_is_the_healthier_the_more_of_it_works() {
+        assert_eq!(health(true, true, true), 100);
+        assert_eq!(health(false, false, false), 1);
+        let scores = [
+            (true, false, false),
+            (false, true, true),
+            (true, true, false),
+        ];
+        assert_eq!(
+            scores.map(|(disk, panel, car)| health(disk, panel, car)),
+            [50, 51, 80]
+        );
+    }
+}
