@@ -9,7 +9,7 @@ use super::membership::pace;
 use super::{Action, Node};
 use crate::model::{Dot, Timestamp};
 use crate::wire::codec::{DATAGRAM_BODY, size};
-use crate::wire::{Ack, Beacon, News, Standing};
+use crate::wire::{Ack, Beacon, News};
 
 /// The most echoes in a beacon; in a larger fleet the peers take turns.
 pub(super) const MOST_ECHOES: usize = 32;
@@ -100,7 +100,7 @@ impl Node {
     /// leads them, keeps that of the settings.
     fn beacon_period(&self) -> Duration {
         let times = &self.settings.mesh;
-        let leads = self.standing == Standing::Master && self.links.joined().next().is_some();
+        let leads = self.leadership.leads() && self.links.joined().next().is_some();
         if leads {
             times.beacon_period
         } else {
@@ -137,9 +137,9 @@ impl Node {
             link_port: self.settings.identity.link_port,
             sequence: self.clock.sequence,
             period: u16::try_from(period.as_millis()).unwrap_or(u16::MAX),
-            standing: self.standing.clone(),
-            term: self.term,
-            estimate: self.election.estimate(),
+            standing: self.leadership.standing().clone(),
+            term: self.leadership.term(),
+            estimate: self.leadership.told_estimate(),
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
             journal: self.ledger.journal(),
@@ -176,7 +176,7 @@ impl Node {
     /// Adds what there is to tell and fits a datagram: acknowledgements first, then orders, then
     /// the plan.
     fn add_news(&mut self, beacon: &mut Beacon, now: Timestamp) {
-        let plans = self.standing == Standing::Master && !self.plan.is_empty();
+        let plans = self.leadership.leads() && !self.plan.is_empty();
         if !self.replication.is_waiting() && !plans {
             return;
         }

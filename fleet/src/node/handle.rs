@@ -11,10 +11,10 @@ use super::links::{Handshake, accepts};
 use super::membership::Heard;
 use super::neighbours::Trust;
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
-use crate::election::{ElectionTimer, Input, LinkRule};
+use crate::election::{Input, LinkRule};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
 use crate::orders::Holding;
-use crate::wire::{Beacon, Frame, Hello, Standing};
+use crate::wire::{Beacon, Frame, Hello};
 
 /// An order that can't be placed. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,12 +64,8 @@ impl Node {
     /// a master (F2).
     pub fn start(&mut self, now: Timestamp) {
         self.started = true;
-        self.standing = self.election.standing();
-        self.standing_since = now;
+        self.leadership.start(now);
         self.attentive_since = now;
-        if self.standing == Standing::Master {
-            self.term = self.term.next();
-        }
         self.judge_disk(now);
         self.invalidate_orders();
         self.elect(Input::Start, now);
@@ -84,7 +80,7 @@ impl Node {
             Trust::None => {}
             Trust::Orders => self.take_orders(node, &beacon.news, now),
             Trust::Full => {
-                self.term = self.term.hear(beacon.term);
+                self.leadership.hear_term(beacon.term);
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.standing, now);
                 self.tell_heard(node, now);
@@ -113,8 +109,8 @@ impl Node {
         // A handshake is a sign of life, even if the link is refused.
         let trust = self.take_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted
-            && self.election.link_rule() == LinkRule::FollowStanding
-            && !accepts(&self.standing);
+            && self.leadership.link_rule() == LinkRule::FollowStanding
+            && !accepts(self.leadership.standing());
         if refused || trust != Trust::Full {
             self.actions.push_back(Action::Close(link));
             if side == LinkSide::Dialled {
@@ -289,7 +285,7 @@ impl Node {
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.membership.excuse_silence(late, now);
         self.ledger.excuse(late, now);
-        self.oversight.excuse(late, now);
+        self.leadership.excuse(late, now);
         self.attentive_since = now;
         self.cabin.handle_interrupted(late, now);
         self.settle(now);
@@ -321,24 +317,6 @@ impl Node {
         self.stale.plan |= self.planning.is_due(now);
         self.cabin.handle_timeout(now);
         self.settle(now);
-    }
-
-    /// Fires every election timer that is due and still runs when its turn comes: one that fires
-    /// may stop the next, or start it again.
-    fn fire_election_timers(&mut self, now: Timestamp) {
-        let mut due: Vec<(Timestamp, ElectionTimer)> = self
-            .election_timers
-            .iter()
-            .filter(|(_, at)| **at <= now)
-            .map(|(timer, at)| (*at, timer.clone()))
-            .collect();
-        due.sort();
-        for (at, timer) in due {
-            if self.election_timers.get(&timer) == Some(&at) {
-                self.election_timers.remove(&timer);
-                self.elect(Input::Fired(&timer), now);
-            }
-        }
     }
 
     /// The process is about to end: the motor stops and stays stopped.

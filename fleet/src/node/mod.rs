@@ -27,15 +27,16 @@ mod beacon;
 mod cabin;
 mod contested;
 mod distrust;
+mod elect;
 mod gate;
 mod handle;
 mod journals;
+mod leadership;
 mod ledger;
 mod links;
 mod membership;
+mod messages;
 mod neighbours;
-mod office;
-mod oversight;
 mod packets;
 mod pairing;
 mod plan;
@@ -48,12 +49,12 @@ mod settle;
 mod status;
 mod transfers;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use elevator_driver::PanelOutputs;
 
 use crate::car::CarTimer;
-use crate::election::{Candidate, Election, ElectionTimer, LinkRule};
+use crate::election::{ElectionTimer, LinkRule};
 use crate::model::{Call, Dot, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
@@ -78,15 +79,7 @@ pub struct Node {
     settings: NodeSettings,
     hello: Hello,
     started: bool,
-    standing: Standing,
-    standing_since: Timestamp,
-    /// The master that this node followed before its present standing.
-    former_master: Option<NodeId>,
-    term: Term,
-    election: Box<dyn Election>,
-    /// How fit the node is to lead (B1).
-    estimate: u32,
-    election_timers: BTreeMap<ElectionTimer, Timestamp>,
+    leadership: leadership::Leadership,
     membership: membership::Membership,
     links: links::Links,
     /// Who is dialled, where links don't follow the election.
@@ -102,7 +95,6 @@ pub struct Node {
     journals: journals::Journals,
     /// Since when this node has heard whatever was told.
     attentive_since: Timestamp,
-    oversight: oversight::Oversight,
     /// Presses that wait for a sequence; at most one a call.
     unplaced: BTreeSet<Call>,
     plan: plan::Plan,
@@ -141,15 +133,21 @@ impl Node {
         let hello = settings.hello();
         let own = &hello.node;
         let redial_after = settings.mesh.redial_after;
-        // A car whose panel has not been heard of is out of service.
-        let estimate = settings
-            .election
-            .estimate(health(true, settings.car.is_some(), false));
-        let candidate = Candidate::new(&hello, estimate);
-        let election = settings
-            .election
-            .elect(candidate, hello.nonce, redial_after);
-        let pairing = match election.link_rule() {
+        let cabin = cabin::Cabin::new(
+            own.clone(),
+            settings.car.clone(),
+            &settings.restored.flight_times,
+            settings.climate,
+        );
+        let leadership = leadership::Leadership::new(
+            settings.election.clone(),
+            &hello,
+            // A car whose panel has not been heard of is out of service.
+            cabin.health(true),
+            settings.restored.term.restored(),
+            redial_after,
+        );
+        let pairing = match leadership.link_rule() {
             LinkRule::FollowStanding => None,
             LinkRule::EveryPair => Some(pairing::Pairing::new(
                 hello.address,
@@ -159,7 +157,7 @@ impl Node {
         };
         let mut orders = OrderStore::default();
         let mut promise = Promise::new(own.clone());
-        let mut ledger = ledger::Ledger::new(&settings.restored, election.rotates());
+        let mut ledger = ledger::Ledger::new(&settings.restored, leadership.rotates());
         let restored = settings.restored.records.iter();
         for record in restored.filter(|record| gate::is_possible(record, settings.floors)) {
             ledger.know(record.dot);
@@ -170,13 +168,7 @@ impl Node {
         }
         Self {
             started: false,
-            standing: election.standing(),
-            standing_since: Timestamp::START,
-            former_master: None,
-            term: settings.restored.term.restored(),
-            election,
-            estimate,
-            election_timers: BTreeMap::new(),
+            leadership,
             membership: membership::Membership::new(hello.clone(), settings.mesh),
             links: links::Links::default(),
             pairing,
@@ -190,16 +182,10 @@ impl Node {
             transfers: transfers::Transfers::default(),
             journals: journals::Journals::default(),
             attentive_since: Timestamp::START,
-            oversight: oversight::Oversight::default(),
             unplaced: BTreeSet::new(),
             plan: plan::Plan::default(),
             planning: planning::Planning::default(),
-            cabin: cabin::Cabin::new(
-                own.clone(),
-                settings.car.clone(),
-                &settings.restored.flight_times,
-                settings.climate,
-            ),
+            cabin,
             stale: settle::Stale::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             actions: VecDeque::new(),
@@ -218,14 +204,14 @@ impl Node {
     /// Where the node stands.
     #[must_use]
     pub fn standing(&self) -> &Standing {
-        &self.standing
+        self.leadership.standing()
     }
 
     /// Whether the duty to coordinate is the node's, be it that another acts in its place: see
-    /// [`Election::holds_duty`].
+    /// [`Election::holds_duty`](crate::election::Election::holds_duty).
     #[must_use]
     pub fn holds_duty(&self) -> bool {
-        self.election.holds_duty()
+        self.leadership.holds_duty()
     }
 
     /// Whether full states have been exchanged over the present link to this peer (F14).
@@ -237,14 +223,14 @@ impl Node {
     /// The highest term that the node knows.
     #[must_use]
     pub fn term(&self) -> Term {
-        self.term
+        self.leadership.term()
     }
 
     /// How fit this node is to lead, apart from whether it does; 0 under a protocol that does not
     /// ask.
     #[must_use]
     pub fn estimate(&self) -> u32 {
-        self.estimate
+        self.leadership.estimate()
     }
 
     /// Every order that the node knows of.
@@ -283,9 +269,9 @@ impl Node {
         if let Some(at) = self.membership.next_check().filter(|at| *at < next.0) {
             next = (at, Timer::Membership);
         }
-        let election = self.election_timers.iter().min_by_key(|(_, at)| **at);
-        if let Some((timer, at)) = election.filter(|(_, at)| **at < next.0) {
-            next = (*at, Timer::Election(timer.clone()));
+        let election = self.leadership.poll_timeout();
+        if let Some((at, timer)) = election.filter(|(at, _)| *at < next.0) {
+            next = (at, Timer::Election(timer.clone()));
         }
         let pairing = self.pairing.as_ref().and_then(pairing::Pairing::next);
         if let Some(at) = pairing.filter(|at| *at < next.0) {
@@ -294,7 +280,7 @@ impl Node {
         if let Some(at) = self.planning.next().filter(|at| *at < next.0) {
             next = (at, Timer::Plan);
         }
-        let cabin = self.cabin.poll_timeout(self.asks_for_readings());
+        let cabin = self.cabin.poll_timeout(self.leadership.asks_for_readings());
         if let Some((at, timer)) = cabin.filter(|(at, _)| *at < next.0) {
             next = (at, timer);
         }

@@ -1,5 +1,6 @@
 //! Peers that come and go, and the links to them.
 
+use core::net::SocketAddrV4;
 use std::time::Duration;
 
 use super::membership::Heard;
@@ -11,10 +12,6 @@ use crate::wire::{Frame, Hello, News, PlanEntry, Standing};
 
 /// For so long a master lets a peer call itself its slave over a link that it does not have.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
-
-/// How long a new master waits for the lowest of the others before it follows another: two beacon
-/// periods.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// For so long a master keeps a link that does not fit what its peer says of its standing: longer
 /// than the peer waits for such a link to carry.
@@ -87,8 +84,8 @@ impl Node {
     pub(super) fn reconcile(&mut self, peer: &NodeId, says: &Standing, now: Timestamp) {
         let follows = matches!(says, Standing::Slave { master } if *master == self.hello.node);
         let link = self.links.to(peer);
-        let leads = self.standing == Standing::Master
-            && self.election.link_rule() == LinkRule::FollowStanding;
+        let leads =
+            self.leadership.leads() && self.leadership.link_rule() == LinkRule::FollowStanding;
         let claims = leads && follows && link.is_none();
         let misfit = leads && link.is_some() && self.links.is_joined(peer) != follows;
         let Some(known) = self.membership.get_mut(peer) else {
@@ -133,7 +130,7 @@ impl Node {
                 self.tell_heard(&peer, now);
             }
         }
-        if self.standing == Standing::Master {
+        if self.leadership.leads() {
             let plan: Vec<PlanEntry> = self.plan.entries().collect();
             let news = News {
                 plan,
@@ -162,46 +159,25 @@ impl Node {
         self.stale.plan = true;
     }
 
-    /// Tells the election what a peer last said of itself.
-    pub(super) fn tell_heard(&mut self, peer: &NodeId, now: Timestamp) {
-        if !self.may_follow(peer) || self.waits_for_a_better(peer, now) {
-            return;
-        }
-        if let Some(known) = self.membership.get(peer) {
-            let (candidate, standing, term) =
-                (known.candidate(), known.standing.clone(), known.term);
-            let heard = Input::Heard {
-                peer: &candidate,
-                standing: &standing,
-                term,
-            };
-            self.elect(heard, now);
+    pub(super) fn hang_up(&mut self, link: LinkId, now: Timestamp) {
+        self.actions.push_back(Action::Close(link));
+        if let Some(link) = self.links.close(link) {
+            self.part(&link.peer, now);
         }
     }
 
-    /// Whether to ignore a master because a lower peer has probably just become one too. Without
-    /// this, the survivors of a master follow one another in chains, with a state transfer each time.
-    fn waits_for_a_better(&self, peer: &NodeId, now: Timestamp) -> bool {
-        if self.election.link_rule() != LinkRule::FollowStanding
-            || self.standing != Standing::Master
-            || now >= self.standing_since + PATIENCE
+    pub(super) fn dial(&mut self, peer: NodeId, now: Timestamp) {
+        match self
+            .membership
+            .get(&peer)
+            .map(|known| (known.hello.address, known.link_port))
         {
-            return false;
+            Some((address, port)) => {
+                let address = SocketAddrV4::new(address, port);
+                self.actions.push_back(Action::Dial { peer, address });
+            }
+            None => self.dial_failed(&peer, now),
         }
-        let Some(heard) = self.membership.get(peer) else {
-            return false;
-        };
-        let rank = (heard.hello.address, peer);
-        let is_gone = |name: &NodeId| {
-            self.former_master.as_ref() == Some(name) || self.membership.get(name).is_none()
-        };
-        self.membership.peers().any(|(name, known)| {
-            let is_bound = match &known.standing {
-                Standing::Slave { master } => !is_gone(master),
-                Standing::Master | Standing::Seeking => is_gone(name),
-            };
-            (known.hello.address, name) < rank && !is_bound
-        })
     }
 
     /// A peer could not be dialled, or its link did not carry in time.

@@ -29,7 +29,7 @@ impl Node {
     /// network hands back, are ignored, as are all under a protocol that has no such port.
     pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
         let is_heard = from != self.hello.address && !self.membership.distrusts(from, now);
-        if self.election.carrier() == Carrier::Packet && is_heard {
+        if self.leadership.carrier() == Carrier::Packet && is_heard {
             match packet::decode(bytes) {
                 Ok(message) => self.take_packet(from, &message, now),
                 Err(_) => self.packets.malformed += 1,
@@ -78,8 +78,8 @@ impl Node {
 
     /// The election's own state, and what has come by packet.
     pub(super) fn election_details(&self) -> Vec<Detail> {
-        let mut details = self.election.details();
-        match self.election.carrier() {
+        let mut details = self.leadership.details();
+        match self.leadership.carrier() {
             Carrier::Beacon => {}
             Carrier::Packet => {
                 let PacketCounts {

@@ -13,7 +13,7 @@ use elevator_driver::Floor;
 use super::{Action, LinkId, Node, Report};
 use crate::dispatch::{Assignments, CarSituation, Dispatcher, HallDemand, Predictor};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
-use crate::wire::{Frame, News, Standing};
+use crate::wire::{Frame, News};
 
 /// While calls wait, the plan is reconsidered this often: waiting makes them dearer.
 const REPLAN_PERIOD: Duration = Duration::from_secs(1);
@@ -102,7 +102,7 @@ impl Node {
     ///
     /// A request may stay unanswered: after a while the node makes another one.
     pub fn handle_plan(&mut self, version: PlanVersion, plan: Assignments, now: Timestamp) {
-        if self.planning.take_answer(version) && self.standing == Standing::Master {
+        if self.planning.take_answer(version) && self.leadership.leads() {
             let plan = self.without_what_is_gone(plan, now);
             self.adopt_plan(plan);
         }
@@ -111,7 +111,7 @@ impl Node {
 
     /// As master: asks who is to serve what (F1, F6), unless an answer is under way.
     pub(super) fn ask_for_plan(&mut self, now: Timestamp) {
-        if self.standing != Standing::Master {
+        if !self.leadership.leads() {
             self.stale.plan = false;
             return;
         }

@@ -13,7 +13,6 @@ use elevator_driver::Floor;
 use super::Node;
 use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Record, State};
-use crate::wire::Standing;
 
 /// Clocks run apart and messages are late by less than this.
 const TOLERANCE: Duration = Duration::from_secs(10);
@@ -87,7 +86,7 @@ impl Node {
         let (open_since, open) = (order.open_since, order.dot);
         let refused = |why: String| Credit::Refused { open, why };
         // A node that refuses must be able to have it served after all.
-        let can_serve = self.cabin.has_car() || self.standing == Standing::Master;
+        let can_serve = self.cabin.has_car() || self.leadership.leads();
         let is_sure = can_serve && self.attentive_since + TOLERANCE <= open_since;
         let Some(service) = service else {
             return refused("by nobody".to_owned());

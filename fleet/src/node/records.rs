@@ -12,7 +12,7 @@ use super::{Action, LinkId, Node, Report, Taken};
 use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
 use crate::wire::codec::{CHUNK, size};
-use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, Standing, StateTransfer, StoreDigest};
+use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, StateTransfer, StoreDigest};
 
 /// How long a difference stands at most before it is repaired, however often that was in vain.
 const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
@@ -103,7 +103,7 @@ impl Node {
         let service = self.orders.service(dot);
         if let Call::Hall(hall) = call {
             if service.is_some_and(|service| self.plan.car(*hall) == Some(&service.car)) {
-                self.oversight.kept(now);
+                self.leadership.note_kept_assignment(now);
             }
             self.plan.forget(*hall);
         }
@@ -184,8 +184,7 @@ impl Node {
     pub(super) fn take_news(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
         self.take_car(peer, news, now);
         self.take_orders(peer, news, now);
-        let from_master = matches!(&self.standing, Standing::Slave { master } if master == peer);
-        if from_master {
+        if self.leadership.follows(peer) {
             for entry in &news.plan {
                 self.take_assignment(entry.clone());
             }
@@ -249,7 +248,7 @@ impl Node {
     }
 
     pub(super) fn take_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
-        self.term = self.term.hear(state.term);
+        self.leadership.hear_term(state.term);
         let holding = if state.durable {
             Holding::Durable
         } else {
@@ -311,7 +310,7 @@ impl Node {
     /// Tells the peer over a fresh link what this node's store is.
     pub(super) fn send_digest(&mut self, link: LinkId) {
         let digest = StoreDigest {
-            term: self.term,
+            term: self.leadership.term(),
             digest: self.orders.digest(),
             durable: self.ledger.all_durable(),
         };
@@ -324,7 +323,7 @@ impl Node {
     /// The peer has said over a fresh link what its store is. Equal stores count as exchanged;
     /// otherwise each side sends its own.
     pub(super) fn take_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
-        self.term = self.term.hear(told.term);
+        self.leadership.hear_term(told.term);
         let Some(peer) = self.links.get(link).map(|link| link.peer.clone()) else {
             return;
         };
@@ -376,7 +375,7 @@ impl Node {
             let last = records.last().filter(|_| more);
             self.transfers.sent(link, last.map(|record| record.dot));
             let state = StateTransfer {
-                term: self.term,
+                term: self.leadership.term(),
                 records,
                 durable: self.ledger.all_durable(),
                 more,

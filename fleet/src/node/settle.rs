@@ -91,12 +91,12 @@ impl Node {
     /// master (F1, F7).
     fn update_stops(&mut self, now: Timestamp) {
         let hall = self.hall_calls();
-        let assigned = match self.standing {
+        let assigned = match self.leadership.standing() {
             Standing::Seeking => hall.clone(),
             Standing::Master | Standing::Slave { .. } => self
                 .plan
                 .assigned_to(&self.hello.node)
-                .union(self.oversight.taken())
+                .union(self.leadership.taken_over())
                 .filter(|call| hall.contains(call))
                 .copied()
                 .collect(),
@@ -145,7 +145,7 @@ impl Node {
         let call = match call {
             ServedCall::Hall(hall) => {
                 if self.plan.car(hall) == Some(&self.hello.node) {
-                    self.oversight.kept(now);
+                    self.leadership.note_kept_assignment(now);
                 }
                 self.plan.forget(hall);
                 Call::Hall(hall)
@@ -200,7 +200,7 @@ impl Node {
     }
 
     fn tell_disk(&mut self, now: Timestamp) {
-        self.ledger.note_term(self.term);
+        self.ledger.note_term(self.leadership.term());
         if self.ledger.hangs(now) {
             let fresh = JournalId(self.random.u64(1..));
             self.lose_disk(fresh, now);

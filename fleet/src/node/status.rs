@@ -202,8 +202,8 @@ impl Node {
         Status {
             hello: self.hello.clone(),
             uptime: now.since_start(),
-            standing: self.standing.clone(),
-            term: self.term,
+            standing: self.leadership.standing().clone(),
+            term: self.leadership.term(),
             election: self.election_details(),
             digest: self.orders.digest(),
             registers: self.orders.registers(),
@@ -273,7 +273,7 @@ impl Node {
                 call: call.clone(),
                 waited: self.orders.waited(call, now).unwrap_or_default(),
                 car: match call {
-                    Call::Hall(hall) if self.oversight.taken().contains(hall) => {
+                    Call::Hall(hall) if self.leadership.taken_over().contains(hall) => {
                         Some(self.hello.node.clone())
                     }
                     Call::Hall(hall) => self.plan.car(*hall).cloned(),

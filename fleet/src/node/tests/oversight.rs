@@ -164,7 +164,9 @@ fn a_call_that_waits_for_its_car_in_vain_is_served_by_another() {
         let at = reports(&mut slave, &mut master, now, 165, is_of_oversight);
         assert!(at.is_empty(), "{is_kept}: {at:?}");
         if is_kept {
-            slave.oversight.kept(now + Duration::from_secs(100));
+            slave
+                .leadership
+                .note_kept_assignment(now + Duration::from_secs(100));
         }
         let later = now + Duration::from_secs(165);
         let at = reports(&mut slave, &mut master, later, 10, is_of_oversight);

@@ -229,8 +229,10 @@ fn a_plan_of_an_earlier_mastership_is_not_taken_in() {
     let (mut node, now) = master();
     place(&mut node, up(1), now);
     let asked = request(&mut node);
-    node.stand(Standing::Seeking, now);
-    node.stand(Standing::Master, now);
+    for standing in [Standing::Seeking, Standing::Master] {
+        let change = node.leadership.stand(standing, now);
+        node.on_change(change);
+    }
     node.settle(now);
     let second = request(&mut node);
     node.handle_plan(asked.version, plan(&[(up(1), 2)]), now);

@@ -58,14 +58,13 @@ impl Election for Pair {
 /// How many timers have fired when both are due in one tick, and a while later.
 fn fired(again: Option<Duration>) -> [String; 2] {
     let mut node = unstarted(1, 1, ElectionSettings::LowestIp);
-    node.election = Box::new(Pair {
-        again,
-        fired: Vec::new(),
-    });
+    let fired = Vec::new();
+    node.leadership
+        .set_election(Box::new(Pair { again, fired }));
     node.start(Timestamp::START);
     [PERIOD, PERIOD * 4].map(|after| {
         node.handle_timeout(Timestamp::START + after);
-        let [detail] = node.election.details().try_into().expect("one");
+        let [detail] = node.leadership.details().try_into().expect("one");
         detail.value
     })
 }

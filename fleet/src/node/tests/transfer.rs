@@ -1,5 +1,7 @@
 //! What goes over a fresh link, and what a difference between two stores costs.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::model::{Dot, JournalId};
 use crate::node::transfers::{Purpose, Transfers};

@@ -120,7 +120,7 @@ fn what_nobody_tells_any_more_is_unknown() {
     let mut node = alone(reads(21, 100));
     pass(&mut node, at(3_000));
     let told = node.cabin.climate.told.map(|(_, at)| at).expect("told");
-    node.standing = Standing::Seeking;
+    node.leadership.set_standing(Standing::Seeking);
     let limit = node.cabin.climate.settings.display_limit;
     pass(&mut node, told + limit - Duration::from_millis(1));
     let outputs = |node: &Node| node.outputs().expect("a car").display.clone();
@@ -188,7 +188,7 @@ fn display_data_follows_the_last_answer_at_once() {
 fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
     let (mut first, _, asked) = unanswered();
     let due = asked + first.cabin.climate.settings.gather_time;
-    let asks = first.asks_for_readings();
+    let asks = first.leadership.asks_for_readings();
     let timer = first.cabin.climate.due(asks);
     assert_eq!(timer, Some((due, ClimateTimer::Gather)));
     first.handle_timeout(due);
@@ -200,7 +200,8 @@ fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
 #[test]
 fn who_has_asked_tells_even_if_it_leads_no_longer() {
     let (mut first, _, asked) = unanswered();
-    first.standing = Standing::Slave { master: name(2) };
+    let standing = Standing::Slave { master: name(2) };
+    first.leadership.set_standing(standing);
     first.handle_timeout(asked + first.cabin.climate.settings.gather_time);
     let told = messages(drain(&mut first));
     assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
@@ -211,8 +212,11 @@ fn who_has_asked_tells_even_if_it_leads_no_longer() {
 fn a_request_is_due_a_period_after_the_last_one_of_anybody() {
     let (_, mut second, asked) = unanswered();
     second.take_climate(&name(1), &Message::SensorRequest, asked);
-    second.standing = Standing::Master;
-    let due = second.cabin.climate.request_due(second.asks_for_readings());
+    second.leadership.set_standing(Standing::Master);
+    let due = second
+        .cabin
+        .climate
+        .request_due(second.leadership.asks_for_readings());
     assert_eq!(due, Some(asked + second.cabin.climate.settings.poll_period));
 }
 
@@ -277,7 +281,7 @@ impl Election for AsksByItself {
 fn a_protocol_that_asks_by_itself_is_left_to_it() {
     let mut node = alone(reads(21, 100));
     pass(&mut node, at(3_500));
-    node.election = Box::new(AsksByItself);
+    node.leadership.set_election(Box::new(AsksByItself));
     let wanted = pass(&mut node, at(20_000));
     assert_eq!(requests(&wanted), 0);
     node.elect(Input::Start, at(20_000));

@@ -1,0 +1,173 @@
+//! Which inputs the election gets, and what comes of what it wants.
+
+use std::collections::BTreeMap;
+
+use super::distrust::Offence;
+use super::leadership::{Bank, Change, Leader, OpenCall, Verdict, Wish};
+use super::{Node, Report};
+use crate::election::{Input, LinkRule};
+use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
+use crate::wire::Standing;
+
+impl Node {
+    pub(super) fn elect(&mut self, input: Input<'_>, now: Timestamp) {
+        let draw = self.random.u64(..);
+        let outcome = self.leadership.handle(input, draw, now);
+        if outcome.has_new_estimate {
+            self.clock.hurry();
+        }
+        if let Some(change) = outcome.change {
+            self.on_change(change);
+        }
+        for output in outcome.outputs {
+            match self.leadership.wish(output, now) {
+                None => {}
+                Some(Wish::Send {
+                    to,
+                    message,
+                    enclosed,
+                }) => self.tell(to, message, enclosed, now),
+                Some(Wish::Dial(peer)) => self.dial(peer, now),
+                Some(Wish::HangUp(peer)) => {
+                    if let Some(link) = self.links.to(&peer) {
+                        self.hang_up(link, now);
+                    }
+                }
+                Some(Wish::HangUpAllBut(peer)) => {
+                    for link in self.links.all_but(&peer) {
+                        self.hang_up(link, now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The node stands elsewhere: whose plan holds, and who makes one, has changed.
+    pub(super) fn on_change(&mut self, change: Change) {
+        if self.leadership.rotates() {
+            self.plan.inherit(self.leadership.standing());
+        } else {
+            self.plan.clear();
+        }
+        self.planning.abandon();
+        self.clock.hurry();
+        self.stale.plan = true;
+        self.cabin.invalidate_stops();
+        self.report(change.report());
+    }
+
+    /// Fires every election timer that is due and still runs when its turn comes: one that fires
+    /// may stop the next, or start it again.
+    pub(super) fn fire_election_timers(&mut self, now: Timestamp) {
+        for (at, timer) in self.leadership.due(now) {
+            if self.leadership.take_due(&timer, at) {
+                self.elect(Input::Fired(&timer), now);
+            }
+        }
+    }
+
+    /// Tells the election if the node has become more or less fit to lead.
+    pub(super) fn refresh_estimate(&mut self, now: Timestamp) {
+        let health = self.cabin.health(!self.ledger.failed());
+        if let Some(estimate) = self.leadership.note_health(health) {
+            self.elect(Input::Estimate(estimate), now);
+        }
+    }
+
+    /// Tells the election what a peer last said of itself.
+    pub(super) fn tell_heard(&mut self, peer: &NodeId, now: Timestamp) {
+        let members = &self.membership;
+        if !self.may_follow(peer) || self.leadership.waits_for_a_better(peer, members, now) {
+            return;
+        }
+        if let Some(known) = self.membership.get(peer) {
+            let (candidate, standing, term) =
+                (known.candidate(), known.standing.clone(), known.term);
+            let heard = Input::Heard {
+                peer: &candidate,
+                standing: &standing,
+                term,
+            };
+            self.elect(heard, now);
+        }
+    }
+
+    /// Whether the election is told of this peer.
+    pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
+        match self.leadership.link_rule() {
+            LinkRule::FollowStanding => true,
+            LinkRule::EveryPair => self.links.is_joined(peer),
+        }
+    }
+
+    /// As slave: looks whether the master assigns what waits (E8).
+    pub(super) fn oversee(&mut self, now: Timestamp) {
+        let Some(master) = self.leadership.oversees(now) else {
+            return;
+        };
+        let bank = Bank {
+            own: &self.hello.node,
+            floors: self.settings.floors,
+            leader: self.membership.get(&master).map(|leader| Leader {
+                leads: leader.standing == Standing::Master,
+                stranger_echoed_at: leader.stranger_echoed_at,
+            }),
+            calls: self.open_calls(&master),
+            cars: self.cars_under(&master, now),
+        };
+        for verdict in self.leadership.oversee(&master, &bank, now) {
+            match verdict {
+                Verdict::TakeOver(call) => self.report(Report::TakenOver {
+                    call: Call::Hall(call),
+                    master: master.clone(),
+                }),
+                Verdict::StopsChanged => self.cabin.invalidate_stops(),
+                Verdict::Distrust(reason) => {
+                    self.distrust(&master, Offence::Neglect, &reason, now);
+                }
+            }
+        }
+    }
+
+    /// The hall calls that wait, as far as this master is concerned.
+    fn open_calls(&self, master: &NodeId) -> BTreeMap<HallCall, OpenCall> {
+        let is_heard = |car: &NodeId| *car == self.hello.node || self.membership.get(car).is_some();
+        let is_held = |call: HallCall| {
+            let call = Call::Hall(call);
+            let mut orders = self.orders.of_call(&call);
+            // Who tells of a service that did not happen knows of the order, too.
+            orders.any(|order| {
+                self.promise.holding(order.dot, master).is_some()
+                    || self.contested.is_told_by(order.dot, master)
+            })
+        };
+        let open = |call: HallCall| {
+            let car = self.plan.car(call);
+            OpenCall {
+                car: car.cloned(),
+                is_car_heard: car.is_some_and(is_heard),
+                is_held: is_held(call),
+            }
+        };
+        let calls = self.hall_calls().into_iter();
+        calls.map(|call| (call, open(call))).collect()
+    }
+
+    /// The cars that this master can assign calls to, by address.
+    fn cars_under(&self, master: &NodeId, now: Timestamp) -> Vec<(NodeId, CarView)> {
+        let follows = |standing: &Standing| match standing {
+            Standing::Slave { master: of } => of == master,
+            Standing::Master | Standing::Seeking => false,
+        };
+        let peers = self.membership.peers();
+        let peers = peers.filter(|(name, peer)| *name == master || follows(&peer.standing));
+        let mut cars: Vec<_> = peers
+            .filter_map(|(name, peer)| Some((peer.hello.address, name, peer.car?.0)))
+            .collect();
+        let own = self.cabin.view(now);
+        cars.extend(own.map(|view| (self.hello.address, &self.hello.node, view)));
+        cars.sort_by_key(|(address, name, _)| (*address, *name));
+        let cars = cars.into_iter();
+        cars.map(|(_, name, view)| (name.clone(), view)).collect()
+    }
+}

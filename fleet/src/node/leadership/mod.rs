@@ -1,0 +1,427 @@
+//! Who leads, as this node has it: the election, what it has come to, and what is thought of the
+//! master that it has chosen.
+//!
+//! ```text
+//!   Input ──▶ Election ──▶ Output ──▶ timers of the election
+//!                │            └─────▶ Wish: send, dial, hang up
+//!                ▼
+//!            standing, term ──▶ Change       Bank ──▶ Oversight ──▶ Verdict
+//! ```
+//!
+//! It knows no link, order or plan: what it needs of them comes in as arguments, and what is to be
+//! done about it goes out as values.
+
+mod oversight;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use self::oversight::Oversight;
+use super::Report;
+use super::membership::Membership;
+use crate::election::{
+    Candidate, Carrier, Detail, Election, ElectionSettings, ElectionTimer, Input, LinkRule,
+    Message, Output,
+};
+use crate::model::{HallCall, NodeId, Term, Timestamp};
+use crate::wire::{Hello, Standing};
+
+pub(super) use oversight::{Bank, Leader, OpenCall, Verdict};
+
+/// How long a new master waits for the lowest of the others before it follows another: two beacon
+/// periods.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The election and what it has come to.
+#[derive(Debug)]
+pub(super) struct Leadership {
+    settings: ElectionSettings,
+    election: Box<dyn Election>,
+    timers: BTreeMap<ElectionTimer, Timestamp>,
+    standing: Standing,
+    standing_since: Timestamp,
+    /// The master that this node followed before its present standing.
+    former_master: Option<NodeId>,
+    /// The highest that is known.
+    term: Term,
+    /// How fit the node is to lead (B1).
+    estimate: u32,
+    oversight: Oversight,
+}
+
+/// What an input has led to.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// The node stands elsewhere.
+    pub(super) change: Option<Change>,
+    /// What the peers are told as its estimate has changed.
+    pub(super) has_new_estimate: bool,
+    /// What the election wants, in order. Each is to be passed to [`Leadership::wish`].
+    pub(super) outputs: Vec<Output>,
+}
+
+/// The node stands elsewhere than before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    from: Standing,
+    to: Standing,
+    term: Term,
+    rotates: bool,
+}
+
+impl Change {
+    pub(super) fn report(self) -> Report {
+        let Self {
+            from,
+            to,
+            term,
+            rotates,
+        } = self;
+        let settled = from != Standing::Seeking && to != Standing::Seeking;
+        if settled && rotates {
+            Report::Rotated { from, to, term }
+        } else {
+            Report::Standing { from, to, term }
+        }
+    }
+}
+
+/// Something that the election wants done by others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Send a message to one node, or to all.
+    Send {
+        to: Option<NodeId>,
+        message: Message,
+        enclosed: Enclosed,
+    },
+    Dial(NodeId),
+    HangUp(NodeId),
+    HangUpAllBut(NodeId),
+}
+
+/// What a message is sent together with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Enclosed {
+    Nothing,
+    /// The open orders and the plan, as far as they fit.
+    Orders,
+}
+
+impl Leadership {
+    /// The election of the node that says this of itself, at this `health`, which has known this
+    /// term.
+    pub(super) fn new(
+        settings: ElectionSettings,
+        hello: &Hello,
+        health: u32,
+        term: Term,
+        redial_after: Duration,
+    ) -> Self {
+        let estimate = settings.estimate(health);
+        let candidate = Candidate::new(hello, estimate);
+        let election = settings.elect(candidate, hello.nonce, redial_after);
+        Self {
+            settings,
+            standing: election.standing(),
+            election,
+            timers: BTreeMap::new(),
+            standing_since: Timestamp::START,
+            former_master: None,
+            term,
+            estimate,
+            oversight: Oversight::default(),
+        }
+    }
+
+    pub(super) fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    pub(super) fn leads(&self) -> bool {
+        self.standing == Standing::Master
+    }
+
+    pub(super) fn follows(&self, peer: &NodeId) -> bool {
+        matches!(&self.standing, Standing::Slave { master } if master == peer)
+    }
+
+    pub(super) fn holds_duty(&self) -> bool {
+        self.election.holds_duty()
+    }
+
+    pub(super) fn rotates(&self) -> bool {
+        self.election.rotates()
+    }
+
+    pub(super) fn link_rule(&self) -> LinkRule {
+        self.election.link_rule()
+    }
+
+    pub(super) fn carrier(&self) -> Carrier {
+        self.election.carrier()
+    }
+
+    /// The election's own state.
+    pub(super) fn details(&self) -> Vec<Detail> {
+        self.election.details()
+    }
+
+    pub(super) fn term(&self) -> Term {
+        self.term
+    }
+
+    /// A peer knows this term.
+    pub(super) fn hear_term(&mut self, term: Term) {
+        self.term = self.term.hear(term);
+    }
+
+    /// How fit the node is to lead; 0 under a protocol that does not ask.
+    pub(super) fn estimate(&self) -> u32 {
+        self.estimate
+    }
+
+    /// What the node's beacons tell of that.
+    pub(super) fn told_estimate(&self) -> u32 {
+        self.election.estimate()
+    }
+
+    /// The node's health is this: hands back how fit it is to lead, if that has changed.
+    pub(super) fn note_health(&mut self, health: u32) -> Option<u32> {
+        let estimate = self.settings.estimate(health);
+        let has_changed = estimate != self.estimate;
+        self.estimate = estimate;
+        has_changed.then_some(estimate)
+    }
+
+    /// Whether this node asks for sensor data: as master, unless the protocol itself does.
+    pub(super) fn asks_for_readings(&self) -> bool {
+        self.leads() && !self.election.requests_sensor_data()
+    }
+
+    /// Whether the indicator shows what this peer says. Who has a coordinator shows what that one
+    /// says: between two groups that hear each other in part it would change with every word.
+    pub(super) fn shows_for(&self, peer: &NodeId) -> bool {
+        match &self.standing {
+            Standing::Slave { master } => master == peer || self.election.rotates(),
+            Standing::Master => self.election.rotates(),
+            Standing::Seeking => true,
+        }
+    }
+
+    /// The node starts: under `lowest-ip` as a master (F2). The election hears of it by
+    /// [`Input::Start`].
+    pub(super) fn start(&mut self, now: Timestamp) {
+        self.standing = self.election.standing();
+        self.standing_since = now;
+        if self.leads() {
+            self.term = self.term.next();
+        }
+    }
+
+    /// Takes an input of the election in.
+    pub(super) fn handle(&mut self, input: Input<'_>, draw: u64, now: Timestamp) -> Outcome {
+        let mut outputs = Vec::new();
+        let estimate = self.election.estimate();
+        self.election.handle(input, draw, &mut outputs);
+        let to = self.election.standing();
+        Outcome {
+            change: (to != self.standing).then(|| self.stand(to, now)),
+            has_new_estimate: self.election.estimate() != estimate,
+            outputs,
+        }
+    }
+
+    /// Takes another standing; a master leads under a term of its own (E3).
+    pub(super) fn stand(&mut self, to: Standing, now: Timestamp) -> Change {
+        if to == Standing::Master {
+            self.term = self.term.next();
+        }
+        let from = std::mem::replace(&mut self.standing, to.clone());
+        self.standing_since = now;
+        self.former_master = match &from {
+            Standing::Slave { master } => Some(master.clone()),
+            Standing::Master | Standing::Seeking => None,
+        };
+        self.oversight.start_over();
+        Change {
+            from,
+            to,
+            term: self.term,
+            rotates: self.election.rotates(),
+        }
+    }
+
+    /// Starts and stops the election's timers; hands back what others are to do.
+    ///
+    /// Outputs are passed one by one, for what comes of one wish may start a timer that the next
+    /// output starts anew.
+    pub(super) fn wish(&mut self, output: Output, now: Timestamp) -> Option<Wish> {
+        let send = |to, message, enclosed| Wish::Send {
+            to,
+            message,
+            enclosed,
+        };
+        Some(match output {
+            Output::Arm(timer, wait) => {
+                self.timers.insert(timer, now + wait);
+                return None;
+            }
+            Output::Disarm(timer) => {
+                self.timers.remove(&timer);
+                return None;
+            }
+            Output::Broadcast(message) => send(None, message, Enclosed::Nothing),
+            Output::Send(to, message) => send(Some(to), message, Enclosed::Nothing),
+            Output::HandOver(to, message) => send(Some(to), message, Enclosed::Orders),
+            Output::Dial(peer) => Wish::Dial(peer),
+            Output::HangUp(peer) => Wish::HangUp(peer),
+            Output::HangUpAllBut(peer) => Wish::HangUpAllBut(peer),
+        })
+    }
+
+    /// When the next of the election's timers runs out.
+    pub(super) fn poll_timeout(&self) -> Option<(Timestamp, &ElectionTimer)> {
+        let timers = self.timers.iter().map(|(timer, at)| (*at, timer));
+        timers.min_by_key(|(at, _)| *at)
+    }
+
+    /// The election's timers that have run out, in the order in which they did. Each fires only if
+    /// it is still [due](Self::take_due) when its turn comes.
+    pub(super) fn due(&self, now: Timestamp) -> Vec<(Timestamp, ElectionTimer)> {
+        let due = self.timers.iter().filter(|(_, at)| **at <= now);
+        let mut due: Vec<_> = due.map(|(timer, at)| (*at, timer.clone())).collect();
+        due.sort();
+        due
+    }
+
+    /// Whether a timer was to run out then, and not been stopped or started again since; it is
+    /// stopped from here on.
+    pub(super) fn take_due(&mut self, timer: &ElectionTimer, at: Timestamp) -> bool {
+        let is_due = self.timers.get(timer) == Some(&at);
+        if is_due {
+            self.timers.remove(timer);
+        }
+        is_due
+    }
+
+    /// Whether to ignore a master because a lower peer has probably just become one too. Without
+    /// this, the survivors of a master follow one another in chains, with a state transfer each time.
+    pub(super) fn waits_for_a_better(
+        &self,
+        peer: &NodeId,
+        members: &Membership,
+        now: Timestamp,
+    ) -> bool {
+        if self.link_rule() != LinkRule::FollowStanding
+            || !self.leads()
+            || now >= self.standing_since + PATIENCE
+        {
+            return false;
+        }
+        let Some(heard) = members.get(peer) else {
+            return false;
+        };
+        let rank = (heard.hello.address, peer);
+        let is_gone = |name: &NodeId| {
+            self.former_master.as_ref() == Some(name) || members.get(name).is_none()
+        };
+        members.peers().any(|(name, known)| {
+            let is_bound = match &known.standing {
+                Standing::Slave { master } => !is_gone(master),
+                Standing::Master | Standing::Seeking => is_gone(name),
+            };
+            (known.hello.address, name) < rank && !is_bound
+        })
+    }
+
+    /// The master whose plan is to be looked at, if it is time for that.
+    pub(super) fn oversees(&mut self, now: Timestamp) -> Option<NodeId> {
+        if !self.oversight.is_due(now) {
+            return None;
+        }
+        match &self.standing {
+            Standing::Slave { master } => Some(master.clone()),
+            Standing::Master | Standing::Seeking => None,
+        }
+    }
+
+    /// Looks at what this master leaves undone.
+    pub(super) fn oversee(
+        &mut self,
+        master: &NodeId,
+        bank: &Bank<'_>,
+        now: Timestamp,
+    ) -> Vec<Verdict> {
+        self.oversight.look(master, bank, now)
+    }
+
+    /// The calls that this node's car serves although they were not assigned to it.
+    pub(super) fn taken_over(&self) -> &BTreeSet<HallCall> {
+        self.oversight.taken()
+    }
+
+    /// A call has been served by the car that it was assigned to.
+    pub(super) fn note_kept_assignment(&mut self, now: Timestamp) {
+        self.oversight.kept(now);
+    }
+
+    /// This node did not run for `late`, until this moment.
+    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
+        self.oversight.excuse(late, now);
+    }
+}
+
+#[cfg(test)]
+impl Leadership {
+    pub(super) fn set_election(&mut self, election: Box<dyn Election>) {
+        self.election = election;
+    }
+
+    pub(super) fn set_standing(&mut self, standing: Standing) {
+        self.standing = standing;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::lowest_ip;
+    use crate::election::testing::name;
+    use crate::node::tests::node;
+
+    fn timer(index: u8) -> ElectionTimer {
+        ElectionTimer::LowestIp(lowest_ip::Timer::Redial(name(index)))
+    }
+
+    fn leadership() -> Leadership {
+        let (settings, hello) = (ElectionSettings::LowestIp, node(1, 1).hello().clone());
+        Leadership::new(settings, &hello, 100, Term(7), Duration::from_millis(50))
+    }
+
+    /// F2, E3
+    #[test]
+    fn a_node_alone_leads_under_a_term_of_its_own() {
+        let (mut leadership, now) = (leadership(), Timestamp::START);
+        leadership.start(now);
+        let outcome = leadership.handle(Input::Start, 0, now);
+        assert!(leadership.leads() && outcome.change.is_none());
+        assert_eq!(leadership.term(), Term(8));
+    }
+
+    #[test]
+    fn timers_run_out_in_the_order_of_their_times() {
+        let (mut leadership, now) = (leadership(), Timestamp::START);
+        let second = Duration::from_secs(1);
+        for (index, wait) in [(2, second * 2), (3, second), (4, second * 9)] {
+            assert_eq!(leadership.wish(Output::Arm(timer(index), wait), now), None);
+        }
+        assert_eq!(leadership.poll_timeout(), Some((now + second, &timer(3))));
+        let due = leadership.due(now + second * 2);
+        let expected = [(now + second, timer(3)), (now + second * 2, timer(2))];
+        assert_eq!(due, expected);
+        assert!(leadership.take_due(&timer(3), now + second));
+        assert_eq!(leadership.wish(Output::Disarm(timer(2)), now), None);
+        assert!(!leadership.take_due(&timer(2), now + second * 2));
+    }
+}
