@@ -166,7 +166,7 @@ impl Node {
                 break;
             }
         }
-        for entry in self.plan.bequeath() {
+        for entry in self.dispatching.bequeath() {
             if !room.add(&mut beacon.news.plan, entry) {
                 break;
             }
@@ -176,7 +176,7 @@ impl Node {
     /// Adds what there is to tell and fits a datagram: acknowledgements first, then orders, then
     /// the plan.
     fn add_news(&mut self, beacon: &mut Beacon, now: Timestamp) {
-        let plans = self.leadership.leads() && !self.plan.is_empty();
+        let plans = self.leadership.leads() && !self.dispatching.is_empty();
         if !self.replication.is_waiting() && !plans {
             return;
         }
@@ -195,7 +195,7 @@ impl Node {
             record.is_none_or(|record| room.add(&mut news.records, record))
         });
         if plans {
-            self.plan
+            self.dispatching
                 .tell(|entry| room.add(&mut news.plan, entry.clone()));
         }
     }

@@ -44,14 +44,9 @@ impl Node {
 
     /// The node stands elsewhere: whose plan holds, and who makes one, has changed.
     pub(super) fn on_change(&mut self, change: Change) {
-        if self.leadership.rotates() {
-            self.plan.inherit(self.leadership.standing());
-        } else {
-            self.plan.clear();
-        }
-        self.planning.abandon();
+        let (standing, rotates) = (self.leadership.standing(), self.leadership.rotates());
+        self.dispatching.on_change(standing, rotates);
         self.clock.hurry();
-        self.stale.plan = true;
         self.cabin.invalidate_stops();
         self.report(change.report());
     }
@@ -142,7 +137,7 @@ impl Node {
             })
         };
         let open = |call: HallCall| {
-            let car = self.plan.car(call);
+            let car = self.dispatching.car(call);
             OpenCall {
                 car: car.cloned(),
                 is_car_heard: car.is_some_and(is_heard),

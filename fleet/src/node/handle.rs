@@ -314,7 +314,7 @@ impl Node {
         }
         self.fire_election_timers(now);
         self.pair(now);
-        self.stale.plan |= self.planning.is_due(now);
+        self.dispatching.handle_timeout(now);
         self.cabin.handle_timeout(now);
         self.settle(now);
     }

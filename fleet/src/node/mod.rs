@@ -23,9 +23,11 @@
 //! is done about a master that makes none.
 
 mod action;
+mod assign;
 mod beacon;
 mod cabin;
 mod contested;
+mod dispatching;
 mod distrust;
 mod elect;
 mod gate;
@@ -39,8 +41,6 @@ mod messages;
 mod neighbours;
 mod packets;
 mod pairing;
-mod plan;
-mod planning;
 mod plausible;
 mod records;
 mod replication;
@@ -61,10 +61,10 @@ use crate::wire::{Hello, Standing};
 
 pub use action::{Action, Change, LinkId, Lsn, Report};
 pub use cabin::{ClimateTimer, health};
+pub use dispatching::{PlanRequest, PlanVersion};
 pub use handle::{OrderRefused, Renewed, Taken};
 pub use membership::{ConflictKind, LossCause};
 pub use packets::PacketCounts;
-pub use planning::{PlanRequest, PlanVersion};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
     CarStatus, ClimateStatus, ConflictStatus, DistrustedStatus, LostStatus, OrderStatus,
@@ -97,8 +97,7 @@ pub struct Node {
     attentive_since: Timestamp,
     /// Presses that wait for a sequence; at most one a call.
     unplaced: BTreeSet<Call>,
-    plan: plan::Plan,
-    planning: planning::Planning,
+    dispatching: dispatching::Dispatching,
     cabin: cabin::Cabin,
     stale: settle::Stale,
     random: fastrand::Rng,
@@ -183,8 +182,7 @@ impl Node {
             journals: journals::Journals::default(),
             attentive_since: Timestamp::START,
             unplaced: BTreeSet::new(),
-            plan: plan::Plan::default(),
-            planning: planning::Planning::default(),
+            dispatching: dispatching::Dispatching::default(),
             cabin,
             stale: settle::Stale::default(),
             random: fastrand::Rng::with_seed(settings.seed),
@@ -277,7 +275,7 @@ impl Node {
         if let Some(at) = pairing.filter(|at| *at < next.0) {
             next = (at, Timer::Pairing);
         }
-        if let Some(at) = self.planning.next().filter(|at| *at < next.0) {
+        if let Some(at) = self.dispatching.poll_timeout().filter(|at| *at < next.0) {
             next = (at, Timer::Plan);
         }
         let cabin = self.cabin.poll_timeout(self.leadership.asks_for_readings());

@@ -71,7 +71,7 @@ impl Node {
         self.report(Report::PeerLost { node: peer.clone() });
         self.elect(Input::Lost { peer }, now);
         self.stale.promise = true;
-        self.stale.plan = true;
+        self.dispatching.invalidate();
     }
 
     /// As master: holds what a peer says of its standing against the links that there are. A link
@@ -131,7 +131,7 @@ impl Node {
             }
         }
         if self.leadership.leads() {
-            let plan: Vec<PlanEntry> = self.plan.entries().collect();
+            let plan: Vec<PlanEntry> = self.dispatching.entries().collect();
             let news = News {
                 plan,
                 car: self.cabin.view(now),
@@ -143,7 +143,7 @@ impl Node {
             });
         }
         self.cabin.forget_told();
-        self.stale.plan = true;
+        self.dispatching.invalidate();
     }
 
     pub(super) fn part(&mut self, peer: &NodeId, now: Timestamp) {
@@ -156,7 +156,7 @@ impl Node {
                 self.elect(Input::Lost { peer }, now);
             }
         }
-        self.stale.plan = true;
+        self.dispatching.invalidate();
     }
 
     pub(super) fn hang_up(&mut self, link: LinkId, now: Timestamp) {

@@ -12,7 +12,7 @@ use super::{Action, LinkId, Node, Report, Taken};
 use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
 use crate::wire::codec::{CHUNK, size};
-use crate::wire::{Ack, Beacon, Frame, News, PlanEntry, StateTransfer, StoreDigest};
+use crate::wire::{Ack, Beacon, Frame, News, StateTransfer, StoreDigest};
 
 /// How long a difference stands at most before it is repaired, however often that was in vain.
 const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
@@ -102,10 +102,10 @@ impl Node {
         }
         let service = self.orders.service(dot);
         if let Call::Hall(hall) = call {
-            if service.is_some_and(|service| self.plan.car(*hall) == Some(&service.car)) {
+            let by = service.map(|service| &service.car);
+            if self.dispatching.on_served(*hall, by) {
                 self.leadership.note_kept_assignment(now);
             }
-            self.plan.forget(*hall);
         }
         let waited = service.map_or_else(|| now.since(placed), |service| service.waited);
         let car = service.map(|service| service.car.clone());
@@ -198,7 +198,7 @@ impl Node {
         {
             known.sightings.note(&view, now);
             let before = known.car.replace((view, now)).map(|(before, _)| before);
-            self.stale.plan |= before.is_none_or(|before| {
+            let is_news = before.is_none_or(|before| {
                 let seen = |view: CarView| {
                     (
                         view.phase,
@@ -210,6 +210,9 @@ impl Node {
                 };
                 seen(before) != seen(view)
             });
+            if is_news {
+                self.dispatching.invalidate();
+            }
         }
     }
 
@@ -226,24 +229,6 @@ impl Node {
         }
         for ack in &news.acks {
             self.take_ack(peer, *ack);
-        }
-    }
-
-    fn take_assignment(&mut self, entry: PlanEntry) {
-        if !self
-            .settings
-            .floors
-            .has_button(Call::Hall(entry.call).button())
-        {
-            return;
-        }
-        let (call, car) = (Call::Hall(entry.call), entry.car.clone());
-        if self.plan.learn(entry) {
-            // A line of the plan may be overtaken by the service of its call.
-            if self.orders.of_call(&call).next().is_some() {
-                self.report(Report::Assigned { call, car });
-            }
-            self.cabin.invalidate_stops();
         }
     }
 

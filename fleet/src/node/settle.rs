@@ -17,8 +17,6 @@ const MOST_OVER_A_LINK: usize = 2048;
 /// What has to be brought in line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stale {
-    /// The master's plan.
-    pub(super) plan: bool,
     /// Which orders are promised.
     pub(super) promise: bool,
 }
@@ -62,7 +60,8 @@ impl Node {
 
     /// The set of open orders has changed.
     pub(super) fn invalidate_orders(&mut self) {
-        (self.stale.plan, self.stale.promise) = (true, true);
+        self.stale.promise = true;
+        self.dispatching.invalidate();
         self.cabin.invalidate_stops();
         self.cabin.invalidate();
     }
@@ -94,7 +93,7 @@ impl Node {
         let assigned = match self.leadership.standing() {
             Standing::Seeking => hall.clone(),
             Standing::Master | Standing::Slave { .. } => self
-                .plan
+                .dispatching
                 .assigned_to(&self.hello.node)
                 .union(self.leadership.taken_over())
                 .filter(|call| hall.contains(call))
@@ -134,7 +133,7 @@ impl Node {
                 CarEvent::FlightLearned(record) => self.ledger.note_flight_times(record),
                 CarEvent::Departed { .. } | CarEvent::Arrived(_) => {}
             }
-            self.stale.plan = true;
+            self.dispatching.invalidate();
             any = true;
         }
         any || self.cabin.has_stale_stops()
@@ -144,10 +143,9 @@ impl Node {
     fn serve(&mut self, call: ServedCall, now: Timestamp) {
         let call = match call {
             ServedCall::Hall(hall) => {
-                if self.plan.car(hall) == Some(&self.hello.node) {
+                if self.dispatching.on_served(hall, Some(&self.hello.node)) {
                     self.leadership.note_kept_assignment(now);
                 }
-                self.plan.forget(hall);
                 Call::Hall(hall)
             }
             ServedCall::Cab(floor) => Call::Cab {

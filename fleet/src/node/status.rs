@@ -276,7 +276,7 @@ impl Node {
                     Call::Hall(hall) if self.leadership.taken_over().contains(hall) => {
                         Some(self.hello.node.clone())
                     }
-                    Call::Hall(hall) => self.plan.car(*hall).cloned(),
+                    Call::Hall(hall) => self.dispatching.car(*hall).cloned(),
                     Call::Cab { car, .. } => Some(car.clone()),
                 },
                 promised: self

@@ -118,7 +118,7 @@ fn a_car_that_the_master_may_hear_is_left_alone() {
             call: hall,
             car: name(9),
         };
-        slave.plan.learn(entry);
+        slave.dispatching.learn(entry);
         let mut seen = 0;
         for passed in 0..80 {
             let now = now + Duration::from_millis(passed * 200);
@@ -156,7 +156,7 @@ fn a_call_that_waits_for_its_car_in_vain_is_served_by_another() {
         let Call::Hall(hall) = call() else {
             panic!("a hall call")
         };
-        slave.plan.learn(crate::wire::PlanEntry {
+        slave.dispatching.learn(crate::wire::PlanEntry {
             version: 1,
             call: hall,
             car: name(1),
@@ -233,7 +233,7 @@ fn a_master_is_believed_whose_slave_does_not_serve() {
     let Call::Hall(hall) = call() else {
         panic!("a hall call")
     };
-    slave.plan.learn(crate::wire::PlanEntry {
+    slave.dispatching.learn(crate::wire::PlanEntry {
         version: 1,
         call: hall,
         car: name(3),

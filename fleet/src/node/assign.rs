@@ -1,0 +1,123 @@
+//! What plans are made of, and who hears of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use elevator_driver::Floor;
+
+use super::{Action, LinkId, Node, PlanVersion, Report};
+use crate::dispatch::{Assignments, CarSituation};
+use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
+use crate::wire::{Frame, News, PlanEntry};
+
+impl Node {
+    /// The plan that was asked for by [`Action::Plan`]. It may be out of date: what it says of calls
+    /// that are served, or of cars that have left or can't serve, is left out.
+    ///
+    /// A request may stay unanswered: after a while the node makes another one.
+    pub fn handle_plan(&mut self, version: PlanVersion, plan: Assignments, now: Timestamp) {
+        if self.dispatching.take_answer(version) && self.leadership.leads() {
+            let (calls, cars) = (self.hall_calls(), self.cars(now));
+            let changed = self.dispatching.adopt(plan, calls, cars);
+            self.tell_plan(changed);
+        }
+        self.settle(now);
+    }
+
+    /// As master: asks who is to serve what (F1, F6), unless an answer is under way.
+    pub(super) fn ask_for_plan(&mut self, now: Timestamp) {
+        if !self.leadership.leads() {
+            self.dispatching.leave_to_master();
+            return;
+        }
+        if !self.dispatching.wants_plan() {
+            return;
+        }
+        let waited = |call: HallCall| self.orders.waited(&Call::Hall(call), now);
+        let calls = self.hall_calls().into_iter();
+        let calls: BTreeMap<HallCall, _> = calls
+            .map(|call| (call, waited(call).unwrap_or_default()))
+            .collect();
+        let cars = if calls.is_empty() {
+            Vec::new()
+        } else {
+            self.situations(now)
+        };
+        if let Some(request) = self.dispatching.request(&calls, cars, now) {
+            self.actions.push_back(Action::Plan(request));
+        }
+    }
+
+    /// The cars of the group with what they are doing: the node's own, and those of the peers with
+    /// which full states have been exchanged (F14).
+    fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
+        let own = self.cabin.view(now);
+        let own = own.map(|view| (self.hello.node.clone(), view));
+        let others = self.links.joined().filter_map(|(_, name)| {
+            let (view, at) = self.membership.get(name)?.car?;
+            let elapsed = view.elapsed.saturating_add(now.since(at));
+            Some((name.clone(), CarView { elapsed, ..view }))
+        });
+        own.into_iter().chain(others).collect()
+    }
+
+    fn situations(&self, now: Timestamp) -> Vec<CarSituation> {
+        let mut car_calls: BTreeMap<&NodeId, BTreeSet<Floor>> = BTreeMap::new();
+        for call in self.orders.calls() {
+            match call {
+                Call::Cab { car, floor } => {
+                    car_calls.entry(car).or_default().insert(*floor);
+                }
+                Call::Hall(_) => {}
+            }
+        }
+        self.cars(now)
+            .into_iter()
+            .map(|(car, view)| CarSituation {
+                cab: car_calls.remove(&car).unwrap_or_default(),
+                car,
+                view,
+            })
+            .collect()
+    }
+
+    /// Tells the linked peers and the car what is new in the plan.
+    fn tell_plan(&mut self, changed: Vec<PlanEntry>) {
+        if changed.is_empty() {
+            return;
+        }
+        let links: Vec<LinkId> = self.links.joined().map(|(link, _)| link).collect();
+        for link in links {
+            let news = News {
+                plan: changed.clone(),
+                ..News::default()
+            };
+            self.actions.push_back(Action::Send {
+                link,
+                frame: Frame::News(news),
+            });
+        }
+        for entry in changed {
+            self.report(Report::Assigned {
+                call: Call::Hall(entry.call),
+                car: entry.car,
+            });
+        }
+        self.clock.hurry();
+        self.cabin.invalidate_stops();
+    }
+
+    /// Takes in a line of the master's plan.
+    pub(super) fn take_assignment(&mut self, entry: PlanEntry) {
+        let (call, car) = (Call::Hall(entry.call), entry.car.clone());
+        if !self.settings.floors.has_button(call.button()) {
+            return;
+        }
+        if self.dispatching.learn(entry) {
+            // A line of the plan may be overtaken by the service of its call.
+            if self.orders.of_call(&call).next().is_some() {
+                self.report(Report::Assigned { call, car });
+            }
+            self.cabin.invalidate_stops();
+        }
+    }
+}

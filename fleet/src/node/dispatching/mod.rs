@@ -1,0 +1,232 @@
+//! Who serves which hall call: the plan, and how the master gets it.
+//!
+//! ```text
+//!   stale, replan period ──▶ Planning ──▶ PlanRequest ─▶ (a dispatcher, elsewhere)
+//!                                                              │
+//!   master's lines ──▶ Plan ◀── what is not gone ◀── Assignments
+//!                        └──▶ new lines, for the peers and the car
+//! ```
+//!
+//! It knows no order, link or car: the calls that wait and the cars of the group come in as
+//! arguments.
+
+mod plan;
+mod planning;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use self::plan::Plan;
+use self::planning::Planning;
+use crate::dispatch::{Assignments, CarSituation, HallDemand, Predictor};
+use crate::model::{CarView, HallCall, NodeId, Timestamp};
+use crate::wire::{PlanEntry, Standing};
+
+pub use planning::{PlanRequest, PlanVersion};
+
+/// The plan and the requests for it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Dispatching {
+    plan: Plan,
+    planning: Planning,
+    /// What the plan was made of has changed.
+    is_stale: bool,
+}
+
+impl Dispatching {
+    /// What the plan was made of has changed.
+    pub(super) fn invalidate(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// The car that serves this call, where that has been decided.
+    pub(super) fn car(&self, call: HallCall) -> Option<&NodeId> {
+        self.plan.car(call)
+    }
+
+    /// The calls that this car serves.
+    pub(super) fn assigned_to(&self, car: &NodeId) -> BTreeSet<HallCall> {
+        self.plan.assigned_to(car)
+    }
+
+    /// The whole plan.
+    pub(super) fn entries(&self) -> impl Iterator<Item = PlanEntry> {
+        self.plan.entries()
+    }
+
+    /// The whole plan of a master that hands its office over: later than all that it told before.
+    pub(super) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
+        self.plan.bequeath()
+    }
+
+    /// Whether there is something to tell in a beacon.
+    pub(super) fn is_empty(&self) -> bool {
+        self.plan.is_empty()
+    }
+
+    /// Goes through the plan, another part of it first each time, while a beacon `has_room`.
+    pub(super) fn tell(&mut self, has_room: impl FnMut(&PlanEntry) -> bool) {
+        self.plan.tell(has_room);
+    }
+
+    /// As slave: takes a line of the master's plan in; `true` if it says something new.
+    pub(super) fn learn(&mut self, entry: PlanEntry) -> bool {
+        self.plan.learn(entry)
+    }
+
+    /// A call has been served, by this car as far as is known: the next press of it is assigned
+    /// afresh. `true` if it was assigned to that car.
+    pub(super) fn on_served(&mut self, call: HallCall, by: Option<&NodeId>) -> bool {
+        let is_kept = by.is_some() && self.plan.car(call) == by;
+        self.plan.forget(call);
+        is_kept
+    }
+
+    /// The node stands elsewhere. Where the duty `rotates`, the next master goes on with the plan.
+    pub(super) fn on_change(&mut self, standing: &Standing, rotates: bool) {
+        if rotates {
+            self.plan.inherit(standing);
+        } else {
+            self.plan.clear();
+        }
+        self.planning.abandon();
+        self.is_stale = true;
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) may have work.
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        self.planning.next()
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Timestamp) {
+        self.is_stale |= self.planning.is_due(now);
+    }
+
+    /// As slave: the plan is the master's matter.
+    pub(super) fn leave_to_master(&mut self) {
+        self.is_stale = false;
+    }
+
+    /// Whether the plan is stale and no request is under way.
+    pub(super) fn wants_plan(&self) -> bool {
+        self.is_stale && !self.planning.is_under_way()
+    }
+
+    /// As master: asks for a plan for the calls that wait, each for so long, and the cars of the
+    /// group. Where no call waits the plan is empty.
+    pub(super) fn request(
+        &mut self,
+        calls: &BTreeMap<HallCall, Duration>,
+        cars: Vec<CarSituation>,
+        now: Timestamp,
+    ) -> Option<PlanRequest> {
+        self.is_stale = false;
+        self.planning.reconsider(!calls.is_empty(), now);
+        if calls.is_empty() {
+            self.plan.clear();
+            return None;
+        }
+        let demand = calls.iter().map(|(call, waited)| HallDemand {
+            call: *call,
+            waited: *waited,
+            assigned: self.plan.car(*call).cloned(),
+        });
+        Some(PlanRequest {
+            demand: demand.collect(),
+            version: self.planning.ask(now),
+            cars,
+        })
+    }
+
+    /// Whether the answer to this request is of use. Each is asked about once.
+    pub(super) fn take_answer(&mut self, version: PlanVersion) -> bool {
+        self.planning.take_answer(version)
+    }
+
+    /// Makes a plan the present one, without the calls that do not wait any more. A call whose car
+    /// is not among these, or can't serve it, stays with the car that it has at present, if that one
+    /// can. Hands back what is new.
+    pub(super) fn adopt(
+        &mut self,
+        mut plan: Assignments,
+        calls: BTreeSet<HallCall>,
+        cars: Vec<(NodeId, CarView)>,
+    ) -> Vec<PlanEntry> {
+        let able = cars
+            .into_iter()
+            .filter(|(_, view)| Predictor::can_serve(view));
+        let able: BTreeMap<NodeId, CarView> = able.collect();
+        let serves = |car: &NodeId, call: HallCall| {
+            able.get(car)
+                .is_some_and(|view| !view.left_out.contains(call.floor))
+        };
+        let assign = |call: HallCall| {
+            let (planned, present) = (plan.remove(&call)?, self.plan.car(call));
+            let car = [Some(&planned), present]
+                .into_iter()
+                .flatten()
+                .find(|car| serves(car, call))?;
+            Some((call, car.clone()))
+        };
+        let plan = calls.into_iter().filter_map(assign).collect();
+        self.plan.adopt(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::{Direction, Floor};
+
+    use super::*;
+    use crate::election::testing::name;
+    use crate::model::{Availability, CarPhase, FloorSet};
+
+    const CALL: HallCall = HallCall {
+        floor: Floor::BOTTOM,
+        direction: Direction::Up,
+    };
+
+    fn view() -> CarView {
+        CarView {
+            availability: Availability::InService,
+            floor: Some(Floor::BOTTOM),
+            phase: CarPhase::Idle,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: None,
+            left_out: FloorSet::default(),
+        }
+    }
+
+    fn plan(car: u8) -> Assignments {
+        Assignments::from([(CALL, name(car))])
+    }
+
+    /// One request at a time, and the answer of each is of use once.
+    #[test]
+    fn a_stale_plan_is_asked_for_once() {
+        let (mut dispatching, now) = (Dispatching::default(), Timestamp::START);
+        dispatching.invalidate();
+        assert!(dispatching.wants_plan());
+        let calls = BTreeMap::from([(CALL, Duration::ZERO)]);
+        let request = dispatching.request(&calls, Vec::new(), now);
+        let version = request.expect("a call waits").version;
+        dispatching.invalidate();
+        assert!(!dispatching.wants_plan(), "one is under way");
+        assert!(dispatching.take_answer(version));
+        assert!(!dispatching.take_answer(version));
+        assert!(dispatching.wants_plan());
+    }
+
+    #[test]
+    fn a_call_of_a_car_that_has_left_stays_with_its_present_car() {
+        let mut dispatching = Dispatching::default();
+        let calls = || BTreeSet::from([CALL]);
+        let cars = || vec![(name(1), view())];
+        assert_eq!(dispatching.adopt(plan(1), calls(), cars()).len(), 1);
+        assert!(dispatching.adopt(plan(2), calls(), cars()).is_empty());
+        assert_eq!(dispatching.car(CALL), Some(&name(1)));
+        assert!(dispatching.on_served(CALL, Some(&name(1))));
+        assert_eq!(dispatching.car(CALL), None);
+    }
+}
