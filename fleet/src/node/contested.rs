@@ -164,7 +164,7 @@ impl Node {
     /// How long after the refusal it is this node's turn to place a fresh press.
     fn turn_to_place(&self) -> Duration {
         let own = (self.hello.address, &self.hello.node);
-        let peers = self.membership.peers();
+        let peers = self.peers.members().peers();
         let before = peers.filter(|(name, peer)| (peer.hello.address, *name) < own);
         WAIT + STAGGER * u32::try_from(before.count()).unwrap_or(u32::MAX)
     }

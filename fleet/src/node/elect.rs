@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::distrust::Offence;
 use super::leadership::{Bank, Change, Leader, OpenCall, Verdict, Wish};
+use super::peers::Offence;
 use super::{Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
@@ -14,7 +14,7 @@ impl Node {
         let draw = self.random.u64(..);
         let outcome = self.leadership.handle(input, draw, now);
         if outcome.has_new_estimate {
-            self.clock.hurry();
+            self.peers.hurry();
         }
         if let Some(change) = outcome.change {
             self.on_change(change);
@@ -29,12 +29,12 @@ impl Node {
                 }) => self.tell(to, message, enclosed, now),
                 Some(Wish::Dial(peer)) => self.dial(peer, now),
                 Some(Wish::HangUp(peer)) => {
-                    if let Some(link) = self.links.to(&peer) {
+                    if let Some(link) = self.peers.links().to(&peer) {
                         self.hang_up(link, now);
                     }
                 }
                 Some(Wish::HangUpAllBut(peer)) => {
-                    for link in self.links.all_but(&peer) {
+                    for link in self.peers.links().all_but(&peer) {
                         self.hang_up(link, now);
                     }
                 }
@@ -46,7 +46,7 @@ impl Node {
     pub(super) fn on_change(&mut self, change: Change) {
         let (standing, rotates) = (self.leadership.standing(), self.leadership.rotates());
         self.dispatching.on_change(standing, rotates);
-        self.clock.hurry();
+        self.peers.hurry();
         self.cabin.invalidate_stops();
         self.report(change.report());
     }
@@ -71,11 +71,11 @@ impl Node {
 
     /// Tells the election what a peer last said of itself.
     pub(super) fn tell_heard(&mut self, peer: &NodeId, now: Timestamp) {
-        let members = &self.membership;
+        let members = self.peers.members();
         if !self.may_follow(peer) || self.leadership.waits_for_a_better(peer, members, now) {
             return;
         }
-        if let Some(known) = self.membership.get(peer) {
+        if let Some(known) = self.peers.members().get(peer) {
             let (candidate, standing, term) =
                 (known.candidate(), known.standing.clone(), known.term);
             let heard = Input::Heard {
@@ -91,7 +91,7 @@ impl Node {
     pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
         match self.leadership.link_rule() {
             LinkRule::FollowStanding => true,
-            LinkRule::EveryPair => self.links.is_joined(peer),
+            LinkRule::EveryPair => self.peers.links().is_joined(peer),
         }
     }
 
@@ -103,7 +103,7 @@ impl Node {
         let bank = Bank {
             own: &self.hello.node,
             floors: self.settings.floors,
-            leader: self.membership.get(&master).map(|leader| Leader {
+            leader: self.peers.members().get(&master).map(|leader| Leader {
                 leads: leader.standing == Standing::Master,
                 stranger_echoed_at: leader.stranger_echoed_at,
             }),
@@ -126,7 +126,8 @@ impl Node {
 
     /// The hall calls that wait, as far as this master is concerned.
     fn open_calls(&self, master: &NodeId) -> BTreeMap<HallCall, OpenCall> {
-        let is_heard = |car: &NodeId| *car == self.hello.node || self.membership.get(car).is_some();
+        let is_heard =
+            |car: &NodeId| *car == self.hello.node || self.peers.members().get(car).is_some();
         let is_held = |call: HallCall| {
             let call = Call::Hall(call);
             let mut orders = self.orders.of_call(&call);
@@ -154,7 +155,7 @@ impl Node {
             Standing::Slave { master: of } => of == master,
             Standing::Master | Standing::Seeking => false,
         };
-        let peers = self.membership.peers();
+        let peers = self.peers.members().peers();
         let peers = peers.filter(|(name, peer)| *name == master || follows(&peer.standing));
         let mut cars: Vec<_> = peers
             .filter_map(|(name, peer)| Some((peer.hello.address, name, peer.car?.0)))

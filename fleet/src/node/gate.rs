@@ -209,7 +209,7 @@ impl Node {
         // It does not hold the order open, whatever it said before.
         self.promise.forget_holding(open, peer);
         self.contest(&record.call, open, peer, now);
-        if self.membership.get(peer).is_some() {
+        if self.peers.members().get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
         }
         if is_due(&mut self.refusals.service_reported, now) {
@@ -223,7 +223,7 @@ impl Node {
 
     pub(super) fn refused(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {
         self.refusals.counts.impossible += 1;
-        if self.membership.get(peer).is_some() {
+        if self.peers.members().get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
         }
         if is_due(&mut self.refusals.reported, now) {

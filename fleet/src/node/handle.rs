@@ -6,10 +6,8 @@ use std::time::Duration;
 use elevator_driver::{Button, PanelEvent};
 
 use super::cabin::Occurrence;
-use super::distrust::Offence;
-use super::links::{Handshake, accepts};
-use super::membership::Heard;
 use super::neighbours::Trust;
+use super::peers::{Handshake, Heard, Offence, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
@@ -74,7 +72,7 @@ impl Node {
 
     /// A beacon arrived from this address.
     pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) {
-        let verdict = self.membership.hear(beacon, now);
+        let verdict = self.peers.hear(beacon, now);
         let node = &beacon.hello.node;
         match self.take_heard(&verdict, &beacon.hello, now) {
             Trust::None => {}
@@ -98,14 +96,14 @@ impl Node {
 
     /// A datagram of another version of the wire protocol arrived from this address.
     pub fn handle_other_version(&mut self, from: Ipv4Addr, version: u8, now: Timestamp) {
-        if let Some(Heard::Conflict(what)) = self.membership.hear_version(from, version, now) {
+        if let Some(what) = self.peers.hear_version(from, version, now) {
             self.report(Report::Conflict(what));
         }
     }
 
     /// A link stands: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
-        let verdict = self.membership.meet(peer, side, now);
+        let verdict = self.peers.meet(peer, side, now);
         // A handshake is a sign of life, even if the link is refused.
         let trust = self.take_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted
@@ -118,13 +116,10 @@ impl Node {
             }
         } else {
             let digest = self.orders.digest();
-            if let Some(before) = self.links.open(link, peer.node.clone(), side, digest) {
+            let node = &peer.node;
+            if let Some(before) = self.peers.open_link(link, node, side, digest, now) {
                 // The peer has not been parted from: the new link takes the place of the old.
                 self.actions.push_back(Action::Close(before));
-            }
-            self.link_has_changed(&peer.node);
-            if let Some(pairing) = self.pairing.as_mut() {
-                pairing.opened(&peer.node, now);
             }
             self.send_digest(link);
         }
@@ -139,7 +134,7 @@ impl Node {
 
     /// A frame arrived. Frames of a link that is gone, and a second hello, are ignored.
     pub fn handle_frame(&mut self, link: LinkId, frame: Frame, now: Timestamp) {
-        let Some(known) = self.links.get(link) else {
+        let Some(known) = self.peers.links().get(link) else {
             return;
         };
         let peer = known.peer.clone();
@@ -147,7 +142,7 @@ impl Node {
             self.distrust(&peer, Offence::Rubbish, &what, now);
             return self.settle(now);
         }
-        self.membership.alive(&peer, now);
+        self.peers.note_alive(&peer, now);
         match frame {
             Frame::Hello(_) | Frame::Alive => {}
             Frame::Probe => self.actions.push_back(Action::Send {
@@ -166,7 +161,7 @@ impl Node {
             }
             Frame::Next => self.transfers.ask(link, now),
             Frame::Joined => {
-                if self.links.state_given(link) == Handshake::Done {
+                if self.peers.state_given(link) == Handshake::Done {
                     self.joined(link, now);
                 }
             }
@@ -177,15 +172,13 @@ impl Node {
 
     /// A link has broken or was closed by the peer. One that is gone already is ignored.
     pub fn handle_link_down(&mut self, link: LinkId, now: Timestamp) {
-        if let Some(link) = self.links.close(link) {
-            self.part(&link.peer, now);
-        }
+        self.close(link, now);
         self.settle(now);
     }
 
     /// A link has ended, for what the peer sent is no frame.
     pub fn handle_malformed(&mut self, link: LinkId, now: Timestamp) {
-        if let Some(link) = self.links.get(link) {
+        if let Some(link) = self.peers.links().get(link) {
             let peer = link.peer.clone();
             let what = "what it sends is no frame";
             self.distrust(&peer, Offence::Rubbish, what, now);
@@ -254,7 +247,7 @@ impl Node {
             if self.orders.get(dot).is_some() {
                 self.promise.record(dot, &self.hello.node, Holding::Durable);
                 self.replication.acknowledge(dot);
-                self.clock.hurry();
+                self.peers.hurry();
             }
             self.stale.promise = true;
         }
@@ -283,7 +276,7 @@ impl Node {
     /// `late` is how long the process did not run. A peer that stays silent is lost in bounded time
     /// however often that happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
-        self.membership.excuse_silence(late, now);
+        self.peers.excuse_silence(late, now);
         self.ledger.excuse(late, now);
         self.leadership.excuse(late, now);
         self.attentive_since = now;
@@ -294,18 +287,18 @@ impl Node {
     /// The loop woke so much later than it meant to. On a busy machine the peers are as late, so for a
     /// while more silence of theirs is put up with.
     pub fn handle_delay(&mut self, late: Duration, now: Timestamp) {
-        self.membership.note_delay(late, now);
+        self.peers.note_delay(late, now);
     }
 
     /// It may be time for something: see [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        let (lost, probed) = self.membership.check(now);
+        let (lost, probed) = self.peers.check(now);
         for peer in lost {
             self.lose(&peer, now);
         }
         for (peer, address) in probed {
             self.unicast(address, true, now);
-            if let Some(link) = self.links.to(&peer) {
+            if let Some(link) = self.peers.links().to(&peer) {
                 self.actions.push_back(Action::Send {
                     link,
                     frame: Frame::Probe,

@@ -137,8 +137,8 @@ impl Node {
     /// Whether there is such a node, or was before it was lost.
     fn knows_car(&self, car: &NodeId) -> bool {
         *car == self.hello.node
-            || self.membership.get(car).is_some()
-            || self.membership.lost().get(car).is_some()
+            || self.peers.members().get(car).is_some()
+            || self.peers.members().lost().get(car).is_some()
     }
 
     /// Whether this is an open order that can be served.
@@ -183,19 +183,19 @@ impl Node {
 
     /// The own journal, and those of the peers.
     fn announced(&self) -> BTreeSet<JournalId> {
-        let peers = self.membership.peers();
+        let peers = self.peers.members().peers();
         let journals = peers.filter_map(|(_, peer)| peer.journal);
         journals.chain([self.ledger.journal()]).collect()
     }
 
     fn is_announced(&self, journal: JournalId) -> bool {
-        let mut peers = self.membership.peers();
+        let mut peers = self.peers.members().peers();
         self.ledger.journal() == journal || peers.any(|(_, peer)| peer.journal == Some(journal))
     }
 
     /// Whether this node places its orders under this journal, by what it says itself.
     fn announces(&self, node: &NodeId, journal: JournalId) -> bool {
-        let peer = self.membership.get(node);
+        let peer = self.peers.members().get(node);
         peer.is_some_and(|peer| peer.journal == Some(journal))
             || (*node == self.hello.node && self.ledger.journal() == journal)
     }

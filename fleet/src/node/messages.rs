@@ -1,8 +1,12 @@
 //! What nodes say to each other of the election and the climate, by beacon or by packet.
 
-use super::beacon::MOST_ECHOES;
+use core::net::Ipv4Addr;
+
 use super::leadership::Enclosed;
-use super::{Action, Node};
+use super::peers::{Addressee, PacketKind};
+use super::{Action, Node, PacketCounts};
+use crate::climate::Source;
+use crate::election::ballot::packet;
 use crate::election::{Carrier, Input, Message};
 use crate::model::{NodeId, Timestamp};
 use crate::wire::Letter;
@@ -33,22 +37,66 @@ impl Node {
         enclosed: Enclosed,
         now: Timestamp,
     ) {
-        let mut beacon = self.plain_beacon(now);
-        beacon.letter = Some(Letter { to, message });
-        let to = beacon.letter.as_ref().and_then(|letter| letter.to.as_ref());
-        let address = to.map(|to| self.membership.get(to).map(|peer| peer.hello.address));
-        beacon.echoes = match address.flatten() {
-            Some(to) => self.membership.echoes_for(to),
-            None => self.membership.echoes(MOST_ECHOES),
-        };
+        let (facts, letter) = (self.facts(now), Letter { to, message });
+        let (to, mut beacon) = self.peers.carry(facts, letter, now);
         match enclosed {
             Enclosed::Nothing => {}
             Enclosed::Orders => self.enclose_orders(&mut beacon, now),
         }
-        match address {
-            None => self.actions.push_back(Action::Broadcast(beacon)),
-            Some(Some(to)) => self.actions.push_back(Action::Unicast { to, beacon }),
-            Some(None) => {}
+        match to {
+            Addressee::Everybody => self.actions.push_back(Action::Broadcast(beacon)),
+            Addressee::One(to) => self.actions.push_back(Action::Unicast { to, beacon }),
+            Addressee::Nobody => {}
+        }
+    }
+
+    fn tell_by_packet(&mut self, to: Option<&NodeId>, message: &Message) {
+        let Some(bytes) = packet::encode(message) else {
+            return;
+        };
+        let to = match self.peers.addressee(to) {
+            Addressee::Everybody => None,
+            Addressee::One(to) => Some(to),
+            Addressee::Nobody => return,
+        };
+        self.actions.push_back(Action::Packet { to, bytes });
+    }
+
+    /// A packet arrived from this address, at the protocol's own port. This node's own, which the
+    /// network hands back, are ignored, as are all under a protocol that has no such port.
+    pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
+        let distrusts = || self.peers.members().distrusts(from, now);
+        let is_heard = from != self.hello.address && !distrusts();
+        if self.leadership.carrier() == Carrier::Packet && is_heard {
+            match packet::decode(bytes) {
+                Ok(message) => self.take_packet(from, &message, now),
+                Err(_) => self.peers.count_packet(PacketKind::Malformed),
+            }
+        }
+        self.settle(now);
+    }
+
+    /// What has come by packet since the start, other than the leader's and the election's.
+    #[must_use]
+    pub fn packet_counts(&self) -> PacketCounts {
+        self.peers.packet_counts()
+    }
+
+    /// Nobody vouches for the sender of a packet but the network: it counts as from the node whose
+    /// address it comes from.
+    fn take_packet(&mut self, from: Ipv4Addr, message: &Message, now: Timestamp) {
+        let sender = self.peers.members().at(from).cloned();
+        if let Message::SensorData(reading) = message {
+            let (kind, source) = match sender {
+                None => (PacketKind::DeviceAnswer, Source::Device(from)),
+                Some(sender) => (PacketKind::NodeAnswer, Source::Node(sender)),
+            };
+            self.peers.count_packet(kind);
+            return self.cabin.handle_reading(source, *reading, now);
+        }
+        match sender.filter(|sender| self.may_follow(sender)) {
+            Some(sender) => self.take_message(&sender, message, now),
+            None => self.peers.count_packet(PacketKind::Strange),
         }
     }
 
@@ -71,7 +119,7 @@ impl Node {
 
     /// This node has asked everybody for sensor data.
     pub(super) fn gather_readings(&mut self, now: Timestamp) {
-        let joined = self.links.joined().map(|(_, peer)| peer.clone());
+        let joined = self.peers.links().joined().map(|(_, peer)| peer.clone());
         self.cabin.start_gathering(joined.collect(), now);
     }
 

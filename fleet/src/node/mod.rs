@@ -24,23 +24,19 @@
 
 mod action;
 mod assign;
-mod beacon;
+mod beacons;
 mod cabin;
 mod contested;
 mod dispatching;
-mod distrust;
 mod elect;
 mod gate;
 mod handle;
 mod journals;
 mod leadership;
 mod ledger;
-mod links;
-mod membership;
 mod messages;
 mod neighbours;
-mod packets;
-mod pairing;
+mod peers;
 mod plausible;
 mod records;
 mod replication;
@@ -54,7 +50,7 @@ use std::collections::{BTreeSet, VecDeque};
 use elevator_driver::PanelOutputs;
 
 use crate::car::CarTimer;
-use crate::election::{ElectionTimer, LinkRule};
+use crate::election::ElectionTimer;
 use crate::model::{Call, Dot, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
@@ -63,8 +59,7 @@ pub use action::{Action, Change, LinkId, Lsn, Report};
 pub use cabin::{ClimateTimer, health};
 pub use dispatching::{PlanRequest, PlanVersion};
 pub use handle::{OrderRefused, Renewed, Taken};
-pub use membership::{ConflictKind, LossCause};
-pub use packets::PacketCounts;
+pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
     CarStatus, ClimateStatus, ConflictStatus, DistrustedStatus, LostStatus, OrderStatus,
@@ -80,11 +75,7 @@ pub struct Node {
     hello: Hello,
     started: bool,
     leadership: leadership::Leadership,
-    membership: membership::Membership,
-    links: links::Links,
-    /// Who is dialled, where links don't follow the election.
-    pairing: Option<pairing::Pairing>,
-    clock: beacon::BeaconClock,
+    peers: peers::Peers,
     orders: OrderStore,
     promise: Promise,
     replication: replication::Replication,
@@ -102,7 +93,6 @@ pub struct Node {
     stale: settle::Stale,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
-    packets: PacketCounts,
 }
 
 /// Why a node wants to be woken.
@@ -146,14 +136,12 @@ impl Node {
             settings.restored.term.restored(),
             redial_after,
         );
-        let pairing = match leadership.link_rule() {
-            LinkRule::FollowStanding => None,
-            LinkRule::EveryPair => Some(pairing::Pairing::new(
-                hello.address,
-                hello.node.clone(),
-                redial_after,
-            )),
-        };
+        let peers = peers::Peers::new(
+            hello.clone(),
+            settings.identity.link_port,
+            settings.mesh,
+            leadership.link_rule(),
+        );
         let mut orders = OrderStore::default();
         let mut promise = Promise::new(own.clone());
         let mut ledger = ledger::Ledger::new(&settings.restored, leadership.rotates());
@@ -168,10 +156,7 @@ impl Node {
         Self {
             started: false,
             leadership,
-            membership: membership::Membership::new(hello.clone(), settings.mesh),
-            links: links::Links::default(),
-            pairing,
-            clock: beacon::BeaconClock::default(),
+            peers,
             orders,
             promise,
             replication: replication::Replication::default(),
@@ -187,7 +172,6 @@ impl Node {
             stale: settle::Stale::default(),
             random: fastrand::Rng::with_seed(settings.seed),
             actions: VecDeque::new(),
-            packets: PacketCounts::default(),
             hello,
             settings,
         }
@@ -215,7 +199,7 @@ impl Node {
     /// Whether full states have been exchanged over the present link to this peer (F14).
     #[must_use]
     pub fn has_joined(&self, peer: &NodeId) -> bool {
-        self.links.is_joined(peer)
+        self.peers.links().is_joined(peer)
     }
 
     /// The highest term that the node knows.
@@ -263,16 +247,18 @@ impl Node {
         if !self.started {
             return None;
         }
-        let mut next = (self.beacon_due(), Timer::Beacon);
-        if let Some(at) = self.membership.next_check().filter(|at| *at < next.0) {
+        let mut next = (
+            self.peers.beacon_due(self.leadership.leads()),
+            Timer::Beacon,
+        );
+        if let Some(at) = self.peers.next_check().filter(|at| *at < next.0) {
             next = (at, Timer::Membership);
         }
         let election = self.leadership.poll_timeout();
         if let Some((at, timer)) = election.filter(|(at, _)| *at < next.0) {
             next = (at, Timer::Election(timer.clone()));
         }
-        let pairing = self.pairing.as_ref().and_then(pairing::Pairing::next);
-        if let Some(at) = pairing.filter(|at| *at < next.0) {
+        if let Some(at) = self.peers.next_dial().filter(|at| *at < next.0) {
             next = (at, Timer::Pairing);
         }
         if let Some(at) = self.dispatching.poll_timeout().filter(|at| *at < next.0) {

@@ -5,50 +5,16 @@
 //! partition, a restart or an interruption, it asks the car's own node, and believes others only of a
 //! car that is not heard.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::Floor;
 
 use super::Node;
-use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
+use crate::model::{Call, Dot, NodeId, Timestamp};
 use crate::orders::{Record, State};
 
 /// Clocks run apart and messages are late by less than this.
 const TOLERANCE: Duration = Duration::from_secs(10);
-
-/// A car that is not described for longer than this may have been anywhere.
-const GAP: Duration = Duration::from_secs(2);
-
-/// Where the car of a peer has been seen.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Sightings {
-    /// Since when there has been no gap, and when it was seen last.
-    seen: Option<(Timestamp, Timestamp)>,
-    /// When it was last seen at each floor, or on its way from there; bounded by the floors.
-    floors: BTreeMap<Floor, Timestamp>,
-}
-
-impl Sightings {
-    pub(super) fn start_over(&mut self) {
-        self.seen = None;
-    }
-
-    pub(super) fn note(&mut self, view: &CarView, now: Timestamp) {
-        let Some(floor) = view.floor else {
-            return self.start_over();
-        };
-        let unbroken = self.seen.filter(|(_, last)| now.since(*last) <= GAP);
-        self.seen = Some((unbroken.map_or(now, |(since, _)| since), now));
-        self.floors.insert(floor, now);
-    }
-
-    /// Whether the car is known not to have been at this floor from then on.
-    fn exclude(&self, floor: Floor, from: Timestamp) -> bool {
-        let seen = self.seen.is_some_and(|(since, _)| since <= from);
-        seen && self.floors.get(&floor).is_none_or(|last| *last < from)
-    }
-}
 
 /// What a record is worth that closes an open order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +72,7 @@ impl Node {
                 Credit::Taken
             };
         }
-        let is_heard = peer != car && self.membership.get(car).is_some();
+        let is_heard = peer != car && self.peers.members().get(car).is_some();
         if is_heard || self.is_gone(car, open_since) {
             let car = car.clone();
             return Credit::Hearsay { car, open };
@@ -123,25 +89,25 @@ impl Node {
 
     /// Why this car can't have been at this floor from then on.
     fn excludes(&self, car: &NodeId, floor: Floor, from: Timestamp) -> Option<String> {
-        if let Some(peer) = self.membership.get(car) {
+        if let Some(peer) = self.peers.members().get(car) {
             let excluded = peer.sightings.exclude(floor, from);
             return excluded.then(|| format!("by {car}, which was not there"));
         }
-        let was_lost = self.membership.lost().get(car).is_some();
-        let is_heard = self.membership.hears_of(car);
+        let was_lost = self.peers.members().lost().get(car).is_some();
+        let is_heard = self.peers.members().hears_of(car);
         (!was_lost && !is_heard && self.knows_all(from))
             .then(|| format!("by {car}, which does not exist"))
     }
 
     /// Whether a lost car has been heard by nobody since before this moment.
     fn is_gone(&self, car: &NodeId, from: Timestamp) -> bool {
-        let lost = self.membership.lost().get(car);
+        let lost = self.peers.members().lost().get(car);
         lost.is_some_and(|lost| lost.heard_at <= from && self.knows_all(lost.heard_at))
     }
 
     /// Whether since then no peer can have heard a node that this one does not hear.
     fn knows_all(&self, from: Timestamp) -> bool {
-        let mut peers = self.membership.peers();
+        let mut peers = self.peers.members().peers();
         peers.all(|(_, peer)| {
             let unbroken = peer.found_at <= from;
             unbroken && peer.stranger_echoed_at.is_none_or(|at| at < from)

@@ -1,24 +1,16 @@
 //! What the nodes tell each other of orders, and what it changes here.
 
 use std::iter::Peekable;
-use std::time::Duration;
 
 use serde::Serialize;
 
-use super::links::Handshake;
-use super::membership::pace;
+use super::peers::Handshake;
 use super::transfers::Purpose;
 use super::{Action, LinkId, Node, Report, Taken};
-use crate::model::{Call, CarView, Dot, NodeId, Timestamp};
+use crate::model::{Call, Dot, NodeId, Timestamp};
 use crate::orders::{Holding, Merged, Record, State};
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Ack, Beacon, Frame, News, StateTransfer, StoreDigest};
-
-/// How long a difference stands at most before it is repaired, however often that was in vain.
-const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
-
-/// The wait for a repair is doubled this often at most while the peer's store goes on changing.
-const REPAIRS_OF_A_CHANGE: u32 = 2;
 
 impl Node {
     pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
@@ -92,7 +84,7 @@ impl Node {
         }
         self.ledger.note(dot);
         self.replication.changed(dot, from);
-        self.clock.hurry();
+        self.peers.hurry();
         self.invalidate_orders();
     }
 
@@ -194,25 +186,9 @@ impl Node {
     fn take_car(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
         let car = news.car.filter(|car| car.is_within(self.settings.floors));
         if let Some(view) = car
-            && let Some(known) = self.membership.get_mut(peer)
+            && self.peers.note_car(peer, view, now)
         {
-            known.sightings.note(&view, now);
-            let before = known.car.replace((view, now)).map(|(before, _)| before);
-            let is_news = before.is_none_or(|before| {
-                let seen = |view: CarView| {
-                    (
-                        view.phase,
-                        view.floor,
-                        view.availability,
-                        view.direction,
-                        view.left_out,
-                    )
-                };
-                seen(before) != seen(view)
-            });
-            if is_news {
-                self.dispatching.invalidate();
-            }
+            self.dispatching.invalidate();
         }
     }
 
@@ -221,7 +197,7 @@ impl Node {
         for record in self.admit(peer, &news.records, now) {
             if self.has_room(peer, record, now) && self.take_record(peer, record, now) {
                 self.replication.acknowledge(record.dot);
-                self.clock.hurry();
+                self.peers.hurry();
             }
         }
         if !news.records.is_empty() {
@@ -253,40 +229,22 @@ impl Node {
     /// Holds the peer's store against this node's: equal digests acknowledge everything at once, a
     /// difference that stands is repaired (O7).
     pub(super) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
-        let node = &beacon.hello.node;
-        let equal = beacon.digest == self.orders.digest();
-        let Some(peer) = self.membership.get_mut(node) else {
-            return;
-        };
-        if equal {
-            (peer.differs_since, peer.repairs) = (None, 0);
-            self.replication.settled_all(node);
-            let vouched = Some((beacon.digest, beacon.durable));
-            if std::mem::replace(&mut peer.vouched, vouched) == vouched {
-                return;
+        let (node, digest) = (&beacon.hello.node, beacon.digest);
+        if digest == self.orders.digest() {
+            if let Some(is_news) = self.peers.note_equal(node, digest, beacon.durable) {
+                self.replication.settled_all(node);
+                if is_news {
+                    self.vouch(node, beacon.durable);
+                }
             }
-            self.vouch(node, beacon.durable);
-            return;
-        }
-        let since = *peer.differs_since.get_or_insert(now);
-        // Stores of which one refuses what the other holds stay different. Those that change all
-        // the time may yet become equal.
-        // The fewer beacons it sends, the older is what they tell.
-        let times = &self.settings.mesh;
-        let usual = pace::stretched(times.repair_after, peer.period, times);
-        let doubled = usual.saturating_mul(1 << peer.repairs.min(16));
-        let wait = doubled.min(usual.max(MOST_REPAIR_WAIT));
-        if now.since(since) >= self.refusals.repair_after(node, wait, now)
-            && let Some(link) = self.links.to(node)
+        } else if let Some(difference) = self.peers.note_difference(node, now)
+            && difference.stood
+                >= self
+                    .refusals
+                    .repair_after(node, difference.repair_after, now)
+            && let Some(link) = self.peers.links().to(node)
         {
-            peer.differs_since = Some(now);
-            let stands = peer.repaired.replace(beacon.digest) == Some(beacon.digest);
-            let most = if stands {
-                u32::MAX
-            } else {
-                REPAIRS_OF_A_CHANGE
-            };
-            peer.repairs = peer.repairs.saturating_add(1).min(most);
+            self.peers.note_repair(node, digest, now);
             self.report(Report::Repair { node: node.clone() });
             self.transfers.begin(link, Purpose::Repair, now);
         }
@@ -309,10 +267,10 @@ impl Node {
     /// otherwise each side sends its own.
     pub(super) fn take_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
         self.leadership.hear_term(told.term);
-        let Some(peer) = self.links.get(link).map(|link| link.peer.clone()) else {
+        let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
             return;
         };
-        match self.links.equals(link, told.digest) {
+        match self.peers.compare_digests(link, told.digest) {
             None => {}
             Some(false) => self.transfers.begin(link, Purpose::Join, now),
             Some(true) => {
@@ -343,7 +301,7 @@ impl Node {
             link,
             frame: Frame::Joined,
         });
-        if self.links.state_taken(link) == Handshake::Done {
+        if self.peers.state_taken(link) == Handshake::Done {
             self.joined(link, now);
         }
     }
@@ -351,7 +309,8 @@ impl Node {
     /// Sends the parts of states that are due. What changes meanwhile is owed to the peers like every
     /// change.
     pub(super) fn send_states(&mut self, now: Timestamp) {
-        self.transfers.retain(|link| self.links.get(link).is_some());
+        self.transfers
+            .retain(|link| self.peers.links().get(link).is_some());
         while let Some((link, below)) = self.transfers.next(now) {
             let mut left = self.orders.records_below(below, now).peekable();
             let mut room = CHUNK;

@@ -123,7 +123,7 @@ impl Node {
                 CarEvent::DoorChanged { to, .. } => self.report(Report::Door(to)),
                 CarEvent::AvailabilityChanged(availability) => {
                     self.report(Report::Availability(availability));
-                    self.clock.hurry();
+                    self.peers.hurry();
                 }
                 CarEvent::FloorUnreachable(floor) => self.report(Report::FloorUnreachable(floor)),
                 CarEvent::DriveRefused => self.report(Report::DriveRefused),
@@ -169,13 +169,13 @@ impl Node {
             here: true,
             car: Some(self.hello.node.clone()),
         });
-        self.clock.hurry();
+        self.peers.hurry();
         self.invalidate_orders();
     }
 
     /// Makes the promises that can be made (P1).
     fn promise(&mut self, _now: Timestamp) {
-        for dot in self.promise.review(&self.membership.names()) {
+        for dot in self.promise.review(&self.peers.members().names()) {
             if let Some(call) = self.orders.get(dot).map(|order| order.call.clone()) {
                 self.report(Report::Promised { call });
             }
@@ -216,7 +216,8 @@ impl Node {
     /// Sends over each link what its peer has not been told over it.
     fn tell_links(&mut self, now: Timestamp) {
         let joined: Vec<(LinkId, NodeId)> = self
-            .links
+            .peers
+            .links()
             .joined()
             .map(|(link, peer)| (link, peer.clone()))
             .collect();

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};
 
-use super::Node;
-use super::membership::{ConflictKind, LossCause};
+use super::peers::{ConflictKind, LossCause};
+use super::{Node, PacketCounts};
 use crate::climate::{Reading, Source};
-use crate::election::Detail;
+use crate::election::{Carrier, Detail};
 use crate::model::{Call, CarView, NodeId, Role, Term, Timestamp};
 use crate::wire::{Hello, Standing};
 
@@ -210,7 +210,7 @@ impl Node {
             journals: self.orders.journals(),
             collected: self.journals.collected(),
             refused: self.refusals.counts(),
-            distrusted: self.membership.distrusted(),
+            distrusted: self.peers.members().distrusted(),
             durable: self.ledger.all_durable(),
             disk_failed: self.ledger.failed(),
             peers: self.peer_status(now),
@@ -225,7 +225,8 @@ impl Node {
     }
 
     fn peer_status(&self, now: Timestamp) -> Vec<PeerStatus> {
-        self.membership
+        self.peers
+            .members()
             .peers()
             .map(|(name, peer)| PeerStatus {
                 node: name.clone(),
@@ -233,7 +234,7 @@ impl Node {
                 address: peer.hello.address,
                 standing: peer.standing.clone(),
                 silent: now.since(peer.heard_at),
-                joined: self.links.is_joined(name),
+                joined: self.peers.links().is_joined(name),
                 in_step: peer.digest == self.orders.digest(),
                 car: peer.car.map(|(view, _)| view),
             })
@@ -241,7 +242,7 @@ impl Node {
     }
 
     fn lost_status(&self, now: Timestamp) -> Vec<LostStatus> {
-        let lost = self.membership.lost().recent(now);
+        let lost = self.peers.members().lost().recent(now);
         lost.map(|(name, peer)| LostStatus {
             node: name.clone(),
             role: peer.role,
@@ -253,7 +254,7 @@ impl Node {
     }
 
     fn conflict_status(&self, now: Timestamp) -> Vec<ConflictStatus> {
-        let conflicts = self.membership.conflicts().recent(now);
+        let conflicts = self.peers.members().conflicts().recent(now);
         conflicts
             .map(|(what, conflict)| ConflictStatus {
                 kind: conflict.kind,
@@ -265,7 +266,7 @@ impl Node {
     }
 
     fn order_status(&self, now: Timestamp) -> Vec<OrderStatus> {
-        let heard = self.membership.names();
+        let heard = self.peers.members().names();
         let mut orders: Vec<OrderStatus> = self
             .orders
             .calls()
@@ -293,5 +294,27 @@ impl Node {
             .collect();
         orders.sort_by_key(|order| std::cmp::Reverse(order.waited));
         orders
+    }
+
+    /// The election's own state, and what has come by packet.
+    fn election_details(&self) -> Vec<Detail> {
+        let mut details = self.leadership.details();
+        match self.leadership.carrier() {
+            Carrier::Beacon => {}
+            Carrier::Packet => {
+                let PacketCounts {
+                    node_answers: _,
+                    device_answers,
+                    strange,
+                    malformed,
+                } = self.peers.packet_counts();
+                details.extend([
+                    Detail::new("answers of devices", device_answers),
+                    Detail::new("packets of strangers", strange),
+                    Detail::new("malformed packets", malformed),
+                ]);
+            }
+        }
+        details
     }
 }

@@ -101,6 +101,14 @@ fn at_rest() -> PanelInputs {
     }
 }
 
+impl Node {
+    /// A beacon of this moment, without news.
+    fn plain_beacon(&mut self, now: Timestamp) -> Beacon {
+        let facts = self.facts(now);
+        self.peers.plain_beacon(facts, now)
+    }
+}
+
 pub(super) fn drain(node: &mut Node) -> Vec<Action> {
     std::iter::from_fn(|| node.poll_action()).collect()
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use self::oversight::Oversight;
 use super::Report;
-use super::membership::Membership;
+use super::peers::Membership;
 use crate::election::{
     Candidate, Carrier, Detail, Election, ElectionSettings, ElectionTimer, Input, LinkRule,
     Message, Output,

@@ -166,7 +166,7 @@ fn hearsay_that_nobody_answers_counts_as_refused() {
     let placed = dot(2, 1);
     for turn in 0..(40 * 20) {
         if turn == 40 {
-            assert!(one.membership.get(&name(3)).is_some());
+            assert!(one.peers.members().get(&name(3)).is_some());
             two.merge_record(&served(2, 1, Some(name(3)), PERIOD), None, now);
             assert_eq!((open(&one), open(&two)), (vec![placed], vec![]));
         }
@@ -181,7 +181,7 @@ fn hearsay_that_nobody_answers_counts_as_refused() {
         }
         now = later;
     }
-    assert!(one.membership.get(&name(3)).is_some());
+    assert!(one.peers.members().get(&name(3)).is_some());
     let again = open(&two);
     assert_eq!(again.len(), 1, "{again:?}");
     assert!(open(&one).contains(&again[0]));

@@ -82,8 +82,8 @@ fn once_heard(one: &mut Node, two: &mut Node, cars: core::ops::Range<u8>, now: T
     }
     exchange(one, two, now, now + PERIOD * 40);
     for car in cars {
-        assert!(one.membership.get(&name(car)).is_none());
-        assert!(one.membership.lost().get(&name(car)).is_some());
+        assert!(one.peers.members().get(&name(car)).is_none());
+        assert!(one.peers.members().lost().get(&name(car)).is_some());
     }
 }
 

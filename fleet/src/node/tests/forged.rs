@@ -267,11 +267,11 @@ fn who_sends_rubbish_is_cut_off_for_a_while() {
         let told = told_of(&exchange(&mut one, &mut two, now, soon));
         assert!(!told.contains(&900) && !told.contains(&901), "{told:?}");
         assert_eq!(one.orders().digest(), before);
-        assert!(one.membership.get(&name(2)).is_none());
-        assert!(two.membership.get(&name(1)).is_none(), "it notices");
+        assert!(one.peers.members().get(&name(2)).is_none());
+        assert!(two.peers.members().get(&name(1)).is_none(), "it notices");
         let later = soon + PERIOD * 12;
         exchange(&mut one, &mut two, soon, later);
-        assert!(one.membership.get(&name(2)).is_some());
+        assert!(one.peers.members().get(&name(2)).is_some());
         one.handle_link_up(LinkId(3), &hello, LinkSide::Accepted, later);
         assert!(!drain(&mut one).contains(&Action::Close(LinkId(3))));
         orders_are_taken(&mut one, &mut two, later);
@@ -289,7 +289,7 @@ fn rubbish_in_a_datagram_costs_nobody_the_trust() {
     beacon.news.car = Some(CarView { floor: top, ..car });
     beacon.news.records = vec![served(2, MOST_SEQUENCE + 1, call(0))];
     one.handle_beacon(two.hello().address, &beacon, now);
-    let peer = one.membership.get(&name(2)).expect("it stays");
+    let peer = one.peers.members().get(&name(2)).expect("it stays");
     assert_eq!(peer.car, None);
     assert_eq!(one.orders().digest(), before);
     assert!(told_of(&drain(&mut one)).is_empty());

@@ -36,8 +36,8 @@ fn call() -> Call {
 /// overdue before the master's time is over.)
 fn with_a_car(slave: &mut Node, now: Timestamp) {
     let view = slave.cabin.view(now).expect("a car");
-    let master = slave.membership.get_mut(&name(1)).expect("a peer");
-    master.car = Some((view, now));
+    assert!(slave.peers.members().get(&name(1)).is_some(), "a peer");
+    slave.peers.note_car(&name(1), view, now);
 }
 
 /// When each such report came, in seconds after the order.
@@ -77,7 +77,12 @@ fn a_call_without_a_car_is_served_and_then_the_master_is_left() {
     assert_eq!(at, [5, 12, 12], "taken over, not believed, alone");
     assert_eq!(*slave.standing(), Standing::Master);
     let later = now + Duration::from_secs(20);
-    assert!(slave.membership.distrusts(master.hello().address, later));
+    assert!(
+        slave
+            .peers
+            .members()
+            .distrusts(master.hello().address, later)
+    );
     // It is heard all the time, and followed again once its time is over.
     let found = |report: &Report| matches!(report, Report::PeerFound { .. });
     let at = reports(&mut slave, &mut master, later, 30, found);
@@ -255,6 +260,6 @@ fn a_master_is_believed_whose_slave_does_not_serve() {
             at.extend(actions.iter().filter(is_sign).map(|_| passed));
         }
     }
-    assert!(slave.membership.get(&name(3)).is_some());
+    assert!(slave.peers.members().get(&name(3)).is_some());
     assert_eq!(at, [170], "taken over, and no more");
 }

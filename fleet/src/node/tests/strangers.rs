@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::forged::{LINK, call, dot, exchange, news, pair, sound, with_journal};
 use super::*;
 use crate::model::NodeId;
-use crate::node::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
+use crate::node::peers::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::orders::{Record, Service, State};
 use crate::wire::{Echo, Hello};
 
@@ -54,14 +54,14 @@ fn no_number_of_strangers_keeps_peers_from_being_echoed() {
                 now,
             );
         }
-        assert_eq!(one.membership.count(), usize::from(peers));
+        assert_eq!(one.peers.members().count(), usize::from(peers));
         invent(&mut one, strangers, now);
         let for_peers = MOST_ECHOES - STRANGERS_ECHOED;
         let turns = (usize::from(peers) + 1).div_ceil(for_peers);
         let mut missed: BTreeMap<Nonce, usize> = BTreeMap::new();
         let mut others = BTreeSet::new();
         for _ in 0..turns * 400 {
-            let echoes = one.membership.echoes(MOST_ECHOES);
+            let echoes = one.peers.echoes();
             let told: BTreeSet<Nonce> = echoes.iter().map(|echo| echo.nonce).collect();
             assert_eq!(told.len(), echoes.len(), "nobody twice");
             others.extend(told.difference(&nonces).copied());
@@ -91,7 +91,7 @@ fn many_strangers_have_their_turns_in_a_fleet_of_any_size() {
         invent(&mut one, strangers, now);
         let mut seen = BTreeSet::new();
         for _ in 0..strangers.div_ceil(4) {
-            let echoes = one.membership.echoes(MOST_ECHOES);
+            let echoes = one.peers.echoes();
             seen.extend(echoes.iter().map(|echo| echo.nonce));
         }
         let of_strangers = seen.difference(&nonces).count() as u64;
@@ -132,8 +132,8 @@ fn a_car_that_others_may_hear_may_have_served() {
                 one.handle_beacon(three.hello().address, &beacon, now);
             }
         }
-        assert_eq!(one.membership.hears_of(&name(3)), hears_it);
-        assert!(one.membership.get(&name(3)).is_none());
+        assert_eq!(one.peers.members().hears_of(&name(3)), hears_it);
+        assert!(one.peers.members().get(&name(3)).is_none());
         let service = Service {
             waited: PERIOD,
             car: name(3),
@@ -172,7 +172,7 @@ fn two_names_at_one_address_are_late_for_one() {
         for (link, hello) in (0..).zip(&all) {
             one.handle_link_up(LinkId(link), hello, LinkSide::Accepted, now);
         }
-        assert_eq!(one.membership.count(), 3, "{apart}");
+        assert_eq!(one.peers.members().count(), 3, "{apart}");
         let mut beacon = node(9, 1).plain_beacon(now);
         let mut at = now;
         for sequence in 1..4 {
@@ -188,16 +188,16 @@ fn two_names_at_one_address_are_late_for_one() {
                 }];
                 one.handle_beacon(hello.address, &beacon, at);
             }
-            one.membership.alive(&name(4), at);
+            one.peers.note_alive(&name(4), at);
             one.handle_timeout(at);
         }
         // The third falls silent.
         let lost = at + MeshTimes::default().dead_after + PERIOD;
         for hello in &late {
-            one.membership.alive(&hello.node, lost);
+            one.peers.note_alive(&hello.node, lost);
         }
         one.handle_timeout(lost);
-        let is_lost = one.membership.get(&name(4)).is_none();
+        let is_lost = one.peers.members().get(&name(4)).is_none();
         assert_eq!(is_lost, !apart);
     }
 }

@@ -5,7 +5,7 @@
 
 mod conflict;
 mod lost;
-pub(in crate::node) mod pace;
+pub(super) mod pace;
 mod peer;
 
 use core::net::Ipv4Addr;
@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
-use super::distrust::{Distrusted, Offence};
-use super::{DistrustedStatus, LinkSide, MeshTimes};
+use super::distrusted::{Distrusted, Offence};
 use crate::model::{NodeId, Timestamp};
+use crate::node::{DistrustedStatus, LinkSide, MeshTimes};
 use crate::wire::codec::VERSION;
 use crate::wire::{Beacon, Echo, Hello, Nonce};
 
@@ -26,7 +26,7 @@ use conflict::{Conflicts, Sighting};
 use lost::LostPeers;
 use pace::{Delay, Limits};
 use peer::Order;
-pub(super) use peer::Peer;
+pub(in crate::node) use peer::Peer;
 
 /// The most lives of nodes that are kept track of; beyond it the ones that don't hear this node
 /// are not taken in, so that a flood of strangers costs little.
@@ -34,7 +34,7 @@ const MOST_LIVES: usize = 512;
 
 /// The lives of nodes that have been heard lately.
 #[derive(Debug, Clone)]
-pub(super) struct Membership {
+pub(in crate::node) struct Membership {
     own: Hello,
     times: MeshTimes,
     lives: BTreeMap<Nonce, Peer>,
@@ -69,7 +69,7 @@ struct Sent {
 
 /// What a beacon is worth.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(in crate::node) enum Heard {
     /// Nothing: this node's own, or a stranger's.
     Ignored,
     /// It comes from a life that does not count (yet).
@@ -92,7 +92,7 @@ pub(super) enum Heard {
 
 impl Heard {
     /// Whether the beacon counts and has not been heard before.
-    pub(super) fn is_first(&self) -> bool {
+    pub(in crate::node) fn is_first(&self) -> bool {
         match self {
             Self::Current { .. } => true,
             Self::Overtaken { first } => *first,
@@ -131,27 +131,27 @@ impl Membership {
     }
 
     /// The peers that count, by name.
-    pub(super) fn peers(&self) -> impl Iterator<Item = (&NodeId, &Peer)> {
+    pub(in crate::node) fn peers(&self) -> impl Iterator<Item = (&NodeId, &Peer)> {
         self.found
             .iter()
             .filter_map(|(name, nonce)| Some((name, self.lives.get(nonce)?)))
     }
 
-    pub(super) fn names(&self) -> BTreeSet<NodeId> {
+    pub(in crate::node) fn names(&self) -> BTreeSet<NodeId> {
         self.found.keys().cloned().collect()
     }
 
-    pub(super) fn get(&self, name: &NodeId) -> Option<&Peer> {
+    pub(in crate::node) fn get(&self, name: &NodeId) -> Option<&Peer> {
         self.lives.get(self.found.get(name)?)
     }
 
     /// Whether a node of this name is heard, even if it does not hear this one.
-    pub(super) fn hears_of(&self, name: &NodeId) -> bool {
+    pub(in crate::node) fn hears_of(&self, name: &NodeId) -> bool {
         self.lives.values().any(|peer| peer.hello.node == *name)
     }
 
     /// The peer at this address; of two the first by name.
-    pub(super) fn at(&self, address: Ipv4Addr) -> Option<&NodeId> {
+    pub(in crate::node) fn at(&self, address: Ipv4Addr) -> Option<&NodeId> {
         let mut peers = self.peers();
         let (name, _) = peers.find(|(_, peer)| peer.hello.address == address)?;
         Some(name)
@@ -162,7 +162,7 @@ impl Membership {
     }
 
     /// How many peers count.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::node) fn count(&self) -> usize {
         self.found.len()
     }
 
@@ -448,12 +448,12 @@ impl Membership {
         Some(self.distrusted.add(&peer.hello, offence, now))
     }
 
-    pub(super) fn distrusts(&self, address: Ipv4Addr, now: Timestamp) -> bool {
+    pub(in crate::node) fn distrusts(&self, address: Ipv4Addr, now: Timestamp) -> bool {
         self.distrusted.holds(address, None, now)
     }
 
     /// How often peers were distrusted since the start.
-    pub(super) fn distrusted(&self) -> DistrustedStatus {
+    pub(in crate::node) fn distrusted(&self) -> DistrustedStatus {
         self.distrusted.counts()
     }
 
@@ -506,12 +506,12 @@ impl Membership {
     }
 
     /// The peers that were lost and have not come back.
-    pub(super) fn lost(&self) -> &LostPeers {
+    pub(in crate::node) fn lost(&self) -> &LostPeers {
         &self.lost
     }
 
     /// The nodes that do not go together with this one.
-    pub(super) fn conflicts(&self) -> &Conflicts {
+    pub(in crate::node) fn conflicts(&self) -> &Conflicts {
         &self.conflicts
     }
 

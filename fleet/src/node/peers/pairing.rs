@@ -46,7 +46,7 @@ enum State {
 
 /// What is due for a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Due {
+pub(in crate::node) enum Due {
     Dial(NodeId),
     /// The link has had its time to carry.
     GiveUp(NodeId),

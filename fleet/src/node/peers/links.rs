@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::LinkId;
 use crate::election::LinkSide;
 use crate::model::NodeId;
+use crate::node::LinkId;
 use crate::wire::Standing;
 
 /// The links that stand; at most one to each peer.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Links {
+pub(in crate::node) struct Links {
     links: BTreeMap<LinkId, Link>,
     /// The number of the link to each peer.
     by_peer: BTreeMap<NodeId, LinkId>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Link {
-    pub(super) peer: NodeId,
-    pub(super) side: LinkSide,
+pub(in crate::node) struct Link {
+    pub(in crate::node) peer: NodeId,
+    pub(in crate::node) side: LinkSide,
     /// The digest of this node's store as the peer was told it, until the peer's has come: both
     /// ends compare these two, so that both come to the same answer although stores change.
     told: Option<u64>,
@@ -37,7 +37,7 @@ impl Link {
 
 /// What a frame of the handshake achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Handshake {
+pub(in crate::node) enum Handshake {
     Going,
     /// With this frame, states have been exchanged.
     Done,
@@ -73,7 +73,7 @@ impl Links {
         Some(link)
     }
 
-    pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
+    pub(in crate::node) fn get(&self, id: LinkId) -> Option<&Link> {
         self.links.get(&id)
     }
 
@@ -84,12 +84,12 @@ impl Links {
         Some(told == digest)
     }
 
-    pub(super) fn to(&self, peer: &NodeId) -> Option<LinkId> {
+    pub(in crate::node) fn to(&self, peer: &NodeId) -> Option<LinkId> {
         self.by_peer.get(peer).copied()
     }
 
     /// Every link but the one to this peer.
-    pub(super) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
+    pub(in crate::node) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
         self.links
             .iter()
             .filter(|(_, link)| link.peer != *peer)
@@ -98,14 +98,14 @@ impl Links {
     }
 
     /// The links over which full states have been exchanged.
-    pub(super) fn joined(&self) -> impl Iterator<Item = (LinkId, &NodeId)> {
+    pub(in crate::node) fn joined(&self) -> impl Iterator<Item = (LinkId, &NodeId)> {
         self.links
             .iter()
             .filter(|(_, link)| link.is_joined())
             .map(|(id, link)| (*id, &link.peer))
     }
 
-    pub(super) fn is_joined(&self, peer: &NodeId) -> bool {
+    pub(in crate::node) fn is_joined(&self, peer: &NodeId) -> bool {
         let link = self.to(peer).and_then(|id| self.get(id));
         link.is_some_and(Link::is_joined)
     }
@@ -133,7 +133,7 @@ impl Links {
 }
 
 /// Whether a node that stands here takes links from others: a slave refuses them (F1).
-pub(super) fn accepts(standing: &Standing) -> bool {
+pub(in crate::node) fn accepts(standing: &Standing) -> bool {
     match standing {
         Standing::Master | Standing::Seeking => true,
         Standing::Slave { .. } => false,

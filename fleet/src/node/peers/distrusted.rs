@@ -8,8 +8,8 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{DistrustedStatus, Node, Report};
-use crate::model::{NodeId, Timestamp};
+use crate::model::Timestamp;
+use crate::node::DistrustedStatus;
 use crate::wire::{Hello, Nonce};
 
 /// After this time of good conduct the next time is the first one again.
@@ -21,7 +21,7 @@ const MOST: usize = 256;
 
 /// What a peer is distrusted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Offence {
+pub(in crate::node) enum Offence {
     /// It sends what no sound node sends. The time is short: it is enough that the work which the
     /// peer makes is bounded, and its car is soon back. It holds for every process at the address,
     /// for a faulty one may change its name.
@@ -97,27 +97,6 @@ impl Distrusted {
             let is_meant = process.is_none() || spell.process.is_none() || spell.process == process;
             is_meant && now < spell.until
         })
-    }
-}
-
-impl Node {
-    /// Treats a peer as gone for a time.
-    pub(super) fn distrust(
-        &mut self,
-        peer: &NodeId,
-        offence: Offence,
-        reason: &str,
-        now: Timestamp,
-    ) {
-        let Some(wait) = self.membership.distrust(peer, offence, now) else {
-            return;
-        };
-        self.report(Report::Distrusted {
-            node: peer.clone(),
-            reason: reason.to_owned(),
-            wait,
-        });
-        self.lose(peer, now);
     }
 }
 

@@ -6,7 +6,8 @@ use super::pace::{Delay, Limits};
 use crate::election::Candidate;
 use crate::model::{CarView, JournalId, Term, Timestamp};
 use crate::node::MeshTimes;
-use crate::node::plausible::Sightings;
+use crate::node::peers::comparison::Comparison;
+use crate::node::peers::sightings::Sightings;
 use crate::wire::{Hello, Standing};
 
 /// How many interruptions of this node in a row excuse the silence of a peer. Each leaves the node
@@ -94,19 +95,12 @@ pub(in crate::node) struct Peer {
     /// When the latest of this node's beacons that it echoed was sent.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
-    /// Since when its store has differed from this node's.
-    pub(in crate::node) differs_since: Option<Timestamp>,
-    /// How often that was repaired in vain.
-    pub(in crate::node) repairs: u32,
-    /// Its digest at the last repair.
-    pub(in crate::node) repaired: Option<u64>,
-    /// The digest with which it last showed that its store equals this node's, and whether all of
-    /// that was on its disk.
-    pub(in crate::node) vouched: Option<(u64, bool)>,
+    /// How its store compares with this node's.
+    pub(in crate::node::peers) comparison: Comparison,
     /// Since when what it says of its standing has not fitted the links that there are.
-    pub(in crate::node) disputed_since: Option<Timestamp>,
+    pub(in crate::node::peers) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
-    pub(in crate::node) unechoed: bool,
+    pub(in crate::node::peers) unechoed: bool,
     /// When it was first heard, since it was last lost.
     pub(in crate::node) found_at: Timestamp,
     /// Where its car has been seen.
@@ -147,10 +141,7 @@ impl Peer {
             heard_at: now,
             echoed_at: None,
             probed_at: Timestamp::START,
-            differs_since: None,
-            repairs: 0,
-            repaired: None,
-            vouched: None,
+            comparison: Comparison::default(),
             disputed_since: None,
             unechoed: false,
             found_at: now,

@@ -1,0 +1,81 @@
+//! How the store of a peer compares with this node's (O7).
+
+use std::time::Duration;
+
+use super::membership::pace;
+use crate::model::Timestamp;
+use crate::node::MeshTimes;
+
+/// How long a difference stands at most before it is repaired, however often that was in vain.
+const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
+
+/// The wait for a repair is doubled this often at most while the peer's store goes on changing.
+const REPAIRS_OF_A_CHANGE: u32 = 2;
+
+/// What one peer's beacons have told of its store.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Comparison {
+    /// Since when its store has differed from this node's.
+    differs_since: Option<Timestamp>,
+    /// How often that was repaired in vain.
+    repairs: u32,
+    /// Its digest at the last repair.
+    repaired: Option<u64>,
+    /// The digest with which it last showed that its store equals this node's, and whether all of
+    /// that was on its disk.
+    vouched: Option<(u64, bool)>,
+}
+
+/// A difference to the store of a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::node) struct Difference {
+    /// For how long it has stood.
+    pub(in crate::node) stood: Duration,
+    /// After how long it is repaired, where the peer is sound.
+    pub(in crate::node) repair_after: Duration,
+}
+
+impl Comparison {
+    /// Whatever the peer has shown has to be shown again.
+    pub(super) fn forget_equal(&mut self) {
+        self.vouched = None;
+    }
+
+    /// The stores are equal; `true` if the peer has not shown that before.
+    pub(super) fn note_equal(&mut self, digest: u64, durable: bool) -> bool {
+        (self.differs_since, self.repairs) = (None, 0);
+        let vouched = Some((digest, durable));
+        std::mem::replace(&mut self.vouched, vouched) != vouched
+    }
+
+    /// The stores differ, as a beacon tells of a peer that sends one each `period`.
+    pub(super) fn note_difference(
+        &mut self,
+        period: Duration,
+        times: &MeshTimes,
+        now: Timestamp,
+    ) -> Difference {
+        let since = *self.differs_since.get_or_insert(now);
+        // Stores of which one refuses what the other holds stay different. Those that change all
+        // the time may yet become equal.
+        // The fewer beacons it sends, the older is what they tell.
+        let usual = pace::stretched(times.repair_after, period, times);
+        let doubled = usual.saturating_mul(1 << self.repairs.min(16));
+        Difference {
+            stood: now.since(since),
+            repair_after: doubled.min(usual.max(MOST_REPAIR_WAIT)),
+        }
+    }
+
+    /// The difference to a store of this digest is repaired.
+    pub(super) fn note_repair(&mut self, digest: u64, now: Timestamp) {
+        self.differs_since = Some(now);
+        let stands = self.repaired.replace(digest) == Some(digest);
+        let most = if stands {
+            u32::MAX
+        } else {
+            REPAIRS_OF_A_CHANGE
+        };
+        self.repairs = self.repairs.saturating_add(1).min(most);
+    }
+}
