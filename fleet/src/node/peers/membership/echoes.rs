@@ -1,0 +1,106 @@
+//! Which beacons of others this node echoes, and which of its own have been echoed.
+
+use core::net::Ipv4Addr;
+use std::time::Duration;
+
+use super::{Membership, Peer, pace};
+use crate::model::Timestamp;
+use crate::node::peers::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
+use crate::wire::{Echo, Nonce};
+
+/// An address briefly has two lives when a node restarts, and two nodes when it is misconfigured.
+const MOST_AT_ONE_ADDRESS: usize = 4;
+
+/// A beacon of this node's.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) sequence: u64,
+    pub(super) at: Timestamp,
+    /// How soon the next one was to follow.
+    pub(super) period: Duration,
+}
+
+fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
+    (!peer.unechoed).then_some(Echo {
+        nonce: *nonce,
+        sequence: peer.sequence,
+    })
+}
+
+impl Membership {
+    /// Records a beacon of this node's that tells this period.
+    pub(in crate::node::peers) fn sent(&mut self, sequence: u64, period: Duration, now: Timestamp) {
+        self.sent.push_back(Sent {
+            sequence,
+            at: now,
+            period,
+        });
+        let limit = pace::stretched(self.times.dead_after, self.slowest, &self.times) * 2;
+        while self
+            .sent
+            .front()
+            .is_some_and(|sent| now.since(sent.at) > limit)
+        {
+            self.sent.pop_front();
+        }
+        let periods = self.sent.iter().map(|sent| sent.period);
+        self.slowest = periods.max().unwrap_or(period);
+    }
+
+    /// The echoes for the next beacon to everybody: at most `most`, each peer in turn.
+    ///
+    /// The peers that count go first, so that no number of strangers has them lost. Strangers, of
+    /// which some may become peers, have [`STRANGERS_ECHOED`] places in each beacon, and share the
+    /// room that is left after the last of the peers.
+    pub(in crate::node::peers) fn echoes(&mut self, most: usize) -> Vec<Echo> {
+        let counts = |(_, peer): &(&Nonce, &Peer)| self.counts(&peer.hello);
+        let (peers, strangers): (Vec<_>, Vec<_>) = self.lives.iter().partition(counts);
+        let (start, stranger) = self.rotation;
+        let start = start.min(peers.len());
+        let for_peers = most - STRANGERS_ECHOED.min(strangers.len()).min(most);
+        let in_turn = peers.iter().skip(start).take(for_peers);
+        let mut chosen: Vec<(&Nonce, &Peer)> = in_turn.copied().collect();
+        let mut next = start + chosen.len();
+        let is_last = next == peers.len();
+        let reserved = if is_last {
+            most - chosen.len()
+        } else {
+            most - for_peers
+        };
+        let left = reserved.min(strangers.len());
+        let others = strangers.iter().cycle().skip(stranger);
+        chosen.extend(others.take(left));
+        if is_last {
+            next = (most - chosen.len()).min(start);
+            chosen.extend(peers.iter().take(next));
+        }
+        let stranger = (stranger + left).checked_rem(strangers.len()).unwrap_or(0);
+        let echoes = chosen.into_iter().filter_map(echo).collect();
+        self.rotation = (next, stranger);
+        echoes
+    }
+
+    /// The echoes for a beacon to one address: only the addressee's, and the rotation stays where it
+    /// is.
+    pub(in crate::node::peers) fn echoes_for(&self, address: Ipv4Addr) -> Vec<Echo> {
+        let there = |(_, peer): &(&Nonce, &Peer)| peer.hello.address == address;
+        let there = self.lives.iter().filter(there);
+        there.filter_map(echo).take(MOST_AT_ONE_ADDRESS).collect()
+    }
+
+    /// How many of its beacons a peer needs to echo everybody once, and a stranger.
+    pub(super) fn turns(&self) -> u32 {
+        let turns = (self.found.len() + 1).div_ceil(MOST_ECHOES - STRANGERS_ECHOED);
+        u32::try_from(turns).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// When the latest beacon that is echoed here was sent, if that is recent.
+    pub(super) fn echo_sent_at(&self, echoes: &[Echo]) -> Option<Timestamp> {
+        let echo = echoes.iter().find(|echo| echo.nonce == self.own.nonce)?;
+        let at = self
+            .sent
+            .binary_search_by_key(&echo.sequence, |sent| sent.sequence)
+            .ok()?;
+        self.sent.get(at).map(|sent| sent.at)
+    }
+}

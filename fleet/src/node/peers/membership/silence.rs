@@ -1,0 +1,163 @@
+//! Who has been silent for too long, and who is to be probed before that.
+
+use core::net::Ipv4Addr;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::pace::Limits;
+use super::{LossCause, Membership, Peer};
+use crate::model::{NodeId, Timestamp};
+use crate::wire::Nonce;
+
+impl Membership {
+    /// Looks for peers that have been silent: hands back those that are lost from here on, and
+    /// those to be probed.
+    pub(in crate::node::peers) fn check(
+        &mut self,
+        now: Timestamp,
+    ) -> (Vec<NodeId>, Vec<(NodeId, Ipv4Addr)>) {
+        if self.next_check().is_some_and(|at| now < at) {
+            return (Vec::new(), Vec::new());
+        }
+        self.granted = self.granted_to_all(now);
+        // Mostly what was heard meanwhile has put it off.
+        self.check_at = self.next_deadline(now);
+        if self.next_check().is_some_and(|at| now < at) {
+            return (Vec::new(), Vec::new());
+        }
+        let found = (self.expire(now), self.probe(now));
+        self.check_at = self.next_deadline(now);
+        found
+    }
+
+    /// By how much longer than usual any peer may be silent: as this node's loop was late, or as the
+    /// peers at two addresses were. One that is always late, or says so, does not count, under
+    /// however many names.
+    fn granted_to_all(&self, now: Timestamp) -> Duration {
+        let mut worst = (Duration::ZERO, self.own.address);
+        let mut second = Duration::ZERO;
+        for (_, peer) in self.peers() {
+            let (granted, address) = (peer.delay.granted(now), peer.hello.address);
+            if address == worst.1 {
+                worst.0 = worst.0.max(granted);
+            } else if granted > worst.0 {
+                second = worst.0;
+                worst = (granted, address);
+            } else {
+                second = second.max(granted);
+            }
+        }
+        second.max(self.delay.granted(now))
+    }
+
+    /// Whether a life hears and is heard.
+    pub(super) fn shows(&self, peer: &Peer, now: Timestamp) -> bool {
+        peer.lives(&self.limits(peer, now), now)
+    }
+
+    /// What the silence of this peer means.
+    pub(super) fn limits(&self, peer: &Peer, now: Timestamp) -> Limits {
+        let granted = self.granted.max(peer.delay.granted(now));
+        Limits::new(
+            peer.period,
+            self.slowest,
+            self.turns(),
+            granted,
+            &self.times,
+        )
+    }
+
+    /// When the first peer is to be probed or is lost, or the first life is to be dropped, and which
+    /// one that is.
+    fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
+        let lives = self.lives.iter().map(|(nonce, peer)| {
+            let limits = self.limits(peer, now);
+            let silent = peer.heard_at + limits.heard;
+            let at = if self.counts(&peer.hello) {
+                let probe = peer.next_probe(&limits);
+                probe.min(peer.lost_at(&limits)).min(silent)
+            } else {
+                silent
+            };
+            (at, Some(*nonce))
+        });
+        lives.min_by_key(|(at, _)| *at)
+    }
+
+    /// This life has given a sign of life: where it was the next to be looked after, another one is.
+    /// Otherwise the process would wake once a period for nothing.
+    pub(super) fn defer_check(&mut self, life: Nonce, now: Timestamp) {
+        if self.check_at.is_some_and(|(_, next)| next == Some(life)) {
+            self.check_at = self.next_deadline(now);
+        }
+    }
+
+    /// Looks for silent peers at this moment at the latest.
+    pub(super) fn check_by(&mut self, at: Timestamp) {
+        if self.next_check().is_none_or(|next| at < next) {
+            self.check_at = Some((at, None));
+        }
+    }
+
+    /// Drops whoever has been silent for too long; hands back the names that counted.
+    fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
+        let silent: BTreeSet<Nonce> = self
+            .lives
+            .iter()
+            .filter(|(_, peer)| peer.heard_at + self.limits(peer, now).heard <= now)
+            .map(|(nonce, _)| *nonce)
+            .collect();
+        let gone: Vec<NodeId> = self
+            .found
+            .iter()
+            .filter(|(_, nonce)| {
+                self.lives
+                    .get(nonce)
+                    .is_none_or(|peer| !self.shows(peer, now))
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in &gone {
+            let nonce = self.found.remove(name);
+            if let Some(peer) = nonce.and_then(|nonce| self.lives.get(&nonce)) {
+                self.lost.add(name.clone(), peer, LossCause::Silent);
+            }
+        }
+        self.lives.retain(|nonce, _| !silent.contains(nonce));
+        gone
+    }
+
+    /// The peers to be probed at this moment.
+    fn probe(&mut self, now: Timestamp) -> Vec<(NodeId, Ipv4Addr)> {
+        let due: Vec<(NodeId, Ipv4Addr)> = self
+            .peers()
+            .filter(|(_, peer)| peer.next_probe(&self.limits(peer, now)) <= now)
+            .map(|(name, peer)| (name.clone(), peer.hello.address))
+            .collect();
+        for (name, _) in &due {
+            if let Some(peer) = self.get_mut(name) {
+                peer.probed_at = now;
+            }
+        }
+        due
+    }
+
+    /// When [`check`](Self::check) may have work.
+    pub(in crate::node::peers) fn next_check(&self) -> Option<Timestamp> {
+        self.check_at.map(|(at, _)| at)
+    }
+
+    /// This node's loop woke so much later than it meant to.
+    pub(in crate::node::peers) fn note_delay(&mut self, late: Duration, now: Timestamp) {
+        self.delay.note(late, now);
+    }
+
+    /// This node did not run for `late`, and nobody's silence counts for that time: see
+    /// [`Peer::excuse_silence`].
+    pub(in crate::node::peers) fn excuse_silence(&mut self, late: Duration, now: Timestamp) {
+        let times = self.times;
+        for peer in self.lives.values_mut() {
+            peer.excuse_silence(late, &times, now);
+        }
+    }
+}

@@ -1,0 +1,376 @@
+use elevator_driver::FloorCount;
+
+use std::time::Duration;
+
+use super::*;
+use crate::model::{
+    Availability, CarPhase, CarView, FleetName, FloorSet, JournalId, Mac, Role, Term, Unavailable,
+};
+use crate::wire::{News, Protocol, Standing};
+
+fn hello(node: &str, address: u8, nonce: u64) -> Hello {
+    Hello {
+        fleet: FleetName::new("test").expect("a name"),
+        node: NodeId::new(node).expect("a name"),
+        address: Ipv4Addr::new(127, 0, 0, address),
+        nonce: Nonce(nonce),
+        floors: FloorCount::new(4).expect("floors"),
+        protocol: Protocol::LowestIp,
+        mac: Mac::of(Ipv4Addr::new(127, 0, 0, address)),
+        role: Role::Cabin,
+    }
+}
+
+fn membership() -> Membership {
+    Membership::new(hello("A", 1, 1), MeshTimes::default())
+}
+
+/// A connection in a node's name and address does not end the node's life; its next process,
+/// which hears this node, does, and so does one that comes after a silence.
+#[test]
+fn a_connection_alone_does_not_end_a_life() {
+    let mut membership = membership();
+    let mut now = Timestamp::START + Duration::from_secs(1);
+    assert_eq!(
+        membership.meet(&hello("B", 2, 7), LinkSide::Accepted, now),
+        FOUND
+    );
+    membership.sent(1, MeshTimes::default().beacon_period, now);
+    for life in 8..20 {
+        assert_eq!(
+            membership.meet(&hello("B", 2, life), LinkSide::Accepted, now),
+            Heard::Unproven
+        );
+        let peer = membership.get(&hello("B", 2, 7).node).expect("it lives");
+        assert_eq!(peer.hello.nonce, Nonce(7));
+    }
+    let next = Heard::Current {
+        found: true,
+        replaced: true,
+    };
+    let echoes = vec![Echo {
+        nonce: Nonce(1),
+        sequence: 1,
+    }];
+    let beacon = Beacon {
+        hello: hello("B", 2, 20),
+        link_port: 46_000,
+        sequence: 1,
+        standing: Standing::Seeking,
+        term: Term(1),
+        estimate: 0,
+        digest: 0,
+        durable: true,
+        journal: JournalId(2),
+        period: 25,
+        probe: false,
+        echoes,
+        news: News::default(),
+        letter: None,
+    };
+    assert_eq!(membership.hear(&beacon, now), next);
+    now = now + MeshTimes::default().dead_after;
+    assert_eq!(
+        membership.meet(&hello("B", 2, 21), LinkSide::Accepted, now),
+        next
+    );
+}
+
+const FOUND: Heard = Heard::Current {
+    found: true,
+    replaced: false,
+};
+
+/// Two nodes with one name: told once, and the one that came first stays.
+#[test]
+fn a_second_node_of_one_name_does_not_take_the_place_of_the_first() {
+    let mut members = membership();
+    let now = Timestamp::START;
+    assert_eq!(
+        members.meet(&hello("B", 2, 2), LinkSide::Accepted, now),
+        FOUND
+    );
+    let second = hello("B", 3, 3);
+    assert!(matches!(
+        members.meet(&second, LinkSide::Accepted, now),
+        Heard::Conflict(_)
+    ));
+    assert_eq!(
+        members.meet(&second, LinkSide::Accepted, now),
+        Heard::Unproven,
+        "told once"
+    );
+    let name = NodeId::new("B").expect("a name");
+    let kept = members.get(&name).map(|peer| peer.hello.nonce);
+    assert_eq!(kept, Some(Nonce(2)));
+}
+
+#[test]
+fn a_node_named_like_this_one_is_told_of_and_not_heard() {
+    let mut members = membership();
+    let twin = hello("A", 2, 2);
+    assert!(matches!(
+        members.meet(&twin, LinkSide::Accepted, Timestamp::START),
+        Heard::Conflict(_)
+    ));
+    assert_eq!(
+        members.meet(&twin, LinkSide::Accepted, Timestamp::START),
+        Heard::Ignored
+    );
+    assert!(members.names().is_empty());
+}
+
+/// Two nodes with one address: told, and both are heard.
+#[test]
+fn a_node_at_this_ones_address_is_told_of_and_heard() {
+    let mut members = membership();
+    let neighbour = hello("B", 1, 2);
+    assert!(matches!(
+        members.meet(&neighbour, LinkSide::Accepted, Timestamp::START),
+        Heard::Conflict(_)
+    ));
+    assert_eq!(
+        members.meet(&neighbour, LinkSide::Accepted, Timestamp::START),
+        FOUND
+    );
+}
+
+fn peer_lost_at(members: &mut Membership, hello: &Hello, at: Timestamp) {
+    members.meet(hello, LinkSide::Accepted, at);
+    let after = at + MeshTimes::default().dead_after;
+    let (gone, _) = members.check(after);
+    assert_eq!(gone.as_slice(), std::slice::from_ref(&hello.node));
+}
+
+#[test]
+fn a_lost_peer_is_listed_until_it_comes_back_or_a_day_has_passed() {
+    let mut members = membership();
+    let names = |members: &Membership, now| -> Vec<String> {
+        let recent = members.lost().recent(now);
+        recent.map(|(name, _)| name.to_string()).collect()
+    };
+    let start = Timestamp::START;
+    peer_lost_at(&mut members, &hello("B", 2, 2), start);
+    let day = Duration::from_hours(24);
+    assert_eq!(names(&members, start + day / 2), ["B"]);
+    assert!(names(&members, start + day).is_empty());
+    let now = start + day / 2;
+    members.meet(&hello("B", 2, 3), LinkSide::Accepted, now);
+    assert!(names(&members, now).is_empty(), "it is back");
+}
+
+#[test]
+fn a_lost_peer_whose_car_hung_is_told_from_a_silent_one() {
+    let mut members = membership();
+    let start = Timestamp::START;
+    members.meet(&hello("B", 2, 2), LinkSide::Accepted, start);
+    members.meet(&hello("C", 3, 3), LinkSide::Accepted, start);
+    let name = NodeId::new("B").expect("a name");
+    let hung = CarView {
+        availability: Availability::Unavailable(Unavailable::Hung),
+        floor: None,
+        phase: CarPhase::Idle,
+        elapsed: Duration::ZERO,
+        direction: None,
+        load: None,
+        left_out: FloorSet::default(),
+    };
+    members.get_mut(&name).expect("met").car = Some((hung, start));
+    let now = start + Duration::from_secs(1);
+    members.check(now);
+    let causes: Vec<_> = members
+        .lost()
+        .recent(now)
+        .map(|(name, lost)| (name.as_str(), lost.cause))
+        .collect();
+    let expected = [("B", LossCause::Hung), ("C", LossCause::Silent)];
+    assert_eq!(causes, expected);
+}
+
+#[test]
+fn the_first_of_too_many_lost_peers_makes_room() {
+    let mut members = membership();
+    let mut now = Timestamp::START;
+    for number in 0..70_u8 {
+        let name = format!("N{number}");
+        peer_lost_at(
+            &mut members,
+            &hello(&name, 10 + number, 10 + u64::from(number)),
+            now,
+        );
+        now = now + Duration::from_secs(1);
+    }
+    assert_eq!(members.lost().recent(now).count(), 64);
+    let first = NodeId::new("N0").expect("a name");
+    assert!(members.lost().recent(now).all(|(name, _)| *name != first));
+}
+
+/// Every way in which a node may not fit is listed while it shows, and reported once.
+#[test]
+fn conflicts_are_listed_while_they_show() {
+    let mut members = membership();
+    let own = hello("A", 1, 1);
+    let now = Timestamp::START;
+    let of_fleet = Hello {
+        fleet: FleetName::new("other").expect("a name"),
+        ..hello("B", 2, 2)
+    };
+    let of_floors = Hello {
+        floors: FloorCount::new(9).expect("floors"),
+        ..hello("C", 3, 3)
+    };
+    let of_election = Hello {
+        protocol: Protocol::Bully,
+        ..hello("D", 4, 4)
+    };
+    assert_eq!(
+        members.meet(&of_fleet, LinkSide::Accepted, now),
+        Heard::Ignored
+    );
+    for stranger in [
+        of_floors,
+        of_election,
+        hello("A", 5, 5),
+        Hello {
+            address: own.address,
+            ..hello("E", 1, 6)
+        },
+    ] {
+        assert!(matches!(
+            members.meet(&stranger, LinkSide::Accepted, now),
+            Heard::Conflict(_)
+        ));
+    }
+    let version =
+        |members: &mut Membership| members.hear_version(Ipv4Addr::new(127, 0, 0, 7), 9, now);
+    assert!(matches!(version(&mut members), Some(Heard::Conflict(_))));
+    assert_eq!(version(&mut members), None, "reported once");
+    let listed: Vec<_> = members
+        .conflicts()
+        .recent(now)
+        .map(|(_, c)| c.kind)
+        .collect();
+    for kind in [
+        ConflictKind::Name,
+        ConflictKind::Address,
+        ConflictKind::Floors,
+        ConflictKind::Election,
+        ConflictKind::Version,
+        ConflictKind::Fleet,
+    ] {
+        assert!(listed.contains(&kind), "{kind:?}");
+    }
+    let later = now + Duration::from_mins(1);
+    assert_eq!(members.conflicts().recent(later).count(), 0);
+}
+
+#[test]
+fn a_flood_of_strangers_is_not_listed_in_full() {
+    let mut members = membership();
+    for number in 0..200_u8 {
+        members.hear_version(Ipv4Addr::new(10, 0, 0, number), 2, Timestamp::START);
+    }
+    assert_eq!(members.conflicts().recent(Timestamp::START).count(), 16);
+}
+
+/// A letter is taken in once, in whatever order the beacons arrive.
+#[test]
+fn of_each_beacon_it_is_known_whether_it_was_heard_before() {
+    let mut members = membership();
+    members.meet(&hello("B", 2, 2), LinkSide::Accepted, Timestamp::START);
+    let name = NodeId::new("B").expect("a name");
+    let peer = members.get_mut(&name).expect("met");
+    let sequences = [1, 3, 2, 2, 3, 1, 70, 6, 7, 7, 69, 200, 135, 137];
+    let firsts = sequences.map(|at| match peer.mark(at, Timestamp::START) {
+        Order::Latest => true,
+        Order::Overtaken { first } => first,
+        Order::Impossible => panic!("{at}"),
+    });
+    let expected = [
+        true, true, true, false, false, false, true, false, true, false, true, true, false, true,
+    ];
+    assert_eq!(firsts, expected, "6 and 135 are too old to tell");
+}
+
+/// One forged datagram must not make all of the peer's own beacons stale.
+#[test]
+fn a_beacon_that_no_node_can_have_reached_is_not_taken_in() {
+    let mut members = membership();
+    members.meet(&hello("B", 2, 2), LinkSide::Accepted, Timestamp::START);
+    let name = NodeId::new("B").expect("a name");
+    let peer = members.get_mut(&name).expect("met");
+    let mut now = Timestamp::START;
+    let mut sequence = 40_000_000;
+    // However long it has run: the first one that is heard counts.
+    assert_eq!(peer.mark(sequence, now), Order::Latest);
+    for forged in [u64::MAX, sequence + 100_000, u64::MAX - 1] {
+        now = now + Duration::from_millis(25);
+        assert_eq!(peer.mark(forged, now), Order::Impossible);
+        sequence += 1;
+        assert_eq!(peer.mark(sequence, now), Order::Latest);
+    }
+    // This node was suspended for an hour, and its clock with it, or not.
+    for ahead in 1..4 {
+        now = now + Duration::from_millis(25);
+        let order = peer.mark(sequence + 3_600 * 40 + ahead, now);
+        assert_eq!(order, Order::Impossible);
+    }
+    now = now + Duration::from_millis(25);
+    sequence += 3_600 * 40 + 4;
+    assert_eq!(peer.mark(sequence, now), Order::Latest);
+    now = now + Duration::from_hours(1);
+    assert_eq!(peer.mark(sequence + 3_600 * 40, now), Order::Latest);
+}
+
+/// A forged beacon within the window, or one that arrives first, delays the view briefly.
+#[test]
+fn a_peer_that_goes_on_below_its_latest_beacon_has_not_sent_that_one() {
+    let mut members = membership();
+    members.meet(&hello("B", 2, 2), LinkSide::Accepted, Timestamp::START);
+    let name = NodeId::new("B").expect("a name");
+    let peer = members.get_mut(&name).expect("met");
+    let mut now = Timestamp::START;
+    assert_eq!(peer.mark(u64::MAX, now), Order::Latest);
+    let mut marks = Vec::new();
+    for sequence in 100..110 {
+        now = now + Duration::from_millis(25);
+        marks.push(peer.mark(sequence, now));
+    }
+    let held_up = marks.iter().take_while(|mark| **mark != Order::Latest);
+    assert_eq!(held_up.count(), 3);
+    assert!(marks[3..].iter().all(|mark| *mark == Order::Latest));
+}
+
+/// Reordering must not look like that.
+#[test]
+fn a_burst_of_late_beacons_is_overtaken() {
+    let mut members = membership();
+    members.meet(&hello("B", 2, 2), LinkSide::Accepted, Timestamp::START);
+    let name = NodeId::new("B").expect("a name");
+    let peer = members.get_mut(&name).expect("met");
+    let now = Timestamp::START;
+    peer.mark(40, now);
+    for sequence in 10..30 {
+        let order = peer.mark(sequence, now + Duration::from_millis(sequence));
+        assert!(matches!(order, Order::Overtaken { .. }), "{sequence}");
+    }
+    assert_eq!(
+        peer.mark(41, now + Duration::from_millis(30)),
+        Order::Latest
+    );
+}
+
+/// One address has one process: the later life ends the earlier.
+#[test]
+fn a_restarted_node_takes_the_place_of_its_former_life() {
+    let mut members = membership();
+    let now = Timestamp::START;
+    members.meet(&hello("B", 2, 2), LinkSide::Accepted, now);
+    let again = Heard::Current {
+        found: true,
+        replaced: true,
+    };
+    let dialled = members.meet(&hello("B", 2, 3), LinkSide::Dialled, now);
+    assert_eq!(dialled, again);
+    assert_eq!(members.peers().count(), 1);
+}
