@@ -9,6 +9,7 @@ mod lost;
 pub(super) mod pace;
 mod peer;
 mod silence;
+mod window;
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -27,8 +28,8 @@ use conflict::{Conflicts, Sighting};
 use echoes::Sent;
 use lost::LostPeers;
 use pace::Delay;
-use peer::Order;
 pub(in crate::node) use peer::Peer;
+use window::Order;
 
 /// The most lives of nodes that are kept track of; beyond it the ones that don't hear this node
 /// are not taken in, so that a flood of strangers costs little.
@@ -171,7 +172,7 @@ impl Membership {
         if strange {
             peer.stranger_echoed_at = Some(now);
         }
-        match peer.mark(beacon.sequence, now) {
+        match peer.window.mark(beacon.sequence, now) {
             Order::Latest => peer.echoed_at = peer.echoed_at.max(echoed),
             Order::Overtaken { first } => {
                 peer.echoed_at = peer.echoed_at.max(echoed);
@@ -221,7 +222,7 @@ impl Membership {
         };
         peer.heard_at = now;
         peer.echoed_at = Some(now);
-        peer.recount();
+        peer.window.recount();
         self.prove(hello, now)
     }
 

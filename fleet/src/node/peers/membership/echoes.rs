@@ -23,7 +23,7 @@ pub(super) struct Sent {
 fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
     (!peer.unechoed).then_some(Echo {
         nonce: *nonce,
-        sequence: peer.sequence,
+        sequence: peer.window.latest(),
     })
 }
 

@@ -87,7 +87,7 @@ impl LostPeer {
             heard_at: peer.heard_at,
             last: Echo {
                 nonce: peer.hello.nonce,
-                sequence: peer.sequence,
+                sequence: peer.window.latest(),
             },
             cause: if has_hung { LossCause::Hung } else { cause },
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::pace::{Delay, Limits};
+use super::window::Window;
 use crate::election::Candidate;
 use crate::model::{CarView, JournalId, Term, Timestamp};
 use crate::node::MeshTimes;
@@ -13,58 +14,6 @@ use crate::wire::{Hello, Standing};
 /// How many interruptions of this node in a row excuse the silence of a peer. Each leaves the node
 /// a moment in which it listens.
 const MOST_EXCUSES: u8 = 16;
-
-/// How far a beacon's sequence may jump, on top of what a node can send since the last one. Without
-/// a limit one forged beacon would make all of the peer's own stale.
-const WINDOW: u64 = 1024;
-
-/// The most beacons that a node sends in a millisecond.
-const BEACONS_PER_MILLISECOND: u64 = 1;
-
-/// After this many beacons in a row, over at least this time, that are in order among themselves but
-/// do not fit the latest one, that one is taken for a forgery, or for one from before this machine
-/// was suspended.
-const RUN: (u8, Duration) = (4, Duration::from_millis(60));
-
-/// What the number of a beacon says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// It is the latest so far.
-    Latest,
-    /// A later one has been heard.
-    Overtaken {
-        /// It has not been heard before, as far back as is remembered.
-        first: bool,
-    },
-    /// It is further ahead than a node can send.
-    Impossible,
-}
-
-/// Beacons in a row that do not fit the latest one, with none in between that does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Run {
-    count: u8,
-    since: Timestamp,
-    sequence: u64,
-}
-
-impl Run {
-    /// Notes one more; whether the run is long enough to be believed.
-    fn goes_on(&mut self, sequence: u64, now: Timestamp) -> bool {
-        let in_order = self.count > 0 && sequence > self.sequence;
-        *self = Self {
-            count: if in_order {
-                self.count.saturating_add(1)
-            } else {
-                1
-            },
-            since: if in_order { self.since } else { now },
-            sequence,
-        };
-        let (count, time) = RUN;
-        self.count >= count && now.since(self.since) >= time
-    }
-}
 
 /// One life of another node.
 #[derive(Debug, Clone)]
@@ -79,14 +28,8 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) journal: Option<JournalId>,
     /// Its car, and when it was described so.
     pub(in crate::node) car: Option<(CarView, Timestamp)>,
-    /// The latest beacon heard of it.
-    pub(super) sequence: u64,
-    /// Which of the beacons before it have been heard; the lowest bit is the latest one's.
-    heard: u64,
-    /// When the latest one was heard; `None` before the first.
-    counted_at: Option<Timestamp>,
-    behind: Run,
-    ahead: Run,
+    /// Its beacons, by their numbers.
+    pub(super) window: Window,
     /// How soon the next one follows, as it tells.
     pub(in crate::node) period: Duration,
     /// How late its beacons have been, as far as none is missing.
@@ -133,11 +76,7 @@ impl Peer {
             digest: 0,
             journal: None,
             car: None,
-            sequence: 0,
-            heard: 0,
-            counted_at: None,
-            behind: Run::default(),
-            ahead: Run::default(),
+            window: Window::default(),
             heard_at: now,
             echoed_at: None,
             probed_at: Timestamp::START,
@@ -158,53 +97,10 @@ impl Peer {
     /// Notes how late a beacon of this number is that has just arrived. Where one is missing, it was not
     /// late but lost.
     pub(super) fn note_delay(&mut self, sequence: u64, now: Timestamp) {
-        if let Some(at) = self.counted_at
-            && sequence == self.sequence.saturating_add(1)
-        {
+        if let Some(at) = self.window.comes_next(sequence) {
             let late = now.since(at).saturating_sub(self.period);
             self.delay.note(late, now);
         }
-    }
-
-    /// Notes a beacon. One that is too old to tell counts as heard.
-    pub(super) fn mark(&mut self, sequence: u64, now: Timestamp) -> Order {
-        let Some(counted_at) = self.counted_at else {
-            return self.count_from(sequence, now);
-        };
-        if sequence > self.sequence {
-            let passed = u64::try_from(now.since(counted_at).as_millis()).unwrap_or(u64::MAX);
-            let window = WINDOW.saturating_add(passed.saturating_mul(BEACONS_PER_MILLISECOND));
-            if sequence - self.sequence > window {
-                if self.ahead.goes_on(sequence, now) {
-                    return self.count_from(sequence, now);
-                }
-                return Order::Impossible;
-            }
-            let ahead = u32::try_from(sequence - self.sequence).unwrap_or(u32::MAX);
-            self.heard = self.heard.checked_shl(ahead).unwrap_or(0) | 1;
-            (self.sequence, self.counted_at) = (sequence, Some(now));
-            (self.behind, self.ahead) = (Run::default(), Run::default());
-            return Order::Latest;
-        }
-        let behind = u32::try_from(self.sequence - sequence).unwrap_or(u32::MAX);
-        let bit = 1_u64.checked_shl(behind).unwrap_or(0);
-        let first = bit != 0 && self.heard & bit == 0;
-        self.heard |= bit;
-        if self.behind.goes_on(sequence, now) {
-            return self.count_from(sequence, now);
-        }
-        Order::Overtaken { first }
-    }
-
-    /// The peer has shaken hands: whatever its next beacon's sequence is, it counts.
-    pub(super) fn recount(&mut self) {
-        self.counted_at = None;
-    }
-
-    fn count_from(&mut self, sequence: u64, now: Timestamp) -> Order {
-        (self.sequence, self.heard, self.counted_at) = (sequence, 1, Some(now));
-        (self.behind, self.ahead) = (Run::default(), Run::default());
-        Order::Latest
     }
 
     pub(super) fn alive_at(&self) -> Timestamp {

@@ -1,0 +1,205 @@
+//! Which beacons of a peer have been heard, by their numbers.
+
+use std::time::Duration;
+
+use crate::model::Timestamp;
+
+/// How far a beacon's sequence may jump, on top of what a node can send since the last one. Without
+/// a limit one forged beacon would make all of the peer's own stale.
+const WINDOW: u64 = 1024;
+
+/// The most beacons that a node sends in a millisecond.
+const BEACONS_PER_MILLISECOND: u64 = 1;
+
+/// After this many beacons in a row, over at least this time, that are in order among themselves but
+/// do not fit the latest one, that one is taken for a forgery, or for one from before this machine
+/// was suspended.
+const RUN: (u8, Duration) = (4, Duration::from_millis(60));
+
+/// What the number of a beacon says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It is the latest so far.
+    Latest,
+    /// A later one has been heard.
+    Overtaken {
+        /// It has not been heard before, as far back as is remembered.
+        first: bool,
+    },
+    /// It is further ahead than a node can send.
+    Impossible,
+}
+
+/// Beacons in a row that do not fit the latest one, with none in between that does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Run {
+    count: u8,
+    since: Timestamp,
+    sequence: u64,
+}
+
+impl Run {
+    /// Notes one more; whether the run is long enough to be believed.
+    fn goes_on(&mut self, sequence: u64, now: Timestamp) -> bool {
+        let in_order = self.count > 0 && sequence > self.sequence;
+        *self = Self {
+            count: if in_order {
+                self.count.saturating_add(1)
+            } else {
+                1
+            },
+            since: if in_order { self.since } else { now },
+            sequence,
+        };
+        let (count, time) = RUN;
+        self.count >= count && now.since(self.since) >= time
+    }
+}
+
+/// The beacons of one life of a peer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Window {
+    /// The latest one heard.
+    sequence: u64,
+    /// Which of the beacons before it have been heard; the lowest bit is the latest one's.
+    heard: u64,
+    /// When the latest one was heard; `None` before the first.
+    counted_at: Option<Timestamp>,
+    behind: Run,
+    ahead: Run,
+}
+
+impl Window {
+    /// The number of the latest one heard.
+    pub(super) fn latest(&self) -> u64 {
+        self.sequence
+    }
+
+    /// When the latest one was heard, if this is the one after it.
+    pub(super) fn comes_next(&self, sequence: u64) -> Option<Timestamp> {
+        self.counted_at
+            .filter(|_| sequence == self.sequence.saturating_add(1))
+    }
+
+    /// Notes a beacon. One that is too old to tell counts as heard.
+    pub(super) fn mark(&mut self, sequence: u64, now: Timestamp) -> Order {
+        let Some(counted_at) = self.counted_at else {
+            return self.count_from(sequence, now);
+        };
+        if sequence > self.sequence {
+            let passed = u64::try_from(now.since(counted_at).as_millis()).unwrap_or(u64::MAX);
+            let window = WINDOW.saturating_add(passed.saturating_mul(BEACONS_PER_MILLISECOND));
+            if sequence - self.sequence > window {
+                if self.ahead.goes_on(sequence, now) {
+                    return self.count_from(sequence, now);
+                }
+                return Order::Impossible;
+            }
+            let ahead = u32::try_from(sequence - self.sequence).unwrap_or(u32::MAX);
+            self.heard = self.heard.checked_shl(ahead).unwrap_or(0) | 1;
+            (self.sequence, self.counted_at) = (sequence, Some(now));
+            (self.behind, self.ahead) = (Run::default(), Run::default());
+            return Order::Latest;
+        }
+        let behind = u32::try_from(self.sequence - sequence).unwrap_or(u32::MAX);
+        let bit = 1_u64.checked_shl(behind).unwrap_or(0);
+        let first = bit != 0 && self.heard & bit == 0;
+        self.heard |= bit;
+        if self.behind.goes_on(sequence, now) {
+            return self.count_from(sequence, now);
+        }
+        Order::Overtaken { first }
+    }
+
+    /// The peer has shaken hands: whatever its next beacon's number is, it counts.
+    pub(super) fn recount(&mut self) {
+        self.counted_at = None;
+    }
+
+    fn count_from(&mut self, sequence: u64, now: Timestamp) -> Order {
+        (self.sequence, self.heard, self.counted_at) = (sequence, 1, Some(now));
+        (self.behind, self.ahead) = (Run::default(), Run::default());
+        Order::Latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A letter is taken in once, in whatever order the beacons arrive.
+    #[test]
+    fn of_each_beacon_it_is_known_whether_it_was_heard_before() {
+        let mut window = Window::default();
+        let sequences = [1, 3, 2, 2, 3, 1, 70, 6, 7, 7, 69, 200, 135, 137];
+        let firsts = sequences.map(|at| match window.mark(at, Timestamp::START) {
+            Order::Latest => true,
+            Order::Overtaken { first } => first,
+            Order::Impossible => panic!("{at}"),
+        });
+        let expected = [
+            true, true, true, false, false, false, true, false, true, false, true, true, false,
+            true,
+        ];
+        assert_eq!(firsts, expected, "6 and 135 are too old to tell");
+    }
+
+    /// One forged datagram must not make all of the peer's own beacons stale.
+    #[test]
+    fn a_beacon_that_no_node_can_have_reached_is_not_taken_in() {
+        let mut window = Window::default();
+        let mut now = Timestamp::START;
+        let mut sequence = 40_000_000;
+        // However long it has run: the first one that is heard counts.
+        assert_eq!(window.mark(sequence, now), Order::Latest);
+        for forged in [u64::MAX, sequence + 100_000, u64::MAX - 1] {
+            now = now + Duration::from_millis(25);
+            assert_eq!(window.mark(forged, now), Order::Impossible);
+            sequence += 1;
+            assert_eq!(window.mark(sequence, now), Order::Latest);
+        }
+        // This node was suspended for an hour, and its clock with it, or not.
+        for ahead in 1..4 {
+            now = now + Duration::from_millis(25);
+            let order = window.mark(sequence + 3_600 * 40 + ahead, now);
+            assert_eq!(order, Order::Impossible);
+        }
+        now = now + Duration::from_millis(25);
+        sequence += 3_600 * 40 + 4;
+        assert_eq!(window.mark(sequence, now), Order::Latest);
+        now = now + Duration::from_hours(1);
+        assert_eq!(window.mark(sequence + 3_600 * 40, now), Order::Latest);
+    }
+
+    /// A forged beacon within the window, or one that arrives first, delays the view briefly.
+    #[test]
+    fn a_peer_that_goes_on_below_its_latest_beacon_has_not_sent_that_one() {
+        let mut window = Window::default();
+        let mut now = Timestamp::START;
+        assert_eq!(window.mark(u64::MAX, now), Order::Latest);
+        let mut marks = Vec::new();
+        for sequence in 100..110 {
+            now = now + Duration::from_millis(25);
+            marks.push(window.mark(sequence, now));
+        }
+        let held_up = marks.iter().take_while(|mark| **mark != Order::Latest);
+        assert_eq!(held_up.count(), 3);
+        assert!(marks[3..].iter().all(|mark| *mark == Order::Latest));
+    }
+
+    /// Reordering must not look like that.
+    #[test]
+    fn a_burst_of_late_beacons_is_overtaken() {
+        let mut window = Window::default();
+        let now = Timestamp::START;
+        window.mark(40, now);
+        for sequence in 10..30 {
+            let order = window.mark(sequence, now + Duration::from_millis(sequence));
+            assert!(matches!(order, Order::Overtaken { .. }), "{sequence}");
+        }
+        assert_eq!(
+            window.mark(41, now + Duration::from_millis(30)),
+            Order::Latest
+        );
+    }
+}
