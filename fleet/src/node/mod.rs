@@ -4,23 +4,30 @@
 //!   beacon, frame, link, panel, disk, operator, timer
 //!        │ handle_*(…, now)
 //!        ▼
-//!   Membership ─▶ Election ─▶ standing      OrderStore ─▶ Promise ─▶ lamps
-//!        │                       │               │
-//!        └──────▶ Replication ◀──┴──── Plan                   Car ─▶ motor, door
-//!        │                           │     ▲
-//!        ▼ poll_action(), poll_timeout()   │ handle_plan()
+//!       Node ──▶ Leadership, Peers, Dispatching, Cabin, the orders
+//!        │            each owns its state, and knows no other
+//!        │ ◀───────── wishes, verdicts, news, events
+//!        ▼ poll_action(), poll_timeout()
 //!   panel; broadcast, dial, send, persist, report; plan ─▶ Dispatcher, on another thread
 //! ```
 //!
 //! Every `handle_*` takes one thing in and then settles: it tells the car where to stop, brings the
 //! lamps in line, hands changes to the disk and news to the peers, and asks for a plan if it leads.
-//! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after each call and sleeps until [`Node::poll_timeout`].
+//! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after
+//! each call and sleeps until [`Node::poll_timeout`].
 //!
-//! Read `handle.rs` for what each input does, then `neighbours.rs` (peers and links), `office.rs`
-//! (the election), `records.rs` (orders; `gate.rs` which of them count, `journals.rs` which are kept, `contested.rs` those of
-//! which a service was refused) and `climate.rs` for how, `settle.rs` for what follows from
-//! it, and `planning.rs` for how the master gets its plans; `oversight.rs` and `distrust.rs` for what
-//! is done about a master that makes none.
+//! Read `handle.rs` for what each input does, `settle.rs` for what follows from it, and the first
+//! page of each component:
+//!
+//! - `leadership/`: the election, what it has come to, and what is thought of the master;
+//! - `peers/`: who is heard, the links, the beacons;
+//! - `dispatching/`: the plan, and the requests for it;
+//! - `cabin/`: the car, its panel and the climate.
+//!
+//! The other files route: `elect.rs` between the election and everybody, `neighbours.rs` what comes
+//! and goes with a peer, `messages.rs` what nodes say to each other, `beacons.rs` what beacons tell,
+//! `assign.rs` what plans are made of. For orders read `records.rs` (`gate.rs` which of them count,
+//! `journals.rs` which are kept, `contested.rs` those of which a service was refused).
 
 mod action;
 mod assign;
