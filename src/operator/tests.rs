@@ -652,6 +652,10 @@ fn an_event_reads_back_as_it_was_written() {
             term: Term(3),
         },
         Report::Panel(Err("cable".to_owned())),
+        Report::OffTarget {
+            stop_at: floor(3),
+            at: Some(floor(1)),
+        },
         Report::Availability(Availability::Unavailable(Unavailable::Hung)),
         Report::Served {
             call: hall(1, Direction::Up),

@@ -140,7 +140,7 @@ pub enum EventKind {
         /// Where it was to stop.
         stop_at: u8,
         /// The floor at which the car is; null between two.
-        at: Option<u8>,
+        floor: Option<u8>,
     },
     /// Two nodes have one name or one address.
     Conflict {
@@ -311,7 +311,7 @@ impl From<&Report> for EventKind {
             Report::DriveRefused => Self::DriveRefused,
             Report::OffTarget { stop_at, at } => Self::OffTarget {
                 stop_at: stop_at.index(),
-                at: at.map(Floor::index),
+                floor: at.map(Floor::index),
             },
             Report::Conflict(text) => Self::Conflict { text: text.clone() },
             Report::Hung(evidence) => Self::Hung {
@@ -367,7 +367,10 @@ impl fmt::Display for EventKind {
             },
             Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
             Self::DriveRefused => f.write_str("the drive does not run"),
-            Self::OffTarget { stop_at, at: None } => {
+            Self::OffTarget {
+                stop_at,
+                floor: None,
+            } => {
                 write!(
                     f,
                     "the drive stopped between floors, and was to stop at {stop_at}"
@@ -375,9 +378,12 @@ impl fmt::Display for EventKind {
             }
             Self::OffTarget {
                 stop_at,
-                at: Some(at),
+                floor: Some(floor),
             } => {
-                write!(f, "the drive stopped at {at}, and was to stop at {stop_at}")
+                write!(
+                    f,
+                    "the drive stopped at {floor}, and was to stop at {stop_at}"
+                )
             }
             Self::Conflict { text } => write!(f, "conflict: {text}"),
             Self::Hung {
