@@ -1,4 +1,5 @@
 mod document;
+mod golden;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Ipv4Addr;

@@ -1,0 +1,570 @@
+//! The JSON of the operator's socket, line by line.
+//!
+//! `src/operator/testdata/` has what a program sends and reads there, made by
+//! `LIFTMESH_GOLDEN=write cargo test --lib as_in_the_golden_file`:
+//!
+//! - `status.json`: whole states, on many lines, so that a difference can be read;
+//! - `events.jsonl`, `replies.jsonl`, `queries.jsonl`: events, all other replies, and requests, each
+//!   on a line;
+//! - `latched.jsonl`: what `liftmesh status --json` prints of a node that is latched.
+//!
+//! Between them they have every field with a value, and every kind of everything. A difference here
+//! is a change for the programs that use the socket: it belongs into `docs/OPERATOR-SOCKET.md` and
+//! the changelog.
+
+use std::path::PathBuf;
+
+use elevator_driver::LineCounters;
+use elevator_fleet::car::{HangCause, HangEvidence};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::*;
+use crate::journal::{Account, AuditEvent, AuditRecord};
+use crate::latch::{Hang, Latch};
+use crate::operator::view::{LatchedView, LineView};
+
+/// 2027-01-15T08:00:00.250Z.
+const NOW: Duration = Duration::from_millis(1_800_000_000_250);
+
+fn compare(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("src/operator/testdata")
+        .join(file);
+    if std::env::var_os("LIFTMESH_GOLDEN").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let pinned = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text, pinned, "{file}");
+}
+
+/// Each example on a line. What reads a line writes the same again.
+fn lines<T: Serialize + DeserializeOwned>(examples: &[T]) -> String {
+    let line = |example| {
+        let line = serde_json::to_string(example).unwrap();
+        let read: T = serde_json::from_str(&line).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), line);
+        line + "\n"
+    };
+    examples.iter().map(line).collect()
+}
+
+fn cab(car: &str, at: u8) -> Call {
+    Call::Cab {
+        car: node(car),
+        floor: floor(at),
+    }
+}
+
+fn slave(master: &str) -> Standing {
+    Standing::Slave {
+        master: node(master),
+    }
+}
+
+/// One for each phase and for each reason not to be in service.
+fn cars() -> Vec<CarView> {
+    let phases = [
+        CarPhase::Idle,
+        CarPhase::Moving {
+            direction: Direction::Down,
+            stop_at: floor(0),
+            next_stop: floor(2),
+        },
+        CarPhase::Homing,
+        CarPhase::Opening,
+        CarPhase::Open,
+        CarPhase::Closing,
+    ];
+    let reasons = [
+        Unavailable::NoPanel,
+        Unavailable::Homing,
+        Unavailable::Stopped,
+        Unavailable::DoorBlocked,
+        Unavailable::Independent,
+        Unavailable::FireRecall,
+        Unavailable::OutOfService,
+        Unavailable::Hung,
+        Unavailable::DriveFault,
+        Unavailable::Overdue,
+    ];
+    let phases = phases.map(|phase| CarView {
+        phase,
+        direction: Some(Direction::Down),
+        left_out: [floor(0), floor(2)].into_iter().collect(),
+        ..car_view()
+    });
+    let reasons = reasons.map(|why| CarView {
+        availability: Availability::Unavailable(why),
+        floor: None,
+        direction: None,
+        load: None,
+        ..car_view()
+    });
+    phases.into_iter().chain(reasons).collect()
+}
+
+/// A node with a car, whose peers have a car in each phase, and every standing and role.
+fn cabin() -> Status {
+    let orders = vec![
+        OrderStatus {
+            call: hall(3, Direction::Down),
+            waited: Duration::from_millis(61_500),
+            car: Some(node("B")),
+            promised: true,
+            holders: 3,
+        },
+        OrderStatus {
+            call: hall(0, Direction::Up),
+            waited: Duration::from_micros(1_234_567),
+            car: None,
+            promised: false,
+            holders: 1,
+        },
+        OrderStatus {
+            call: cab("A", 2),
+            waited: Duration::ZERO,
+            car: Some(node("A")),
+            promised: true,
+            holders: 2,
+        },
+    ];
+    let standings = [Standing::Seeking, slave("A"), Standing::Master];
+    let mut peers: Vec<PeerStatus> = cars()
+        .into_iter()
+        .zip(1_u8..)
+        .zip(standings.iter().cycle())
+        .map(|((car, number), standing)| PeerStatus {
+            node: node(&format!("peer-{number}")),
+            role: Role::Cabin,
+            address: Ipv4Addr::new(127, 0, 1, number),
+            standing: standing.clone(),
+            silent: Duration::from_millis(12),
+            joined: number % 2 == 0,
+            in_step: number % 3 == 0,
+            car: Some(car),
+        })
+        .collect();
+    for (role, number) in [(Role::ControlUnit, 101), (Role::Indicator, 102)] {
+        peers.push(PeerStatus {
+            node: node(&format!("peer-{number}")),
+            role,
+            address: Ipv4Addr::new(127, 0, 1, number),
+            standing: slave("A"),
+            silent: Duration::from_millis(250),
+            joined: true,
+            in_step: true,
+            car: None,
+        });
+    }
+    let causes = [LossCause::Silent, LossCause::Hung, LossCause::Distrusted];
+    let lost = causes
+        .into_iter()
+        .zip(1_u8..)
+        .map(|(cause, number)| LostStatus {
+            node: node(&format!("lost-{number}")),
+            role: Role::Cabin,
+            address: Ipv4Addr::new(127, 0, 2, number),
+            silent: Duration::from_secs(75),
+            cause,
+        });
+    let kinds = [
+        ConflictKind::Name,
+        ConflictKind::Address,
+        ConflictKind::Floors,
+        ConflictKind::Election,
+        ConflictKind::Version,
+        ConflictKind::Fleet,
+    ];
+    let conflicts = kinds.map(|kind| ConflictStatus {
+        kind,
+        what: "what it is, in words".to_owned(),
+        since: Duration::from_secs(20),
+        last: Duration::from_millis(30),
+    });
+    let buttons = [
+        Button::Hall(floor(1), Direction::Up),
+        Button::Hall(floor(3), Direction::Down),
+        Button::Cab(floor(2)),
+    ];
+    let usual = status(orders);
+    Status {
+        collected: 6,
+        peers,
+        lost: lost.collect(),
+        conflicts: conflicts.into(),
+        car: usual.car.clone().map(|car| CarStatus {
+            at: Some(floor(1)),
+            left_out: [floor(0), floor(2)].into(),
+            stuck: buttons.into(),
+            lamps: buttons.into(),
+            ..car
+        }),
+        ..usual
+    }
+}
+
+/// The same node in other states of panel, key and door.
+fn other_cars() -> Vec<Status> {
+    let keys = [
+        (KeySwitch::Normal, DoorState::Closed, false),
+        (KeySwitch::Independent, DoorState::Opening, true),
+        (KeySwitch::FireRecall, DoorState::Open, false),
+        (KeySwitch::OutOfService, DoorState::Closing, true),
+    ];
+    let usual = status(Vec::new());
+    let statuses = keys.map(|(key, door, set)| Status {
+        car: usual.car.clone().map(|car| CarStatus {
+            panel: Err("no such device".to_owned()),
+            key,
+            door,
+            stopped: set,
+            obstructed: !set,
+            left_out: [].into(),
+            stuck: [].into(),
+            lamps: [].into(),
+            ..car
+        }),
+        ..usual.clone()
+    });
+    statuses.into()
+}
+
+/// A node without a car, of which there is as little to say as can be.
+fn bare() -> Status {
+    let usual = status(Vec::new());
+    Status {
+        hello: Hello {
+            role: Role::ControlUnit,
+            protocol: Protocol::TokenRing,
+            ..usual.hello.clone()
+        },
+        standing: Standing::Seeking,
+        election: Vec::new(),
+        refused: RefusedStatus::default(),
+        distrusted: DistrustedStatus::default(),
+        durable: false,
+        disk_failed: true,
+        peers: Vec::new(),
+        lost: Vec::new(),
+        conflicts: Vec::new(),
+        car: None,
+        climate: ClimateStatus {
+            own: Reading::default(),
+            temperature: None,
+            brightness: None,
+            text: String::new(),
+            age: None,
+            units: Vec::new(),
+        },
+        ..usual
+    }
+}
+
+/// With what the process adds to what the brain knows.
+fn whole(status: &Status) -> StatusView {
+    let mut view = StatusView::from(status);
+    view.log_lines_lost = 8;
+    view.mesh = [("received".to_owned(), 90), ("sent".to_owned(), 100)].into();
+    if let Some(car) = &mut view.car {
+        car.panel = "serial:///dev/ttyUSB0".to_owned();
+        car.line = LineView::from(LineCounters {
+            frames: 700,
+            damaged: 3,
+            lost: 4,
+            unknown: 5,
+        });
+    }
+    view
+}
+
+#[test]
+fn statuses_are_as_in_the_golden_file() {
+    let protocols = Protocol::ALL.map(|protocol| Status {
+        hello: Hello {
+            protocol,
+            ..bare().hello
+        },
+        ..bare()
+    });
+    let roles = Role::ALL.map(|role| Status {
+        hello: Hello {
+            role,
+            ..bare().hello
+        },
+        standing: slave("B"),
+        ..bare()
+    });
+    let mut statuses: Vec<_> = [cabin(), bare()].into();
+    statuses.extend(other_cars());
+    statuses.extend(protocols);
+    statuses.extend(roles);
+    let replies: Vec<_> = statuses
+        .iter()
+        .map(|status| ReplyLine::Status {
+            status: Box::new(whole(status)),
+        })
+        .collect();
+    lines(&replies);
+    let text = serde_json::to_string_pretty(&replies).unwrap();
+    compare("status.json", &(text + "\n"));
+}
+
+fn hangs() -> [HangEvidence; 3] {
+    let evidence = HangEvidence {
+        cause: HangCause::NoProgress,
+        floor: Some(floor(5)),
+        direction: Direction::Up,
+        expected: Duration::from_secs(10),
+        actual: Duration::from_millis(10_040),
+        last_sensor: Some(floor(2)),
+    };
+    [
+        evidence,
+        HangEvidence {
+            cause: HangCause::OffTarget(4),
+            direction: Direction::Down,
+            last_sensor: None,
+            ..evidence
+        },
+        HangEvidence {
+            cause: HangCause::NotStopped,
+            floor: None,
+            ..evidence
+        },
+    ]
+}
+
+fn reports() -> Vec<Report> {
+    let call = || hall(3, Direction::Up);
+    let standings = [
+        (Standing::Seeking, slave("B")),
+        (slave("B"), Standing::Master),
+        (Standing::Master, Standing::Seeking),
+    ];
+    let standings = standings.map(|(from, to)| Report::Standing {
+        from,
+        to,
+        term: Term(3),
+    });
+    let served = |here, car| Report::Served {
+        call: call(),
+        waited: Duration::from_millis(9_377),
+        here,
+        car,
+    };
+    let mut reports: Vec<_> = standings.into();
+    reports.extend([
+        Report::PeerFound {
+            node: node("B"),
+            address: Ipv4Addr::new(127, 0, 0, 2),
+        },
+        Report::PeerLost { node: node("B") },
+        Report::Distrusted {
+            node: node("B"),
+            reason: "it sent rubbish".to_owned(),
+            wait: Duration::from_secs(8),
+        },
+        Report::Joined { node: node("B") },
+        Report::Repair { node: node("B") },
+        Report::Placed {
+            call: call(),
+            origin: node("A"),
+        },
+        Report::Placed {
+            call: cab("B", 2),
+            origin: node("B"),
+        },
+        Report::Promised { call: call() },
+        served(true, Some(node("A"))),
+        served(false, None),
+        Report::Assigned {
+            call: call(),
+            car: node("B"),
+        },
+        Report::TakenOver {
+            call: call(),
+            master: node("C"),
+        },
+    ]);
+    let doors = [
+        DoorState::Closed,
+        DoorState::Opening,
+        DoorState::Open,
+        DoorState::Closing,
+    ];
+    reports.extend(doors.map(Report::Door));
+    reports.extend([
+        Report::Floor(floor(2)),
+        Report::Availability(Availability::InService),
+        Report::Availability(Availability::Unavailable(Unavailable::DriveFault)),
+        Report::Panel(Ok(())),
+        Report::Panel(Err("no such device".to_owned())),
+        Report::FloorUnreachable(floor(1)),
+        Report::DriveRefused,
+        Report::OffTarget {
+            stop_at: floor(3),
+            at: Some(floor(1)),
+        },
+        Report::OffTarget {
+            stop_at: floor(3),
+            at: None,
+        },
+        Report::Conflict("another node is named A".to_owned()),
+    ]);
+    reports.extend(hangs().map(Report::Hung));
+    reports.push(Report::DiskFailed);
+    reports
+}
+
+#[test]
+fn events_are_as_in_the_golden_file() {
+    let events: Vec<_> = reports()
+        .iter()
+        .map(|report| ReplyLine::Event {
+            event: EventView::new(report, SystemTime::UNIX_EPOCH + NOW),
+        })
+        .collect();
+    let text = lines(&events);
+    for name in EventKind::NAMES {
+        assert!(text.contains(&format!("\"event\":\"{name}\"")), "{name}");
+    }
+    compare("events.jsonl", &text);
+}
+
+/// A latch of each kind.
+fn latches() -> Vec<Latch> {
+    let hang = |evidence| Hang::new(node("A"), evidence, SystemTime::UNIX_EPOCH + NOW);
+    let mut latches: Vec<_> = hangs()
+        .iter()
+        .map(|evidence| Latch::Hang(hang(evidence)))
+        .collect();
+    for latch in &mut latches {
+        if let Latch::Hang(hang) = latch {
+            hang.program = "0.1.0".to_owned();
+        }
+    }
+    latches.extend([
+        Latch::JournalLost,
+        Latch::Unreadable {
+            reason: "it has format 9".to_owned(),
+        },
+        Latch::Removed {
+            recorded: "the car of node A hung".to_owned(),
+        },
+    ]);
+    latches
+}
+
+fn audit_records() -> Vec<AuditRecord> {
+    let account = || Account {
+        uid: 1000,
+        login_uid: Some(1001),
+        sudo_user: Some("kovac".to_owned()),
+        terminal: Some("/dev/pts/3".to_owned()),
+    };
+    let Latch::Hang(hang) = latches().remove(0) else {
+        unreachable!("the first is a hang");
+    };
+    let cleared = |cleared| AuditEvent::ClearHang {
+        operator: "kovac".to_owned(),
+        reason: "brake replaced".to_owned(),
+        account: Some(account()),
+        cleared,
+    };
+    let mut events = vec![
+        AuditEvent::LatchFound {
+            latch: Latch::JournalLost,
+        },
+        AuditEvent::Repair {
+            operator: "kovac".to_owned(),
+            reason: "restored from a copy".to_owned(),
+            account: Account::default(),
+            old: JournalId(1).to_string(),
+            fresh: JournalId(2).to_string(),
+        },
+        serde_json::from_str(r#"{"kind":"of-a-later-version","field":7}"#).unwrap(),
+    ];
+    events.extend(latches().into_iter().map(cleared));
+    let of = |event| AuditRecord {
+        program: "0.1.0".to_owned(),
+        ..AuditRecord::now(node("A"), event, SystemTime::UNIX_EPOCH + NOW)
+    };
+    std::iter::once(AuditRecord::hang(&hang))
+        .chain(events.into_iter().map(of))
+        .collect()
+}
+
+#[test]
+fn replies_are_as_in_the_golden_file() {
+    let codes = [
+        ErrorCode::Malformed,
+        ErrorCode::NoSuchButton,
+        ErrorCode::UnknownCar,
+        ErrorCode::FaultsNotAllowed,
+        ErrorCode::ReadOnly,
+        ErrorCode::Busy,
+        ErrorCode::NoJournal,
+        ErrorCode::NoAnswer,
+    ];
+    let mut replies = vec![
+        ReplyLine::Placed,
+        ReplyLine::Absorbed,
+        ReplyLine::Waiting,
+        ReplyLine::Rewired,
+        ReplyLine::NothingToClear,
+        ReplyLine::Repaired {
+            old: JournalId(0x00f3_a1c2_9d5e_7b84).to_string(),
+            fresh: JournalId(0x9b0c_4d7e_21f6_a358).to_string(),
+        },
+        ReplyLine::Watching,
+        ReplyLine::Missed { events: 12 },
+    ];
+    replies.extend(codes.map(|code| ReplyLine::Error {
+        code,
+        message: "why, in words".to_owned(),
+    }));
+    replies.extend(audit_records().into_iter().map(|record| ReplyLine::Audit {
+        records: vec![record],
+    }));
+    compare("replies.jsonl", &lines(&replies));
+}
+
+#[test]
+fn queries_are_as_in_the_golden_file() {
+    let order = |call: &Call| QueryLine::Order { call: call.into() };
+    let (operator, reason) = ("kovac".to_owned(), "brake replaced".to_owned());
+    let queries = [
+        QueryLine::Status,
+        order(&hall(3, Direction::Up)),
+        order(&hall(3, Direction::Down)),
+        order(&cab("A", 5)),
+        QueryLine::Network { cable: Cable::Cut },
+        QueryLine::Network {
+            cable: Cable::Whole,
+        },
+        QueryLine::ClearHang {
+            operator: operator.clone(),
+            reason: reason.clone(),
+        },
+        QueryLine::Repair { operator, reason },
+        QueryLine::Audit,
+        QueryLine::Watch,
+    ];
+    compare("queries.jsonl", &lines(&queries));
+}
+
+#[test]
+fn latched_nodes_are_as_in_the_golden_file() {
+    let views: Vec<_> = latches()
+        .into_iter()
+        .map(|latch| LatchedView {
+            running: false,
+            node: matches!(latch, Latch::Hang(_)).then(|| "A".to_owned()),
+            data_dir: PathBuf::from("/var/lib/liftmesh"),
+            remedy: crate::latch::remedy(Path::new("/var/lib/liftmesh")),
+            latch,
+        })
+        .collect();
+    compare("latched.jsonl", &lines(&views));
+}
