@@ -193,8 +193,8 @@ fn write_car(page: &mut String, name: &str, car: &OwnCarView) -> fmt::Result {
         Some(why) => write!(page, "  panel not connected: {why}")?,
     }
     writeln!(page, "\n  line {}", car.line)?;
-    if !car.left_out.is_empty() {
-        let floors = list(&car.left_out);
+    if !car.group.left_out.is_empty() {
+        let floors = list(&car.group.left_out);
         writeln!(page, "  left out for a while, sensor silent: {floors}")?;
     }
     if !car.stuck.is_empty() {

@@ -133,7 +133,6 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             stopped: false,
             obstructed: false,
             key: KeySwitch::Normal,
-            left_out: [floor(1)].into(),
             stuck: [Button::Cab(floor(2))].into(),
             lamps: [Button::Hall(floor(3), Direction::Down)].into(),
             floors,
@@ -505,7 +504,7 @@ fn the_json_of_a_status_has_these_names() {
     let car = &status["car"];
     assert_eq!(
         car["phase"],
-        serde_json::json!({"kind": "moving", "direction": "up", "stop_at": 3})
+        serde_json::json!({"kind": "moving", "direction": "up", "stop_at": 3, "next_stop": 2})
     );
     assert_eq!(car["in_service"], true);
     assert_eq!(

@@ -161,7 +161,7 @@ fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
     let call = building.hall(6, Direction::Down);
     building.press("A", call);
     building.wait("A leaves the floor out", |building| {
-        own_car(building, "A").left_out == [6]
+        own_car(building, "A").group.left_out == [6]
     });
     building.wait("B comes", |building| is_open_at(building, "B", 6));
     building.wait_dark(&TWO, call);
@@ -180,7 +180,7 @@ fn a_cab_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
     let button = building.cab(3);
     building.press("A", button);
     building.wait("A leaves the floor out", |building| {
-        own_car(building, "A").left_out == [3]
+        own_car(building, "A").group.left_out == [3]
     });
     let other = building.cab(1);
     building.press("A", other);
@@ -190,7 +190,7 @@ fn a_cab_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
     building.wait("A gets there", |building| is_open_at(building, "A", 3));
     building.wait_dark(&["A"], button);
     building.wait("nothing is left out", |building| {
-        own_car(building, "A").left_out.is_empty()
+        own_car(building, "A").group.left_out.is_empty()
     });
     building.assert_safe();
 }

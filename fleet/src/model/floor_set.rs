@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use elevator_driver::{Direction, Floor};
+use elevator_driver::{Direction, Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
 /// A set of floors, a bit a floor. The predictor asks for the next stop some hundred thousand
@@ -30,6 +30,13 @@ impl FloorSet {
     pub fn contains(&self, floor: Floor) -> bool {
         let (word, bit) = place(floor);
         self.0[word] & bit != 0
+    }
+
+    /// The floors in it, from the lowest.
+    pub fn iter(&self) -> impl Iterator<Item = Floor> {
+        (0..FloorCount::MAX)
+            .filter_map(|index| Floor::try_from(index).ok())
+            .filter(|floor| self.contains(*floor))
     }
 
     /// The floors of both.
@@ -106,7 +113,6 @@ fn floor(word: usize, bit: u32) -> Option<Floor> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use elevator_driver::FloorCount;
     use proptest::prelude::*;
 
     use super::*;
@@ -132,6 +138,7 @@ mod tests {
             prop_assert_eq!(set.farthest_beyond(at, up), above.last().copied());
             prop_assert_eq!(set.nearest_beyond(at, down), below.last().copied());
             prop_assert_eq!(set.farthest_beyond(at, down), below.first().copied());
+            prop_assert!(set.iter().eq(floors.iter().copied()));
             prop_assert_eq!(set.contains(at), floors.contains(&at));
             prop_assert_eq!(set.remove(at), floors.contains(&at));
             prop_assert!(!set.contains(at));

@@ -185,8 +185,6 @@ pub struct CarStatus {
     pub obstructed: bool,
     /// The key switch.
     pub key: KeySwitch,
-    /// The floors that it leaves out for a while, for their sensors said nothing when it stopped.
-    pub left_out: BTreeSet<Floor>,
     /// The buttons that have read as pressed for too long.
     pub stuck: BTreeSet<Button>,
     /// The lamps that are lit on its panel.

@@ -195,7 +195,6 @@ fn cabin() -> Status {
         conflicts: conflicts.into(),
         car: usual.car.clone().map(|car| CarStatus {
             at: Some(floor(1)),
-            left_out: [floor(0), floor(2)].into(),
             stuck: buttons.into(),
             lamps: buttons.into(),
             ..car
@@ -220,7 +219,6 @@ fn other_cars() -> Vec<Status> {
             door,
             stopped: set,
             obstructed: !set,
-            left_out: [].into(),
             stuck: [].into(),
             lamps: [].into(),
             ..car

@@ -26,6 +26,10 @@ pub struct GroupCarView {
     pub direction: Option<DirectionView>,
     /// The load in per cent of the rated load; null without a load cell.
     pub load: Option<u8>,
+    /// The floors that it leaves out for a while, for their sensors said nothing when it stopped
+    /// there.
+    #[serde(default)]
+    pub left_out: Vec<u8>,
 }
 
 /// What a car is doing.
@@ -40,6 +44,8 @@ pub enum PhaseView {
         direction: DirectionView,
         /// Where it means to stop.
         stop_at: u8,
+        /// The nearest floor at which it still can.
+        next_stop: u8,
     },
     /// Looking for a floor.
     Homing,
@@ -78,10 +84,6 @@ pub struct OwnCarView {
     pub obstructed: bool,
     /// The key switch: `normal`, `independent`, `fire recall` or `out of service`.
     pub key: String,
-    /// The floors that it leaves out for a while, for their sensors said nothing when it stopped
-    /// there.
-    #[serde(default)]
-    pub left_out: Vec<u8>,
     /// The buttons that have read as pressed for too long.
     #[serde(default)]
     pub stuck: Vec<LampView>,
@@ -145,6 +147,7 @@ impl From<&CarView> for GroupCarView {
             elapsed: seconds(car.elapsed),
             direction: car.direction.map(DirectionView::from),
             load: car.load,
+            left_out: car.left_out.iter().map(Floor::index).collect(),
         }
     }
 }
@@ -161,10 +164,13 @@ impl From<CarPhase> for PhaseView {
         match phase {
             CarPhase::Idle => Self::Idle,
             CarPhase::Moving {
-                direction, stop_at, ..
+                direction,
+                stop_at,
+                next_stop,
             } => Self::Moving {
                 direction: direction.into(),
                 stop_at: stop_at.index(),
+                next_stop: next_stop.index(),
             },
             CarPhase::Homing => Self::Homing,
             CarPhase::Opening => Self::Opening,
@@ -178,9 +184,9 @@ impl fmt::Display for PhaseView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Idle => f.pad("idle"),
-            Self::Moving { direction, stop_at } => {
-                f.pad(&format!("moving {direction} to {stop_at}"))
-            }
+            Self::Moving {
+                direction, stop_at, ..
+            } => f.pad(&format!("moving {direction} to {stop_at}")),
             Self::Homing => f.pad("homing"),
             Self::Opening => f.pad("door opening"),
             Self::Open => f.pad("door open"),
@@ -209,7 +215,6 @@ impl From<&CarStatus> for OwnCarView {
                 KeySwitch::OutOfService => "out of service",
             }
             .to_owned(),
-            left_out: car.left_out.iter().map(|floor| floor.index()).collect(),
             stuck: car.stuck.iter().map(|&button| button.into()).collect(),
             lamps: car.lamps.iter().map(|&lamp| lamp.into()).collect(),
         }

@@ -45,7 +45,6 @@ impl Cabin {
             stopped: self.inputs.stop,
             obstructed: self.inputs.obstruction,
             key: self.inputs.key,
-            left_out: car.left_out().collect(),
             stuck: self.inputs.stuck.clone(),
             lamps,
             floors,
