@@ -23,6 +23,8 @@
 
 mod counters;
 pub mod interlock;
+#[cfg(feature = "serde")]
+mod json;
 #[cfg(any(feature = "serial", feature = "tcp"))]
 pub mod line;
 #[cfg(feature = "protocol")]

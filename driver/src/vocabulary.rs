@@ -173,7 +173,11 @@ impl fmt::Display for Floor {
 
 /// Up or down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Direction {
     /// Towards the top floor.
     Up,
@@ -206,7 +210,11 @@ impl fmt::Display for Direction {
 
 /// An order button, and the lamp in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(from = "crate::json::ButtonForm", into = "crate::json::ButtonForm")
+)]
 pub enum Button {
     /// On a landing: a car wanted, to travel in this direction.
     Hall(Floor, Direction),
@@ -298,7 +306,11 @@ pub enum DoorCommand {
 
 /// Where the door is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum DoorState {
     /// Fully closed and locked: the only state in which the motor may run.
     #[default]
@@ -313,7 +325,11 @@ pub enum DoorState {
 
 /// The key switch in the cab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum KeySwitch {
     /// The car serves the group.
     #[default]
@@ -321,8 +337,10 @@ pub enum KeySwitch {
     /// Independent service: cab calls only, the doors wait.
     Independent,
     /// Fire recall: go to the recall floor, open, stay.
+    #[cfg_attr(feature = "serde", serde(rename = "fire recall"))]
     FireRecall,
     /// Out of service.
+    #[cfg_attr(feature = "serde", serde(rename = "out of service"))]
     OutOfService,
 }
 
