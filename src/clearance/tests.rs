@@ -1,11 +1,12 @@
 use std::fs;
 use std::path::Path;
 
+use elevator_driver::Direction;
 use tempfile::TempDir;
 
 use super::*;
 use crate::journal::AuditEvent;
-use crate::latch::{Evidence, Hang, Refusal, Way};
+use crate::latch::{Evidence, Hang, Refusal};
 
 const BY: Clearance<'_> = Clearance {
     operator: "kovac",
@@ -31,7 +32,7 @@ fn hang() -> Hang {
         program: "0.1.0".to_owned(),
         evidence: Evidence {
             floor: Some(5),
-            direction: Way::Down,
+            direction: Direction::Down,
             expected_s: 3.0,
             actual_s: 3.012,
             flights_off_target: None,

@@ -403,7 +403,7 @@ fn hang(at: &str) -> AuditRecord {
         program: "0.1.0".to_owned(),
         evidence: crate::latch::Evidence {
             floor: None,
-            direction: crate::latch::Way::Up,
+            direction: Direction::Up,
             expected_s: 10.0,
             actual_s: 10.5,
             flights_off_target: None,

@@ -97,7 +97,7 @@ pub struct Evidence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<u8>,
     /// Where it was going, or went last.
-    pub direction: Way,
+    pub direction: Direction,
     /// The time that the flight was allowed.
     pub expected_s: f64,
     /// The time that the motor had been driven without a new floor, over all tries; or, if it did
@@ -113,16 +113,6 @@ pub struct Evidence {
     /// The last floor sensor seen; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sensor: Option<u8>,
-}
-
-/// Up or down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Way {
-    /// Towards the top floor.
-    Up,
-    /// Towards floor 0.
-    Down,
 }
 
 /// How a latch came to be on disk.
@@ -315,10 +305,7 @@ impl From<&HangEvidence> for Evidence {
         let seconds = |time: std::time::Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
         Self {
             floor: evidence.floor.map(Floor::index),
-            direction: match evidence.direction {
-                Direction::Up => Way::Up,
-                Direction::Down => Way::Down,
-            },
+            direction: evidence.direction,
             expected_s: seconds(evidence.expected),
             actual_s: seconds(evidence.actual),
             flights_off_target: evidence.cause.flights(),
@@ -355,11 +342,8 @@ impl fmt::Display for Latch {
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = match self.direction {
-            Way::Up => "up",
-            Way::Down => "down",
-        };
         let Self {
+            direction: way,
             expected_s,
             actual_s,
             ..

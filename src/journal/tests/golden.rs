@@ -20,7 +20,7 @@ use elevator_fleet::model::Term;
 use redb::{ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 
 use super::*;
-use crate::latch::{Evidence, Hang, Latch, Way};
+use crate::latch::{Evidence, Hang, Latch};
 
 /// 2027-01-15T08:00:00Z.
 const WRITTEN: u64 = 1_800_000_000;
@@ -107,7 +107,7 @@ fn audit_records() -> [AuditRecord; 2] {
         program: "0.1.0".to_owned(),
         evidence: Evidence {
             floor: Some(3),
-            direction: Way::Up,
+            direction: Direction::Up,
             expected_s: 10.0,
             actual_s: 10.004,
             flights_off_target: None,
