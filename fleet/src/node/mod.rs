@@ -47,6 +47,7 @@ mod peers;
 mod plausible;
 mod records;
 mod replication;
+mod report;
 mod settings;
 mod settle;
 mod status;
@@ -62,11 +63,12 @@ use crate::model::{Call, Dot, NodeId, Term, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::{Hello, Standing};
 
-pub use action::{Action, Change, LinkId, Lsn, Report};
+pub use action::{Action, Change, LinkId, Lsn};
 pub use cabin::{ClimateTimer, health};
 pub use dispatching::{PlanRequest, PlanVersion};
 pub use handle::{OrderRefused, Renewed, Taken};
 pub use peers::{ConflictKind, LossCause, PacketCounts};
+pub use report::Report;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
     CarStatus, ClimateStatus, ConflictStatus, DistrustedStatus, LostStatus, OrderStatus,
