@@ -108,11 +108,11 @@ impl World {
             | Report::Repair { .. }
             | Report::Placed { .. }
             | Report::Assigned { .. }
-            | Report::Door(_)
-            | Report::Floor(_)
+            | Report::Door { .. }
+            | Report::Floor { .. }
             | Report::Availability(_)
             | Report::Panel(_)
-            | Report::FloorUnreachable(_)
+            | Report::FloorUnreachable { .. }
             | Report::DriveRefused
             | Report::OffTarget { .. }
             | Report::DiskFailed => {}

@@ -540,7 +540,14 @@ fn a_malformed_line_is_answered_and_the_connection_goes_on() {
 fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
     let mut bench = Bench::start();
     let mut watch = bench.client().watch().unwrap();
-    let event = |index| EventView::new(&Report::Floor(floor(index)), SystemTime::UNIX_EPOCH);
+    let event = |index| {
+        EventView::new(
+            &Report::Floor {
+                floor: floor(index),
+            },
+            SystemTime::UNIX_EPOCH,
+        )
+    };
     // More than the queue holds, faster than the server's only thread can take them out: what is
     // missed, is counted.
     for index in 0..200 {

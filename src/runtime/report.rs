@@ -59,8 +59,8 @@ impl ReportLog {
             Report::TakenOver { call, master } => {
                 warn!(%call, %master, "the master leaves a call without a car: this car serves it");
             }
-            Report::Door(state) => info!(state = door(*state), "door"),
-            Report::Floor(floor) => info!(%floor, "floor"),
+            Report::Door { door: state } => info!(state = door(*state), "door"),
+            Report::Floor { floor } => info!(%floor, "floor"),
             Report::Availability(Availability::InService) => {
                 info!(availability = "in service", "availability changed");
             }
@@ -72,7 +72,7 @@ impl ReportLog {
             }
             Report::Panel(Ok(())) => info!("panel connected"),
             Report::Panel(Err(reason)) => warn!(reason, "panel disconnected"),
-            Report::FloorUnreachable(floor) => {
+            Report::FloorUnreachable { floor } => {
                 warn!(%floor, "no sensor at this floor: it is left out for a while");
             }
             Report::DriveRefused => {

@@ -100,15 +100,24 @@ pub enum Report {
         master: NodeId,
     },
     /// The door of this node's car.
-    Door(DoorState),
+    Door {
+        /// Where it is.
+        door: DoorState,
+    },
     /// This node's car is at, or passes, a floor.
-    Floor(Floor),
+    Floor {
+        /// Which.
+        floor: Floor,
+    },
     /// The group may or may not count on this node's car.
     Availability(Availability),
     /// The panel's line is up, or down for the reason given.
     Panel(Result<(), String>),
     /// The car stopped for this floor and its sensor said nothing: it is left out for a while.
-    FloorUnreachable(Floor),
+    FloorUnreachable {
+        /// Which floor.
+        floor: Floor,
+    },
     /// The drive was told to run and does not; it is tried again after a while.
     DriveRefused,
     /// A flight of this node's car did not end at its stop, or went the wrong way.

@@ -120,12 +120,14 @@ impl Node {
                     }
                 }
                 CarEvent::Hung(evidence) => self.report(Report::Hung(evidence)),
-                CarEvent::DoorChanged { to, .. } => self.report(Report::Door(to)),
+                CarEvent::DoorChanged { to, .. } => self.report(Report::Door { door: to }),
                 CarEvent::AvailabilityChanged(availability) => {
                     self.report(Report::Availability(availability));
                     self.peers.hurry();
                 }
-                CarEvent::FloorUnreachable(floor) => self.report(Report::FloorUnreachable(floor)),
+                CarEvent::FloorUnreachable(floor) => {
+                    self.report(Report::FloorUnreachable { floor });
+                }
                 CarEvent::DriveRefused => self.report(Report::DriveRefused),
                 CarEvent::OffTarget { stop_at, at } => {
                     self.report(Report::OffTarget { stop_at, at });

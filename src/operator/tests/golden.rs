@@ -391,14 +391,14 @@ fn reports() -> Vec<Report> {
         DoorState::Open,
         DoorState::Closing,
     ];
-    reports.extend(doors.map(Report::Door));
+    reports.extend(doors.map(|door| Report::Door { door }));
     reports.extend([
-        Report::Floor(floor(2)),
+        Report::Floor { floor: floor(2) },
         Report::Availability(Availability::InService),
         Report::Availability(Availability::Unavailable(Unavailable::DriveFault)),
         Report::Panel(Ok(())),
         Report::Panel(Err("no such device".to_owned())),
-        Report::FloorUnreachable(floor(1)),
+        Report::FloorUnreachable { floor: floor(1) },
         Report::DriveRefused,
         Report::OffTarget {
             stop_at: floor(3),

@@ -288,10 +288,10 @@ impl From<&Report> for EventKind {
                 call: call.into(),
                 master: master.to_string(),
             },
-            Report::Door(door) => Self::Door {
+            Report::Door { door } => Self::Door {
                 door: (*door).into(),
             },
-            Report::Floor(floor) => Self::Floor {
+            Report::Floor { floor } => Self::Floor {
                 floor: floor.index(),
             },
             Report::Availability(of_car) => {
@@ -305,7 +305,7 @@ impl From<&Report> for EventKind {
                 connected: line.is_ok(),
                 reason: line.as_ref().err().cloned(),
             },
-            Report::FloorUnreachable(floor) => Self::FloorUnreachable {
+            Report::FloorUnreachable { floor } => Self::FloorUnreachable {
                 floor: floor.index(),
             },
             Report::DriveRefused => Self::DriveRefused,

@@ -147,7 +147,7 @@ impl Cabin {
             PanelEvent::Inputs(inputs) => {
                 let floor = inputs.floor.filter(|_| inputs.floor != self.inputs.floor);
                 self.inputs = inputs;
-                floor.map(|floor| Occurrence::Report(Report::Floor(floor)))
+                floor.map(|floor| Occurrence::Report(Report::Floor { floor }))
             }
             PanelEvent::Pressed(button) => Some(Occurrence::Pressed(button)),
         }
