@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use elevator_driver::Button;
+use elevator_fleet::model::CarPhase;
 use elevator_simulator::{CarState, ControlClient};
-use liftmesh::operator::view::PhaseView;
 
 use crate::building::{Building, PATIENCE};
 
@@ -68,8 +68,9 @@ fn until_idle(building: &Building, places: &[(&str, u8)]) {
         places.iter().all(|(name, _)| {
             building.status(name).is_some_and(|status| {
                 let car = status.car.as_ref();
-                let idle = car
-                    .is_some_and(|car| car.group.in_service && car.group.phase == PhaseView::Idle);
+                let idle = car.is_some_and(|car| {
+                    car.view.is_in_service() && car.view.phase == CarPhase::Idle
+                });
                 let merged = status.peers.len() + 1 == places.len()
                     && status.peers.iter().all(|peer| peer.in_step);
                 idle && merged && status.orders.is_empty()

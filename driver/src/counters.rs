@@ -2,6 +2,7 @@
 
 /// What one end of a line has received since it was opened. Each counter saturates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LineCounters {
     /// Intact and understood.
     pub frames: u64,

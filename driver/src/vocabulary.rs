@@ -323,6 +323,17 @@ pub enum DoorState {
     Closing,
 }
 
+impl fmt::Display for DoorState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Closed => "closed",
+            Self::Opening => "opening",
+            Self::Open => "open",
+            Self::Closing => "closing",
+        })
+    }
+}
+
 /// The key switch in the cab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(
@@ -342,6 +353,17 @@ pub enum KeySwitch {
     /// Out of service.
     #[cfg_attr(feature = "serde", serde(rename = "out of service"))]
     OutOfService,
+}
+
+impl fmt::Display for KeySwitch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Normal => "normal",
+            Self::Independent => "independent",
+            Self::FireRecall => "fire recall",
+            Self::OutOfService => "out of service",
+        })
+    }
 }
 
 /// What the cabin's climate sensors read; `None` where the panel has no such sensor or no value.

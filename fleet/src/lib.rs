@@ -8,6 +8,7 @@ pub mod car;
 pub mod climate;
 pub mod dispatch;
 pub mod election;
+pub mod json;
 pub mod model;
 pub mod node;
 pub mod orders;

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use elevator_fleet::node::Report;
 
 use super::{CommandError, ReadArgs, output};
-use crate::operator::view::{EventKind, EventView};
-use crate::operator::{ClientError, Notice};
+use crate::operator::{ClientError, Event, Notice};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +26,7 @@ pub struct EventsArgs {
     pub json: bool,
     /// Only these kinds [default: all]
     #[arg(long, value_name = "KINDS", value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(EventKind::NAMES))]
+          value_parser = PossibleValuesParser::new(Report::NAMES))]
     pub kind: Vec<String>,
     /// End after this many
     #[arg(long, value_name = "NUMBER")]
@@ -51,18 +51,18 @@ impl EventsArgs {
         Ok(())
     }
 
-    fn wants(&self, event: &EventView) -> bool {
-        self.kind.is_empty() || self.kind.iter().any(|kind| kind == event.kind.name())
+    fn wants(&self, event: &Event) -> bool {
+        self.kind.is_empty() || self.kind.iter().any(|kind| kind == event.report.name())
     }
 
-    fn line(&self, event: &EventView) -> String {
+    fn line(&self, event: &Event) -> String {
         if self.json {
             // An event has nothing that JSON could not hold.
             let json = serde_json::to_string(event);
             return json.unwrap_or_else(|error| unreachable!("{error}")) + "\n";
         }
-        let EventView { at, kind } = event;
-        format!("{at}  {:<17}  {kind}\n", kind.name())
+        let Event { at, report } = event;
+        format!("{at}  {:<17}  {report}\n", report.name())
     }
 
     fn missed(&self, events: u64) -> String {

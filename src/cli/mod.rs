@@ -27,8 +27,7 @@ use crate::clearance::ClearError;
 use crate::config::{ConfigErrors, FaultInjection, Settings, Sources, example};
 use crate::journal::JournalError;
 use crate::latch;
-use crate::operator::view::LatchedView;
-use crate::operator::{Client, ClientError, ErrorCode};
+use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
 
 pub use clear_hang::{AuditArgs, ClearHangArgs};
@@ -195,11 +194,9 @@ impl NodeArgs {
         let (data_dir, name) = self.place()?;
         match Client::connect(&data_dir) {
             Err(ClientError::NoNode(path)) => Err(match latch::find(&data_dir) {
-                Some(latch) => CommandError::Latched(Box::new(LatchedView {
+                Some(latch) => CommandError::Latched(Box::new(LatchedNode {
                     running: false,
-                    node: latch::owner(&data_dir)
-                        .or(name)
-                        .map(|node| node.to_string()),
+                    node: latch::owner(&data_dir).or(name),
                     remedy: latch::remedy(&data_dir),
                     data_dir,
                     latch,
@@ -279,7 +276,7 @@ pub enum CommandError {
         "no node runs with data directory {}: {}\nLook into the car. Once it is fit to run:\n  {}",
         .0.data_dir.display(), .0.latch, .0.remedy
     )]
-    Latched(Box<LatchedView>),
+    Latched(Box<LatchedNode>),
     /// The running node could not be asked, or refused.
     #[error(transparent)]
     Client(#[from] ClientError),

@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use clap::{Args, Subcommand, ValueEnum};
-use elevator_fleet::node::Taken;
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand, ValueEnum, value_parser};
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::model::{Call, HallCall, NodeId};
+use elevator_fleet::node::{Report, Taken};
 
 use super::{CommandError, NodeArgs, output};
-use crate::operator::view::{DirectionView, EventKind};
-use crate::operator::{CallView, Client, Notice, Watch};
+use crate::operator::{Client, Notice, Watch};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -46,7 +48,8 @@ pub enum OrderCommand {
     #[command(after_help = "Example: liftmesh order hall 3 up --data-dir /var/lib/liftmesh")]
     Hall {
         /// The landing
-        floor: u8,
+        #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
+        floor: Floor,
         /// Where the passenger wants to go
         direction: Way,
     },
@@ -54,9 +57,10 @@ pub enum OrderCommand {
     #[command(after_help = "Example: liftmesh order cab A 5 --data-dir /var/lib/liftmesh")]
     Cab {
         /// The car
-        car: String,
+        car: NodeId,
         /// Where the passenger wants to get off
-        floor: u8,
+        #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
+        floor: Floor,
     },
 }
 
@@ -78,16 +82,16 @@ pub enum Wait {
     Served,
 }
 
-impl From<&OrderCommand> for CallView {
+impl From<&OrderCommand> for Call {
     fn from(order: &OrderCommand) -> Self {
         match order {
-            OrderCommand::Hall { floor, direction } => Self::Hall {
+            OrderCommand::Hall { floor, direction } => Self::Hall(HallCall {
                 floor: *floor,
                 direction: match direction {
-                    Way::Up => DirectionView::Up,
-                    Way::Down => DirectionView::Down,
+                    Way::Up => Direction::Up,
+                    Way::Down => Direction::Down,
                 },
-            },
+            }),
             OrderCommand::Cab { car, floor } => Self::Cab {
                 car: car.clone(),
                 floor: *floor,
@@ -98,7 +102,7 @@ impl From<&OrderCommand> for CallView {
 
 impl OrderArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let call = CallView::from(&self.order);
+        let call = Call::from(&self.order);
         let mut client = self.node.connect()?;
         let Some(wait) = self.wait else {
             return match client.order(&call)? {
@@ -119,7 +123,7 @@ impl OrderArgs {
 
     fn follow(
         &self,
-        call: &CallView,
+        call: &Call,
         wait: Wait,
         taken: Taken,
         mut client: Client,
@@ -147,19 +151,19 @@ impl OrderArgs {
                 });
             };
             match notice {
-                Notice::Event(event) => match event.kind {
-                    EventKind::Served {
+                Notice::Event(event) => match event.report {
+                    Report::Served {
                         call: served, car, ..
                     } if served == *call => {
                         let by = car.map(|car| format!(" by {car}")).unwrap_or_default();
                         return tell(call, &format!("served{by}"), started);
                     }
-                    EventKind::Promised { call: promised }
+                    Report::Promised { call: promised }
                         if promised == *call && wait == Wait::Lit =>
                     {
                         return tell(call, "promised", started);
                     }
-                    EventKind::Placed { call: placed, .. } if placed == *call => is_placed = true,
+                    Report::Placed { call: placed, .. } if placed == *call => is_placed = true,
                     _ => {}
                 },
                 Notice::Missed(_) => {
@@ -178,18 +182,18 @@ impl OrderArgs {
     }
 }
 
-fn is_promised(client: &mut Client, call: &CallView) -> Result<bool, CommandError> {
+fn is_promised(client: &mut Client, call: &Call) -> Result<bool, CommandError> {
     let status = client.status()?;
     Ok(status.order(call).is_some_and(|order| order.promised))
 }
 
-fn tell_absorbed(call: &CallView) -> Result<(), CommandError> {
+fn tell_absorbed(call: &Call) -> Result<(), CommandError> {
     Ok(output::print(&format!(
         "{call} not placed: the car stands there with its door open, and keeps it open\n"
     ))?)
 }
 
-fn tell(call: &CallView, what: &str, started: Instant) -> Result<(), CommandError> {
+fn tell(call: &Call, what: &str, started: Instant) -> Result<(), CommandError> {
     let waited = started.elapsed().as_secs_f64();
     Ok(output::print(&format!(
         "{call} {what} after {waited:.2} s\n"

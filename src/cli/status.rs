@@ -1,17 +1,19 @@
 //! `liftmesh status`.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use elevator_driver::{KeySwitch, LineCounters};
+use elevator_fleet::model::{CarView, NodeId, Role};
+use elevator_fleet::node::{CarStatus, ConflictKind, LossCause, Status};
+use elevator_fleet::wire::Standing;
 use serde::Serialize;
 
 use super::table::table;
 use super::{CommandError, Next, ReadArgs, output};
-use crate::operator::StatusView;
-use crate::operator::view::{GroupCarView, LatchedView, OwnCarView, StandingView};
+use crate::operator::LatchedNode;
 
 /// Between two looks of `--watch`.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -75,9 +77,10 @@ fn json(view: &impl Serialize) -> String {
 }
 
 /// Why a node does not run, and what to do.
-fn latched_page(view: &LatchedView) -> String {
-    let node = view.node.as_deref().unwrap_or("of this data directory");
-    let LatchedView { latch, remedy, .. } = view;
+fn latched_page(view: &LatchedNode) -> String {
+    let node = view.node.as_ref();
+    let node = node.map_or("of this data directory", NodeId::as_str);
+    let LatchedNode { latch, remedy, .. } = view;
     format!(
         "Node {node}: not running, latched\n  {latch}\n\nIt does not start before an operator has \
          looked into the car. Once the car is fit to run:\n  {remedy}\n"
@@ -85,13 +88,13 @@ fn latched_page(view: &LatchedView) -> String {
 }
 
 /// The state as people read it.
-pub(super) fn page(status: &StatusView) -> String {
+pub(super) fn page(status: &Status) -> String {
     let mut page = String::new();
     write_page(&mut page, status).unwrap_or_else(|error| unreachable!("{error}"));
     page
 }
 
-fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
+fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     writeln!(
         page,
         "Node {}: {}, term {}, up {}",
@@ -103,7 +106,10 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
     writeln!(
         page,
         "  fleet {}, {}, address {}, {} floors",
-        status.fleet, status.election, status.address, status.floors
+        status.fleet,
+        status.election,
+        status.address,
+        status.floors.get()
     )?;
     // That a follower has lost the election sounds worse than it is: whom it follows says as much.
     let said = |name: &str, value: &str| name == "state" && value == "lost";
@@ -120,7 +126,7 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         (false, true) => "all on disk",
         (false, false) => "not all on disk yet",
     };
-    writeln!(page, "  store {}, {disk}", status.digest)?;
+    writeln!(page, "  store {:016x}, {disk}", status.digest)?;
     let dropped = [
         "foreign",
         "version",
@@ -137,21 +143,16 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
         writeln!(page, "  dropped from the network: {}", dropped.join(", "))?;
     }
     let refused = [
-        ("impossible", "impossible orders"),
-        ("services", "services that did not happen"),
-        ("no_room", "more than there can be"),
+        (status.refused.impossible, "impossible orders"),
+        (status.refused.services, "services that did not happen"),
+        (status.refused.no_room, "more than there can be"),
     ];
-    write_counts(page, "refused records of peers", &status.refused, refused)?;
+    write_counts(page, "refused records of peers", refused)?;
     let distrusted = [
-        ("rubbish", "for rubbish"),
-        ("neglect", "for calls without a car"),
+        (status.distrusted.rubbish, "for rubbish"),
+        (status.distrusted.neglect, "for calls without a car"),
     ];
-    write_counts(
-        page,
-        "peers treated as gone",
-        &status.distrusted,
-        distrusted,
-    )?;
+    write_counts(page, "peers treated as gone", distrusted)?;
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
         writeln!(
@@ -170,31 +171,31 @@ fn write_page(page: &mut String, status: &StatusView) -> fmt::Result {
     write_orders(page, status)
 }
 
-/// What has been counted, in these words.
+/// What has happened at least once, in these words.
 fn write_counts<const N: usize>(
     page: &mut String,
     what: &str,
-    counts: &BTreeMap<String, u64>,
-    words: [(&str, &str); N],
+    counts: [(u64, &str); N],
 ) -> fmt::Result {
-    let words = words.into_iter();
-    let counted = words.filter_map(|(name, word)| Some(format!("{} {word}", counts.get(name)?)));
-    let counted: Vec<String> = counted.collect();
+    let counted = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<String> = counted
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
     if counted.is_empty() {
         return Ok(());
     }
     writeln!(page, "  {what}: {}", counted.join(", "))
 }
 
-fn write_car(page: &mut String, name: &str, car: &OwnCarView) -> fmt::Result {
-    writeln!(page, "\nCar {name}: {}", group_car(&car.group))?;
-    match &car.disconnected {
-        None => write_sensors(page, car)?,
-        Some(why) => write!(page, "  panel not connected: {why}")?,
+fn write_car(page: &mut String, name: &NodeId, car: &CarStatus) -> fmt::Result {
+    writeln!(page, "\nCar {name}: {}", group_car(&car.view))?;
+    match &car.connection {
+        Ok(()) => write_sensors(page, car)?,
+        Err(why) => write!(page, "  panel not connected: {why}")?,
     }
-    writeln!(page, "\n  line {}", car.line)?;
-    if !car.group.left_out.is_empty() {
-        let floors = list(&car.group.left_out);
+    writeln!(page, "\n  line {}", line(car.line))?;
+    let floors = list(car.view.left_out.iter());
+    if !floors.is_empty() {
         writeln!(page, "  left out for a while, sensor silent: {floors}")?;
     }
     if !car.stuck.is_empty() {
@@ -208,7 +209,7 @@ fn write_car(page: &mut String, name: &str, car: &OwnCarView) -> fmt::Result {
     writeln!(page, "  lit lamps: {lamps}")
 }
 
-fn write_sensors(page: &mut String, car: &OwnCarView) -> fmt::Result {
+fn write_sensors(page: &mut String, car: &CarStatus) -> fmt::Result {
     let at = match car.at {
         Some(floor) => format!("sensor at floor {floor}"),
         None => "between floors".to_owned(),
@@ -222,25 +223,26 @@ fn write_sensors(page: &mut String, car: &OwnCarView) -> fmt::Result {
             page.push_str(text);
         }
     }
-    if car.key != "normal" {
+    if car.key != KeySwitch::Normal {
         write!(page, ", key switch: {}", car.key)?;
     }
     Ok(())
 }
 
-fn write_climate(page: &mut String, status: &StatusView) -> fmt::Result {
+fn write_climate(page: &mut String, status: &Status) -> fmt::Result {
     let climate = &status.climate;
     writeln!(page, "\nClimate: the display shows {:?}", climate.display)?;
     writeln!(page, "  own sensors: {}", own_sensors(status))?;
     let from = match &status.standing {
-        StandingView::Slave { master } => format!("by {master} "),
-        StandingView::Seeking | StandingView::Master => String::new(),
+        Standing::Slave { master } => format!("by {master} "),
+        Standing::Seeking | Standing::Master => String::new(),
     };
     match (climate.age, climate.brightness) {
         (Some(age), Some(brightness)) => writeln!(
             page,
-            "  fleet's average: {}, backlight {brightness} of 255, told {from}{age:.1} s ago",
-            degrees(climate.average)
+            "  fleet's average: {}, backlight {brightness} of 255, told {from}{:.1} s ago",
+            degrees(climate.average),
+            age.as_secs_f64()
         )?,
         _ => writeln!(page, "  fleet's average: no master has told one lately")?,
     }
@@ -250,9 +252,9 @@ fn write_climate(page: &mut String, status: &StatusView) -> fmt::Result {
     let rows = climate.units.iter().map(|unit| {
         [
             unit.unit.clone(),
-            degrees(unit.temperature),
-            known(unit.illuminance),
-            format!("{:.1} s", unit.age),
+            degrees(unit.reading.temperature),
+            known(unit.reading.illuminance),
+            format!("{:.1} s", unit.age.as_secs_f64()),
         ]
     });
     page.push_str(&table(["UNIT", "TEMPERATURE", "LIGHT", "AGE"], rows));
@@ -260,21 +262,21 @@ fn write_climate(page: &mut String, status: &StatusView) -> fmt::Result {
 }
 
 /// What the node's own sensors read or, where they read nothing, why.
-fn own_sensors(status: &StatusView) -> String {
-    let climate = &status.climate;
-    if climate.temperature.is_none() && climate.illuminance.is_none() {
+fn own_sensors(status: &Status) -> String {
+    let own = &status.climate.own;
+    if own.temperature.is_none() && own.illuminance.is_none() {
         return match &status.car {
             None => "unknown: no panel has told a reading lately",
             Some(car) if car.panel.starts_with("tcp:") => "none: an elevator server has none",
-            Some(car) if !car.connected => "unknown while the panel is not connected",
+            Some(car) if car.connection.is_err() => "unknown while the panel is not connected",
             Some(_) => "unknown: the panel has told no reading lately",
         }
         .to_owned();
     }
     format!(
         "{}, illuminance {}",
-        degrees(climate.temperature),
-        known(climate.illuminance)
+        degrees(own.temperature),
+        known(own.illuminance)
     )
 }
 
@@ -286,27 +288,27 @@ fn known<T: fmt::Display>(value: Option<T>) -> String {
     value.map_or_else(|| "unknown".to_owned(), |value| value.to_string())
 }
 
-fn list(items: &[impl ToString]) -> String {
-    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
+fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
     items.join(", ")
 }
 
-fn write_peers(page: &mut String, status: &StatusView) -> fmt::Result {
+fn write_peers(page: &mut String, status: &Status) -> fmt::Result {
     if status.peers.is_empty() {
         return writeln!(page, "\nNo other node is heard");
     }
     let rows = status.peers.iter().map(|peer| {
         [
-            peer.node.clone(),
+            peer.node.to_string(),
             peer.address.to_string(),
             peer.standing.to_string(),
             choose(peer.joined, "joined", "none"),
             choose(peer.in_step, "in step", "differs"),
-            format!("{:.0} ms", peer.silent * 1_000.0),
+            format!("{} ms", peer.silent.as_millis()),
             match &peer.car {
                 Some(car) => group_car(car),
-                None if peer.role == "cabin" => "-".to_owned(),
-                None => peer.role.clone(),
+                None if peer.role == Role::Cabin => "-".to_owned(),
+                None => peer.role.to_string(),
             },
         ]
     });
@@ -316,29 +318,29 @@ fn write_peers(page: &mut String, status: &StatusView) -> fmt::Result {
     write!(page, "\nPeers\n{}", table(heading, rows))
 }
 
-fn write_lost(page: &mut String, status: &StatusView) -> fmt::Result {
+fn write_lost(page: &mut String, status: &Status) -> fmt::Result {
     if status.lost.is_empty() {
         return Ok(());
     }
     let rows = status.lost.iter().map(|lost| {
         [
-            lost.node.clone(),
+            lost.node.to_string(),
             lost.address.to_string(),
             format!("{} ago", uptime(lost.silent)),
-            lost.cause.to_string(),
+            cause(lost.cause).to_owned(),
         ]
     });
     let heading = ["NODE", "ADDRESS", "LAST HEARD", "CAUSE"];
     write!(page, "\nLost peers\n{}", table(heading, rows))
 }
 
-fn write_conflicts(page: &mut String, status: &StatusView) -> fmt::Result {
+fn write_conflicts(page: &mut String, status: &Status) -> fmt::Result {
     if status.conflicts.is_empty() {
         return Ok(());
     }
     let rows = status.conflicts.iter().map(|conflict| {
         [
-            conflict.kind.to_string(),
+            kind(conflict.kind).to_owned(),
             conflict.what.clone(),
             uptime(conflict.since).to_string(),
             format!("{} ago", uptime(conflict.last)),
@@ -348,15 +350,15 @@ fn write_conflicts(page: &mut String, status: &StatusView) -> fmt::Result {
     write!(page, "\nConflicts\n{}", table(heading, rows))
 }
 
-fn write_orders(page: &mut String, status: &StatusView) -> fmt::Result {
+fn write_orders(page: &mut String, status: &Status) -> fmt::Result {
     if status.orders.is_empty() {
         return writeln!(page, "\nNo open order");
     }
     let rows = status.orders.iter().map(|order| {
         [
             order.call.to_string(),
-            format!("{:.1} s", order.waited),
-            order.car.clone().unwrap_or_else(|| "-".to_owned()),
+            format!("{:.1} s", order.waited.as_secs_f64()),
+            order.car.as_ref().map_or("-", NodeId::as_str).to_owned(),
             choose(order.promised, "yes", "not yet"),
             order.holders.to_string(),
         ]
@@ -365,12 +367,12 @@ fn write_orders(page: &mut String, status: &StatusView) -> fmt::Result {
     write!(page, "\nOpen orders\n{}", table(heading, rows))
 }
 
-fn group_car(car: &GroupCarView) -> String {
+fn group_car(car: &CarView) -> String {
     let floor = match car.floor {
         Some(floor) => format!("floor {floor}"),
         None => "floor unknown".to_owned(),
     };
-    let service = match &car.unavailable {
+    let service = match car.availability.unavailable() {
         None => "in service".to_owned(),
         Some(why) => format!("not in service: {why}"),
     };
@@ -380,7 +382,8 @@ fn group_car(car: &GroupCarView) -> String {
     };
     format!(
         "{floor}, {} for {:.1} s{load}, {service}",
-        car.phase, car.elapsed
+        car.phase,
+        car.elapsed.as_secs_f64()
     )
 }
 
@@ -388,8 +391,41 @@ fn choose(condition: bool, yes: &str, no: &str) -> String {
     if condition { yes } else { no }.to_owned()
 }
 
+/// What the line to the panel has brought.
+fn line(counters: LineCounters) -> String {
+    let LineCounters {
+        frames,
+        damaged,
+        lost,
+        unknown,
+    } = counters;
+    let unknown = match unknown {
+        0 => String::new(),
+        unknown => format!(", {unknown} unknown"),
+    };
+    format!("{frames} frames, {damaged} damaged, {lost} lost{unknown}")
+}
+
+fn cause(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::Silent => "fell silent",
+        LossCause::Hung => "its car hung",
+        LossCause::Distrusted => "not trusted for a time",
+    }
+}
+
+fn kind(kind: ConflictKind) -> &'static str {
+    match kind {
+        ConflictKind::Name => "name",
+        ConflictKind::Address => "address",
+        ConflictKind::Floors => "floors",
+        ConflictKind::Election => "election",
+        ConflictKind::Version => "version",
+        ConflictKind::Fleet => "fleet",
+    }
+}
+
 /// To the second.
-fn uptime(seconds: f64) -> humantime::FormattedDuration {
-    let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+fn uptime(time: Duration) -> humantime::FormattedDuration {
     humantime::format_duration(Duration::from_secs(time.as_secs()))
 }

@@ -1,6 +1,8 @@
+use elevator_driver::{Direction, Floor};
+use elevator_fleet::model::{Call, HallCall};
+
 use super::order::{OrderCommand, Wait, Way};
 use super::*;
-use crate::operator::CallView;
 use crate::operator::tests::Bench;
 
 fn parse(line: &str) -> Command {
@@ -37,7 +39,7 @@ fn an_order_is_told_by_its_button() {
     assert_eq!(
         hall.order,
         OrderCommand::Hall {
-            floor: 3,
+            floor: Floor::try_from(3).unwrap(),
             direction: Way::Up
         }
     );
@@ -46,7 +48,7 @@ fn an_order_is_told_by_its_button() {
     let Command::Order(cab) = parse("liftmesh order --data-dir d cab A 5") else {
         panic!();
     };
-    assert_eq!(CallView::from(&cab.order).to_string(), "cab A 5");
+    assert_eq!(Call::from(&cab.order).to_string(), "cab A 5");
     for wrong in ["hall 3", "hall x up", "hall 3 sideways", "cab 5", ""] {
         let line = format!("liftmesh order {wrong}");
         assert!(Cli::try_parse_from(line.split_whitespace()).is_err());
@@ -87,10 +89,10 @@ fn events_are_followed_by_kind_until_there_are_enough() {
     let placing = std::thread::spawn(move || {
         // Until the watch has begun nothing is seen of an order.
         let mut client = Client::connect(&path).unwrap();
-        let hall = CallView::Hall {
-            floor: 1,
-            direction: crate::operator::view::DirectionView::Up,
-        };
+        let hall = Call::Hall(HallCall {
+            floor: Floor::try_from(1).unwrap(),
+            direction: Direction::Up,
+        });
         while client.order(&hall).is_ok() {
             std::thread::yield_now();
         }

@@ -1,9 +1,7 @@
 //! Who leads, as seen from outside.
 
 use elevator_fleet::model::NodeId;
-use elevator_fleet::wire::Protocol;
-
-use super::scene::Standing;
+use elevator_fleet::wire::{Protocol, Standing};
 
 /// The master that the fleet follows, and how often it has come to follow another.
 #[derive(Debug)]
@@ -108,7 +106,7 @@ fn follow_one<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> Result<&'a NodeId, Di
     for (node, standing) in nodes {
         let follows = match standing {
             Standing::Master => true,
-            Standing::Slave(of) => of == master,
+            Standing::Slave { master: of } => of == master,
             Standing::Seeking => false,
         };
         if !follows {
@@ -126,10 +124,10 @@ fn know_a_holder<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> Result<&'a NodeId,
     for (node, standing) in nodes {
         match standing {
             Standing::Master => {}
-            Standing::Slave(master) if nodes.iter().any(|(other, _)| *other == master) => {
+            Standing::Slave { master } if nodes.iter().any(|(other, _)| *other == master) => {
                 named = Some(master);
             }
-            Standing::Slave(master) => {
+            Standing::Slave { master } => {
                 return Err(Discord::Stranger {
                     node: (*node).clone(),
                     master: master.clone(),
@@ -165,7 +163,9 @@ mod tests {
     }
 
     fn slave(master: &str) -> Standing {
-        Standing::Slave(name(master))
+        Standing::Slave {
+            master: name(master),
+        }
     }
 
     #[test]

@@ -6,13 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use elevator_fleet::node::Status;
 use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
 use elevator_simulator::simulator::SimulatorState;
 
 use super::error::DemoError;
-use super::scene::NodeView;
-use super::views;
 use crate::mesh::Cable;
 use crate::operator::{Client, ClientError};
 
@@ -37,7 +36,7 @@ pub(super) enum News {
     /// A node did not cut or mend its network, and why.
     Unmoved(usize, String),
     /// A node as it describes itself; nothing where it does not answer.
-    Node(usize, Option<NodeView>),
+    Node(usize, Option<Box<Status>>),
 }
 
 /// A thread and the queue of what it is to say.
@@ -172,10 +171,9 @@ fn rewire(client: &mut Option<Client>, data_dir: &Path, cable: Cable) -> Result<
     client.rewire(cable)
 }
 
-fn ask(client: &mut Option<Client>, data_dir: &Path) -> Option<NodeView> {
+fn ask(client: &mut Option<Client>, data_dir: &Path) -> Option<Box<Status>> {
     if client.is_none() {
         *client = Client::connect(data_dir).ok();
     }
-    let status = client.as_mut()?.status().ok()?;
-    Some(views::node(&status))
+    client.as_mut()?.status().ok().map(Box::new)
 }

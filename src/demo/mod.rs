@@ -34,7 +34,6 @@ mod site;
 mod stage;
 mod traffic;
 mod view;
-mod views;
 
 pub use error::DemoError;
 

@@ -6,14 +6,14 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, Floor, FloorCount, LampSet};
-use elevator_fleet::model::{Call, NodeId};
-use elevator_fleet::wire::Protocol;
+use elevator_fleet::model::{NodeId, Unavailable};
+use elevator_fleet::node::{OrderStatus, Status};
+use elevator_fleet::wire::{Protocol, Standing};
 use elevator_simulator::CarState;
 use elevator_simulator::shaft::MotorFault;
 
 use crate::account::Tally;
 use crate::mesh::Cable;
-use crate::operator::view::DetailView;
 
 /// Events that are kept for the screen; older ones scroll out of sight.
 const EVENTS: usize = 200;
@@ -38,7 +38,7 @@ pub(super) struct Scene {
     /// The cars and their nodes.
     pub(super) cars: Vec<CarScene>,
     /// The open orders, the oldest first.
-    pub(super) orders: Vec<OrderScene>,
+    pub(super) orders: Vec<OrderStatus>,
     /// The newest first.
     pub(super) events: VecDeque<Event>,
     /// The account.
@@ -131,7 +131,7 @@ pub(super) struct NodeScene {
     /// Its cable.
     pub(super) cable: Cable,
     /// What it said last, or nothing since it started.
-    pub(super) said: Option<NodeView>,
+    pub(super) said: Option<Box<Status>>,
 }
 
 /// What became of a node's process.
@@ -151,51 +151,6 @@ pub(super) enum Life {
     Cleared,
     /// It ended by itself, with this exit status in words.
     Ended(String),
-}
-
-/// What a node says of itself.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct NodeView {
-    /// Where it stands.
-    pub(super) standing: Standing,
-    /// The election protocol's own state.
-    pub(super) election: Vec<DetailView>,
-    /// The highest term it knows.
-    pub(super) term: u64,
-    /// The other nodes it hears; those first with which full states have been exchanged.
-    pub(super) peers: Vec<NodeId>,
-    /// Why the group may not count on its car, if it may not.
-    pub(super) unavailable: Option<String>,
-    /// The digest of its order store: equal stores have equal ones.
-    pub(super) digest: String,
-    /// The open orders it knows.
-    pub(super) orders: Vec<OrderScene>,
-}
-
-/// Where a node stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It has no coordinator yet.
-    Seeking,
-    /// It follows this master.
-    Slave(NodeId),
-    /// It coordinates.
-    Master,
-}
-
-/// One open order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OrderScene {
-    /// What was asked for.
-    pub(super) call: Call,
-    /// How long it has waited.
-    pub(super) age: Duration,
-    /// Who serves it, where that has been decided.
-    pub(super) assignee: Option<NodeId>,
-    /// How many living nodes hold it.
-    pub(super) holders: usize,
-    /// The lamp may be lit.
-    pub(super) promised: bool,
 }
 
 /// Something that happened.
@@ -287,7 +242,12 @@ impl CarScene {
 
 impl NodeScene {
     /// What a running node says, or nothing where it is not running.
-    pub(super) fn view(&self) -> Option<&NodeView> {
-        self.said.as_ref().filter(|_| self.life == Life::Running)
+    pub(super) fn view(&self) -> Option<&Status> {
+        self.said.as_deref().filter(|_| self.life == Life::Running)
+    }
+
+    /// Why the group may not count on its car, if it may not.
+    pub(super) fn unavailable(&self) -> Option<Unavailable> {
+        self.view()?.car.as_ref()?.view.availability.unavailable()
     }
 }

@@ -148,7 +148,7 @@ fn election(scene: &Scene) -> Line<'_> {
         spans.push(Span::styled(car.name.as_str(), palette::heading()));
         spans.push(Span::raw(" "));
         spans.push(Span::styled(standing, style));
-        let details = car.node.view().map_or(&[][..], |view| &view.election);
+        let details = car.node.view().map_or(&[][..], |view| &view.election_state);
         for detail in details {
             spans.push(Span::styled(
                 format!(", {} ", detail.name),

@@ -5,12 +5,13 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use elevator_fleet::node::Taken;
+use elevator_fleet::model::Call;
+use elevator_fleet::node::{Status, Taken};
 
+use super::Event;
 use super::protocol::{ErrorCode, QueryLine, ReplyLine};
 use super::socket::SOCKET;
 use super::stand_in::stand_ins;
-use super::view::{CallView, EventView, StatusView};
 use crate::journal::AuditRecord;
 use crate::mesh::Cable;
 
@@ -118,7 +119,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`]; the node is not affected.
-    pub fn status(&mut self) -> Result<StatusView, ClientError> {
+    pub fn status(&mut self) -> Result<Status, ClientError> {
         match self.ask(&QueryLine::Status)? {
             ReplyLine::Status { status } => Ok(*status),
             _ => Err(ClientError::Unfit),
@@ -132,8 +133,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`]; only where it is `Refused` for another reason than
     /// [`ErrorCode::NoAnswer`] is it certain that the order was not taken in.
-    pub fn order(&mut self, call: &CallView) -> Result<Taken, ClientError> {
-        match self.ask(&QueryLine::Order { call: call.clone() })? {
+    pub fn order(&mut self, call: &Call) -> Result<Taken, ClientError> {
+        match self.ask(&QueryLine::Order { call: call.into() })? {
             ReplyLine::Placed => Ok(Taken::Placed),
             ReplyLine::Absorbed => Ok(Taken::Absorbed),
             ReplyLine::Waiting => Ok(Taken::Waiting),
@@ -252,7 +253,7 @@ pub struct Watch(Client);
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// Something happened.
-    Event(EventView),
+    Event(Event),
     /// The watcher was too slow: so many events were left out.
     Missed(u64),
 }

@@ -3,29 +3,32 @@
 //! ```text
 //!   liftmesh status ──▶ Client ──▶ node.sock ──▶ serve ── Request ──▶ the node's loop
 //!                              ◀── JSON lines ◀──      ◀─── Reply ───
-//!                                                      ◀── EventView ─ (broadcast)
+//!                                                      ◀──── Event ──── (broadcast)
 //! ```
 //!
 //! `node.sock` lies in the data directory, for the node's user alone; where the disk takes none, in a
 //! directory that stands in for it. A second socket may be configured, on which a group may read
 //! status and events. A request is one JSON object
-//! on a line ([`QueryLine`]), so is each reply ([`ReplyLine`]); [`view`] has what is in them.
+//! on a line ([`QueryLine`]), so is each reply ([`ReplyLine`]). What a node says in them is the brain's
+//! own [`Status`](elevator_fleet::node::Status) and [`Report`](elevator_fleet::node::Report).
 
 mod client;
+mod event;
+mod latched;
 mod protocol;
 mod reading;
 mod server;
 mod socket;
 mod stand_in;
-pub mod view;
 pub(crate) mod words;
 
 pub use client::{Client, ClientError, Notice, Watch};
+pub use event::Event;
+pub use latched::LatchedNode;
 pub use protocol::{ErrorCode, QueryLine, ReplyLine};
 pub use reading::{ReadingError, ReadingSettings};
 pub use server::{EVENTS, Query, REQUESTS, Reply, Request, serve};
 pub use socket::{BindError, Claim, OperatorSocket};
-pub use view::{CallView, EventView, StatusView};
 
 #[cfg(test)]
 pub(crate) mod tests;

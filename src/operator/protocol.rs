@@ -1,8 +1,10 @@
 //! The lines on the socket.
 
+use elevator_fleet::json::CallForm;
+use elevator_fleet::node::Status;
 use serde::{Deserialize, Serialize};
 
-use super::view::{CallView, EventView, StatusView};
+use super::Event;
 use crate::journal::AuditRecord;
 use crate::mesh::Cable;
 
@@ -20,7 +22,7 @@ pub enum QueryLine {
     /// [`ReplyLine::Absorbed`] or [`ReplyLine::Waiting`].
     Order {
         /// What is asked for.
-        call: CallView,
+        call: CallForm,
     },
     /// Fault injection, for demo and tests only: everything that the node sends to the mesh or
     /// hears of it is dropped, or no more. Answered by [`ReplyLine::Rewired`]; refused by a node
@@ -60,10 +62,10 @@ pub enum ReplyLine {
     /// The node's state.
     Status {
         /// All of it.
-        status: Box<StatusView>,
+        status: Box<Status>,
     },
     /// The node has taken the order in. Its lamp is lit, and so it is promised, only once
-    /// [`OrderView::promised`](super::view::OrderView::promised) says so (F12).
+    /// [`OrderStatus::promised`](elevator_fleet::node::OrderStatus::promised) says so (F12).
     Placed,
     /// No order was made: a car stands there with its door open for that direction, and keeps it
     /// open for its dwell.
@@ -92,7 +94,7 @@ pub enum ReplyLine {
     /// Something happened.
     Event {
         /// What and when.
-        event: EventView,
+        event: Event,
     },
     /// The client read too slowly: so many events were left out.
     Missed {

@@ -3,8 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use elevator_fleet::model::Call;
-use elevator_fleet::node::{OrderRefused, Renewed, Taken};
+use elevator_fleet::json::CallForm;
+use elevator_fleet::model::{Call, NodeId};
+use elevator_fleet::node::{OrderRefused, Renewed, Status, Taken};
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, SocketAddr};
@@ -15,9 +16,9 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
+use super::Event;
 use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, ReplyLine};
 use super::socket::OperatorSocket;
-use super::view::{CallView, EventView, StatusView};
 use super::words;
 use crate::config::FaultInjection;
 use crate::journal::{Account, AuditRecord};
@@ -87,7 +88,7 @@ pub enum Query {
 #[derive(Debug)]
 pub enum Reply {
     /// The node's state.
-    Status(Box<StatusView>),
+    Status(Box<Status>),
     /// What became of an order.
     Order(Result<Taken, OrderRefused>),
     /// Whether faults may be injected; the network is as was wanted only then.
@@ -109,7 +110,7 @@ pub enum Reply {
 pub async fn serve(
     socket: OperatorSocket,
     requests: mpsc::Sender<Request>,
-    events: broadcast::Sender<EventView>,
+    events: broadcast::Sender<Event>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let own = listener(socket.listener())?;
@@ -186,7 +187,7 @@ async fn accompany(
     stream: UnixStream,
     access: Access,
     requests: mpsc::Sender<Request>,
-    events: broadcast::Sender<EventView>,
+    events: broadcast::Sender<Event>,
 ) {
     let (reader, writer) = stream.into_split();
     let connection = Connection {
@@ -209,7 +210,7 @@ struct Connection {
 }
 
 impl Connection {
-    async fn run(mut self, events: &broadcast::Sender<EventView>) -> io::Result<()> {
+    async fn run(mut self, events: &broadcast::Sender<Event>) -> io::Result<()> {
         while let Some(line) = self.next_line().await? {
             let query = line.and_then(|line| {
                 serde_json::from_slice(&line).map_err(|cause| {
@@ -290,18 +291,18 @@ impl Connection {
         ))))
     }
 
-    async fn status(&self) -> Result<Box<StatusView>, ReplyLine> {
+    async fn status(&self) -> Result<Box<Status>, ReplyLine> {
         match self.ask(Query::Status).await? {
             Reply::Status(status) => Ok(status),
             _ => Err(no_answer()),
         }
     }
 
-    async fn order(&self, view: &CallView) -> Result<ReplyLine, ReplyLine> {
+    async fn order(&self, form: &CallForm) -> Result<ReplyLine, ReplyLine> {
         let refused = |code, cause: &dyn std::fmt::Display| error(code, cause.to_string());
         let call =
-            Call::try_from(view).map_err(|cause| refused(ErrorCode::NoSuchButton, &cause))?;
-        if let CallView::Cab { car, .. } = view {
+            Call::try_from(form).map_err(|cause| refused(ErrorCode::NoSuchButton, &cause))?;
+        if let Call::Cab { car, .. } = &call {
             self.check_car(car).await?;
         }
         match self.ask(Query::Order(call)).await? {
@@ -377,12 +378,12 @@ impl Connection {
     }
 
     /// An order for a car that nobody has would stay open for ever.
-    async fn check_car(&self, car: &str) -> Result<(), ReplyLine> {
+    async fn check_car(&self, car: &NodeId) -> Result<(), ReplyLine> {
         let status = self.status().await?;
-        let known: Vec<_> = status.cars().collect();
-        if known.contains(&car) {
+        if status.cars().any(|known| known == car) {
             return Ok(());
         }
+        let known: Vec<_> = status.cars().map(NodeId::as_str).collect();
         let known = known.join(", ");
         Err(error(
             ErrorCode::UnknownCar,
@@ -400,7 +401,7 @@ impl Connection {
         answer.ok().flatten().ok_or_else(no_answer)
     }
 
-    async fn watch(&mut self, mut events: broadcast::Receiver<EventView>) -> io::Result<()> {
+    async fn watch(&mut self, mut events: broadcast::Receiver<Event>) -> io::Result<()> {
         self.tell(&ReplyLine::Watching).await?;
         let mut ignored = [0; 256];
         loop {

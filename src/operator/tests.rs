@@ -1,6 +1,7 @@
 mod document;
 mod golden;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
@@ -10,8 +11,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch};
-use elevator_fleet::climate::{Reading, Source};
+use elevator_driver::{Button, Direction, DoorState, Floor, FloorCount, KeySwitch, LineCounters};
+use elevator_fleet::climate::Reading;
 use elevator_fleet::election::Detail;
 use elevator_fleet::model::{
     Availability, Call, CarPhase, CarView, FleetName, FloorSet, HallCall, JournalId, Mac, NodeId,
@@ -22,11 +23,10 @@ use elevator_fleet::node::{
     LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, Renewed, Report, Status,
     Taken, UnitStatus,
 };
-use elevator_fleet::wire::{Hello, Nonce, Protocol, Standing};
+use elevator_fleet::wire::{Protocol, Standing};
 use tempfile::TempDir;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
-use super::view::{DirectionView, EventKind};
 use super::*;
 use crate::config::FaultInjection;
 use crate::mesh::Cable;
@@ -46,6 +46,13 @@ fn hall(at: u8, direction: Direction) -> Call {
     })
 }
 
+fn cab(car: &str, at: u8) -> Call {
+    Call::Cab {
+        car: node(car),
+        floor: floor(at),
+    }
+}
+
 fn car_view() -> CarView {
     CarView {
         availability: Availability::InService,
@@ -63,25 +70,21 @@ fn car_view() -> CarView {
 }
 
 fn status(orders: Vec<OrderStatus>) -> Status {
-    let floors = FloorCount::new(4).unwrap();
     Status {
-        hello: Hello {
-            fleet: FleetName::new("liftmesh").unwrap(),
-            node: node("A"),
-            address: Ipv4Addr::LOCALHOST,
-            nonce: Nonce(1),
-            floors,
-            protocol: Protocol::LowestIp,
-            mac: Mac::of(Ipv4Addr::LOCALHOST),
-            role: Role::Cabin,
-        },
+        node: node("A"),
+        role: Role::Cabin,
+        fleet: FleetName::new("liftmesh").unwrap(),
+        address: Ipv4Addr::LOCALHOST,
+        mac: Mac::of(Ipv4Addr::LOCALHOST),
+        election: Protocol::LowestIp,
+        election_state: vec![Detail {
+            name: "round".into(),
+            value: "2".to_owned(),
+        }],
+        floors: FloorCount::new(4).unwrap(),
         uptime: Duration::from_secs(90),
         standing: Standing::Master,
         term: Term(7),
-        election: vec![Detail {
-            name: "round",
-            value: "2".to_owned(),
-        }],
         digest: 0xabc,
         registers: 12,
         journals: 3,
@@ -97,6 +100,8 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         },
         durable: true,
         disk_failed: false,
+        log_lines_lost: 0,
+        mesh: BTreeMap::new(),
         peers: vec![PeerStatus {
             node: node("B"),
             role: Role::Cabin,
@@ -127,7 +132,9 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         orders,
         car: Some(CarStatus {
             view: car_view(),
-            panel: Ok(()),
+            panel: String::new(),
+            connection: Ok(()),
+            line: LineCounters::default(),
             door: DoorState::Closed,
             at: None,
             stopped: false,
@@ -135,19 +142,18 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             key: KeySwitch::Normal,
             stuck: [Button::Cab(floor(2))].into(),
             lamps: [Button::Hall(floor(3), Direction::Down)].into(),
-            floors,
         }),
         climate: ClimateStatus {
             own: Reading {
                 temperature: Some(22),
                 illuminance: None,
             },
-            temperature: Some(215),
+            average: Some(21.5),
             brightness: Some(188),
-            text: "21.5 C 10:05".to_owned(),
+            display: "21.5 C 10:05".to_owned(),
             age: Some(Duration::from_millis(250)),
             units: vec![UnitStatus {
-                source: Source::Device(Ipv4Addr::new(10, 0, 0, 9)),
+                unit: "10.0.0.9".to_owned(),
                 reading: Reading {
                     temperature: Some(21),
                     illuminance: Some(128),
@@ -162,7 +168,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
 /// the socket in front of it.
 pub(crate) struct Bench {
     directory: TempDir,
-    events: broadcast::Sender<EventView>,
+    events: broadcast::Sender<Event>,
     shutdown: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
@@ -239,11 +245,11 @@ impl Drop for Bench {
     }
 }
 
-async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sender<EventView>) {
+async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sender<Event>) {
     let mut orders = Vec::new();
     while let Some(Request { query, reply }) = requests.recv().await {
         let answer = match query {
-            Query::Status => Reply::Status(Box::new((&status(orders.clone())).into())),
+            Query::Status => Reply::Status(Box::new(status(orders.clone()))),
             Query::Order(call) if !FloorCount::new(4).unwrap().has_button(call.button()) => {
                 Reply::Order(Err(OrderRefused::NoSuchButton { call, top: 3 }))
             }
@@ -259,7 +265,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
                 ] {
                     // Nobody may be watching.
                     events
-                        .send(EventView::new(&report, SystemTime::UNIX_EPOCH))
+                        .send(Event::new(&report, SystemTime::UNIX_EPOCH))
                         .unwrap_or_default();
                 }
                 Reply::Order(Ok(Taken::Placed))
@@ -393,14 +399,14 @@ fn the_socket_for_reading_replaces_a_dead_nodes_and_nothing_else() {
 
 #[test]
 fn every_kind_of_event_has_the_name_that_its_json_has() {
-    let event = EventView::new(&Report::DiskFailed, SystemTime::UNIX_EPOCH);
+    let event = Event::new(&Report::DiskFailed, SystemTime::UNIX_EPOCH);
     let json = serde_json::to_value(&event).unwrap();
-    assert_eq!(json["event"], event.kind.name());
-    let mut names = EventKind::NAMES.to_vec();
+    assert_eq!(json["event"], event.report.name());
+    let mut names = Report::NAMES.to_vec();
     names.dedup();
-    assert_eq!(names.len(), EventKind::NAMES.len());
+    assert_eq!(names.len(), Report::NAMES.len());
     for name in names {
-        let unknown = serde_json::from_value::<EventKind>(serde_json::json!({"event": name}));
+        let unknown = serde_json::from_value::<Report>(serde_json::json!({"event": name}));
         // A kind with fields misses them, and is known.
         let known = unknown.map_or_else(|error| error.to_string(), |kind| kind.name().to_owned());
         assert!(
@@ -414,16 +420,7 @@ fn every_kind_of_event_has_the_name_that_its_json_has() {
 fn an_order_is_placed_and_shown() {
     let bench = Bench::start();
     let mut client = bench.client();
-    let calls = [
-        CallView::Cab {
-            car: "B".to_owned(),
-            floor: 2,
-        },
-        CallView::Cab {
-            car: "A".to_owned(),
-            floor: 3,
-        },
-    ];
+    let calls = [cab("B", 2), cab("A", 3)];
     for call in &calls {
         client.order(call).unwrap();
     }
@@ -436,30 +433,30 @@ fn an_order_is_placed_and_shown() {
         .map(|order| order.call.clone())
         .collect();
     assert_eq!(orders, calls);
-    assert_eq!(shown.nodes().collect::<Vec<_>>(), ["A", "B"]);
+    assert_eq!(shown.nodes().collect::<Vec<_>>(), [&node("A"), &node("B")]);
 }
 
 #[test]
 fn an_order_for_a_button_or_a_car_that_is_not_there_is_refused() {
     let bench = Bench::start();
     let mut client = bench.client();
-    let mut refusal = |call: CallView| match client.order(&call) {
+    let mut refusal = |call: &Call| match client.order(call) {
         Err(ClientError::Refused { code, message }) => (code, message),
         other => panic!("{other:?}"),
     };
-    let (code, _) = refusal((&hall(3, Direction::Up)).into());
+    let (code, _) = refusal(&hall(3, Direction::Up));
     assert_eq!(code, ErrorCode::NoSuchButton);
-    let (code, _) = refusal(CallView::Hall {
-        floor: 254,
-        direction: DirectionView::Up,
-    });
-    assert_eq!(code, ErrorCode::NoSuchButton);
-    let call = CallView::Cab {
-        car: "C".to_owned(),
-        floor: 1,
-    };
+    for call in [
+        r#"{"kind":"hall","floor":254,"direction":"up"}"#,
+        r#"{"kind":"cab","car":"A","floor":255}"#,
+        r#"{"kind":"cab","car":"no name","floor":1}"#,
+    ] {
+        let line = format!("{{\"query\":\"order\",\"call\":{call}}}\n");
+        let reply = ask(&mut bench.raw(), line.as_bytes());
+        assert_eq!(reply["code"], "no_such_button", "{reply}");
+    }
     assert_eq!(
-        refusal(call),
+        refusal(&cab("C", 1)),
         (
             ErrorCode::UnknownCar,
             "no car C is heard; there are A, B".to_owned()
@@ -541,7 +538,7 @@ fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
     let mut bench = Bench::start();
     let mut watch = bench.client().watch().unwrap();
     let event = |index| {
-        EventView::new(
+        Event::new(
             &Report::Floor {
                 floor: floor(index),
             },
@@ -558,10 +555,10 @@ fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
         match watch.next().unwrap().unwrap() {
             Notice::Event(event) => {
                 assert_eq!(event.at, "1970-01-01T00:00:00.000Z");
-                let EventKind::Floor { floor } = event.kind else {
+                let Report::Floor { floor } = event.report else {
                     panic!("{event:?}");
                 };
-                assert_eq!(u64::from(floor), next);
+                assert_eq!(u64::from(floor.index()), next);
                 next += 1;
             }
             Notice::Missed(events) => next += events,
@@ -575,7 +572,7 @@ fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
 fn a_watcher_need_not_wait_for_ever() {
     let bench = Bench::start();
     let mut watch = bench.client().watch().unwrap();
-    let event = EventView::new(&Report::DiskFailed, SystemTime::UNIX_EPOCH);
+    let event = Event::new(&Report::DiskFailed, SystemTime::UNIX_EPOCH);
     bench.events.send(event.clone()).unwrap();
     let notice = watch.next_within(Duration::from_secs(20)).unwrap();
     assert_eq!(notice, Some(Notice::Event(event)));
@@ -672,8 +669,8 @@ fn an_event_reads_back_as_it_was_written() {
         },
         Report::DiskFailed,
     ] {
-        let event = EventView::new(&report, SystemTime::UNIX_EPOCH);
+        let event = Event::new(&report, SystemTime::UNIX_EPOCH);
         let text = serde_json::to_string(&event).unwrap();
-        assert_eq!(serde_json::from_str::<EventView>(&text).unwrap(), event);
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
     }
 }

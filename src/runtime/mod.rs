@@ -33,7 +33,7 @@ use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::dispatch::{CollectiveCost, Dispatcher};
 use elevator_fleet::model::{JournalId, Timestamp};
-use elevator_fleet::node::{Action, Node, Renewed, Report};
+use elevator_fleet::node::{Action, Node, Renewed, Report, Status};
 use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -52,9 +52,7 @@ use crate::journal::{Account, AuditEvent, AuditRecord, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
 use crate::mesh::{LinkTimes, Mesh, MeshError, MeshEvent, MeshSettings, gather_time, mac_of};
-use crate::operator::{
-    self, BindError, EventView, OperatorSocket, Query, ReadingError, Reply, Request, StatusView,
-};
+use crate::operator::{self, BindError, OperatorSocket, Query, ReadingError, Reply, Request};
 use crate::panel::Panel;
 
 /// How a node ended.
@@ -203,7 +201,7 @@ struct Running {
     spare: JournalId,
     requests: mpsc::Receiver<Request>,
     log: ReportLog,
-    reports: broadcast::Sender<EventView>,
+    reports: broadcast::Sender<operator::Event>,
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
     supervisor: Supervisor,
@@ -502,12 +500,12 @@ impl Running {
         renewed
     }
 
-    fn status(&self, now: Timestamp) -> StatusView {
-        let mut status = StatusView::from(&self.node.status(now));
+    fn status(&self, now: Timestamp) -> Status {
+        let mut status = self.node.status(now);
         status.log_lines_lost = log::lost();
         status.mesh = self.mesh.counters().by_name();
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
-            car.line = panel.counters().into();
+            car.line = panel.counters();
             car.panel = panel.url().to_string();
         }
         status
@@ -557,7 +555,7 @@ impl Running {
             && !matches!(report, Report::Rotated { .. })
             && self
                 .reports
-                .send(EventView::new(report, SystemTime::now()))
+                .send(operator::Event::new(report, SystemTime::now()))
                 .is_err()
         {
             debug!("the last who listened has just left");

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use elevator_driver::DoorState;
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::model::{Availability, Call, NodeId, Unavailable};
 use elevator_fleet::node::Report;
@@ -11,7 +10,6 @@ use tracing::{debug, error, info, warn};
 
 use crate::latch::Evidence;
 use crate::log::millis;
-use crate::operator::view::StandingView;
 
 /// What has been reported of the orders that are open: at most one entry a button of the building.
 #[derive(Debug)]
@@ -29,12 +27,8 @@ impl ReportLog {
 
     pub(super) fn log(&mut self, report: &Report) {
         match report {
-            Report::Standing { from, to, term } => {
-                let (from, to) = (StandingView::from(from), StandingView::from(to));
-                info!(%from, %to, %term, "role changed");
-            }
+            Report::Standing { from, to, term } => info!(%from, %to, %term, "role changed"),
             Report::Rotated { from, to, term } => {
-                let (from, to) = (StandingView::from(from), StandingView::from(to));
                 debug!(%from, %to, %term, "the duty has gone on");
             }
             Report::PeerFound { node, address } => info!(%node, %address, "peer found"),
@@ -59,7 +53,7 @@ impl ReportLog {
             Report::TakenOver { call, master } => {
                 warn!(%call, %master, "the master leaves a call without a car: this car serves it");
             }
-            Report::Door { door: state } => info!(state = door(*state), "door"),
+            Report::Door { door } => info!(state = door.to_string(), "door"),
             Report::Floor { floor } => info!(%floor, "floor"),
             Report::Availability(Availability::InService) => {
                 info!(availability = "in service", "availability changed");
@@ -110,15 +104,6 @@ fn hung(evidence: &HangEvidence) {
         "hung: motor stopped, the node ends; it was {}",
         Evidence::from(evidence),
     );
-}
-
-fn door(state: DoorState) -> &'static str {
-    match state {
-        DoorState::Closed => "closed",
-        DoorState::Opening => "opening",
-        DoorState::Open => "open",
-        DoorState::Closing => "closing",
-    }
 }
 
 #[cfg(test)]

@@ -11,12 +11,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-use elevator_fleet::model::{Availability, Timestamp};
+use elevator_fleet::model::{Timestamp, Unavailable};
 use elevator_fleet::node::Report;
 use elevator_fleet::wire::Standing;
 use tracing::{debug, warn};
-
-use crate::operator::view::StandingView;
 
 /// Signs of life in the time after which the supervisor takes the loop for hung.
 const SIGNS: u32 = 4;
@@ -28,8 +26,8 @@ pub(super) struct Supervisor {
     /// Between two signs of life; `None` where nobody waits for one.
     period: Option<Duration>,
     last: Option<Timestamp>,
-    standing: Option<StandingView>,
-    unavailable: Option<String>,
+    standing: Option<Standing>,
+    unavailable: Option<Unavailable>,
 }
 
 impl Supervisor {
@@ -84,7 +82,7 @@ impl Supervisor {
 
     /// Shows the node's role and its car's service.
     pub(super) fn show(&mut self, standing: &Standing) {
-        self.standing = Some(standing.into());
+        self.standing = Some(standing.clone());
         self.tell_status();
     }
 
@@ -94,10 +92,7 @@ impl Supervisor {
             self.show(to);
         }
         if let Report::Availability(availability) = report {
-            self.unavailable = match availability {
-                Availability::InService => None,
-                Availability::Unavailable(why) => Some(why.to_string()),
-            };
+            self.unavailable = availability.unavailable();
             self.tell_status();
         }
     }
@@ -106,7 +101,7 @@ impl Supervisor {
         let Some(standing) = &self.standing else {
             return;
         };
-        let car = self.unavailable.as_deref().map_or_else(
+        let car = self.unavailable.map_or_else(
             || "car in service".to_owned(),
             |why| format!("car not in service: {why}"),
         );
@@ -135,6 +130,8 @@ fn connect(address: &OsString) -> io::Result<UnixDatagram> {
 
 #[cfg(test)]
 mod tests {
+    use elevator_fleet::model::Availability;
+
     use super::*;
 
     fn at(millis: u64) -> Timestamp {
@@ -195,7 +192,7 @@ mod tests {
             Some("STATUS=master; car in service")
         );
         supervisor.note(&Report::Availability(Availability::Unavailable(
-            elevator_fleet::model::Unavailable::NoPanel,
+            Unavailable::NoPanel,
         )));
         let text = told(&socket).expect("told");
         assert!(

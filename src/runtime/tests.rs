@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::{Assignments, CarSituation, HallDemand};
-use elevator_fleet::model::{Call, HallCall};
+use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::Taken;
+use elevator_fleet::wire::Standing;
 use elevator_simulator::simulator::SerialConfig;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
 use tempfile::TempDir;
@@ -14,8 +15,7 @@ use super::*;
 use crate::config::Sources;
 use crate::latch::Latch;
 use crate::mesh::tests::Lan;
-use crate::operator::view::{DirectionView, StandingView};
-use crate::operator::{CallView, Client, StatusView};
+use crate::operator::Client;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -112,16 +112,16 @@ struct Process {
 }
 
 impl Process {
-    fn status(&self) -> Option<StatusView> {
+    fn status(&self) -> Option<Status> {
         Client::connect(&self.data_dir).ok()?.status().ok()
     }
 
     /// Waits until its status is as wanted.
-    fn until(&self, what: &str, wanted: impl Fn(&StatusView) -> bool) -> StatusView {
+    fn until(&self, what: &str, wanted: impl Fn(&Status) -> bool) -> Status {
         until(what, || self.status().filter(|status| wanted(status)))
     }
 
-    fn order(&self, call: &CallView) {
+    fn order(&self, call: &Call) {
         let mut client = until("node", || Client::connect(&self.data_dir).ok());
         assert_eq!(client.order(call).expect("an answer"), Taken::Placed);
     }
@@ -151,12 +151,14 @@ fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn hall(floor: u8) -> CallView {
-    let direction = DirectionView::Up;
-    CallView::Hall { floor, direction }
+fn hall(index: u8) -> Call {
+    Call::Hall(HallCall {
+        floor: floor(index),
+        direction: Direction::Up,
+    })
 }
 
-fn promised(status: &StatusView, call: &CallView) -> bool {
+fn promised(status: &Status, call: &Call) -> bool {
     status.order(call).is_some_and(|order| order.promised)
 }
 
@@ -173,7 +175,10 @@ fn a_press_at_the_panel_brings_the_car_and_lights_the_lamp_until_it_is_there() {
     let node = cabin.start();
     let mut control = cabin.control();
     node.until("connection to the panel", |status| {
-        status.car.as_ref().is_some_and(|car| car.connected)
+        status
+            .car
+            .as_ref()
+            .is_some_and(|car| car.connection.is_ok())
     });
     let button = Button::Hall(floor(2), Direction::Up);
     control.press(button).expect("pressed");
@@ -201,12 +206,12 @@ fn two_nodes_find_each_other_and_share_their_orders() {
     }
     let [one, two] = [cabins[0].start(), cabins[1].start()];
     one.until("joined peer", |status| {
-        status.standing == StandingView::Master && status.peers.iter().any(|peer| peer.joined)
+        status.standing == Standing::Master && status.peers.iter().any(|peer| peer.joined)
     });
-    let master = "car-1".to_owned();
+    let master = NodeId::new("car-1").expect("a name");
     two.until("master", |status| {
         status.standing
-            == StandingView::Slave {
+            == Standing::Slave {
                 master: master.clone(),
             }
     });
@@ -218,7 +223,7 @@ fn two_nodes_find_each_other_and_share_their_orders() {
     // F7
     assert_eq!(one.stop(), Outcome::Stopped);
     two.until("own mastery", |status| {
-        status.standing == StandingView::Master && status.peers.is_empty()
+        status.standing == Standing::Master && status.peers.is_empty()
     });
     assert_eq!(two.stop(), Outcome::Stopped);
 }
@@ -257,7 +262,10 @@ fn a_car_that_hangs_ends_its_node_with_the_evidence() {
     let node = cabin.start();
     cabin.control().send("fault motor stuck").expect("taken");
     node.until("car in service", |status| {
-        status.car.as_ref().is_some_and(|car| car.connected)
+        status
+            .car
+            .as_ref()
+            .is_some_and(|car| car.connection.is_ok())
     });
     node.order(&hall(2));
     let Outcome::Hung(evidence) = node.outcome() else {
@@ -325,7 +333,10 @@ fn a_stop_does_not_wait_for_a_plan() {
     let mut control = cabin.control();
     let driven = || cabin.simulator.state().expect("it runs").car.driven;
     process.until("connection to the panel", |status| {
-        status.car.as_ref().is_some_and(|car| car.connected)
+        status
+            .car
+            .as_ref()
+            .is_some_and(|car| car.connection.is_ok())
     });
     control
         .press(Button::Hall(floor(1), Direction::Up))

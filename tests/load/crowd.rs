@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use elevator_fleet::model::Role;
-use liftmesh::operator::view::StandingView;
+use elevator_fleet::wire::Standing;
 
 use crate::building::{Building, Line};
 use crate::machine;
@@ -70,9 +70,9 @@ impl Crowd {
             while let Some(name) = waiting.last() {
                 let standing = building.status(name).map(|status| status.standing);
                 let follows = match standing {
-                    Some(StandingView::Master) => *name == master,
-                    Some(StandingView::Slave { master: followed }) => followed == master,
-                    Some(StandingView::Seeking) | None => false,
+                    Some(Standing::Master) => *name == master,
+                    Some(Standing::Slave { master: followed }) => followed == *master,
+                    Some(Standing::Seeking) | None => false,
                 };
                 if !follows {
                     return false;

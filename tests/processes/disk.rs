@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState};
 use elevator_fleet::model::NodeId;
+use elevator_fleet::node::Status;
 use liftmesh::journal::Journal;
 use liftmesh::operator::Client;
-use liftmesh::operator::view::StatusView;
 
 use crate::building::disk::{self, Disk, RuntimeDir};
 use crate::building::{Building, Line, skip};
@@ -40,7 +40,7 @@ fn start_on(disk: Disk, building: &mut Building, name: &str) {
 }
 
 /// What a node on such a disk says of itself.
-fn status(building: &Building, name: &str) -> Option<StatusView> {
+fn status(building: &Building, name: &str) -> Option<Status> {
     let data_dir = building.data_dir(name);
     let stand_in = runtime_dir(building).stand_in(&data_dir);
     Client::connect(&stand_in).ok()?.status().ok()
@@ -49,7 +49,7 @@ fn status(building: &Building, name: &str) -> Option<StatusView> {
 fn wait_in_service(building: &Building, name: &str) {
     building.wait("the car is in service without its disk", |building| {
         status(building, name).is_some_and(|status| {
-            status.disk_failed && status.car.is_some_and(|car| car.group.in_service)
+            status.disk_failed && status.car.is_some_and(|car| car.view.is_in_service())
         })
     });
 }

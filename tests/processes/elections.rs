@@ -186,7 +186,7 @@ fn a_control_unit_takes_part(protocol: Protocol) {
         building.wait_dark(&[at], button);
     }
     let attic = building.status("attic").expect("it runs");
-    assert_eq!((attic.role.as_str(), attic.car), ("control-unit", None));
+    assert_eq!((attic.role, attic.car), (Role::ControlUnit, None));
     building.close_books();
     building.kill("attic");
     building.wait_for_one_master();

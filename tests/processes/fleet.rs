@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState};
+use elevator_fleet::wire::Standing;
 use elevator_simulator::CarState;
-use liftmesh::operator::view::StandingView;
 
 use crate::building::{Building, Line};
 
@@ -131,7 +131,7 @@ fn a_killed_slaves_orders_are_served_by_the_others() {
             .status("B")
             .and_then(|status| status.peers.into_iter().find(|peer| peer.node == "A"))
             .and_then(|peer| peer.car)
-            .is_some_and(|car| !car.in_service)
+            .is_some_and(|car| !car.is_in_service())
     });
     building.press("A", button);
     let victim = assignee(&building, "A");
@@ -195,7 +195,7 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
             }
         }
         building.status("A").is_some_and(|status| {
-            status.standing == StandingView::Master && status.peers.iter().all(|peer| peer.joined)
+            status.standing == Standing::Master && status.peers.iter().all(|peer| peer.joined)
         })
     });
     for button in buttons {
@@ -270,7 +270,7 @@ fn a_node_waits_for_its_panel_and_ends_in_order() {
         building
             .status("A")
             .and_then(|status| status.car)
-            .is_some_and(|car| !car.connected)
+            .is_some_and(|car| car.connection.is_err())
     });
     assert!(building.stop("A").success());
     building.start("A");
@@ -283,7 +283,7 @@ fn a_node_waits_for_its_panel_and_ends_in_order() {
         building
             .status("A")
             .and_then(|status| status.car)
-            .is_some_and(|car| car.connected)
+            .is_some_and(|car| car.connection.is_ok())
     });
     building.press("A", button);
     building.wait_lit(&["A"], button);
@@ -336,7 +336,7 @@ fn the_average_temperature_is_on_every_display_and_a_killed_nodes_reading_lapses
             .all(|name| shows(&building.car(name), "22.0 C "))
     });
     let status = building.status("A").expect("it runs").climate;
-    assert_eq!(status.temperature, Some(18));
+    assert_eq!(status.own.temperature, Some(18));
     assert_eq!(status.average, Some(22.0));
     let units: Vec<&str> = status.units.iter().map(|unit| unit.unit.as_str()).collect();
     assert_eq!(units, THREE);
@@ -394,7 +394,9 @@ fn assignee(building: &Building, at: &str) -> &'static str {
             .map(|status| status.orders)
             .unwrap_or_default();
         let car = orders.into_iter().find_map(|order| order.car);
-        found = THREE.into_iter().find(|name| Some(*name) == car.as_deref());
+        found = THREE
+            .into_iter()
+            .find(|name| car.as_ref().is_some_and(|car| car == name));
         found.is_some()
     });
     found.expect("somebody")

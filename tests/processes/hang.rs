@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::{Button, Direction, DoorState};
-use liftmesh::operator::view::{EventKind, EventView, LossView};
-use liftmesh::operator::{Client, Notice};
+use elevator_fleet::node::{LossCause, Report};
+use liftmesh::operator::{Client, Event, Notice};
 use rustix::process::Signal;
 
 use crate::building::{Building, FLIGHT_LIMIT, Line, PATIENCE};
@@ -88,7 +88,7 @@ fn fly(building: &Building, name: &str, button: Button) {
 }
 
 /// Events of a node as they come, with when they came.
-fn events(building: &Building, name: &str) -> mpsc::Receiver<EventView> {
+fn events(building: &Building, name: &str) -> mpsc::Receiver<Event> {
     let client = Client::connect(&building.data_dir(name)).expect("a running node");
     let watch = client.watch().expect("events");
     let (sender, receiver) = mpsc::sync_channel(10_000);
@@ -227,7 +227,7 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     building.wait("B shows why A is lost", |building| {
         let lost = building.status("B").map(|status| status.lost);
         lost.is_some_and(
-            |lost| matches!(&lost[..], [a] if a.node == "A" && a.cause == LossView::Hung),
+            |lost| matches!(&lost[..], [a] if a.node == "A" && a.cause == LossCause::Hung),
         )
     });
 
@@ -302,15 +302,15 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
 }
 
 /// When B lost A, and when A's hall call was given to B.
-fn redistribution(seen: &mpsc::Receiver<EventView>) -> (SystemTime, SystemTime) {
+fn redistribution(seen: &mpsc::Receiver<Event>) -> (SystemTime, SystemTime) {
     let start = Instant::now();
     let (mut lost, mut assigned) = (None, None);
     while lost.is_none() || assigned.is_none() {
         let left = PATIENCE.saturating_sub(start.elapsed());
         let event = seen.recv_timeout(left).expect("it is redistributed");
-        match event.kind {
-            EventKind::PeerLost { node } if node == "A" => lost = Some(time(&event.at)),
-            EventKind::Assigned { car, .. } if car == "B" => assigned = Some(time(&event.at)),
+        match event.report {
+            Report::PeerLost { node } if node == "A" => lost = Some(time(&event.at)),
+            Report::Assigned { car, .. } if car == "B" => assigned = Some(time(&event.at)),
             _ => {}
         }
     }
@@ -523,7 +523,7 @@ fn a_blocked_door_is_no_hang_and_its_car_comes_back() {
     });
     let in_service = |building: &Building| {
         let car = building.status("A").and_then(|status| status.car);
-        car.is_some_and(|car| car.group.in_service)
+        car.is_some_and(|car| car.view.is_in_service())
     };
     building.wait("A is in service", in_service);
     building.press("A", building.hall(0, Direction::Up));

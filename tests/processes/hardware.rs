@@ -4,7 +4,9 @@
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction, DoorState};
-use liftmesh::operator::view::{OwnCarView, PhaseView, StandingView};
+use elevator_fleet::model::{CarPhase, FloorSet};
+use elevator_fleet::node::CarStatus;
+use elevator_fleet::wire::Standing;
 
 use crate::building::{Building, Line};
 
@@ -31,7 +33,7 @@ fn fault(building: &Building, name: &str, command: &str) {
 }
 
 /// What a node says of its own car.
-fn own_car(building: &Building, name: &str) -> OwnCarView {
+fn own_car(building: &Building, name: &str) -> CarStatus {
     let status = building.status(name);
     let car = status.and_then(|status| status.car);
     car.expect("a running node with a car")
@@ -43,7 +45,8 @@ fn is_open_at(building: &Building, name: &str, floor: u8) -> bool {
 }
 
 fn is_left_out_for(building: &Building, name: &str, why: &str) -> bool {
-    own_car(building, name).group.unavailable.as_deref() == Some(why)
+    let why_not = own_car(building, name).view.availability.unavailable();
+    why_not.is_some_and(|why_not| why_not.to_string() == why)
 }
 
 /// Sets a car going to a floor, and waits until it is on its way.
@@ -110,8 +113,8 @@ fn an_unplugged_car_stops_and_goes_on_once_it_is_plugged_in() {
     let button = send_off(&building, "A", 11);
     fault(&building, "A", "fault line unplugged");
     building.wait("A says why", |building| {
-        let car = own_car(building, "A");
-        !car.connected && car.disconnected.is_some_and(|why| !why.is_empty())
+        let panel = own_car(building, "A").connection;
+        panel.is_err_and(|why| !why.is_empty())
     });
     building.wait("the panel has stopped the motor", |building| {
         building.car("A").driven.is_none()
@@ -126,7 +129,7 @@ fn an_unplugged_car_stops_and_goes_on_once_it_is_plugged_in() {
     });
     building.wait_dark(&["A"], button);
     building.wait_in_service(&TWO);
-    assert_eq!(own_car(&building, "A").disconnected, None);
+    assert_eq!(own_car(&building, "A").connection, Ok(()));
     building.assert_safe();
 }
 
@@ -143,7 +146,7 @@ fn a_dead_sensor_on_the_way_is_passed() {
         building.press("A", building.cab(to));
         building.wait("A arrives", |building| is_open_at(building, "A", to));
     }
-    assert!(own_car(&building, "A").group.in_service);
+    assert!(own_car(&building, "A").view.is_in_service());
     building.assert_safe();
 }
 
@@ -155,13 +158,13 @@ fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
     building.press("A", building.cab(4));
     building.wait("A is near", |building| is_open_at(building, "A", 4));
     building.wait("A is idle", |building| {
-        own_car(building, "A").group.phase == PhaseView::Idle
+        own_car(building, "A").view.phase == CarPhase::Idle
     });
     fault(&building, "A", "fault sensor 6 dead");
     let call = building.hall(6, Direction::Down);
     building.press("A", call);
     building.wait("A leaves the floor out", |building| {
-        own_car(building, "A").group.left_out == [6]
+        own_car(building, "A").view.left_out == [building.floor(6)].into_iter().collect()
     });
     building.wait("B comes", |building| is_open_at(building, "B", 6));
     building.wait_dark(&TWO, call);
@@ -180,7 +183,7 @@ fn a_cab_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
     let button = building.cab(3);
     building.press("A", button);
     building.wait("A leaves the floor out", |building| {
-        own_car(building, "A").group.left_out == [3]
+        own_car(building, "A").view.left_out == [building.floor(3)].into_iter().collect()
     });
     let other = building.cab(1);
     building.press("A", other);
@@ -190,7 +193,7 @@ fn a_cab_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
     building.wait("A gets there", |building| is_open_at(building, "A", 3));
     building.wait_dark(&["A"], button);
     building.wait("nothing is left out", |building| {
-        own_car(building, "A").group.left_out.is_empty()
+        own_car(building, "A").view.left_out == FloorSet::default()
     });
     building.assert_safe();
 }
@@ -206,7 +209,7 @@ fn a_stuck_button_is_one_order_and_is_shown() {
         building.wait_dark(&TWO, call);
         building.wait("it is shown", |building| {
             let stuck = own_car(building, "A").stuck;
-            stuck.len() == 1 && stuck[0].to_string() == call.to_string()
+            stuck == [call].into()
         });
         let at_rest = |building: &Building| {
             TWO.iter().all(|name| {
@@ -305,7 +308,7 @@ fn a_car_with_an_obstructed_door_leaves_the_group_until_the_door_is_free() {
     fault(&building, "A", "fault door ok");
     building.wait_in_service(&TWO);
     let standing = building.status("A").map(|status| status.standing);
-    assert_eq!(standing, Some(StandingView::Master));
+    assert_eq!(standing, Some(Standing::Master));
     building.assert_safe();
 }
 

@@ -3,10 +3,9 @@
 use std::process::{Command, Output};
 
 use elevator_driver::{Direction, DoorState};
-use elevator_fleet::model::Role;
+use elevator_fleet::model::{Call, NodeId, Role};
 use elevator_fleet::node::Taken;
 use liftmesh::operator::Client;
-use liftmesh::operator::view::{CallView, DirectionView};
 
 use crate::building::{Building, Line, Stopped};
 
@@ -74,18 +73,13 @@ fn an_order_that_waits_for_the_disk_is_not_called_placed() {
         return;
     };
     let mut client = Client::connect(&building.data_dir("A")).expect("a node");
-    let hall = CallView::Hall {
-        floor: 1,
-        direction: DirectionView::Up,
-    };
+    let a = NodeId::new("A").expect("a name");
+    let hall = Call::of_button(building.hall(1, Direction::Up), &a);
     let presses = (0..1_000)
         .position(|_| client.order(&hall).expect("an answer") == Taken::Waiting)
         .expect("the sequences that are reserved come to an end");
     assert!(presses >= 128, "{presses}");
-    let cab = CallView::Cab {
-        car: "A".to_owned(),
-        floor: 3,
-    };
+    let cab = Call::of_button(building.cab(3), &a);
     for words in [
         &["cab", "A", "3"][..],
         &["cab", "A", "3", "--wait", "lit", "--timeout", "100ms"],
@@ -116,7 +110,7 @@ fn a_cab_order_for_a_node_without_a_car_is_refused() {
     building.start("U");
     building.wait("U is heard", |building| {
         let status = building.status("A");
-        status.is_some_and(|status| status.nodes().any(|node| node == "U"))
+        status.is_some_and(|status| status.nodes().any(|node| *node == "U"))
     });
     let output = order(&building, &["cab", "U", "2"]);
     let said = text(&output.stderr);

@@ -41,6 +41,7 @@ pub(crate) mod testing;
 pub mod token_ring;
 
 use core::net::Ipv4Addr;
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -444,17 +445,25 @@ impl Protocol {
 }
 
 /// One line of a protocol's own state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// What it is, in a word or two: `round`, `senior flag`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its value.
     pub value: String,
 }
 
 impl Detail {
     pub(crate) fn new(name: &'static str, value: impl fmt::Display) -> Self {
-        let value = value.to_string();
-        Self { name, value }
+        Self {
+            name: name.into(),
+            value: value.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} {}", self.name, self.value))
     }
 }

@@ -28,6 +28,12 @@ pub struct CarView {
 }
 
 impl CarView {
+    /// Whether the group may count on it.
+    #[must_use]
+    pub fn is_in_service(&self) -> bool {
+        self.availability == Availability::InService
+    }
+
     /// Whether every floor of it is one of these.
     #[must_use]
     pub(crate) fn is_within(&self, floors: FloorCount) -> bool {
@@ -69,6 +75,21 @@ pub enum CarPhase {
     Closing,
 }
 
+impl fmt::Display for CarPhase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Idle => f.pad("idle"),
+            Self::Moving {
+                direction, stop_at, ..
+            } => f.pad(&format!("moving {direction} to {stop_at}")),
+            Self::Homing => f.pad("homing"),
+            Self::Opening => f.pad("door opening"),
+            Self::Open => f.pad("door open"),
+            Self::Closing => f.pad("door closing"),
+        }
+    }
+}
+
 /// Whether the group may count on a car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Availability {
@@ -78,26 +99,43 @@ pub enum Availability {
     Unavailable(Unavailable),
 }
 
+impl Availability {
+    /// Why the group may not count on the car, if it may not.
+    #[must_use]
+    pub fn unavailable(self) -> Option<Unavailable> {
+        match self {
+            Self::InService => None,
+            Self::Unavailable(why) => Some(why),
+        }
+    }
+}
+
 /// Why no hall order may be assigned to a car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unavailable {
     /// Its panel does not answer.
+    #[serde(rename = "no panel")]
     NoPanel,
     /// It does not know yet where it is.
     Homing,
     /// The stop switch is pulled.
     Stopped,
     /// Something, be it too much load, has held its door open for too long.
+    #[serde(rename = "door blocked")]
     DoorBlocked,
     /// A passenger's or attendant's key has taken it out of the group.
     Independent,
     /// It is at the recall floor, for the fire brigade.
+    #[serde(rename = "fire recall")]
     FireRecall,
     /// It has been taken out of service by key.
+    #[serde(rename = "out of service")]
     OutOfService,
     /// It did not reach a floor in time (F9).
     Hung,
     /// Its drive did not start or stopped short; it has yet to show that it can run.
+    #[serde(rename = "drive fault")]
     DriveFault,
     /// Its flight takes longer than it ever took. It may be stuck.
     Overdue,

@@ -1,32 +1,43 @@
 //! What a node reports.
 
 use core::net::Ipv4Addr;
+use std::fmt;
 use std::time::Duration;
 
 use elevator_driver::{DoorState, Floor};
+use serde::{Deserialize, Serialize};
 
-use crate::car::HangEvidence;
+use crate::car::{HangCause, HangEvidence};
+use crate::json::{StandingForm, availability, call, conflict, hang, panel, seconds};
 use crate::model::{Availability, Call, NodeId, Term};
 use crate::wire::Standing;
 
 /// A transition that the log and the operator are told of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// In JSON it is an event: the field `event` says of which kind, by [`name`](Self::name).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Report {
     /// The node stands elsewhere.
     Standing {
         /// Before.
+        #[serde(with = "StandingForm")]
         from: Standing,
         /// From here on.
+        #[serde(with = "StandingForm")]
         to: Standing,
         /// The term that goes with it.
         term: Term,
     },
     /// The duty to coordinate has gone on, as it does all the time under a protocol that rotates:
     /// the node stands elsewhere, and nothing has happened.
+    #[serde(rename = "standing", skip_deserializing)]
     Rotated {
         /// Before.
+        #[serde(with = "StandingForm")]
         from: Standing,
         /// From here on.
+        #[serde(with = "StandingForm")]
         to: Standing,
         /// The term that goes with it.
         term: Term,
@@ -50,6 +61,7 @@ pub enum Report {
         /// What it did.
         reason: String,
         /// For how long.
+        #[serde(with = "seconds")]
         wait: Duration,
     },
     /// Full states have been exchanged with a node.
@@ -65,6 +77,7 @@ pub enum Report {
     /// An order was placed, here or elsewhere.
     Placed {
         /// What.
+        #[serde(with = "call")]
         call: Call,
         /// Where.
         origin: NodeId,
@@ -72,22 +85,26 @@ pub enum Report {
     /// An order's lamp may be lit (F12).
     Promised {
         /// What.
+        #[serde(with = "call")]
         call: Call,
     },
     /// An order has been served, here or elsewhere.
     Served {
         /// What.
+        #[serde(with = "call")]
         call: Call,
         /// How long it had waited.
+        #[serde(with = "seconds")]
         waited: Duration,
         /// This node's car served it.
         here: bool,
-        /// The car that served it, where its record says so.
+        /// The car that served it; `None` where an older journal does not say.
         car: Option<NodeId>,
     },
     /// The master has assigned a call, or assigned it anew.
     Assigned {
         /// What.
+        #[serde(with = "call")]
         call: Call,
         /// To whom.
         car: NodeId,
@@ -95,6 +112,7 @@ pub enum Report {
     /// The master leaves a call without a car: this node's car serves it all the same.
     TakenOver {
         /// What.
+        #[serde(with = "call")]
         call: Call,
         /// The master.
         master: NodeId,
@@ -110,9 +128,9 @@ pub enum Report {
         floor: Floor,
     },
     /// The group may or may not count on this node's car.
-    Availability(Availability),
+    Availability(#[serde(with = "availability")] Availability),
     /// The panel's line is up, or down for the reason given.
-    Panel(Result<(), String>),
+    Panel(#[serde(with = "panel")] Result<(), String>),
     /// The car stopped for this floor and its sensor said nothing: it is left out for a while.
     FloorUnreachable {
         /// Which floor.
@@ -124,13 +142,143 @@ pub enum Report {
     OffTarget {
         /// Where it was to stop.
         stop_at: Floor,
-        /// The floor at which the car is, or `None` between two.
+        /// The floor at which the car is, or `None` between two. In JSON `floor`, for an event has
+        /// a time that is called `at`.
+        #[serde(rename = "floor")]
         at: Option<Floor>,
     },
     /// Two nodes have one name or one address, or one tells of orders that can't be.
-    Conflict(String),
+    Conflict(#[serde(with = "conflict")] String),
     /// The car did not reach a floor in time (F9): the motor is stopped, the process must end.
-    Hung(HangEvidence),
+    Hung(#[serde(with = "hang")] HangEvidence),
     /// The disk can't be relied on: no lamp is lit on its strength (P5).
     DiskFailed,
+}
+
+impl Report {
+    /// The names of all kinds, as the field `event` has them.
+    pub const NAMES: [&str; 21] = [
+        "standing",
+        "peer_found",
+        "peer_lost",
+        "distrusted",
+        "joined",
+        "repair",
+        "placed",
+        "promised",
+        "served",
+        "assigned",
+        "taken_over",
+        "door",
+        "floor",
+        "availability",
+        "panel",
+        "floor_unreachable",
+        "drive_refused",
+        "off_target",
+        "conflict",
+        "hung",
+        "disk_failed",
+    ];
+
+    /// The kind's name, as the field `event` has it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Standing { .. } | Self::Rotated { .. } => "standing",
+            Self::PeerFound { .. } => "peer_found",
+            Self::PeerLost { .. } => "peer_lost",
+            Self::Distrusted { .. } => "distrusted",
+            Self::Joined { .. } => "joined",
+            Self::Repair { .. } => "repair",
+            Self::Placed { .. } => "placed",
+            Self::Promised { .. } => "promised",
+            Self::Served { .. } => "served",
+            Self::Assigned { .. } => "assigned",
+            Self::TakenOver { .. } => "taken_over",
+            Self::Door { .. } => "door",
+            Self::Floor { .. } => "floor",
+            Self::Availability(_) => "availability",
+            Self::Panel(_) => "panel",
+            Self::FloorUnreachable { .. } => "floor_unreachable",
+            Self::DriveRefused => "drive_refused",
+            Self::OffTarget { .. } => "off_target",
+            Self::Conflict(_) => "conflict",
+            Self::Hung(_) => "hung",
+            Self::DiskFailed => "disk_failed",
+        }
+    }
+}
+
+/// One line.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Standing { from, to, term } | Self::Rotated { from, to, term } => {
+                write!(f, "{from} → {to}, term {term}")
+            }
+            Self::PeerFound { node, address } => write!(f, "{node} is heard, at {address}"),
+            Self::PeerLost { node } => write!(f, "{node} is not heard any more"),
+            Self::Distrusted { node, reason, wait } => {
+                let wait = wait.as_secs_f64();
+                write!(f, "{node} is not trusted for {wait:.0} s: {reason}")
+            }
+            Self::Joined { node } => write!(f, "states exchanged with {node}"),
+            Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
+            Self::Placed { call, origin } => write!(f, "{call} placed at {origin}"),
+            Self::Promised { call } => write!(f, "{call} promised"),
+            Self::Served {
+                call, waited, car, ..
+            } => {
+                let car = car.as_ref().map_or("another car", NodeId::as_str);
+                let waited = waited.as_secs_f64();
+                write!(f, "{call} served by {car} after {waited:.1} s")
+            }
+            Self::Assigned { call, car } => write!(f, "{call} assigned to {car}"),
+            Self::TakenOver { call, master } => {
+                write!(
+                    f,
+                    "{call} taken over: master {master} leaves it without a car"
+                )
+            }
+            Self::Door { door } => write!(f, "door {door}"),
+            Self::Floor { floor } => write!(f, "floor {floor}"),
+            Self::Availability(Availability::InService) => f.write_str("in service"),
+            Self::Availability(Availability::Unavailable(why)) => {
+                write!(f, "not in service: {why}")
+            }
+            Self::Panel(Ok(())) => f.write_str("panel connected"),
+            Self::Panel(Err(why)) => write!(f, "panel disconnected: {why}"),
+            Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
+            Self::DriveRefused => f.write_str("the drive does not run"),
+            Self::OffTarget { stop_at, at: None } => {
+                write!(
+                    f,
+                    "the drive stopped between floors, and was to stop at {stop_at}"
+                )
+            }
+            Self::OffTarget {
+                stop_at,
+                at: Some(at),
+            } => {
+                write!(f, "the drive stopped at {at}, and was to stop at {stop_at}")
+            }
+            Self::Conflict(text) => write!(f, "conflict: {text}"),
+            Self::Hung(evidence) => write_hang(f, evidence),
+            Self::DiskFailed => f.write_str("the disk has failed"),
+        }
+    }
+}
+
+fn write_hang(f: &mut fmt::Formatter<'_>, evidence: &HangEvidence) -> fmt::Result {
+    let actual = evidence.actual.as_secs_f64();
+    match (evidence.floor, evidence.cause) {
+        (Some(floor), _) => write!(f, "hung on the way to {floor} after {actual:.1} s"),
+        (None, HangCause::NotStopped) => {
+            write!(f, "hung: the motor did not stop for {actual:.1} s")
+        }
+        (None, HangCause::NoProgress | HangCause::OffTarget(_)) => {
+            write!(f, "hung while homing after {actual:.1} s")
+        }
+    }
 }

@@ -1,111 +1,163 @@
 //! What a node says of itself when asked.
+//!
+//! Serialized, a [`Status`] is the JSON of the operator's socket, of `liftmesh status --json`, and of
+//! whatever else shows a node to people. Fields may be added; those that are here keep their names
+//! and meanings. Times are in seconds, floors count from 0 at the bottom.
 
 use core::net::Ipv4Addr;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet};
+use elevator_driver::{Button, DoorState, Floor, FloorCount, KeySwitch, LampSet, LineCounters};
+use serde::{Deserialize, Serialize};
 
 use super::peers::{ConflictKind, LossCause};
 use super::{Node, PacketCounts};
-use crate::climate::{Reading, Source};
+use crate::climate::Reading;
 use crate::election::{Carrier, Detail};
-use crate::model::{Call, CarView, NodeId, Role, Term, Timestamp};
-use crate::wire::{Hello, Standing};
+use crate::json::{
+    self, CarForm, StandingForm, connection, hexadecimal, is_zero, optional_car, optional_seconds,
+    seconds, text,
+};
+use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
+use crate::wire::{Protocol, Standing};
 
 /// A node's whole state, as an operator wants to see it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Who the node is.
-    pub hello: Hello,
-    /// How long it has run.
+    /// The node's name, which is its car's too, where it has one.
+    pub node: NodeId,
+    /// What it is there for.
+    pub role: Role,
+    /// Its fleet.
+    pub fleet: FleetName,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The MAC address of its interface, or what stands in for it.
+    #[serde(with = "text")]
+    pub mac: Mac,
+    /// How the coordinator is elected.
+    pub election: Protocol,
+    /// The election protocol's own state.
+    pub election_state: Vec<Detail>,
+    /// The number of floors.
+    pub floors: FloorCount,
+    /// How long the node has run.
+    #[serde(with = "seconds")]
     pub uptime: Duration,
     /// Where it stands.
+    #[serde(with = "StandingForm")]
     pub standing: Standing,
     /// The highest term it knows.
     pub term: Term,
-    /// The election protocol's own state.
-    pub election: Vec<Detail>,
-    /// The digest of its order store.
+    /// The digest of its order store; equal stores have equal ones.
+    #[serde(with = "hexadecimal")]
     pub digest: u64,
-    /// How many registers its order store has.
+    /// How many registers the store has: one for each call of a journal that was ever pressed.
+    #[serde(default)]
     pub registers: usize,
-    /// Of how many journals they are.
+    /// Of how many journals they are: one for each node that runs, and a bounded number of others.
+    #[serde(default)]
     pub journals: usize,
-    /// How many journals that nobody uses have been dropped since the start.
+    /// How many journals that nobody uses were dropped since the start, as there were too many.
+    #[serde(default)]
     pub collected: u64,
     /// How many records of others were refused since the start.
+    #[serde(default)]
     pub refused: RefusedStatus,
     /// How often peers were treated as gone since the start.
+    #[serde(default)]
     pub distrusted: DistrustedStatus,
     /// Everything in the store is on disk.
     pub durable: bool,
-    /// The disk has failed (P5).
+    /// The disk has failed: no lamp is lit on its strength (P5).
     pub disk_failed: bool,
+    /// How many messages of the log were lost, because nobody read them in time or they could not
+    /// be written. The process that runs the node fills it in.
+    #[serde(default)]
+    pub log_lines_lost: u64,
+    /// What the mesh has counted since the start, by name. The process fills it in.
+    #[serde(default)]
+    pub mesh: BTreeMap<String, u64>,
     /// The other nodes that are heard, by name.
     pub peers: Vec<PeerStatus>,
     /// The nodes that were peers and are not heard any more, by name; at most 64, each for a day.
+    #[serde(default)]
     pub lost: Vec<LostStatus>,
     /// The nodes that are heard and do not go together with this one: those of the last minute.
+    #[serde(default)]
     pub conflicts: Vec<ConflictStatus>,
     /// The open orders, the oldest first; one entry a call.
     pub orders: Vec<OrderStatus>,
     /// The node's own car, where it has one.
     pub car: Option<CarStatus>,
-    /// The climate.
+    /// The climate, and what the indicator shows.
+    #[serde(default)]
     pub climate: ClimateStatus,
 }
 
-/// How many records of others were refused, by reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How many records of others were refused, by reason; in JSON without what never happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RefusedStatus {
     /// There can be no such press.
+    #[serde(skip_serializing_if = "is_zero")]
     pub impossible: u64,
-    /// They tell of a service that can't have happened.
-    pub services: u64,
     /// There are more journals or calls than any fleet has.
+    #[serde(skip_serializing_if = "is_zero")]
     pub no_room: u64,
+    /// They tell of a service that can't have happened.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub services: u64,
 }
 
-/// How often peers were treated as gone for a time, by what they did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How often peers were treated as gone for a time, by what they did; in JSON without what never
+/// happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DistrustedStatus {
-    /// They sent what no sound node sends.
-    pub rubbish: u64,
     /// They were masters that left calls without a car.
+    #[serde(skip_serializing_if = "is_zero")]
     pub neglect: u64,
+    /// They sent what no sound node sends.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rubbish: u64,
 }
 
 /// What is known of the climate, and what the indicator shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClimateStatus {
     /// What the node's own sensors read.
+    #[serde(flatten)]
     pub own: Reading,
-    /// The average temperature that the coordinator told, in tenths of a degree.
-    pub temperature: Option<i16>,
-    /// The backlight that the coordinator told.
+    /// The fleet's average temperature in °C, as the coordinator told it.
+    pub average: Option<f64>,
+    /// The backlight that the coordinator told, 0 to 255.
     pub brightness: Option<u8>,
-    /// The indicator's text.
-    pub text: String,
     /// How old that is which the coordinator told; `None` once it is unknown (K1).
+    #[serde(with = "optional_seconds", default)]
     pub age: Option<Duration>,
+    /// The indicator's text.
+    pub display: String,
     /// The fresh readings that this node has gathered, as coordinator.
     pub units: Vec<UnitStatus>,
 }
 
 /// What a unit's sensors have read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitStatus {
-    /// Which unit.
-    pub source: Source,
+    /// The node's name, or the address of a device that is no node.
+    pub unit: String,
     /// What it read.
+    #[serde(flatten)]
     pub reading: Reading,
     /// How long ago.
+    #[serde(with = "seconds")]
     pub age: Duration,
 }
 
 /// Another node, as this one sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerStatus {
     /// Its name.
     pub node: NodeId,
@@ -114,19 +166,22 @@ pub struct PeerStatus {
     /// Its address.
     pub address: Ipv4Addr,
     /// Where it stands.
+    #[serde(with = "StandingForm")]
     pub standing: Standing,
     /// How long ago it was last heard.
+    #[serde(with = "seconds")]
     pub silent: Duration,
     /// There is a link to it, and full states have been exchanged over it.
     pub joined: bool,
     /// Its store equals this node's.
     pub in_step: bool,
-    /// Its car.
+    /// Its car, as it described it.
+    #[serde(with = "optional_car", default)]
     pub car: Option<CarView>,
 }
 
 /// A node that was a peer and is not heard any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostStatus {
     /// Its name.
     pub node: NodeId,
@@ -135,49 +190,62 @@ pub struct LostStatus {
     /// Its address.
     pub address: Ipv4Addr,
     /// How long ago it was last heard.
+    #[serde(with = "seconds")]
     pub silent: Duration,
     /// Why it was lost, as far as that is known.
     pub cause: LossCause,
 }
 
 /// A node that does not go together with this one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictStatus {
     /// In which way.
     pub kind: ConflictKind,
     /// The same in words, with names and addresses.
     pub what: String,
     /// How long ago it first showed.
+    #[serde(with = "seconds")]
     pub since: Duration,
     /// How long ago it last showed.
+    #[serde(with = "seconds")]
     pub last: Duration,
 }
 
 /// An open order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderStatus {
     /// What was asked for.
+    #[serde(with = "json::call")]
     pub call: Call,
     /// How long the oldest press of it has waited.
+    #[serde(with = "seconds")]
     pub waited: Duration,
-    /// Who serves it, where that has been decided.
+    /// The car that is to serve it, where that has been decided.
     pub car: Option<NodeId>,
-    /// The lamp may be lit (F12).
+    /// The lamp may be lit: the order survives the loss of any one node (F12).
     pub promised: bool,
     /// How many living nodes are known to hold it, this one included.
     pub holders: usize,
 }
 
 /// The node's own car.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CarStatus {
     /// As the group sees it.
+    #[serde(flatten, with = "CarForm")]
     pub view: CarView,
+    /// The panel's address, such as `serial:///dev/ttyUSB0`. The process fills it in.
+    #[serde(default)]
+    pub panel: String,
     /// The panel answers, or why it doesn't.
-    pub panel: Result<(), String>,
+    #[serde(flatten, with = "connection")]
+    pub connection: Result<(), String>,
+    /// What the line to the panel has brought. The process fills it in.
+    #[serde(default)]
+    pub line: LineCounters,
     /// The door.
     pub door: DoorState,
-    /// The floor sensor.
+    /// The floor whose sensor is active, or `None` between floors.
     pub at: Option<Floor>,
     /// The stop switch is pulled.
     pub stopped: bool,
@@ -186,23 +254,51 @@ pub struct CarStatus {
     /// The key switch.
     pub key: KeySwitch,
     /// The buttons that have read as pressed for too long.
+    #[serde(default)]
     pub stuck: BTreeSet<Button>,
     /// The lamps that are lit on its panel.
     pub lamps: LampSet,
-    /// The floors of the shaft.
-    pub floors: FloorCount,
+}
+
+impl Status {
+    /// The names of the node and of all peers that it hears.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeId> {
+        let peers = self.peers.iter().map(|peer| &peer.node);
+        std::iter::once(&self.node).chain(peers)
+    }
+
+    /// The names of the cars: that of the node, where it has one, and those of the peers that it
+    /// hears.
+    pub fn cars(&self) -> impl Iterator<Item = &NodeId> {
+        let own = self.car.is_some().then_some(&self.node);
+        let peers = self.peers.iter().filter(|peer| peer.role == Role::Cabin);
+        own.into_iter().chain(peers.map(|peer| &peer.node))
+    }
+
+    /// The open order for a call, if any.
+    #[must_use]
+    pub fn order(&self, call: &Call) -> Option<&OrderStatus> {
+        self.orders.iter().find(|order| order.call == *call)
+    }
 }
 
 impl Node {
     /// What the node is doing, as of this moment.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> Status {
+        let hello = &self.hello;
         Status {
-            hello: self.hello.clone(),
+            node: hello.node.clone(),
+            role: hello.role,
+            fleet: hello.fleet.clone(),
+            address: hello.address,
+            mac: hello.mac,
+            election: hello.protocol,
+            election_state: self.election_details(),
+            floors: hello.floors,
             uptime: now.since_start(),
             standing: self.leadership.standing().clone(),
             term: self.leadership.term(),
-            election: self.election_details(),
             digest: self.orders.digest(),
             registers: self.orders.registers(),
             journals: self.orders.journals(),
@@ -211,13 +307,13 @@ impl Node {
             distrusted: self.peers.members().distrusted(),
             durable: self.ledger.all_durable(),
             disk_failed: self.ledger.failed(),
+            log_lines_lost: 0,
+            mesh: BTreeMap::new(),
             peers: self.peer_status(now),
             lost: self.lost_status(now),
             conflicts: self.conflict_status(now),
             orders: self.order_status(now),
-            car: self
-                .cabin
-                .car_status(self.lamps(), self.settings.floors, now),
+            car: self.cabin.car_status(self.lamps(), now),
             climate: self.cabin.climate_status(now),
         }
     }

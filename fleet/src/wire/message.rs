@@ -17,6 +17,7 @@ pub struct Nonce(pub u64);
 
 /// Which protocol elects the coordinator (C1). All nodes of a fleet are configured alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// The master with the lowest IPv4 address (F3).
     LowestIp,
@@ -81,6 +82,16 @@ pub enum Standing {
     },
     /// It coordinates. Under `lowest-ip` a beacon with this standing is an announcement (F2).
     Master,
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seeking => f.pad("seeking"),
+            Self::Slave { master } => f.pad(&format!("slave of {master}")),
+            Self::Master => f.pad("master"),
+        }
+    }
 }
 
 /// Who a node is: the first frame on a link, in both directions.

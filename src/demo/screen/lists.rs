@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use elevator_fleet::model::NodeId;
+use elevator_fleet::node::{OrderStatus, Status};
+use elevator_fleet::wire::Standing;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
-use super::super::scene::{CarScene, Event, Life, NodeView, OrderScene, Scene, Standing, Weight};
+use super::super::scene::{CarScene, Event, Life, Scene, Weight};
 use super::{LISTS, block, clock, first_shown, palette, seconds};
 use crate::mesh::Cable;
 
@@ -97,11 +98,11 @@ fn without_address<T>(wide: bool, row: [T; 5]) -> Vec<T> {
 fn draw_orders(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width >= LISTS;
     let rows = scene.orders.iter().map(|order| {
-        let assignee = order.assignee.as_ref().map_or("–", |car| car.as_str());
+        let assignee = order.car.as_ref().map_or("–", |car| car.as_str());
         let cells = [
             Cell::new(format!(" {}", order.call)),
             Cell::new(Line::from(bar(order))),
-            Cell::new(format!("{:>7}", seconds(order.age))),
+            Cell::new(format!("{:>7}", seconds(order.waited))),
             Cell::new(format!("→ {assignee}")),
             Cell::new(if order.promised { "✓" } else { " " }).style(palette::good()),
             Cell::new(order.holders.to_string()),
@@ -154,8 +155,8 @@ fn event(event: &Event) -> Line<'_> {
     ])
 }
 
-fn bar(order: &OrderScene) -> Vec<Span<'static>> {
-    let share = order.age.as_secs_f64() / LONG_WAIT.as_secs_f64();
+fn bar(order: &OrderStatus) -> Vec<Span<'static>> {
+    let share = order.waited.as_secs_f64() / LONG_WAIT.as_secs_f64();
     let filled = (0..BAR)
         .filter(|cell| (f64::from(u8::try_from(*cell).unwrap_or(u8::MAX)) + 0.5) / 8.0 < share)
         .count();
@@ -187,15 +188,16 @@ pub(super) fn standing(car: &CarScene) -> (String, Style) {
             };
             match &view.standing {
                 Standing::Master => (format!("★ master{cut}"), palette::notable()),
-                Standing::Slave(master) => (format!("slave of {master}{cut}"), Style::new()),
+                Standing::Slave { master } => (format!("slave of {master}{cut}"), Style::new()),
                 Standing::Seeking => (format!("seeking{cut}"), palette::notable()),
             }
         }
     }
 }
 
-fn peers(view: &NodeView) -> String {
-    let names: Vec<&str> = view.peers.iter().map(NodeId::as_str).collect();
+fn peers(view: &Status) -> String {
+    let names = view.peers.iter().map(|peer| peer.node.as_str());
+    let names: Vec<&str> = names.collect();
     let listed = names.join(" ");
     if names.is_empty() {
         "alone".to_owned()

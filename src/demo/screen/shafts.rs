@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use elevator_driver::{Button, Direction, DoorState, Floor};
+use elevator_fleet::wire::Standing;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::super::scene::{CarScene, Life, Scene, Standing};
+use super::super::scene::{CarScene, Life, Scene};
 use super::{arrow, block, first_shown, palette};
 use crate::mesh::Cable;
 
@@ -315,10 +316,10 @@ fn role(car: &CarScene, room: usize) -> (String, Style) {
         Life::Running => match car.node.view().map(|view| &view.standing) {
             Some(Standing::Master) if fits => ("★ master".to_owned(), palette::notable()),
             Some(Standing::Master) => ("★".to_owned(), palette::notable()),
-            Some(Standing::Slave(master)) if fits => {
+            Some(Standing::Slave { master }) if fits => {
                 (format!("follows {master}"), palette::quiet())
             }
-            Some(Standing::Slave(master)) => (format!("→{master}"), palette::quiet()),
+            Some(Standing::Slave { master }) => (format!("→{master}"), palette::quiet()),
             Some(Standing::Seeking) => ("seeking".to_owned(), palette::notable()),
             None => (String::new(), palette::quiet()),
         },
@@ -326,7 +327,7 @@ fn role(car: &CarScene, room: usize) -> (String, Style) {
 }
 
 fn condition(car: &CarScene, narrow: bool) -> (String, Style) {
-    let why = car.node.view().and_then(|view| view.unavailable.clone());
+    let why = car.node.unavailable();
     let bad = |word: &str| (word.to_owned(), palette::bad());
     match (car.faults, why) {
         (faults, _) if faults.stuck && narrow => bad("stuck"),
@@ -334,7 +335,7 @@ fn condition(car: &CarScene, narrow: bool) -> (String, Style) {
         (faults, _) if faults.stopped && narrow => bad("stopped"),
         (faults, _) if faults.stopped => bad("stop pulled"),
         (faults, _) if faults.obstructed => bad("obstructed"),
-        (_, Some(why)) => (why, palette::notable()),
+        (_, Some(why)) => (why.to_string(), palette::notable()),
         (..) if car.node.cable == Cable::Cut => bad("net cut"),
         (..) => match (car.door, car.moves) {
             (DoorState::Opening, _) => ("opening".to_owned(), palette::good()),

@@ -1,18 +1,19 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use elevator_driver::{Button, DoorState, FloorCount};
-use elevator_fleet::model::{Call, NodeId};
-use elevator_fleet::wire::Protocol;
+use elevator_fleet::election::Detail;
+use elevator_fleet::model::{Call, FleetName, Mac, NodeId, Role, Term};
+use elevator_fleet::node::{
+    ClimateStatus, DistrustedStatus, OrderStatus, PeerStatus, RefusedStatus, Status,
+};
+use elevator_fleet::wire::{Protocol, Standing};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
-use super::super::scene::{
-    CarScene, Event, Life, NodeView, OrderScene, Power, Scene, Standing, Weight,
-};
+use super::super::scene::{CarScene, Event, Life, Power, Scene, Weight};
 use super::*;
 use crate::account::Tally;
-use crate::operator::view::DetailView;
 
 mod svg;
 
@@ -20,22 +21,47 @@ fn name(text: &str) -> NodeId {
     NodeId::new(text).unwrap()
 }
 
+/// What a node says that hears nobody and has no orders.
+fn says(node: &str, standing: Standing) -> Box<Status> {
+    let address = [127, 0, 0, 11].into();
+    Box::new(Status {
+        node: name(node),
+        role: Role::Cabin,
+        fleet: FleetName::new("demo").unwrap(),
+        address,
+        mac: Mac::of(address),
+        election: Protocol::LowestIp,
+        election_state: Vec::new(),
+        floors: FloorCount::new(3).unwrap(),
+        uptime: Duration::from_secs(80),
+        standing,
+        term: Term(2),
+        digest: 0,
+        registers: 0,
+        journals: 0,
+        collected: 0,
+        refused: RefusedStatus::default(),
+        distrusted: DistrustedStatus::default(),
+        durable: true,
+        disk_failed: false,
+        log_lines_lost: 0,
+        mesh: BTreeMap::new(),
+        peers: Vec::new(),
+        lost: Vec::new(),
+        conflicts: Vec::new(),
+        orders: Vec::new(),
+        car: None,
+        climate: ClimateStatus::default(),
+    })
+}
+
 fn scene() -> Scene {
     let floors = FloorCount::new(3).unwrap();
     let floor = |index| floors.floor(index).unwrap();
     let call = Call::of_button(Button::Hall(floor(1), Direction::Up), &name("A"));
-    let says = |standing| NodeView {
-        standing,
-        election: vec![],
-        term: 2,
-        peers: vec![],
-        unavailable: None,
-        digest: String::new(),
-        orders: vec![],
-    };
     let mut first = CarScene::new(name("A"), [127, 0, 0, 11].into());
     first.node.life = Life::Running;
-    first.node.said = Some(says(Standing::Master));
+    first.node.said = Some(says("A", Standing::Master));
     first.lamps = [call.button(), Button::Cab(floor(2))].into();
     first.door = DoorState::Open;
     first.door_fraction = 1.0;
@@ -56,10 +82,10 @@ fn scene() -> Scene {
         seed: 7,
         floors,
         cars: vec![first, second],
-        orders: vec![OrderScene {
+        orders: vec![OrderStatus {
             call,
-            age: Duration::from_millis(12_300),
-            assignee: Some(name("A")),
+            waited: Duration::from_millis(12_300),
+            car: Some(name("A")),
             holders: 2,
             promised: true,
         }],
@@ -116,9 +142,9 @@ fn the_screen_shows_shafts_lamps_nodes_orders_events_and_the_account() {
     assert_eq!(drawn, expected, "drawn:\n{drawn}");
 }
 
-fn details(pairs: &[(&str, &str)]) -> Vec<DetailView> {
-    let details = pairs.iter().map(|(name, value)| DetailView {
-        name: (*name).to_owned(),
+fn details(pairs: &[(&str, &str)]) -> Vec<Detail> {
+    let details = pairs.iter().map(|(name, value)| Detail {
+        name: (*name).to_owned().into(),
         value: (*value).to_owned(),
     });
     details.collect()
@@ -130,7 +156,7 @@ fn electing(election: Protocol, standing: Standing, pairs: &[(&str, &str)]) -> S
     scene.election = election;
     scene.car = 0;
     let said = scene.cars[0].node.said.as_mut().unwrap();
-    (said.standing, said.election) = (standing, details(pairs));
+    (said.standing, said.election_state) = (standing, details(pairs));
     scene
 }
 
@@ -349,13 +375,22 @@ fn of_the_docs() -> Scene {
         car.lamps = lamps.into();
         car.riding = 0;
     }
-    let said = |standing, peer| NodeView {
-        standing,
-        peers: vec![name(peer)],
-        ..scene.cars[0].node.said.clone().unwrap()
+    let said = |node, standing: Standing, peer| Status {
+        peers: vec![PeerStatus {
+            node: name(peer),
+            role: Role::Cabin,
+            address: [127, 0, 0, 12].into(),
+            standing: standing.clone(),
+            silent: Duration::ZERO,
+            joined: true,
+            in_step: true,
+            car: None,
+        }],
+        ..*says(node, standing)
     };
-    cars[0].node.said = Some(said(Standing::Master, "C"));
-    cars[2].node.said = Some(said(Standing::Slave(name("A")), "A"));
+    let slave = Standing::Slave { master: name("A") };
+    cars[0].node.said = Some(Box::new(said("A", Standing::Master, "C")));
+    cars[2].node.said = Some(Box::new(said("C", slave, "A")));
     cars[1].node.life = Life::Killed;
     cars[1].lamps = [hall(1, Direction::Down), Button::Cab(floor(0))].into();
     (cars[0].height, cars[0].indicator, cars[0].lantern) = (4.0, Some(floor(4)), None);
@@ -366,10 +401,10 @@ fn of_the_docs() -> Scene {
     (cars[2].height, cars[2].indicator, cars[2].lantern) = (2.55, Some(floor(3)), None);
     (cars[2].door, cars[2].door_fraction) = (DoorState::Closed, 0.0);
     cars[2].moves = Some(Direction::Down);
-    let order = |button, age, car: &str| OrderScene {
+    let order = |button, waited, car: &str| OrderStatus {
         call: Call::of_button(button, &name("B")),
-        age: Duration::from_millis(age),
-        assignee: Some(name(car)),
+        waited: Duration::from_millis(waited),
+        car: Some(name(car)),
         holders: 2,
         promised: true,
     };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use elevator_fleet::model::NodeId;
+use elevator_fleet::node::{OrderStatus, Status};
 use elevator_simulator::simulator::{Controller, SimulatorState};
 
 use super::{LATE, SETTLE, Stage, silent};
@@ -9,7 +11,7 @@ use crate::account::Sight;
 use crate::account::Verdict;
 use crate::demo::error::DemoError;
 use crate::demo::lines::News;
-use crate::demo::scene::{Life, NodeView, OrderScene, Weight};
+use crate::demo::scene::{Life, Weight};
 use crate::mesh::Cable;
 
 impl Stage {
@@ -111,7 +113,7 @@ impl Stage {
         self.tell(car, weight, text);
     }
 
-    fn listen(&mut self, car: usize, said: Option<NodeView>) {
+    fn listen(&mut self, car: usize, said: Option<Box<Status>>) {
         let node = &mut self.scene.cars[car].node;
         match node.life {
             // What it said before its end has come late.
@@ -121,8 +123,11 @@ impl Stage {
         }
         let before = std::mem::replace(&mut node.said, said);
         let after = self.scene.cars[car].node.said.as_ref();
-        let peers = |view: Option<&NodeView>| view.map(|view| view.peers.clone());
-        if let (Some(before), Some(after)) = (peers(before.as_ref()), peers(after)) {
+        let peers = |status: &Status| -> Vec<NodeId> {
+            status.peers.iter().map(|peer| peer.node.clone()).collect()
+        };
+        if let (Some(before), Some(after)) = (before, after) {
+            let (before, after) = (peers(&before), peers(after));
             let lost: Vec<_> = before.iter().filter(|one| !after.contains(one)).collect();
             let found: Vec<_> = after.iter().filter(|one| !before.contains(one)).collect();
             for peer in lost {
@@ -146,22 +151,22 @@ impl Stage {
 
     /// Every order that some node knows, as the node knows it that has most to say.
     fn gather_orders(&mut self) {
-        let mut orders: Vec<OrderScene> = Vec::new();
+        let mut orders: Vec<OrderStatus> = Vec::new();
         let views = self.scene.cars.iter().filter_map(|car| car.node.view());
         for order in views.flat_map(|view| &view.orders) {
             match orders.iter_mut().find(|known| known.call == order.call) {
                 None => orders.push(order.clone()),
                 Some(known) => {
-                    known.age = known.age.max(order.age);
+                    known.waited = known.waited.max(order.waited);
                     known.holders = known.holders.max(order.holders);
                     known.promised |= order.promised;
-                    if known.assignee.is_none() {
-                        known.assignee.clone_from(&order.assignee);
+                    if known.car.is_none() {
+                        known.car.clone_from(&order.car);
                     }
                 }
             }
         }
-        orders.sort_by_key(|order| std::cmp::Reverse(order.age));
+        orders.sort_by_key(|order| std::cmp::Reverse(order.waited));
         self.scene.orders = orders;
     }
 }

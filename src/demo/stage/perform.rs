@@ -88,7 +88,7 @@ impl Stage {
             let missing = match scene.node.view() {
                 None => Some("does not answer"),
                 Some(view) if view.peers.len() + 1 < all => Some("does not hear all others"),
-                Some(view) if view.unavailable.is_some() => Some("has no car in service"),
+                Some(_) if scene.node.unavailable().is_some() => Some("has no car in service"),
                 Some(_) if !self.sights[car].living => Some("has had no time to settle"),
                 Some(_) => None,
             };
@@ -186,7 +186,7 @@ impl Stage {
         let nodes = self.scene.cars.iter();
         let (nodes, stores): (Vec<_>, BTreeSet<_>) = nodes
             .filter_map(|car| car.node.view().map(|view| (&car.name, view)))
-            .map(|(name, view)| ((name, &view.standing), &view.digest))
+            .map(|(name, view)| ((name, &view.standing), view.digest))
             .unzip();
         if let Err(discord) = agree(self.plan.election, &nodes) {
             return Some(discord.to_string());

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::operator::view::LatchedView;
 
 fn document() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/OPERATOR-SOCKET.md");
@@ -33,7 +32,7 @@ fn its_examples_are_what_the_code_reads_and_writes() {
     let latched = examples("{").map(|line| format!("{{{line}"));
     let latched: Vec<_> = latched.collect();
     assert_eq!(latched.len(), 1);
-    same::<LatchedView>(&latched[0]);
+    same::<LatchedNode>(&latched[0]);
 }
 
 /// Every key of a whole status, at any depth.
@@ -60,10 +59,10 @@ fn it_names_every_field_event_query_and_error() {
         promised: false,
         holders: 1,
     }];
-    let view = StatusView::from(&status(orders));
+    let view = status(orders);
     let mut names = BTreeSet::new();
     keys(&serde_json::to_value(&view).unwrap(), &mut names);
-    names.extend(EventKind::NAMES.map(str::to_owned));
+    names.extend(Report::NAMES.map(str::to_owned));
     for code in [
         ErrorCode::Malformed,
         ErrorCode::NoSuchButton,

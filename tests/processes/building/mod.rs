@@ -25,10 +25,10 @@ use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::model::{NodeId, Role};
+use elevator_fleet::node::Status;
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::{CarState, ControlClient};
 use liftmesh::operator::Client;
-use liftmesh::operator::view::StatusView;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -377,7 +377,7 @@ impl Building {
     }
 
     /// What a node says of itself, or `None` while it does not run.
-    pub(crate) fn status(&self, name: &str) -> Option<StatusView> {
+    pub(crate) fn status(&self, name: &str) -> Option<Status> {
         Client::connect(&self.data_dir(name)).ok()?.status().ok()
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use elevator_driver::Button;
 use elevator_fleet::election::Preferred;
-use liftmesh::operator::view::StandingView;
+use elevator_fleet::wire::Standing;
 
 use super::{Building, LOOK_EVERY, PATIENCE};
 
@@ -98,7 +98,7 @@ impl Building {
         self.wait_for_one_master_of(&running);
         let leads = |name: &&str| {
             self.status(name)
-                .is_some_and(|status| status.standing == StandingView::Master)
+                .is_some_and(|status| status.standing == Standing::Master)
         };
         let mut found = None;
         self.wait("somebody leads", |_| {
@@ -111,25 +111,25 @@ impl Building {
     /// Whether they hear each other and nobody else, follow this one, and have equal stores.
     pub(crate) fn follow(&self, group: &[&str], master: &str) -> bool {
         self.are_one_group(group, |name, standing| match standing {
-            StandingView::Master => name == master,
-            StandingView::Slave { master: followed } => name != master && followed == master,
-            StandingView::Seeking => false,
+            Standing::Master => name == master,
+            Standing::Slave { master: followed } => name != master && *followed == master,
+            Standing::Seeking => false,
         })
     }
 
     /// As [`follow`](Self::follow) where the duty goes round faster than it can be asked for.
     fn know_a_holder(&self, group: &[&str]) -> bool {
         self.are_one_group(group, |_, standing| match standing {
-            StandingView::Master => true,
-            StandingView::Slave { master } => group.contains(&master.as_str()),
-            StandingView::Seeking => false,
+            Standing::Master => true,
+            Standing::Slave { master } => group.contains(&master.as_str()),
+            Standing::Seeking => false,
         })
     }
 
     fn are_one_group(
         &self,
         group: &[&str],
-        stands_right: impl Fn(&str, &StandingView) -> bool,
+        stands_right: impl Fn(&str, &Standing) -> bool,
     ) -> bool {
         let mut stores = BTreeSet::new();
         group.iter().all(|name| {
@@ -147,7 +147,7 @@ impl Building {
         self.wait("every car is in service", |building| {
             names.iter().all(|name| {
                 let car = building.status(name).and_then(|status| status.car);
-                car.is_some_and(|car| car.group.in_service)
+                car.is_some_and(|car| car.view.is_in_service())
             })
         });
     }
@@ -161,13 +161,13 @@ impl Building {
                 .filter_map(|node| building.status(node))
                 .all(|status| {
                     let car = if status.node == name {
-                        status.car.map(|car| car.group)
+                        status.car.map(|car| car.view)
                     } else {
                         let mut peers = status.peers.into_iter();
                         let peer = peers.find(|peer| peer.node == name);
                         peer.and_then(|peer| peer.car)
                     };
-                    car.is_none_or(|car| !car.in_service)
+                    car.is_none_or(|car| !car.is_in_service())
                 })
         });
     }
@@ -180,7 +180,7 @@ impl Building {
             let mut orders = orders.into_iter().flatten();
             let car = orders.find_map(|order| order.car);
             let mut names = building.cabins.iter().map(|cabin| cabin.name);
-            found = names.find(|name| Some(*name) == car.as_deref());
+            found = names.find(|name| car.as_ref().is_some_and(|car| car == name));
             found.is_some()
         });
         found.expect("somebody")

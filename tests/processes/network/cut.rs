@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction};
-use liftmesh::operator::view::StandingView;
+use elevator_fleet::model::Term;
+use elevator_fleet::wire::Standing;
 
 use super::{FOUR, building};
 use crate::building::Building;
@@ -116,7 +117,7 @@ fn two_pairs_that_are_cut_from_each_other_serve_and_merge() {
 }
 
 /// Where two nodes stand, in which term, and how many peers they hear.
-fn standings(building: &Building) -> [(StandingView, u64, usize); 2] {
+fn standings(building: &Building) -> [(Standing, Term, usize); 2] {
     ["A", "B"].map(|name| {
         let status = building.status(name).expect("it answers");
         (status.standing, status.term, status.peers.len())
@@ -165,7 +166,7 @@ fn a_link_one_way_to_the_lowest_address_elects_nobody_and_does_not_flap() {
 fn hold_alone(building: &Building, floor: u8) {
     let alone = standings(building);
     for (standing, _, peers) in &alone {
-        assert_eq!((standing, *peers), (&StandingView::Master, 0));
+        assert_eq!((standing, *peers), (&Standing::Master, 0));
     }
     building.stays("alone", Duration::from_secs(2), |building| {
         standings(building) == alone
@@ -191,7 +192,7 @@ fn nodes_that_hear_each_other_and_can_not_connect_do_not_flap() {
     building.wait("they hear each other", |building| {
         let standings = standings(building);
         let mut both = standings.iter();
-        both.all(|(standing, _, peers)| *standing == StandingView::Master && *peers == 1)
+        both.all(|(standing, _, peers)| *standing == Standing::Master && *peers == 1)
     });
     building.wait_in_service(&["A", "B"]);
     let apart = standings(&building);

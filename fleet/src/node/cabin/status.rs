@@ -1,6 +1,6 @@
 //! What an operator sees of the cabin.
 
-use elevator_driver::{FloorCount, LampSet};
+use elevator_driver::{LampSet, LineCounters};
 
 use super::Cabin;
 use crate::model::Timestamp;
@@ -9,16 +9,17 @@ use crate::node::{CarStatus, ClimateStatus, UnitStatus};
 impl Cabin {
     pub(in crate::node) fn climate_status(&self, now: Timestamp) -> ClimateStatus {
         let told = self.climate.display_data(now);
+        let tenths = told.and_then(|(data, _)| data.temperature);
         let units = self.climate.fresh_readings(now);
         ClimateStatus {
             own: self.own_reading(),
-            temperature: told.and_then(|(data, _)| data.temperature),
+            average: tenths.map(|tenths| f64::from(tenths) / 10.0),
             brightness: told.map(|(data, _)| data.brightness),
-            text: self.climate.display(now).text,
+            display: self.climate.display(now).text,
             age: told.map(|(_, at)| now.since(at)),
             units: units
                 .map(|(source, reading, age)| UnitStatus {
-                    source: source.clone(),
+                    unit: source.to_string(),
                     reading,
                     age,
                 })
@@ -26,20 +27,17 @@ impl Cabin {
         }
     }
 
-    /// The car, where there is one, in a shaft with these floors, and these order lamps.
-    pub(in crate::node) fn car_status(
-        &self,
-        lamps: LampSet,
-        floors: FloorCount,
-        now: Timestamp,
-    ) -> Option<CarStatus> {
+    /// The car, where there is one, with these order lamps.
+    pub(in crate::node) fn car_status(&self, lamps: LampSet, now: Timestamp) -> Option<CarStatus> {
         let car = self.car.as_ref()?;
         Some(CarStatus {
             view: car.view(now),
-            panel: self
+            panel: String::new(),
+            connection: self
                 .panel
                 .clone()
                 .unwrap_or_else(|| Err("not heard yet".to_owned())),
+            line: LineCounters::default(),
             door: self.inputs.door,
             at: self.inputs.floor,
             stopped: self.inputs.stop,
@@ -47,7 +45,6 @@ impl Cabin {
             key: self.inputs.key,
             stuck: self.inputs.stuck.clone(),
             lamps,
-            floors,
         })
     }
 }

@@ -150,6 +150,6 @@ fn a_protocol_that_has_no_packets_takes_none() {
     let mut node = node(1, 1);
     node.handle_packet(address(77), b"nonsense", Timestamp::START);
     assert_eq!(node.packet_counts(), PacketCounts::default());
-    let details = node.status(Timestamp::START).election;
+    let details = node.status(Timestamp::START).election_state;
     assert_eq!(details, []);
 }

@@ -658,13 +658,10 @@ fn a_late_sign_of_life_changes_nothing() {
 fn operators_see_the_token() {
     let shown = |node: &TokenRing| {
         let details = node.details();
-        let pairs = details
+        let details = details
             .iter()
-            .map(|detail| (detail.name, &detail.value[..]));
-        pairs
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+            .map(|detail| format!("{}: {}", detail.name, detail.value));
+        details.collect::<Vec<_>>().join(", ")
     };
     assert_eq!(shown(&node(1)), "token: elsewhere, peers in the ring: 0");
     assert_eq!(

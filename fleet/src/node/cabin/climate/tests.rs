@@ -88,7 +88,7 @@ fn a_node_alone_shows_what_its_own_sensors_read() {
     assert_eq!(requests(&wanted), 10, "once a second");
     assert_eq!(node.cabin.climate.display(at(10_500)).text, "-4.0 C 10:05");
     let status = node.status(at(10_500)).climate;
-    assert_eq!(status.temperature, Some(-40));
+    assert_eq!(status.average, Some(-4.0));
     assert_eq!(status.own, reads(-4, 100));
     assert_eq!(status.units.len(), 1);
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::Timestamp;
 
 /// The most conflicts of one kind that are kept, so that a flood of strangers does not fill the
@@ -25,7 +27,8 @@ pub(in crate::node) struct Conflict {
 }
 
 /// How nodes do not go together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
     /// Two nodes have one name.
     Name,

@@ -4,6 +4,8 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::Peer;
 use crate::model::{Availability, NodeId, Role, Timestamp, Unavailable};
 use crate::wire::Echo;
@@ -30,7 +32,8 @@ pub(in crate::node) struct LostPeer {
 }
 
 /// What is known of the reason for a loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LossCause {
     /// Nothing but that it fell silent: it was stopped, it failed, or the network did.
     Silent,

@@ -1,0 +1,107 @@
+//! How the brain's types look in JSON: in [`Status`](crate::node::Status) and
+//! [`Report`](crate::node::Report), which operators and programs read.
+//!
+//! What `serde` derives for a type that nodes exchange is the wire's form, which has positions and
+//! no names. Its form in JSON stands here, once; a field takes it by `#[serde(with = …)]`. Times are
+//! seconds, floors count from 0 at the bottom.
+
+mod car;
+mod number;
+mod report;
+
+use elevator_driver::vocabulary::FloorError;
+use elevator_driver::{Direction, Floor};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub(crate) use self::car::{CarForm, connection, optional_car};
+pub(crate) use self::number::{hexadecimal, is_zero, optional_seconds, seconds, text};
+pub(crate) use self::report::{availability, conflict, hang, panel};
+use crate::model::{Call, HallCall, NameError, NodeId};
+use crate::wire::Standing;
+
+/// `{"role":"slave","master":"A"}`.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Standing", tag = "role", rename_all = "snake_case")]
+pub(crate) enum StandingForm {
+    Seeking,
+    Slave { master: NodeId },
+    Master,
+}
+
+/// A [`Call`] as programs write it, which need not be one that can be:
+/// `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"cab","car":"A","floor":5}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CallForm {
+    /// From a landing.
+    Hall {
+        /// The landing.
+        floor: u8,
+        /// Where the passenger wants to go.
+        direction: Direction,
+    },
+    /// From inside a car.
+    Cab {
+        /// The car.
+        car: String,
+        /// Where the passenger wants to get off.
+        floor: u8,
+    },
+}
+
+/// A call that names no floor of any shaft, or no possible car.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// No shaft has this floor.
+    #[error(transparent)]
+    Floor(#[from] FloorError),
+    /// No node can have this name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
+
+impl From<&Call> for CallForm {
+    fn from(call: &Call) -> Self {
+        match call {
+            Call::Hall(call) => Self::Hall {
+                floor: call.floor.index(),
+                direction: call.direction,
+            },
+            Call::Cab { car, floor } => Self::Cab {
+                car: car.to_string(),
+                floor: floor.index(),
+            },
+        }
+    }
+}
+
+impl TryFrom<&CallForm> for Call {
+    type Error = CallError;
+
+    fn try_from(form: &CallForm) -> Result<Self, CallError> {
+        Ok(match form {
+            CallForm::Hall { floor, direction } => Self::Hall(HallCall {
+                floor: Floor::try_from(*floor)?,
+                direction: *direction,
+            }),
+            CallForm::Cab { car, floor } => Self::Cab {
+                car: NodeId::new(car)?,
+                floor: Floor::try_from(*floor)?,
+            },
+        })
+    }
+}
+
+/// A call, as [`CallForm`] has it.
+pub(crate) mod call {
+    use super::{Call, CallForm, Deserialize, Deserializer, Error, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(call: &Call, to: S) -> Result<S::Ok, S::Error> {
+        CallForm::from(call).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Call, D::Error> {
+        Call::try_from(&CallForm::deserialize(from)?).map_err(D::Error::custom)
+    }
+}

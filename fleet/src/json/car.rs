@@ -1,0 +1,109 @@
+//! Cars.
+#![expect(clippy::ref_option, reason = "serde hands in references")]
+
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::report::availability;
+use super::seconds;
+use crate::model::{Availability, CarPhase, CarView, FloorSet};
+
+/// A car as the group sees it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CarView")]
+pub(crate) struct CarForm {
+    #[serde(flatten, with = "availability")]
+    availability: Availability,
+    floor: Option<Floor>,
+    #[serde(with = "PhaseForm")]
+    phase: CarPhase,
+    #[serde(with = "seconds")]
+    elapsed: Duration,
+    direction: Option<Direction>,
+    load: Option<u8>,
+    #[serde(with = "floors", default)]
+    left_out: FloorSet,
+}
+
+/// `{"kind":"moving","direction":"up","stop_at":3,"next_stop":2}`.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CarPhase", tag = "kind", rename_all = "snake_case")]
+enum PhaseForm {
+    Idle,
+    Moving {
+        direction: Direction,
+        stop_at: Floor,
+        next_stop: Floor,
+    },
+    Homing,
+    Opening,
+    Open,
+    Closing,
+}
+
+/// [`CarForm`], or null.
+pub(crate) mod optional_car {
+    use super::{CarForm, CarView, Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Car(#[serde(with = "CarForm")] CarView);
+
+    pub(crate) fn serialize<S: Serializer>(
+        car: &Option<CarView>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        car.map(Car).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<CarView>, D::Error> {
+        let car = Option::<Car>::deserialize(from)?;
+        Ok(car.map(|Car(view)| view))
+    }
+}
+
+/// Floors as a list.
+mod floors {
+    use super::{Deserialize, Deserializer, Floor, FloorSet, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(floors: &FloorSet, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(floors.iter())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<FloorSet, D::Error> {
+        Ok(Vec::<Floor>::deserialize(from)?.into_iter().collect())
+    }
+}
+
+/// Whether a panel answers: `connected`, and `disconnected` with the reason.
+pub(crate) mod connection {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Form {
+        connected: bool,
+        #[serde(default)]
+        disconnected: Option<String>,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(
+        panel: &Result<(), String>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let form = Form {
+            connected: panel.is_ok(),
+            disconnected: panel.clone().err(),
+        };
+        form.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Result<(), String>, D::Error> {
+        let form = Form::deserialize(from)?;
+        Ok(form.disconnected.map_or(Ok(()), Err))
+    }
+}

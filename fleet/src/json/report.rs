@@ -1,0 +1,144 @@
+//! What a report has besides its kind.
+#![expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands in references"
+)]
+
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::seconds;
+use crate::car::{HangCause, HangEvidence};
+use crate::model::{Availability, Unavailable};
+
+/// Whether a car is in service: `in_service`, and `unavailable` with the reason.
+pub(crate) mod availability {
+    use super::{Availability, Deserialize, Deserializer, Serialize, Serializer, Unavailable};
+
+    #[derive(Serialize, Deserialize)]
+    struct Form {
+        in_service: bool,
+        unavailable: Option<Unavailable>,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(
+        availability: &Availability,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let unavailable = availability.unavailable();
+        let form = Form {
+            in_service: unavailable.is_none(),
+            unavailable,
+        };
+        form.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Availability, D::Error> {
+        let Form { unavailable, .. } = Form::deserialize(from)?;
+        Ok(unavailable.map_or(Availability::InService, Availability::Unavailable))
+    }
+}
+
+/// Whether the panel's line is up: `connected`, and the `reason` where it is down.
+pub(crate) mod panel {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Form {
+        connected: bool,
+        reason: Option<String>,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(
+        panel: &Result<(), String>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let form = Form {
+            connected: panel.is_ok(),
+            reason: panel.clone().err(),
+        };
+        form.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Result<(), String>, D::Error> {
+        let form = Form::deserialize(from)?;
+        Ok(form.reason.map_or(Ok(()), Err))
+    }
+}
+
+/// A conflict: its `text`.
+pub(crate) mod conflict {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Form<T> {
+        text: T,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
+        Form { text }.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+        Form::deserialize(from).map(|form| form.text)
+    }
+}
+
+/// What was known when a car hung.
+pub(crate) mod hang {
+    use super::{
+        Deserialize, Deserializer, Direction, Duration, Floor, HangCause, HangEvidence, Serialize,
+        Serializer, seconds,
+    };
+
+    #[derive(Serialize, Deserialize)]
+    struct Form {
+        flights_off_target: Option<u8>,
+        #[serde(default)]
+        not_stopped: bool,
+        floor: Option<Floor>,
+        direction: Direction,
+        #[serde(with = "seconds")]
+        expected: Duration,
+        #[serde(with = "seconds")]
+        actual: Duration,
+        last_sensor: Option<Floor>,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(hang: &HangEvidence, to: S) -> Result<S::Ok, S::Error> {
+        let form = Form {
+            flights_off_target: hang.cause.flights(),
+            not_stopped: hang.cause == HangCause::NotStopped,
+            floor: hang.floor,
+            direction: hang.direction,
+            expected: hang.expected,
+            actual: hang.actual,
+            last_sensor: hang.last_sensor,
+        };
+        form.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<HangEvidence, D::Error> {
+        let form = Form::deserialize(from)?;
+        Ok(HangEvidence {
+            cause: match form.flights_off_target {
+                Some(flights) => HangCause::OffTarget(flights),
+                None if form.not_stopped => HangCause::NotStopped,
+                None => HangCause::NoProgress,
+            },
+            floor: form.floor,
+            direction: form.direction,
+            expected: form.expected,
+            actual: form.actual,
+            last_sensor: form.last_sensor,
+        })
+    }
+}
