@@ -59,14 +59,12 @@ impl Tally {
 pub enum Verdict {
     /// Its lamp is lit, here first.
     Placed {
-        /// What.
         call: Call,
         /// On whose panel.
         at: NodeId,
     },
     /// A car was there.
     Served {
-        /// What.
         call: Call,
         /// Which car.
         by: NodeId,
@@ -75,14 +73,12 @@ pub enum Verdict {
     },
     /// Nobody was there.
     Lost {
-        /// What.
         call: Call,
         /// On whose panel the lamp was seen dark.
         at: NodeId,
     },
     /// The end came before a car did.
     Unserved {
-        /// What.
         call: Call,
         /// On whose panel the lamp is lit.
         at: NodeId,

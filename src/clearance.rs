@@ -24,9 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Who clears, and why; neither may be empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Clearance<'a> {
-    /// Who.
     pub operator: &'a str,
-    /// Why.
     pub reason: &'a str,
     /// The account that gave the command.
     pub account: &'a Account,
@@ -40,12 +38,7 @@ pub enum ClearError {
     Running(PathBuf),
     /// The data directory is not there, or can't be used.
     #[error("the data directory {path} can't be used", path = path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Directory { path: PathBuf, source: io::Error },
     /// The command was given by another user than the node's, whose files would be out of its
     /// reach then.
     #[error(
@@ -53,7 +46,6 @@ pub enum ClearError {
          `sudo -u '#{owner}' liftmesh …`", path = path.display()
     )]
     AnotherUser {
-        /// The directory.
         path: PathBuf,
         /// Its owner's number.
         owner: u32,

@@ -258,7 +258,7 @@ pub enum MotorCommand {
     /// nearer than [`PanelInputs::next_stop`]; a drive that can no longer stop at `stop_at` stops
     /// at the first floor in its direction where it can.
     Run {
-        /// Where to.
+        /// The way the car is to go.
         direction: Direction,
         /// The floor at which the drive comes to rest.
         stop_at: Floor,
@@ -266,7 +266,7 @@ pub enum MotorCommand {
     /// Creep in `direction` to the first floor sensor and come to rest there: the way to find out
     /// where the car is.
     Home {
-        /// Where to.
+        /// The way the car is to go.
         direction: Direction,
     },
 }
@@ -406,7 +406,7 @@ pub struct Lamps {
 /// Everything the controller wants of its panel at this moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PanelOutputs {
-    /// The drive.
+    /// What the drive is told.
     pub motor: MotorCommand,
     /// The door machine.
     pub door: DoorCommand,
@@ -428,9 +428,9 @@ pub struct PanelInputs {
     /// The nearest floor at which a moving car can still come to rest, or `None` while it is at
     /// rest or its place is unknown.
     pub next_stop: Option<Floor>,
-    /// The motor.
+    /// Whether the motor is driven, and which way.
     pub drive: DriveFeedback,
-    /// The door.
+    /// Where the door is.
     pub door: DoorState,
     /// The stop switch is pulled.
     pub stop: bool,

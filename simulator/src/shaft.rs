@@ -48,14 +48,14 @@ pub enum DriveCommand {
     Stop,
     /// To rest at a floor.
     Run {
-        /// Where to.
+        /// The way the car is to go.
         direction: Direction,
         /// The floor to come to rest at.
         stop_at: Floor,
     },
     /// Creep to the first live floor sensor and level there.
     Home {
-        /// Where to.
+        /// The way the car is to go.
         direction: Direction,
     },
     /// At one speed until told otherwise or at the end of the shaft; stops on the spot.

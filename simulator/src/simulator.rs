@@ -44,7 +44,7 @@ const EVENTS: usize = 256;
 pub struct SimulatorConfig {
     /// The car's name, shown in its state.
     pub name: String,
-    /// The car.
+    /// Its shaft, its door and its sensors.
     pub car: CarConfig,
     /// Decides everything that is random: the start position where it is left open, and the
     /// damage of a noisy line.
@@ -121,7 +121,7 @@ pub struct SimulatorState {
     pub unplugged: bool,
     /// The share of damaged bytes on the serial line, per cent.
     pub noise: u8,
-    /// The car.
+    /// What there is to see of the car itself.
     #[serde(flatten)]
     pub car: CarState,
 }
@@ -169,25 +169,25 @@ pub enum LineError {
         "cannot make the link {} to the serial panel: choose another --serial-link", path.display()
     )]
     Link {
-        /// The link.
+        /// Where the link was to be.
         path: PathBuf,
-        /// The reason.
+        /// What the system says.
         source: io::Error,
     },
     /// No TCP listener.
     #[error("cannot listen at {address} for elevator-server clients: choose another --tcp")]
     Tcp {
-        /// The address.
+        /// As given with `--tcp`.
         address: SocketAddr,
-        /// The reason.
+        /// What the system says.
         source: io::Error,
     },
     /// No control socket.
     #[error("cannot listen at {} for control clients: choose another --control", path.display())]
     Control {
-        /// The socket.
+        /// As given with `--control`.
         path: PathBuf,
-        /// The reason.
+        /// What the system says.
         source: io::Error,
     },
 }

@@ -112,7 +112,7 @@ pub struct Faults {
 pub struct Violation {
     /// When, ms of the car's own clock.
     pub time_ms: u64,
-    /// What.
+    /// What was asked for.
     pub kind: ViolationKind,
 }
 

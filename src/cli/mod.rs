@@ -301,7 +301,6 @@ pub enum CommandError {
     /// The order stands, but what was waited for did not happen in time.
     #[error("{call} was placed and was not {what} within {limit}; it stays open")]
     WaitedTooLong {
-        /// The order.
         call: String,
         /// Lit or served.
         what: &'static str,

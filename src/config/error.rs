@@ -12,12 +12,7 @@ use super::{Key, Kind};
 pub enum ConfigError {
     /// The file can't be read.
     #[error("the configuration file {path} can't be read; check --config and the file's rights", path = path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The file is no TOML.
     #[error("{origin}: {message}; the file has to be TOML, see config/node.toml")]
     Syntax {
@@ -29,7 +24,6 @@ pub enum ConfigError {
     /// There is no such key.
     #[error("{origin}: there is no key `{key}`; {hint}")]
     UnknownKey {
-        /// Where.
         origin: String,
         /// The key as written.
         key: String,
@@ -38,18 +32,12 @@ pub enum ConfigError {
     },
     /// A variable of the environment is no text.
     #[error("variable {name} is not UTF-8 text; set it to {right}, or unset it", right = key.kind)]
-    NotText {
-        /// The variable.
-        name: String,
-        /// Its key.
-        key: &'static Key,
-    },
+    NotText { name: String, key: &'static Key },
     /// A value is of the wrong kind or out of its range.
     #[error("{origin}: {key} = {value} is wrong; expected {right}")]
     Value {
-        /// Where.
+        /// The file with line and column, the variable or the flag that has it.
         origin: String,
-        /// The key.
         key: &'static str,
         /// The value as written.
         value: String,
@@ -59,9 +47,7 @@ pub enum ConfigError {
     /// The value is right, its writing is not.
     #[error("{origin}: {key} = {value} is wrong; write {right}")]
     Writing {
-        /// Where.
         origin: String,
-        /// The key.
         key: &'static str,
         /// The value as written.
         value: String,
@@ -78,9 +64,7 @@ pub enum ConfigError {
     /// A value does not go with another one.
     #[error("{origin}: {key} = {value} is wrong; it has to be {relation}")]
     Relation {
-        /// Where.
         origin: String,
-        /// The key.
         key: &'static str,
         /// The value as written.
         value: String,
@@ -94,7 +78,6 @@ pub enum ConfigError {
          192.168.1.255:46100 (`ip address` shows it as `brd`)"
     )]
     LimitedBroadcast {
-        /// Where.
         origin: String,
         /// The value as written.
         value: String,
@@ -102,7 +85,6 @@ pub enum ConfigError {
     /// A key for something that this program does not do.
     #[error("{origin}: {key} is not supported: {why}; remove the key")]
     Unsupported {
-        /// Where.
         origin: String,
         /// The key, or its variable.
         key: String,

@@ -37,7 +37,6 @@ pub struct Table {
     pub name: &'static str,
     /// What it is about; empty for a further part.
     pub about: &'static str,
-    /// Its keys.
     pub keys: &'static [Key],
 }
 

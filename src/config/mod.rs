@@ -87,7 +87,6 @@ impl Sources {
 /// A value as it was written, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The value.
     pub value: String,
     /// `FILE:LINE:COLUMN`, `variable NAME`, `flag --NAME` or `default`.
     pub origin: String,

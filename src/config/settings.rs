@@ -21,7 +21,6 @@ use crate::operator::ReadingSettings;
 /// The configuration of one node: every value in its range, and right beside the others.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The fleet.
     pub fleet: FleetName,
     /// The node, and its car where it has one.
     pub node: NodeId,
@@ -57,7 +56,6 @@ pub struct Settings {
     pub panel_line: LineSettings,
     /// The socket on which operators may only read.
     pub reading: Option<ReadingSettings>,
-    /// The log.
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
     pub faults: FaultInjection,
@@ -75,7 +73,6 @@ pub enum FaultInjection {
 /// What is logged, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
-    /// Which lines.
     pub filter: LogFilter,
     /// How it looks.
     pub format: LogFormat,

@@ -70,7 +70,6 @@ impl fmt::Display for Fault {
 pub(super) struct Mishap {
     /// When, since the start of the traffic.
     pub(super) at: Duration,
-    /// What.
     pub(super) fault: Fault,
     /// To which car, counted from 0; the next is meant where something is wrong with this one.
     pub(super) car: usize,

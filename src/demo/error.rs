@@ -36,7 +36,6 @@ pub enum DemoError {
         "a screen has room for 1 to 12 cars, not {0}: add --headless, or give --cars another number"
     )]
     CarsOnScreen(usize),
-    /// Its directory.
     #[error(
         "cannot make a directory for the demo's sockets and logs in {}: set TMPDIR to a \
          directory that can be written to", .dir.display()
@@ -44,7 +43,6 @@ pub enum DemoError {
     Directory {
         /// Where it was to be.
         dir: PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// The path of the running program.
@@ -58,16 +56,10 @@ pub enum DemoError {
     Port(#[source] io::Error),
     /// A process could not be started.
     #[error("cannot start {what}")]
-    Start {
-        /// Which.
-        what: String,
-        /// Why.
-        source: io::Error,
-    },
+    Start { what: String, source: io::Error },
     /// A process ended that should not have.
     #[error("{what} ended unexpectedly ({status}); the end of its log:\n{log}")]
     Ended {
-        /// Which.
         what: String,
         /// Its exit code, in words.
         status: String,
@@ -77,11 +69,9 @@ pub enum DemoError {
     /// A simulator does not answer.
     #[error("the simulator of car {car} does not answer; the end of its log:\n{log}")]
     Simulator {
-        /// Which.
         car: String,
         /// The last lines of its log.
         log: String,
-        /// Why.
         source: ControlError,
     },
     /// The fleet did not come together.

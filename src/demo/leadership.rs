@@ -23,7 +23,6 @@ pub(super) enum Discord {
     /// Somebody follows nobody, or another.
     #[error("node {node} does not follow {master}")]
     Astray {
-        /// Who.
         node: NodeId,
         /// Whom the fleet follows.
         master: NodeId,
@@ -34,7 +33,6 @@ pub(super) enum Discord {
     /// Somebody follows a node that is not among them, where the duty goes round.
     #[error("node {node} follows {master}, which does not answer")]
     Stranger {
-        /// Who.
         node: NodeId,
         /// Whom it follows.
         master: NodeId,

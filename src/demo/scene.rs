@@ -41,7 +41,6 @@ pub(super) struct Scene {
     pub(super) orders: Vec<OrderStatus>,
     /// The newest first.
     pub(super) events: VecDeque<Event>,
-    /// The account.
     pub(super) tally: Tally,
     /// How often the fleet has come to follow another master; nothing where the duty goes round.
     pub(super) master_changes: Option<u32>,
@@ -108,7 +107,6 @@ pub(super) struct CarScene {
     pub(super) faults: Faults,
     /// The line between panel and node.
     pub(super) line: Cable,
-    /// The node.
     pub(super) node: NodeScene,
 }
 
@@ -128,7 +126,6 @@ pub(super) struct Faults {
 pub(super) struct NodeScene {
     /// What became of the process.
     pub(super) life: Life,
-    /// Its cable.
     pub(super) cable: Cable,
     /// What it said last, or nothing since it started.
     pub(super) said: Option<Box<Status>>,
@@ -160,7 +157,6 @@ pub(super) struct Event {
     pub(super) at: Duration,
     /// To which car or node, if to one.
     pub(super) car: Option<NodeId>,
-    /// What.
     pub(super) text: String,
     /// How much it matters.
     pub(super) weight: Weight,

@@ -45,15 +45,10 @@ pub enum AuditEvent {
         evidence: Evidence,
     },
     /// A latch of which the log had no hang kept the node from starting: what it says is lost.
-    LatchFound {
-        /// The latch.
-        latch: Latch,
-    },
+    LatchFound { latch: Latch },
     /// An operator cleared what kept the node from starting (H3).
     ClearHang {
-        /// Who.
         operator: String,
-        /// Why.
         reason: String,
         /// The account that gave the command; absent in records of older programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,9 +58,7 @@ pub enum AuditEvent {
     },
     /// An operator gave the journal a fresh identity.
     Repair {
-        /// Who.
         operator: String,
-        /// Why.
         reason: String,
         /// The account that gave the command.
         account: Account,
@@ -104,7 +97,6 @@ pub struct Account {
     /// Who used `sudo` (`SUDO_USER`, which the caller can forge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sudo_user: Option<String>,
-    /// The terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal: Option<String>,
 }

@@ -18,7 +18,6 @@ pub enum JournalError {
          the node has the right to read, write and make files"
     )]
     Directory {
-        /// The directory.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
@@ -28,24 +27,19 @@ pub enum JournalError {
         "{path:?} can't be opened: the user that runs the node needs the right to read and write it"
     )]
     Rights {
-        /// The journal.
         path: PathBuf,
         /// What the system says.
         source: Box<redb::Error>,
     },
     /// Another process has the journal open.
     #[error("{path:?} is in use by another process: each node needs a data_dir of its own")]
-    InUse {
-        /// The journal.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// The journal is another node's.
     #[error(
         "{path:?} is the journal of node {owner}, and this node is {node}: set data_dir to this \
          node's own directory, or move the file away"
     )]
     Foreign {
-        /// The journal.
         path: PathBuf,
         /// Whose it is.
         owner: NodeId,
@@ -58,7 +52,6 @@ pub enum JournalError {
          run the program that wrote it, or move the file away"
     )]
     Format {
-        /// The journal.
         path: PathBuf,
         /// What shows it.
         found: OtherFormat,
@@ -84,7 +77,6 @@ pub enum JournalError {
     /// The disk is full, read-only or fails. The node may run all the same, without its disk (P5).
     #[error("{path:?} can't be read or written: the disk is full, read-only or failing")]
     Failing {
-        /// The journal.
         path: PathBuf,
         /// What could be read of it; no sequence is reserved.
         restored: Box<Restored>,
@@ -114,7 +106,6 @@ pub enum OtherFormat {
     /// A kind of record has a later version.
     #[error("its {kind} have version {found}, and this program reads versions 1 to {known}")]
     Record {
-        /// The kind.
         kind: &'static str,
         /// The version of the record.
         found: u8,

@@ -66,10 +66,7 @@ pub enum Latch {
     /// have been lost with it (P5).
     JournalLost,
     /// The latch is there and can't be understood.
-    Unreadable {
-        /// Why.
-        reason: String,
-    },
+    Unreadable { reason: String },
     /// The audit log has a hang that nobody has cleared, and its latch is gone.
     Removed {
         /// What the log has.
@@ -134,7 +131,6 @@ pub enum Kept {
 pub struct Refusal {
     /// The node's data directory.
     pub data_dir: PathBuf,
-    /// Why.
     pub latch: Latch,
 }
 

@@ -127,26 +127,22 @@ pub enum MeshEvent {
     Beacon {
         /// Where it came from.
         from: Ipv4Addr,
-        /// The beacon.
         beacon: Box<Beacon>,
     },
     /// A datagram of another version of the wire protocol came in.
     OtherVersion {
         /// Where it came from.
         from: Ipv4Addr,
-        /// The version.
         version: u8,
     },
     /// A packet came in at the port of packets; it is not checked at all.
     Packet {
         /// Where it came from.
         from: Ipv4Addr,
-        /// The packet.
         bytes: Vec<u8>,
     },
     /// A link stands; both sides have said who they are and go together.
     LinkUp {
-        /// Its number.
         link: LinkId,
         /// Who is at the other end.
         peer: Hello,
@@ -159,22 +155,11 @@ pub enum MeshEvent {
         peer: NodeId,
     },
     /// A frame came in over a link; never a `Hello`.
-    Frame {
-        /// Which link.
-        link: LinkId,
-        /// The frame.
-        frame: Frame,
-    },
+    Frame { link: LinkId, frame: Frame },
     /// A link is gone, and not because this node closed it.
-    LinkDown {
-        /// Which link.
-        link: LinkId,
-    },
+    LinkDown { link: LinkId },
     /// A link is gone, for what the peer sent is no frame.
-    Malformed {
-        /// Which link.
-        link: LinkId,
-    },
+    Malformed { link: LinkId },
     /// A task has ended that should run: the mesh is not whole any more.
     Failed {
         /// Which, and how.

@@ -58,23 +58,16 @@ pub enum MeshError {
     },
     /// The interface for packets isn't there.
     #[error("ballot.interface = {interface}: there is no such network interface")]
-    UnknownInterface {
-        /// Its name.
-        interface: String,
-    },
+    UnknownInterface { interface: String },
     /// The process may not bind sockets to an interface.
     #[error(
         "ballot.interface = {interface}: sockets can't be bound to a network interface without the \
          right CAP_NET_RAW; grant it, or leave the key out"
     )]
-    InterfaceRight {
-        /// Its name.
-        interface: String,
-    },
+    InterfaceRight { interface: String },
     /// The interface for packets can't be used for another reason.
     #[error("ballot.interface = {interface}: sockets can't be bound to it")]
     Interface {
-        /// Its name.
         interface: String,
         /// What the system says.
         source: io::Error,

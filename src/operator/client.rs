@@ -48,7 +48,6 @@ pub enum ClientError {
     Socket {
         /// The socket's file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The connection broke, or the node did not answer in time. Whether an order was taken in is

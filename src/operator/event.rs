@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub struct Event {
     /// When the node took note of it, in UTC, such as `2026-05-01T12:00:00.123Z`.
     pub at: String,
-    /// What.
     #[serde(flatten)]
     pub report: Report,
 }

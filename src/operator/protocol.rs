@@ -33,20 +33,10 @@ pub enum QueryLine {
     },
     /// To clear a hang: answered by [`ReplyLine::NothingToClear`], for a node that has a latch does
     /// not run. One that is about to end does not answer.
-    ClearHang {
-        /// Who asks.
-        operator: String,
-        /// Why.
-        reason: String,
-    },
+    ClearHang { operator: String, reason: String },
     /// To give the node's journal a fresh identity: answered by [`ReplyLine::Repaired`]. It goes
     /// into the audit log, with the account at the other end of the connection.
-    Repair {
-        /// Who asks.
-        operator: String,
-        /// Why.
-        reason: String,
-    },
+    Repair { operator: String, reason: String },
     /// The audit log: answered by [`ReplyLine::Audit`].
     Audit,
     /// Every event from here on: answered by [`ReplyLine::Watching`], and then by

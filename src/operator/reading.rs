@@ -62,7 +62,6 @@ pub enum ReadingError {
     Bind {
         /// The socket's file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// It can't be given to the group.
@@ -73,9 +72,7 @@ pub enum ReadingError {
     Owner {
         /// The socket's file.
         path: PathBuf,
-        /// The group.
         group: String,
-        /// Why.
         source: io::Error,
     },
 }

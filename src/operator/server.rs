@@ -73,9 +73,7 @@ pub enum Query {
     ClearHang,
     /// `Node::handle_repair`: answered by [`Reply::Repaired`].
     Repair {
-        /// Who asks.
         operator: String,
-        /// Why.
         reason: String,
         /// The account at the other end of the connection.
         account: Account,

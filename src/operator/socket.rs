@@ -74,23 +74,13 @@ pub enum BindError {
         "the data directory {path} can't be made: the user that runs the node needs the right to \
          make it, or to read, write and make files in it once it is there", path = path.display()
     )]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Directory { path: PathBuf, source: io::Error },
     /// The lock in the data directory can't be made or opened.
     #[error(
         "{path} can't be opened: the user that runs the node needs the right to make files in that \
          directory, and to read and write this one", path = path.display()
     )]
-    Lock {
-        /// The lock.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Lock { path: PathBuf, source: io::Error },
     /// The socket can't be made.
     #[error(
         "the operator's socket {path} can't be made: the user that runs the node needs the right to \
@@ -100,7 +90,6 @@ pub enum BindError {
     Socket {
         /// The socket's file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
 }

@@ -13,7 +13,6 @@ use crate::operator::Request;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{part} failed: {reason}")]
 pub struct Failure {
-    /// Which part.
     pub part: &'static str,
     /// How it ended.
     pub reason: String,

@@ -44,7 +44,7 @@ pub fn encode<F: Frame>(frame: &F, sequence: u8) -> Vec<u8> {
 pub struct Numbered<F> {
     /// Counts the sender's frames, modulo 256, so that the receiver notices lost ones.
     pub sequence: u8,
-    /// The frame.
+    /// What was sent or received under that number.
     pub frame: F,
 }
 

@@ -63,7 +63,7 @@ pub struct Drive {
     pub boot: BootId,
     /// The last press that the controller has taken; it has every earlier one too.
     pub acknowledged: PressSequence,
-    /// The drive.
+    /// What the drive is told; repeated in every frame, so that a lost one does no harm.
     pub motor: MotorCommand,
     /// The door machine.
     pub door: DoorCommand,
@@ -264,7 +264,7 @@ impl Status {
 pub struct Press {
     /// This run of the panel.
     pub boot: BootId,
-    /// Which press.
+    /// Counts the presses of this run of the panel; an acknowledgement names the last one taken.
     pub sequence: PressSequence,
     /// What was pressed.
     pub button: Button,
