@@ -16,7 +16,7 @@ impl Node {
     /// A request may stay unanswered: after a while the node makes another one.
     pub fn handle_plan(&mut self, version: PlanVersion, plan: Assignments, now: Timestamp) {
         if self.dispatching.take_answer(version) && self.leadership.leads() {
-            let (calls, cars) = (self.hall_calls(), self.cars(now));
+            let (calls, cars) = (self.orders.hall_calls(), self.cars(now));
             let changed = self.dispatching.adopt(plan, calls, cars);
             self.tell_plan(changed);
         }
@@ -32,8 +32,8 @@ impl Node {
         if !self.dispatching.wants_plan() {
             return;
         }
-        let waited = |call: HallCall| self.orders.waited(&Call::Hall(call), now);
-        let calls = self.hall_calls().into_iter();
+        let waited = |call: HallCall| self.orders.store().waited(&Call::Hall(call), now);
+        let calls = self.orders.hall_calls().into_iter();
         let calls: BTreeMap<HallCall, _> = calls
             .map(|call| (call, waited(call).unwrap_or_default()))
             .collect();
@@ -62,7 +62,7 @@ impl Node {
 
     fn situations(&self, now: Timestamp) -> Vec<CarSituation> {
         let mut car_calls: BTreeMap<&NodeId, BTreeSet<Floor>> = BTreeMap::new();
-        for call in self.orders.calls() {
+        for call in self.orders.store().calls() {
             match call {
                 Call::Cab { car, floor } => {
                     car_calls.entry(car).or_default().insert(*floor);
@@ -109,12 +109,12 @@ impl Node {
     /// Takes in a line of the master's plan.
     pub(super) fn take_assignment(&mut self, entry: PlanEntry) {
         let (call, car) = (Call::Hall(entry.call), entry.car.clone());
-        if !self.settings.floors.has_button(call.button()) {
+        if !self.hello.floors.has_button(call.button()) {
             return;
         }
         if self.dispatching.learn(entry) {
             // A line of the plan may be overtaken by the service of its call.
-            if self.orders.of_call(&call).next().is_some() {
+            if self.orders.store().of_call(&call).next().is_some() {
                 self.report(Report::Assigned { call, car });
             }
             self.cabin.invalidate_stops();

@@ -4,8 +4,8 @@ use core::net::Ipv4Addr;
 
 use super::peers::{Facts, Room};
 use super::{Action, Node};
-use crate::model::{Dot, Timestamp};
-use crate::wire::{Ack, Beacon};
+use crate::model::Timestamp;
+use crate::wire::Beacon;
 
 impl Node {
     pub(super) fn facts(&self, now: Timestamp) -> Facts {
@@ -13,9 +13,9 @@ impl Node {
             standing: self.leadership.standing().clone(),
             term: self.leadership.term(),
             estimate: self.leadership.told_estimate(),
-            digest: self.orders.digest(),
-            durable: self.ledger.all_durable(),
-            journal: self.ledger.journal(),
+            digest: self.orders.store().digest(),
+            durable: self.orders.all_durable(),
+            journal: self.orders.journal(),
             car: self.cabin.view(now),
         }
     }
@@ -40,16 +40,7 @@ impl Node {
     /// Adds the open orders, the oldest first, and the plan, as far as they fit.
     pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
         let mut room = Room::left_by(beacon);
-        let mut orders: Vec<_> = self.orders.orders().collect();
-        orders.sort_by_key(|order| order.placed);
-        for order in orders {
-            let Some(record) = self.orders.record(order.dot, now) else {
-                continue;
-            };
-            if !room.add(&mut beacon.news.records, record) {
-                break;
-            }
-        }
+        self.orders.enclose(&mut beacon.news, &mut room, now);
         for entry in self.dispatching.bequeath() {
             if !room.add(&mut beacon.news.plan, entry) {
                 break;
@@ -61,35 +52,15 @@ impl Node {
     /// the plan.
     fn add_news(&mut self, beacon: &mut Beacon, now: Timestamp) {
         let plans = self.leadership.leads() && !self.dispatching.is_empty();
-        if !self.replication.is_waiting() && !plans {
+        if !self.orders.has_untold() && !plans {
             return;
         }
         let mut room = Room::left_by(beacon);
-        let (orders, ledger, news) = (&self.orders, &self.ledger, &mut beacon.news);
-        self.replication.take_acks(|dot| {
-            let ack = Ack {
-                dot,
-                served: orders.get(dot).is_none(),
-                durable: ledger.is_durable(dot),
-            };
-            room.add(&mut news.acks, ack)
-        });
-        self.replication.tell_records(|dot| {
-            let record = orders.record(dot, now);
-            record.is_none_or(|record| room.add(&mut news.records, record))
-        });
+        let news = &mut beacon.news;
+        self.orders.tell(news, &mut room, now);
         if plans {
             self.dispatching
                 .tell(|entry| room.add(&mut news.plan, entry.clone()));
-        }
-    }
-
-    pub(super) fn ack(&self, dot: Dot) -> Ack {
-        let served = self.orders.get(dot).is_none();
-        Ack {
-            dot,
-            served,
-            durable: self.ledger.is_durable(dot),
         }
     }
 }

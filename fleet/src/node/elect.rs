@@ -63,7 +63,7 @@ impl Node {
 
     /// Tells the election if the node has become more or less fit to lead.
     pub(super) fn refresh_estimate(&mut self, now: Timestamp) {
-        let health = self.cabin.health(!self.ledger.failed());
+        let health = self.cabin.health(!self.orders.has_lost_disk());
         if let Some(estimate) = self.leadership.note_health(health) {
             self.elect(Input::Estimate(estimate), now);
         }
@@ -102,7 +102,7 @@ impl Node {
         };
         let bank = Bank {
             own: &self.hello.node,
-            floors: self.settings.floors,
+            floors: self.hello.floors,
             leader: self.peers.members().get(&master).map(|leader| Leader {
                 leads: leader.standing == Standing::Master,
                 stranger_echoed_at: leader.stranger_echoed_at,
@@ -128,24 +128,15 @@ impl Node {
     fn open_calls(&self, master: &NodeId) -> BTreeMap<HallCall, OpenCall> {
         let is_heard =
             |car: &NodeId| *car == self.hello.node || self.peers.members().get(car).is_some();
-        let is_held = |call: HallCall| {
-            let call = Call::Hall(call);
-            let mut orders = self.orders.of_call(&call);
-            // Who tells of a service that did not happen knows of the order, too.
-            orders.any(|order| {
-                self.promise.holding(order.dot, master).is_some()
-                    || self.contested.is_told_by(order.dot, master)
-            })
-        };
         let open = |call: HallCall| {
             let car = self.dispatching.car(call);
             OpenCall {
                 car: car.cloned(),
                 is_car_heard: car.is_some_and(is_heard),
-                is_held: is_held(call),
+                is_held: self.orders.is_known_to(master, call),
             }
         };
-        let calls = self.hall_calls().into_iter();
+        let calls = self.orders.hall_calls().into_iter();
         calls.map(|call| (call, open(call))).collect()
     }
 

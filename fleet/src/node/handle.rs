@@ -7,11 +7,11 @@ use elevator_driver::{Button, PanelEvent};
 
 use super::cabin::Occurrence;
 use super::neighbours::Trust;
+use super::orders::rubbish;
 use super::peers::{Handshake, Heard, Offence, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
-use crate::orders::Holding;
 use crate::wire::{Beacon, Frame, Hello};
 
 /// An order that can't be placed. Nothing has changed.
@@ -63,9 +63,9 @@ impl Node {
     pub fn start(&mut self, now: Timestamp) {
         self.started = true;
         self.leadership.start(now);
-        self.attentive_since = now;
-        self.judge_disk(now);
-        self.invalidate_orders();
+        self.orders.start(&mut self.random, now);
+        self.route_orders(now);
+        self.orders_have_changed();
         self.elect(Input::Start, now);
         self.settle(now);
     }
@@ -115,7 +115,7 @@ impl Node {
                 self.dial_failed(&peer.node, now);
             }
         } else {
-            let digest = self.orders.digest();
+            let digest = self.orders.store().digest();
             let node = &peer.node;
             if let Some(before) = self.peers.open_link(link, node, side, digest, now) {
                 // The peer has not been parted from: the new link takes the place of the old.
@@ -138,7 +138,7 @@ impl Node {
             return;
         };
         let peer = known.peer.clone();
-        if let Some(what) = self.rubbish(&frame) {
+        if let Some(what) = rubbish(&frame, self.hello.floors) {
             self.distrust(&peer, Offence::Rubbish, &what, now);
             return self.settle(now);
         }
@@ -159,7 +159,7 @@ impl Node {
                     self.state_is_taken(link, now);
                 }
             }
-            Frame::Next => self.transfers.ask(link, now),
+            Frame::Next => self.orders.continue_transfer(link, now),
             Frame::Joined => {
                 if self.peers.state_given(link) == Handshake::Done {
                     self.joined(link, now);
@@ -209,8 +209,8 @@ impl Node {
     /// # Errors
     /// The building has no such button, or the node no car for a cab order.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
-        if !self.settings.floors.has_button(call.button()) {
-            let top = self.settings.floors.top().index();
+        if !self.hello.floors.has_button(call.button()) {
+            let top = self.hello.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
         }
         if !self.cabin.has_car() && matches!(call, Call::Cab { .. }) {
@@ -232,42 +232,24 @@ impl Node {
     /// No order is lost (O1): open orders of the old journal are placed again under the fresh one,
     /// with their age, and the old ones keep their promise until then. The car goes on meanwhile.
     pub fn handle_repair(&mut self, now: Timestamp) -> Renewed {
-        let old = self.ledger.journal();
-        self.renew_journal("an operator asked for it", now);
+        let renewed = self.orders.repair(&mut self.random, now);
+        self.route_orders(now);
         self.settle(now);
-        Renewed {
-            old,
-            fresh: self.ledger.journal(),
-        }
+        renewed
     }
 
     /// Everything up to and with this batch is on disk.
     pub fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
-        for dot in self.ledger.written(lsn, now) {
-            if self.orders.get(dot).is_some() {
-                self.promise.record(dot, &self.hello.node, Holding::Durable);
-                self.replication.acknowledge(dot);
-                self.peers.hurry();
-            }
-            self.stale.promise = true;
-        }
-        self.place_again(now);
+        self.orders.handle_durable(lsn, now);
+        self.route_orders(now);
         self.settle(now);
     }
 
     /// The disk can't be relied on; orders go on under a fresh journal that never reaches it (P5).
     pub fn handle_disk_failed(&mut self, fresh: JournalId, now: Timestamp) {
-        self.lose_disk(fresh, now);
+        self.orders.lose_disk(fresh, now);
+        self.route_orders(now);
         self.settle(now);
-    }
-
-    pub(super) fn lose_disk(&mut self, fresh: JournalId, now: Timestamp) {
-        if !self.ledger.failed() {
-            self.ledger.fail(fresh);
-            self.promise.distrust_own();
-            self.report(Report::DiskFailed);
-            self.place_again(now);
-        }
     }
 
     /// The process was held up until this moment: what others did meanwhile could not be heard, and
@@ -277,9 +259,8 @@ impl Node {
     /// however often that happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.peers.excuse_silence(late, now);
-        self.ledger.excuse(late, now);
+        self.orders.excuse(late, now);
         self.leadership.excuse(late, now);
-        self.attentive_since = now;
         self.cabin.handle_interrupted(late, now);
         self.settle(now);
     }
@@ -329,8 +310,14 @@ impl Node {
             Call::Hall(_) => true,
             Call::Cab { .. } => self.cabin.has_car(),
         };
-        if !absorbed && served && self.settings.floors.has_button(button) {
+        if !absorbed && served && self.hello.floors.has_button(button) {
             self.place(call, now);
         }
+    }
+
+    fn place(&mut self, call: Call, now: Timestamp) -> Taken {
+        let taken = self.orders.place(call, now);
+        self.route_orders(now);
+        taken
     }
 }

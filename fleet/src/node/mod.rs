@@ -33,34 +33,33 @@ mod action;
 mod assign;
 mod beacons;
 mod cabin;
-mod contested;
 mod dispatching;
 mod elect;
-mod gate;
 mod handle;
-mod journals;
 mod leadership;
-mod ledger;
 mod messages;
 mod neighbours;
+mod news;
+mod orders;
 mod peers;
-mod plausible;
-mod records;
-mod replication;
 mod report;
 mod settings;
 mod settle;
 mod status;
-mod transfers;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use elevator_driver::PanelOutputs;
 
+use self::cabin::Cabin;
+use self::dispatching::Dispatching;
+use self::leadership::Leadership;
+use self::orders::Orders;
+use self::peers::Peers;
 use crate::car::CarTimer;
 use crate::election::ElectionTimer;
-use crate::model::{Call, Dot, NodeId, Term, Timestamp};
-use crate::orders::{Holding, OrderStore, Promise};
+use crate::model::{Dot, NodeId, Term, Timestamp};
+use crate::orders::OrderStore;
 use crate::wire::{Hello, Standing};
 
 pub use action::{Action, Change, LinkId, Lsn};
@@ -80,26 +79,13 @@ pub use crate::election::LinkSide;
 /// One node of a fleet.
 #[derive(Debug)]
 pub struct Node {
-    settings: NodeSettings,
     hello: Hello,
     started: bool,
-    leadership: leadership::Leadership,
-    peers: peers::Peers,
-    orders: OrderStore,
-    promise: Promise,
-    replication: replication::Replication,
-    ledger: ledger::Ledger,
-    refusals: gate::Refusals,
-    contested: contested::Contested,
-    transfers: transfers::Transfers,
-    journals: journals::Journals,
-    /// Since when this node has heard whatever was told.
-    attentive_since: Timestamp,
-    /// Presses that wait for a sequence; at most one a call.
-    unplaced: BTreeSet<Call>,
-    dispatching: dispatching::Dispatching,
-    cabin: cabin::Cabin,
-    stale: settle::Stale,
+    leadership: Leadership,
+    peers: Peers,
+    orders: Orders,
+    dispatching: Dispatching,
+    cabin: Cabin,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
 }
@@ -129,60 +115,34 @@ impl Node {
     #[must_use]
     pub fn new(settings: NodeSettings) -> Self {
         let hello = settings.hello();
-        let own = &hello.node;
-        let redial_after = settings.mesh.redial_after;
-        let cabin = cabin::Cabin::new(
-            own.clone(),
-            settings.car.clone(),
-            &settings.restored.flight_times,
-            settings.climate,
-        );
-        let leadership = leadership::Leadership::new(
-            settings.election.clone(),
-            &hello,
-            // A car whose panel has not been heard of is out of service.
-            cabin.health(true),
-            settings.restored.term.restored(),
-            redial_after,
-        );
-        let peers = peers::Peers::new(
-            hello.clone(),
-            settings.identity.link_port,
-            settings.mesh,
-            leadership.link_rule(),
-        );
-        let mut orders = OrderStore::default();
-        let mut promise = Promise::new(own.clone());
-        let mut ledger = ledger::Ledger::new(&settings.restored, leadership.rotates());
-        let restored = settings.restored.records.iter();
-        for record in restored.filter(|record| gate::is_possible(record, settings.floors)) {
-            ledger.know(record.dot);
-            orders.merge(record.clone(), Timestamp::START);
-        }
-        for order in orders.orders() {
-            promise.record(order.dot, own, Holding::Durable);
-        }
+        let NodeSettings {
+            identity,
+            election,
+            floors: _,
+            mesh,
+            car,
+            climate,
+            restored,
+            seed,
+        } = settings;
+        let flight_times = &restored.flight_times;
+        let cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
+        // A car whose panel has not been heard of is out of service.
+        let (health, term) = (cabin.health(true), restored.term.restored());
+        let leadership = Leadership::new(election, &hello, health, term, mesh.redial_after);
+        let rule = leadership.link_rule();
+        let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
+        let orders = Orders::new(hello.clone(), &restored, leadership.rotates());
         Self {
             started: false,
             leadership,
             peers,
             orders,
-            promise,
-            replication: replication::Replication::default(),
-            ledger,
-            refusals: gate::Refusals::default(),
-            contested: contested::Contested::default(),
-            transfers: transfers::Transfers::default(),
-            journals: journals::Journals::default(),
-            attentive_since: Timestamp::START,
-            unplaced: BTreeSet::new(),
-            dispatching: dispatching::Dispatching::default(),
+            dispatching: Dispatching::default(),
             cabin,
-            stale: settle::Stale::default(),
-            random: fastrand::Rng::with_seed(settings.seed),
+            random: fastrand::Rng::with_seed(seed),
             actions: VecDeque::new(),
             hello,
-            settings,
         }
     }
 
@@ -227,13 +187,13 @@ impl Node {
     /// Every order that the node knows of.
     #[must_use]
     pub fn orders(&self) -> &OrderStore {
-        &self.orders
+        self.orders.store()
     }
 
     /// Whether this press is promised to the passenger, to this node's knowledge (P1).
     #[must_use]
     pub fn has_promised(&self, dot: Dot) -> bool {
-        self.promise.is_made(dot)
+        self.orders.is_promised(dot)
     }
 
     /// What the panel was last told, or `None` before the start or without a car.

@@ -3,7 +3,7 @@
 use super::peers::{Due, Heard, Offence};
 use super::{Action, LinkId, Node, Report};
 use crate::election::{Input, LinkRule};
-use crate::model::{Dot, NodeId, Timestamp};
+use crate::model::{NodeId, Timestamp};
 use crate::wire::{Frame, Hello, News, PlanEntry, Standing};
 
 impl Node {
@@ -29,27 +29,21 @@ impl Node {
 
     fn find(&mut self, hello: &Hello) {
         let node = hello.node.clone();
-        let open: Vec<Dot> = self.orders.orders().map(|order| order.dot).collect();
-        self.replication.found(&node, open.into_iter());
+        self.orders.peer_found(&node);
         self.peers.find(hello);
         self.report(Report::PeerFound {
             node,
             address: hello.address,
         });
-        self.stale.promise = true;
     }
 
     pub(super) fn lose(&mut self, peer: &NodeId, now: Timestamp) {
         if let Some(link) = self.peers.lose(peer) {
             self.actions.push_back(Action::Close(link));
         }
-        self.replication.lost(peer);
-        self.refusals.lost(peer);
-        self.contested.lost(peer);
-        self.promise.forget_node(peer);
+        self.orders.peer_lost(peer);
         self.report(Report::PeerLost { node: peer.clone() });
         self.elect(Input::Lost { peer }, now);
-        self.stale.promise = true;
         self.dispatching.invalidate();
     }
 
@@ -90,7 +84,7 @@ impl Node {
         else {
             return;
         };
-        self.replication.linked(&peer);
+        self.orders.peer_joined(&peer);
         self.report(Report::Joined { node: peer.clone() });
         self.peers.note_joined(&peer);
         if self.peers.keeps_every_link() {
@@ -116,7 +110,7 @@ impl Node {
 
     /// A link that stood is gone.
     fn part(&mut self, peer: &NodeId, now: Timestamp) {
-        self.replication.parted(peer);
+        self.orders.peer_parted(peer);
         self.dial_failed(peer, now);
         if self.peers.keeps_every_link() {
             self.elect(Input::Lost { peer }, now);

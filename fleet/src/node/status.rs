@@ -299,21 +299,21 @@ impl Node {
             uptime: now.since_start(),
             standing: self.leadership.standing().clone(),
             term: self.leadership.term(),
-            digest: self.orders.digest(),
-            registers: self.orders.registers(),
-            journals: self.orders.journals(),
-            collected: self.journals.collected(),
-            refused: self.refusals.counts(),
+            digest: self.orders.store().digest(),
+            registers: self.orders.store().registers(),
+            journals: self.orders.store().journals(),
+            collected: self.orders.collected(),
+            refused: self.orders.refused_counts(),
             distrusted: self.peers.members().distrusted(),
-            durable: self.ledger.all_durable(),
-            disk_failed: self.ledger.failed(),
+            durable: self.orders.all_durable(),
+            disk_failed: self.orders.has_lost_disk(),
             log_lines_lost: 0,
             mesh: BTreeMap::new(),
             peers: self.peer_status(now),
             lost: self.lost_status(now),
             conflicts: self.conflict_status(now),
             orders: self.order_status(now),
-            car: self.cabin.car_status(self.lamps(), now),
+            car: self.cabin.car_status(self.orders.lamps(), now),
             climate: self.cabin.climate_status(now),
         }
     }
@@ -329,7 +329,7 @@ impl Node {
                 standing: peer.standing.clone(),
                 silent: now.since(peer.heard_at),
                 joined: self.peers.links().is_joined(name),
-                in_step: peer.digest == self.orders.digest(),
+                in_step: peer.digest == self.orders.store().digest(),
                 car: peer.car.map(|(view, _)| view),
             })
             .collect()
@@ -363,10 +363,11 @@ impl Node {
         let heard = self.peers.members().names();
         let mut orders: Vec<OrderStatus> = self
             .orders
+            .store()
             .calls()
             .map(|call| OrderStatus {
                 call: call.clone(),
-                waited: self.orders.waited(call, now).unwrap_or_default(),
+                waited: self.orders.store().waited(call, now).unwrap_or_default(),
                 car: match call {
                     Call::Hall(hall) if self.leadership.taken_over().contains(hall) => {
                         Some(self.hello.node.clone())
@@ -376,12 +377,14 @@ impl Node {
                 },
                 promised: self
                     .orders
+                    .store()
                     .of_call(call)
-                    .any(|order| self.promise.is_made(order.dot)),
+                    .any(|order| self.orders.is_promised(order.dot)),
                 holders: self
                     .orders
+                    .store()
                     .of_call(call)
-                    .map(|order| self.promise.living_holders(order.dot, &heard))
+                    .map(|order| self.orders.holders(order.dot, &heard))
                     .max()
                     .unwrap_or(0),
             })

@@ -20,6 +20,7 @@ use crate::climate::ClimateSettings;
 use crate::election::ElectionSettings;
 use crate::election::testing::{address, name};
 use crate::model::{Call, CarView, FleetName, HallCall, Mac, Role};
+use crate::orders::Record;
 use crate::wire::{Beacon, Frame, Nonce, Protocol};
 use elevator_driver::{
     Direction, DoorState, DriveFeedback, Floor, FloorCount, PanelEvent, PanelInputs,
@@ -106,6 +107,12 @@ impl Node {
     fn plain_beacon(&mut self, now: Timestamp) -> Beacon {
         let facts = self.facts(now);
         self.peers.plain_beacon(facts, now)
+    }
+
+    /// Takes in a record as if it had come through the gate.
+    fn merge_record(&mut self, record: &Record, from: Option<&NodeId>, now: Timestamp) {
+        self.orders.merge_record(record, from, now);
+        self.route_orders(now);
     }
 }
 

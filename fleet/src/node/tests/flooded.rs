@@ -467,7 +467,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
 #[test]
 fn refused_services_of_invented_calls_fill_no_journal_of_others() {
     let (mut one, mut two, mut now) = settled();
-    let floors = one.settings.floors;
+    let floors = one.hello.floors;
     for (round, first) in [(0, 100), (1, 164)] {
         let open = cab_calls(round, first, floors);
         flood(&mut one, &open, now);

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::model::{Dot, JournalId};
-use crate::node::transfers::{Purpose, Transfers};
-use crate::orders::{Record, State};
+use crate::orders::{Holding, Record, State};
 use crate::wire::codec::{self, MAX_FRAME};
 use crate::wire::{News, StateTransfer, StoreDigest};
 
@@ -149,7 +148,7 @@ fn equal_digests_tell_who_holds_an_order() {
     shake_hands(&mut one, &mut two, now);
     assert_eq!(carry(&mut one, &mut two, now), (0, 0));
     for (node, other) in [(&one, 2), (&two, 1)] {
-        let holding = node.promise.holding(waits.dot, &name(other));
+        let holding = node.orders.holding(waits.dot, &name(other));
         assert_eq!(holding, Some(Holding::Durable));
     }
 }
@@ -199,7 +198,7 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
     assert!(repairs_in(&mut one, &mut two, now + minute, later) <= 3);
     assert_ne!(one.orders().digest(), two.orders().digest());
     for record in tombstones(1) {
-        two.orders.merge(record, later);
+        two.orders.store_mut().merge(record, later);
     }
     let equal = later + Duration::from_secs(1);
     assert_eq!(repairs_in(&mut one, &mut two, later, equal), 0);
@@ -300,69 +299,7 @@ fn few_states_are_on_their_way() {
     }
 }
 
-/// F14: peers that take a state in slowly, over links that join or to repair a difference, do not
-/// hold up a link that comes later: its peer gives up after 1.6 s. Nor do they stop the repairs.
-#[test]
-fn slow_peers_hold_no_other_up() {
-    const LATE: LinkId = LinkId(1_000);
-    let joining = |link: LinkId| link.0 < 12;
-    let all: fn(LinkId) -> bool = |_| true;
-    let none: fn(LinkId) -> bool = |_| false;
-    for (slow, joins, of_the_late) in [
-        (8, all, Purpose::Join),
-        (15, all, Purpose::Join),
-        (24, all, Purpose::Join),
-        (24, none, Purpose::Join),
-        (24, joining, Purpose::Join),
-        (24, all, Purpose::Repair),
-        (24, none, Purpose::Repair),
-    ] {
-        let mut transfers = Transfers::default();
-        let purpose = |joins| {
-            if joins {
-                Purpose::Join
-            } else {
-                Purpose::Repair
-            }
-        };
-        let start = Timestamp::START;
-        for link in (0..slow).map(LinkId) {
-            transfers.begin(link, purpose(joins(link)), start);
-        }
-        let mut below = 1_000_000;
-        let mut waits_since = start;
-        for millis in (0..20_000).step_by(20) {
-            let now = start + Duration::from_millis(millis);
-            if millis % 240 == 0 {
-                (0..slow).for_each(|link| transfers.ask(LinkId(link), now));
-            }
-            // Once the others have had their first turns.
-            if millis % 2_500 == 2_400 {
-                transfers.begin(LATE, of_the_late, now);
-                waits_since = now;
-            }
-            while let Some((link, _)) = transfers.next(now) {
-                below -= 1;
-                let dot = Dot {
-                    journal: JournalId(1),
-                    sequence: below,
-                };
-                transfers.sent(link, (link != LATE).then_some(dot));
-                if link == LATE {
-                    let waited = now.since(waits_since);
-                    assert!(waited <= Duration::from_millis(400), "{waited:?}");
-                    waits_since = now;
-                }
-            }
-            assert!(
-                millis < 2_400 || now.since(waits_since) <= Duration::from_millis(2_500),
-                "{slow} {of_the_late:?}"
-            );
-        }
-    }
-}
-
-/// The same as a whole node: the newcomer links while many slow ones wait for their first turns.
+/// A newcomer links while many slow peers wait for their first turns.
 #[test]
 fn a_newcomer_gets_its_state_in_time() {
     let (mut one, links, start) = with_many_links();

@@ -18,8 +18,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::Node;
 use super::plausible::Credit;
+use super::{Fleet, Orders};
 use crate::model::{Call, Dot, NodeId, Order, Timestamp};
 use crate::orders::{Record, Service, State};
 
@@ -94,7 +94,7 @@ impl Contested {
     }
 }
 
-impl Node {
+impl Orders {
     /// A peer tells that an order was served which is open here; that counts as refused from `since`
     /// on.
     ///
@@ -103,7 +103,7 @@ impl Node {
     pub(super) fn contest(&mut self, call: &Call, open: Dot, teller: &NodeId, since: Timestamp) {
         let is_answerable = match call {
             Call::Hall(_) => true,
-            Call::Cab { car, .. } => *car == self.hello.node,
+            Call::Cab { car, .. } => *car == self.own.node,
         };
         if is_answerable {
             self.contested.add(open, teller, since);
@@ -111,19 +111,19 @@ impl Node {
     }
 
     /// Places the calls again of which every open order has been contested for long enough.
-    pub(super) fn place_contested(&mut self, now: Timestamp) {
+    pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         if self.contested.due.is_none_or(|due| now < due) {
             return;
         }
-        let orders = &self.orders;
+        let store = &self.store;
         self.contested
             .orders
-            .retain(|dot, _| orders.get(*dot).is_some());
-        let turn = self.turn_to_place();
+            .retain(|dot, _| store.get(*dot).is_some());
+        let turn = self.turn_to_place(fleet);
         let calls = self.contested_calls();
         let due = |span: &Span| (span.latest + turn).min(span.first + LONGEST_WAIT + turn);
         let is_blocked = |call: &Call| {
-            let mut orders = self.orders.of_call(call);
+            let mut orders = self.store.of_call(call);
             orders.any(|order| !self.contested.contains(order.dot))
         };
         let mut ripe: Vec<(Timestamp, Call)> = calls
@@ -139,7 +139,7 @@ impl Node {
             .min();
         self.contested.due = next;
         for (_, call) in ripe {
-            for order in self.orders.of_call(&call) {
+            for order in self.store.of_call(&call) {
                 if let Some(contest) = self.contested.orders.get_mut(&order.dot) {
                     contest.since = now;
                 }
@@ -151,7 +151,7 @@ impl Node {
     fn contested_calls(&self) -> BTreeMap<&Call, Span> {
         let mut calls: BTreeMap<&Call, Span> = BTreeMap::new();
         for (dot, contest) in &self.contested.orders {
-            if let Some(order) = self.orders.get(*dot) {
+            if let Some(order) = self.store.get(*dot) {
                 let (first, latest) = (contest.since, contest.since);
                 let span = calls.entry(&order.call).or_insert(Span { first, latest });
                 span.first = span.first.min(first);
@@ -162,9 +162,9 @@ impl Node {
     }
 
     /// How long after the refusal it is this node's turn to place a fresh press.
-    fn turn_to_place(&self) -> Duration {
-        let own = (self.hello.address, &self.hello.node);
-        let peers = self.peers.members().peers();
+    fn turn_to_place(&self, fleet: Fleet<'_>) -> Duration {
+        let own = (self.own.address, &self.own.node);
+        let peers = fleet.members.peers();
         let before = peers.filter(|(name, peer)| (peer.hello.address, *name) < own);
         WAIT + STAGGER * u32::try_from(before.count()).unwrap_or(u32::MAX)
     }
@@ -176,10 +176,11 @@ impl Node {
         peer: &NodeId,
         closed: &Order,
         service: &Service,
+        fleet: Fleet<'_>,
         now: Timestamp,
     ) {
         let served_at = (closed.placed + service.waited).min(now);
-        let of_call = self.orders.of_call(&closed.call);
+        let of_call = self.store.of_call(&closed.call);
         let contested = of_call.filter(|order| self.contested.contains(order.dot));
         let waited_then = contested.filter(|order| order.placed <= served_at);
         let orders: Vec<Order> = waited_then.cloned().collect();
@@ -194,7 +195,7 @@ impl Node {
                 call: order.call,
                 state: State::Served(Some(service)),
             };
-            if self.credit(peer, &record) == Credit::Taken {
+            if self.credit(peer, &record, fleet) == Credit::Taken {
                 self.merge_record(&record, None, now);
             }
         }

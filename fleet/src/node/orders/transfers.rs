@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::LinkId;
 use crate::model::{Dot, Timestamp};
+use crate::node::LinkId;
 
 /// How many states are sent at once: no more than this times [`PARTS_AHEAD`] times 16 KiB are on
 /// their way for peers that ask for more.
@@ -35,7 +35,7 @@ const SHORT_SLICE: Duration = Duration::from_millis(200);
 
 /// What a state is sent for; the earlier of these comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Purpose {
+pub(in crate::node) enum Purpose {
     /// The handshake of a link that is not joined.
     Join,
     /// A difference between the stores (O7).
@@ -204,5 +204,73 @@ impl Transfers {
         };
         state.place = Place::Waiting { since: now };
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::JournalId;
+
+    /// F14: peers that take a state in slowly, over links that join or to repair a difference, do not
+    /// hold up a link that comes later: its peer gives up after 1.6 s. Nor do they stop the repairs.
+    #[test]
+    fn slow_peers_hold_no_other_up() {
+        const LATE: LinkId = LinkId(1_000);
+        let joining = |link: LinkId| link.0 < 12;
+        let all: fn(LinkId) -> bool = |_| true;
+        let none: fn(LinkId) -> bool = |_| false;
+        for (slow, joins, of_the_late) in [
+            (8, all, Purpose::Join),
+            (15, all, Purpose::Join),
+            (24, all, Purpose::Join),
+            (24, none, Purpose::Join),
+            (24, joining, Purpose::Join),
+            (24, all, Purpose::Repair),
+            (24, none, Purpose::Repair),
+        ] {
+            let mut transfers = Transfers::default();
+            let purpose = |joins| {
+                if joins {
+                    Purpose::Join
+                } else {
+                    Purpose::Repair
+                }
+            };
+            let start = Timestamp::START;
+            for link in (0..slow).map(LinkId) {
+                transfers.begin(link, purpose(joins(link)), start);
+            }
+            let mut below = 1_000_000;
+            let mut waits_since = start;
+            for millis in (0..20_000).step_by(20) {
+                let now = start + Duration::from_millis(millis);
+                if millis % 240 == 0 {
+                    (0..slow).for_each(|link| transfers.ask(LinkId(link), now));
+                }
+                // Once the others have had their first turns.
+                if millis % 2_500 == 2_400 {
+                    transfers.begin(LATE, of_the_late, now);
+                    waits_since = now;
+                }
+                while let Some((link, _)) = transfers.next(now) {
+                    below -= 1;
+                    let dot = Dot {
+                        journal: JournalId(1),
+                        sequence: below,
+                    };
+                    transfers.sent(link, (link != LATE).then_some(dot));
+                    if link == LATE {
+                        let waited = now.since(waits_since);
+                        assert!(waited <= Duration::from_millis(400), "{waited:?}");
+                        waits_since = now;
+                    }
+                }
+                assert!(
+                    millis < 2_400 || now.since(waits_since) <= Duration::from_millis(2_500),
+                    "{slow} {of_the_late:?}"
+                );
+            }
+        }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Change, Lsn, Restored};
 use crate::car::FlightRecord;
 use crate::model::bounds::JUMP;
-use crate::model::{Dot, JournalId, MOST_SEQUENCE, Term, Timestamp};
+use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, Term, Timestamp};
+use crate::node::{Change, Lsn, Restored};
 
 /// How many sequences are reserved at a time: a crash leaves the rest of a block unused.
 const BLOCK: u64 = 256;
@@ -30,6 +30,8 @@ pub(super) struct Ledger {
     renewed: bool,
     next: u64,
     reserved: u64,
+    /// Presses that wait for a sequence; at most one a call.
+    unplaced: BTreeSet<Call>,
     /// A reservation on its way: the batch it is in, and up to where.
     reserving: Option<(Lsn, u64)>,
     lsn: Lsn,
@@ -63,6 +65,7 @@ impl Ledger {
             renewed: false,
             next: restored.used.saturating_add(1),
             reserved: restored.reserved.max(restored.used),
+            unplaced: BTreeSet::new(),
             reserving: None,
             lsn: Lsn::default(),
             durable: Lsn::default(),
@@ -90,6 +93,16 @@ impl Ledger {
             journal: self.journal,
             sequence,
         })
+    }
+
+    /// A press of this call has no sequence yet.
+    pub(super) fn postpone(&mut self, call: Call) {
+        self.unplaced.insert(call);
+    }
+
+    /// Takes the presses that wait for a sequence, to try again.
+    pub(super) fn take_postponed(&mut self) -> BTreeSet<Call> {
+        std::mem::take(&mut self.unplaced)
     }
 
     /// A peer knows this press. If it is one of this journal's that has yet to be made, the disk

@@ -22,8 +22,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Node, Report};
+use super::{Fleet, Orders};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
+use crate::node::Report;
 use crate::orders::{Journal, Record, is_elsewhere};
 
 /// How many journals are kept that nobody announces.
@@ -76,11 +77,17 @@ struct Worth {
     journal: JournalId,
 }
 
-impl Node {
+impl Orders {
     /// Whether there is room for a record: whether its journal is, or becomes, one of those that are
     /// kept. What is refused is reported once a minute.
-    pub(super) fn has_room(&mut self, peer: &NodeId, record: &Record, now: Timestamp) -> bool {
-        let has_room = self.finds_room(peer, record);
+    pub(super) fn has_room(
+        &mut self,
+        peer: &NodeId,
+        record: &Record,
+        fleet: Fleet<'_>,
+        now: Timestamp,
+    ) -> bool {
+        let has_room = self.finds_room(peer, record, fleet);
         if !has_room {
             self.refusals.count_no_room();
             self.journals.refused = self.journals.refused.saturating_add(1);
@@ -97,67 +104,69 @@ impl Node {
         has_room
     }
 
-    fn finds_room(&mut self, peer: &NodeId, record: &Record) -> bool {
+    fn finds_room(&mut self, peer: &NodeId, record: &Record, fleet: Fleet<'_>) -> bool {
         let (id, origin) = (record.dot.journal, &record.origin);
-        let announced = self.announces(origin, id);
-        let Some(journal) = self.orders.journal(id) else {
-            return announced || (!self.is_announced(id) && self.begins(peer, record));
+        let announced = self.announces(origin, id, fleet);
+        let Some(journal) = self.store.journal(id) else {
+            return announced
+                || (!self.is_announced(id, fleet) && self.begins(peer, record, fleet));
         };
         let fits = journal.origin == *origin || announced;
-        let floors = usize::from(self.settings.floors.get());
-        let is_known = || self.orders.present(record.dot, &record.call).is_some();
+        let floors = usize::from(self.own.floors.get());
+        let is_known = || self.store.present(record.dot, &record.call).is_some();
         let is_bounded = !is_elsewhere(&record.call, origin)
             || journal.elsewhere < MOST_CARS * floors
             || is_known();
-        let opens = !announced && !self.waits(journal) && self.is_wanted(record);
-        let is_over = || !announced && !is_known() && self.is_full();
-        fits && is_bounded && (!opens || is_known() || self.may_open(peer, id)) && !is_over()
+        let opens = !announced && !self.waits(journal, fleet) && self.is_wanted(record, fleet);
+        let is_over = || !announced && !is_known() && self.is_full(fleet);
+        fits && is_bounded && (!opens || is_known() || self.may_open(peer, id, fleet)) && !is_over()
     }
 
     /// Whether the journals that nobody announces have all the registers that are kept of them.
-    fn is_full(&self) -> bool {
-        if self.orders.registers() < MOST_REGISTERS {
+    fn is_full(&self, fleet: Fleet<'_>) -> bool {
+        if self.store.registers() < MOST_REGISTERS {
             return false;
         }
-        let announced = self.announced();
-        let others = self.orders.each_journal();
+        let announced = self.announced(fleet);
+        let others = self.store.each_journal();
         let others = others.filter(|(id, _)| !announced.contains(id));
         let registers: usize = others.map(|(_, journal)| journal.registers).sum();
         registers >= 2 * MOST_REGISTERS
     }
 
     /// Whether an order of this call can be served, as far as this node knows.
-    fn can_be_served(&self, call: &Call) -> bool {
+    fn can_be_served(&self, call: &Call, fleet: Fleet<'_>) -> bool {
         match call {
             Call::Hall(_) => true,
-            Call::Cab { car, .. } => self.knows_car(car),
+            Call::Cab { car, .. } => self.knows_car(car, fleet),
         }
     }
 
     /// Whether there is such a node, or was before it was lost.
-    fn knows_car(&self, car: &NodeId) -> bool {
-        *car == self.hello.node
-            || self.peers.members().get(car).is_some()
-            || self.peers.members().lost().get(car).is_some()
+    fn knows_car(&self, car: &NodeId, fleet: Fleet<'_>) -> bool {
+        *car == self.own.node
+            || fleet.members.get(car).is_some()
+            || fleet.members.lost().get(car).is_some()
     }
 
     /// Whether this is an open order that can be served.
-    fn is_wanted(&self, record: &Record) -> bool {
-        !record.state.is_served() && self.can_be_served(&record.call)
+    fn is_wanted(&self, record: &Record, fleet: Fleet<'_>) -> bool {
+        !record.state.is_served() && self.can_be_served(&record.call, fleet)
     }
 
     /// Whether the journal has orders that can be served.
-    fn waits(&self, journal: &Journal) -> bool {
+    fn waits(&self, journal: &Journal, fleet: Fleet<'_>) -> bool {
         let open = &journal.open;
-        open.has_hall_calls() || open.cars().any(|car| self.knows_car(car))
+        open.has_hall_calls() || open.cars().any(|car| self.knows_car(car, fleet))
     }
 
     /// The first record of a journal that nobody announces has come. One of an order that is served,
     /// or can't be, is taken in and collected again if it is worth too little, so that its sender need
     /// not tell it again.
-    fn begins(&mut self, peer: &NodeId, record: &Record) -> bool {
+    fn begins(&mut self, peer: &NodeId, record: &Record, fleet: Fleet<'_>) -> bool {
         let id = record.dot.journal;
-        let begins = !self.is_wanted(record) || (self.may_open(peer, id) && !self.is_full());
+        let begins = !self.is_wanted(record, fleet)
+            || (self.may_open(peer, id, fleet) && !self.is_full(fleet));
         if begins {
             self.journals.brought_by.insert(id, peer.clone());
         }
@@ -165,11 +174,11 @@ impl Node {
     }
 
     /// Whether one more journal that nobody announces may have orders that can be served.
-    fn may_open(&self, peer: &NodeId, id: JournalId) -> bool {
-        let announced = self.announced();
+    fn may_open(&self, peer: &NodeId, id: JournalId, fleet: Fleet<'_>) -> bool {
+        let announced = self.announced(fleet);
         let (mut all, mut of_peer) = (0, 0);
-        for (other, journal) in self.orders.each_journal() {
-            if other != id && !announced.contains(&other) && self.waits(journal) {
+        for (other, journal) in self.store.each_journal() {
+            if other != id && !announced.contains(&other) && self.waits(journal, fleet) {
                 all += 1;
                 of_peer += usize::from(self.bringer(other, &journal.origin) == peer);
             }
@@ -182,60 +191,60 @@ impl Node {
     }
 
     /// The own journal, and those of the peers.
-    fn announced(&self) -> BTreeSet<JournalId> {
-        let peers = self.peers.members().peers();
+    fn announced(&self, fleet: Fleet<'_>) -> BTreeSet<JournalId> {
+        let peers = fleet.members.peers();
         let journals = peers.filter_map(|(_, peer)| peer.journal);
         journals.chain([self.ledger.journal()]).collect()
     }
 
-    fn is_announced(&self, journal: JournalId) -> bool {
-        let mut peers = self.peers.members().peers();
+    fn is_announced(&self, journal: JournalId, fleet: Fleet<'_>) -> bool {
+        let mut peers = fleet.members.peers();
         self.ledger.journal() == journal || peers.any(|(_, peer)| peer.journal == Some(journal))
     }
 
     /// Whether this node places its orders under this journal, by what it says itself.
-    fn announces(&self, node: &NodeId, journal: JournalId) -> bool {
-        let peer = self.peers.members().get(node);
+    fn announces(&self, node: &NodeId, journal: JournalId, fleet: Fleet<'_>) -> bool {
+        let peer = fleet.members.get(node);
         peer.is_some_and(|peer| peer.journal == Some(journal))
-            || (*node == self.hello.node && self.ledger.journal() == journal)
+            || (*node == self.own.node && self.ledger.journal() == journal)
     }
 
     /// Looks now and then whether journals have lost their announcers.
-    pub(super) fn collect_in_time(&mut self, now: Timestamp) {
+    pub(in crate::node) fn collect_in_time(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         if now.since(self.journals.checked) >= CHECK_PERIOD {
             self.journals.checked = now;
-            self.collect(now);
+            self.collect(fleet, now);
         }
     }
 
     /// Collects the journals that are worth the least, as far as there are too many.
-    pub(super) fn collect(&mut self, now: Timestamp) {
+    pub(super) fn collect(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         let slack = if now < Timestamp::START + PATIENCE {
             2
         } else {
             1
         };
         let (journals, registers) = (MOST_JOURNALS * slack, MOST_REGISTERS * slack);
-        if self.orders.journals() <= journals && self.orders.registers() <= registers {
+        if self.store.journals() <= journals && self.store.registers() <= registers {
             return;
         }
-        for journal in self.surplus(journals, registers) {
+        for journal in self.surplus(journals, registers, fleet) {
             self.drop_journal(journal);
         }
-        let orders = &self.orders;
+        let store = &self.store;
         let brought_by = &mut self.journals.brought_by;
-        brought_by.retain(|journal, _| orders.journal(*journal).is_some());
+        brought_by.retain(|journal, _| store.journal(*journal).is_some());
     }
 
     /// The journals for which there is no room.
-    fn surplus(&self, most: usize, most_registers: usize) -> Vec<JournalId> {
-        let announced = self.announced();
-        let others = self.orders.each_journal();
+    fn surplus(&self, most: usize, most_registers: usize, fleet: Fleet<'_>) -> Vec<JournalId> {
+        let announced = self.announced(fleet);
+        let others = self.store.each_journal();
         let mut others: Vec<_> = others
             .filter(|(id, _)| !announced.contains(id))
             .map(|(id, journal)| {
                 let worth = Worth {
-                    can_be_served: self.waits(journal),
+                    can_be_served: self.waits(journal, fleet),
                     highest: journal.highest,
                     journal: id,
                 };
@@ -268,9 +277,9 @@ impl Node {
     }
 
     fn drop_journal(&mut self, id: JournalId) {
-        let known = self.orders.journal(id);
+        let known = self.store.journal(id);
         let is_open = known.is_some_and(|known| !known.open.is_empty());
-        let dots = self.orders.collect(id);
+        let dots = self.store.collect(id);
         for dot in &dots {
             self.promise.forget(*dot);
             self.replication.collected(*dot);
@@ -278,7 +287,7 @@ impl Node {
         self.ledger.collect(id, &dots);
         self.journals.collected = self.journals.collected.saturating_add(1);
         if is_open {
-            self.invalidate_orders();
+            self.invalidate();
         }
     }
 }

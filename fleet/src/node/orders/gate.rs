@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::FloorCount;
+use fastrand::Rng;
 
 use super::contested::ANSWER_LIMIT;
 use super::plausible::Credit;
-use super::{Node, RefusedStatus, Report};
+use super::{Fleet, Orders};
 use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, NodeId, Timestamp};
+use crate::node::{RefusedStatus, Report};
 use crate::orders::Record;
 use crate::wire::{Frame, PlanEntry};
 
@@ -75,72 +77,73 @@ pub(super) fn is_possible(record: &Record, floors: FloorCount) -> bool {
     record.dot.sequence <= MOST_SEQUENCE && floors.has_button(record.call.button())
 }
 
-impl Node {
-    /// What is in a frame that no sound node sends, in words. Looked for before anything of it is
-    /// taken in, so that rubbish costs next to no work.
-    pub(super) fn rubbish(&self, frame: &Frame) -> Option<String> {
-        let (records, car, plan) = match frame {
-            Frame::State(state) => (state.records.as_slice(), None, [].as_slice()),
-            Frame::News(news) => (news.records.as_slice(), news.car, news.plan.as_slice()),
-            Frame::Hello(_)
-            | Frame::Digest(_)
-            | Frame::Next
-            | Frame::Joined
-            | Frame::Probe
-            | Frame::Alive => return None,
-        };
-        let floors = self.settings.floors;
-        if let Some(record) = records.iter().find(|record| !is_possible(record, floors)) {
-            let Record { dot, call, .. } = record;
-            return Some(format!("it tells of {call} as {dot}, which can't be"));
-        }
-        if car.is_some_and(|car| !car.is_within(floors)) {
-            return Some("its car is where there is no floor".to_owned());
-        }
-        let is_no_call = |entry: &&PlanEntry| !floors.has_button(Call::Hall(entry.call).button());
-        let entry = plan.iter().find(is_no_call)?;
-        Some(format!(
-            "it assigns {}, which can't be",
-            Call::Hall(entry.call)
-        ))
+/// What is in a frame that no sound node sends, in words. Looked for before anything of it is
+/// taken in, so that rubbish costs next to no work.
+pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<String> {
+    let (records, car, plan) = match frame {
+        Frame::State(state) => (state.records.as_slice(), None, [].as_slice()),
+        Frame::News(news) => (news.records.as_slice(), news.car, news.plan.as_slice()),
+        Frame::Hello(_)
+        | Frame::Digest(_)
+        | Frame::Next
+        | Frame::Joined
+        | Frame::Probe
+        | Frame::Alive => return None,
+    };
+    if let Some(record) = records.iter().find(|record| !is_possible(record, floors)) {
+        let Record { dot, call, .. } = record;
+        return Some(format!("it tells of {call} as {dot}, which can't be"));
     }
+    if car.is_some_and(|car| !car.is_within(floors)) {
+        return Some("its car is where there is no floor".to_owned());
+    }
+    let is_no_call = |entry: &&PlanEntry| !floors.has_button(Call::Hall(entry.call).button());
+    let entry = plan.iter().find(is_no_call)?;
+    Some(format!(
+        "it assigns {}, which can't be",
+        Call::Hall(entry.call)
+    ))
+}
 
+impl Orders {
     /// Those of the records that arrived together which are taken in. All are held against what was
     /// known before them, so that one message can't climb in steps.
     pub(super) fn admit<'a>(
         &mut self,
         peer: &NodeId,
         records: &'a [Record],
+        fleet: Fleet<'_>,
+        random: &mut Rng,
         now: Timestamp,
     ) -> Vec<&'a Record> {
         let mut admitted = Vec::with_capacity(records.len());
         let mut own = None;
         for record in records {
             let dot = record.dot;
-            if !is_possible(record, self.settings.floors) {
+            if !is_possible(record, self.own.floors) {
                 // No sound node has taken it in.
-                self.refused(peer, dot, now);
+                self.refused(peer, dot, fleet, now);
                 continue;
             }
             let limit = self.limit(dot.journal);
             let is_own = dot.journal == self.ledger.journal();
             if is_own && (self.strays(dot) || self.is_of_another_call(record)) {
                 own = own.or(Some(dot));
-                self.refused(peer, dot, now);
+                self.refused(peer, dot, fleet, now);
                 continue;
             }
             if dot.sequence > limit {
-                self.refused(peer, dot, now);
+                self.refused(peer, dot, fleet, now);
                 continue;
             }
-            match self.credit(peer, record) {
+            match self.credit(peer, record, fleet) {
                 Credit::Taken => admitted.push(record),
                 Credit::Hearsay { car, open } => {
                     self.replication.owe(&car, open);
                     self.contest(&record.call, open, peer, now + ANSWER_LIMIT);
                 }
                 Credit::Refused { open, why } => {
-                    self.refuse_service(peer, record, open, now, &why);
+                    self.refuse_service(peer, record, open, &why, fleet, now);
                 }
             }
         }
@@ -148,31 +151,15 @@ impl Node {
             && is_due(&mut self.refusals.renewed, now)
         {
             let reason = format!("node {peer} knows {dot} of it, a press that was never made");
-            self.renew_journal(&reason, now);
+            self.renew_journal(&reason, random, now);
         }
         admitted
-    }
-
-    /// Says what stood on the disk that can't be, from before it was refused, and goes on without.
-    pub(super) fn judge_disk(&mut self, now: Timestamp) {
-        let records = &self.settings.restored.records;
-        let floors = self.settings.floors;
-        let left_out = records.iter().filter(|record| !is_possible(record, floors));
-        let left_out = left_out.count();
-        if left_out > 0 {
-            self.report(Report::Conflict(format!(
-                "{left_out} orders on the disk can't be: they are left out"
-            )));
-        }
-        if self.ledger.is_spent() {
-            self.renew_journal("its disk holds sequences that can't be", now);
-        }
     }
 
     /// The highest sequence of a journal that is taken in. Of a journal that is unknown any may be
     /// next that there can be.
     fn limit(&self, journal: JournalId) -> u64 {
-        let highest = self.orders.highest(journal);
+        let highest = self.store.highest(journal);
         highest.map_or(MOST_SEQUENCE, |known| {
             known.saturating_add(JUMP).min(MOST_SEQUENCE)
         })
@@ -192,7 +179,7 @@ impl Node {
 
     /// Whether the record gives a press another call than the one for which it was made.
     fn is_of_another_call(&self, record: &Record) -> bool {
-        let known = self.orders.call(record.dot);
+        let known = self.store.call(record.dot);
         known.is_some_and(|call| *call != record.call)
     }
 
@@ -202,14 +189,15 @@ impl Node {
         peer: &NodeId,
         record: &Record,
         open: Dot,
-        now: Timestamp,
         why: &str,
+        fleet: Fleet<'_>,
+        now: Timestamp,
     ) {
         self.refusals.counts.services += 1;
         // It does not hold the order open, whatever it said before.
         self.promise.forget_holding(open, peer);
         self.contest(&record.call, open, peer, now);
-        if self.peers.members().get(peer).is_some() {
+        if fleet.members.get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
         }
         if is_due(&mut self.refusals.service_reported, now) {
@@ -221,9 +209,9 @@ impl Node {
         }
     }
 
-    pub(super) fn refused(&mut self, peer: &NodeId, dot: Dot, now: Timestamp) {
+    pub(super) fn refused(&mut self, peer: &NodeId, dot: Dot, fleet: Fleet<'_>, now: Timestamp) {
         self.refusals.counts.impossible += 1;
-        if self.peers.members().get(peer).is_some() {
+        if fleet.members.get(peer).is_some() {
             self.refusals.last.insert(peer.clone(), now);
         }
         if is_due(&mut self.refusals.reported, now) {
@@ -231,26 +219,5 @@ impl Node {
                 "node {peer} tells of orders that can't be, {dot} among them: they are refused"
             )));
         }
-    }
-
-    /// Goes on under a fresh journal: others may know presses of the present one that were never
-    /// made, and would take this node's for earlier ones.
-    ///
-    /// Its open orders are placed again under the fresh one. Those of the old one keep their promise
-    /// and stay open until they are served or a later press, real or not, takes their place: there
-    /// is no moment without an open order that is on a disk, and so no lamp that goes dark.
-    pub(super) fn renew_journal(&mut self, reason: &str, now: Timestamp) {
-        let (old, fresh) = (self.ledger.journal(), JournalId(self.random.u64(1..)));
-        self.ledger.renew(fresh);
-        self.report(Report::Conflict(format!(
-            "journal {old} is given up for {fresh}: {reason}"
-        )));
-        let open = self
-            .orders
-            .orders()
-            .filter(|order| order.dot.journal == old);
-        let open: Vec<Call> = open.map(|order| order.call.clone()).collect();
-        self.unplaced.extend(open);
-        self.place_again(now);
     }
 }

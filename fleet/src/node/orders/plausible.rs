@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 
-use super::Node;
+use super::{Fleet, Orders};
 use crate::model::{Call, Dot, NodeId, Timestamp};
 use crate::orders::{Record, State};
 
@@ -37,23 +37,22 @@ pub(super) enum Credit {
     },
 }
 
-impl Node {
+impl Orders {
     /// What is thought of a record that this peer tells of.
-    pub(super) fn credit(&self, peer: &NodeId, record: &Record) -> Credit {
+    pub(super) fn credit(&self, peer: &NodeId, record: &Record, fleet: Fleet<'_>) -> Credit {
         let State::Served(service) = &record.state else {
             return Credit::Taken;
         };
-        let open = self.orders.present(record.dot, &record.call);
+        let open = self.store.present(record.dot, &record.call);
         let open = open.filter(|open| *open <= record.dot);
-        let Some(order) = open.and_then(|open| self.orders.get(open)) else {
+        let Some(order) = open.and_then(|open| self.store.get(open)) else {
             return Credit::Taken;
         };
         // Its age is no help: whoever lies about its service may have made it old before.
         let (open_since, open) = (order.open_since, order.dot);
         let refused = |why: String| Credit::Refused { open, why };
         // A node that refuses must be able to have it served after all.
-        let can_serve = self.cabin.has_car() || self.leadership.leads();
-        let is_sure = can_serve && self.attentive_since + TOLERANCE <= open_since;
+        let is_sure = fleet.can_serve && self.attentive_since + TOLERANCE <= open_since;
         let Some(service) = service else {
             return refused("by nobody".to_owned());
         };
@@ -64,7 +63,7 @@ impl Node {
             let what = format!("by {car}, in whose cabin it was not placed");
             return refused(what);
         }
-        if *car == self.hello.node {
+        if *car == self.own.node {
             // An earlier process of this node may have served what was open before this one began.
             return if open_since >= Timestamp::START {
                 refused("this node's car did not".to_owned())
@@ -72,42 +71,44 @@ impl Node {
                 Credit::Taken
             };
         }
-        let is_heard = peer != car && self.peers.members().get(car).is_some();
-        if is_heard || self.is_gone(car, open_since) {
+        let is_heard = peer != car && fleet.members.get(car).is_some();
+        if is_heard || fleet.is_gone(car, open_since) {
             let car = car.clone();
             return Credit::Hearsay { car, open };
         }
         // The alleged moment is no help: a repeated press has the age of the earlier one, but only
         // where that was known to be open.
         let from = open_since - TOLERANCE;
-        let excluded = self.excludes(car, record.call.floor(), from);
+        let excluded = fleet.excludes(car, record.call.floor(), from);
         if let Some(why) = excluded.filter(|_| is_sure) {
             return refused(why);
         }
         Credit::Taken
     }
+}
 
+impl Fleet<'_> {
     /// Why this car can't have been at this floor from then on.
     fn excludes(&self, car: &NodeId, floor: Floor, from: Timestamp) -> Option<String> {
-        if let Some(peer) = self.peers.members().get(car) {
+        if let Some(peer) = self.members.get(car) {
             let excluded = peer.sightings.exclude(floor, from);
             return excluded.then(|| format!("by {car}, which was not there"));
         }
-        let was_lost = self.peers.members().lost().get(car).is_some();
-        let is_heard = self.peers.members().hears_of(car);
+        let was_lost = self.members.lost().get(car).is_some();
+        let is_heard = self.members.hears_of(car);
         (!was_lost && !is_heard && self.knows_all(from))
             .then(|| format!("by {car}, which does not exist"))
     }
 
     /// Whether a lost car has been heard by nobody since before this moment.
     fn is_gone(&self, car: &NodeId, from: Timestamp) -> bool {
-        let lost = self.peers.members().lost().get(car);
+        let lost = self.members.lost().get(car);
         lost.is_some_and(|lost| lost.heard_at <= from && self.knows_all(lost.heard_at))
     }
 
     /// Whether since then no peer can have heard a node that this one does not hear.
     fn knows_all(&self, from: Timestamp) -> bool {
-        let mut peers = self.peers.members().peers();
+        let mut peers = self.members.peers();
         peers.all(|(_, peer)| {
             let unbroken = peer.found_at <= from;
             unbroken && peer.stranger_echoed_at.is_none_or(|at| at < from)

@@ -1,0 +1,103 @@
+//! What the disk means for orders: which of them it has, and under which journal presses go on.
+
+use fastrand::Rng;
+
+use super::Orders;
+use crate::car::FlightRecord;
+use crate::model::{Call, JournalId, Term, Timestamp};
+use crate::node::{Change, Lsn, Renewed, Report};
+use crate::orders::Holding;
+
+impl Orders {
+    /// The node starts. Where the disk holds hardly any sequences that are left, presses go on under
+    /// a fresh journal.
+    pub(in crate::node) fn start(&mut self, random: &mut Rng, now: Timestamp) {
+        self.attentive_since = now;
+        if self.ledger.is_spent() {
+            self.renew_journal("its disk holds sequences that can't be", random, now);
+        }
+    }
+
+    /// Everything up to and with this batch is on disk.
+    pub(in crate::node) fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
+        for dot in self.ledger.written(lsn, now) {
+            if self.store.get(dot).is_some() {
+                self.promise.record(dot, &self.own.node, Holding::Durable);
+                self.replication.acknowledge(dot);
+                self.hurry();
+            }
+            self.is_promise_stale = true;
+        }
+        self.place_again(now);
+    }
+
+    /// The disk can't be relied on: presses go on under this journal, which never reaches it (P5).
+    pub(in crate::node) fn lose_disk(&mut self, fresh: JournalId, now: Timestamp) {
+        if !self.ledger.failed() {
+            self.ledger.fail(fresh);
+            self.promise.distrust_own();
+            self.report(Report::DiskFailed);
+            self.place_again(now);
+        }
+    }
+
+    /// The car has learned how long a leg takes.
+    pub(in crate::node) fn note_flight_times(&mut self, record: FlightRecord) {
+        self.ledger.note_flight_times(record);
+    }
+
+    /// What is to be written next, if anything is, where the node knows this term.
+    pub(in crate::node) fn batch(
+        &mut self,
+        term: Term,
+        random: &mut Rng,
+        now: Timestamp,
+    ) -> Option<(Lsn, Vec<Change>)> {
+        self.ledger.note_term(term);
+        if self.ledger.hangs(now) {
+            let fresh = JournalId(random.u64(1..));
+            self.lose_disk(fresh, now);
+        }
+        let (lsn, dots, others) = self.ledger.batch(now)?;
+        let records = dots
+            .into_iter()
+            .filter_map(|dot| self.store.record(dot, now));
+        let changes = others.into_iter().chain(records.map(Change::Record));
+        Some((lsn, changes.collect()))
+    }
+
+    /// An operator has the journal replaced.
+    pub(in crate::node) fn repair(&mut self, random: &mut Rng, now: Timestamp) -> Renewed {
+        let old = self.ledger.journal();
+        self.renew_journal("an operator asked for it", random, now);
+        Renewed {
+            old,
+            fresh: self.ledger.journal(),
+        }
+    }
+
+    /// Goes on under a fresh journal: others may know presses of the present one that were never
+    /// made, and would take this node's for earlier ones.
+    ///
+    /// Its open orders are placed again under the fresh one. Those of the old one keep their promise
+    /// and stay open until they are served or a later press, real or not, takes their place: there
+    /// is no moment without an open order that is on a disk, and so no lamp that goes dark.
+    pub(in crate::node) fn renew_journal(
+        &mut self,
+        reason: &str,
+        random: &mut Rng,
+        now: Timestamp,
+    ) {
+        let (old, fresh) = (self.ledger.journal(), JournalId(random.u64(1..)));
+        self.ledger.renew(fresh);
+        self.report(Report::Conflict(format!(
+            "journal {old} is given up for {fresh}: {reason}"
+        )));
+        let open = self.store.orders().filter(|order| order.dot.journal == old);
+        let open: Vec<Call> = open.map(|order| order.call.clone()).collect();
+        for call in open {
+            self.ledger.postpone(call);
+        }
+        self.place_again(now);
+    }
+}

@@ -1,0 +1,360 @@
+//! The orders that this node knows of: what it believes, what it has promised, and what the disk
+//! and the peers have yet to be told.
+//!
+//! ```text
+//!   press ─────────────────▶ Ledger: a sequence ──┐
+//!   records of a peer ──▶ gate ──▶ plausible? ──▶ OrderStore ──▶ Promise ──▶ lamps
+//!                           │         │              ├──▶ Ledger ──▶ disk
+//!                           ▼         ▼              └──▶ Replication, Transfers ──▶ peers
+//!                        Refusals  Contested ──▶ a fresh press
+//! ```
+//!
+//! It knows no link, plan or car: what it has to know of the [`Fleet`] comes in as an argument, and
+//! what others have to know goes out as [`Effect`]s, in order.
+
+mod contested;
+mod durable;
+mod gate;
+mod journals;
+mod ledger;
+mod parts;
+mod plausible;
+mod records;
+mod replication;
+mod transfers;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use elevator_driver::{Floor, LampSet};
+
+use self::contested::Contested;
+use self::gate::Refusals;
+use self::journals::Journals;
+use self::ledger::Ledger;
+use self::replication::Replication;
+use self::transfers::Transfers;
+use super::cabin::Cabin;
+use super::leadership::Leadership;
+use super::peers::{Membership, Peers};
+use super::{RefusedStatus, Report, Restored};
+use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Timestamp};
+use crate::orders::{Holding, OrderStore, Promise};
+use crate::wire::Hello;
+
+pub(super) use gate::rubbish;
+pub(super) use transfers::Purpose;
+
+/// The orders, and all that is known of them.
+#[derive(Debug)]
+pub(super) struct Orders {
+    /// This node.
+    own: Hello,
+    store: OrderStore,
+    promise: Promise,
+    /// What is known of who holds an order has changed.
+    is_promise_stale: bool,
+    ledger: Ledger,
+    replication: Replication,
+    transfers: Transfers,
+    refusals: Refusals,
+    contested: Contested,
+    journals: Journals,
+    /// Since when this node has heard whatever was told.
+    attentive_since: Timestamp,
+    effects: VecDeque<Effect>,
+}
+
+/// What others have to know of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// People may want to know of it.
+    Report(Report),
+    /// There is news that should not wait for the next beacon's time.
+    Hurry,
+    /// The set of open orders is another one.
+    Changed,
+    /// A lamp may be lit that was not.
+    LampsChanged,
+    /// No press of this call waits any more. This car has served it, as far as is known.
+    Served { call: HallCall, by: Option<NodeId> },
+}
+
+/// What this node sees of the fleet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fleet<'a> {
+    members: &'a Membership,
+    /// This node can have an order served: it has a car, or assigns calls.
+    can_serve: bool,
+}
+
+impl<'a> Fleet<'a> {
+    pub(super) fn new(peers: &'a Peers, leadership: &Leadership, cabin: &Cabin) -> Self {
+        Self {
+            members: peers.members(),
+            can_serve: cabin.has_car() || leadership.leads(),
+        }
+    }
+}
+
+impl Orders {
+    /// With what stood on the disk of the node that says this of itself. `rotates`: whether the
+    /// mastership goes from node to node while all is well.
+    pub(super) fn new(own: Hello, restored: &Restored, rotates: bool) -> Self {
+        let mut store = OrderStore::default();
+        let mut promise = Promise::new(own.node.clone());
+        let mut ledger = Ledger::new(restored, rotates);
+        let mut effects = VecDeque::new();
+        let mut left_out = 0_usize;
+        for record in &restored.records {
+            if gate::is_possible(record, own.floors) {
+                ledger.know(record.dot);
+                store.merge(record.clone(), Timestamp::START);
+            } else {
+                // From before such records were refused.
+                left_out += 1;
+            }
+        }
+        for order in store.orders() {
+            promise.record(order.dot, &own.node, Holding::Durable);
+        }
+        if left_out > 0 {
+            effects.push_back(Effect::Report(Report::Conflict(format!(
+                "{left_out} orders on the disk can't be: they are left out"
+            ))));
+        }
+        Self {
+            own,
+            store,
+            promise,
+            is_promise_stale: true,
+            ledger,
+            replication: Replication::default(),
+            transfers: Transfers::default(),
+            refusals: Refusals::default(),
+            contested: Contested::default(),
+            journals: Journals::default(),
+            attentive_since: Timestamp::START,
+            effects,
+        }
+    }
+
+    /// Every order that the node knows of.
+    pub(super) fn store(&self) -> &OrderStore {
+        &self.store
+    }
+
+    /// What has come of the latest call, the first of it first.
+    pub(super) fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    fn report(&mut self, report: Report) {
+        self.effects.push_back(Effect::Report(report));
+    }
+
+    fn hurry(&mut self) {
+        self.effects.push_back(Effect::Hurry);
+    }
+
+    /// The set of open orders is another one.
+    fn invalidate(&mut self) {
+        self.is_promise_stale = true;
+        self.effects.push_back(Effect::Changed);
+    }
+
+    /// The hall calls that wait.
+    pub(super) fn hall_calls(&self) -> BTreeSet<HallCall> {
+        let calls = self.store.calls().filter_map(|call| match call {
+            Call::Hall(hall) => Some(*hall),
+            Call::Cab { .. } => None,
+        });
+        calls.collect()
+    }
+
+    /// The car calls that wait in this node's own car.
+    pub(super) fn own_car_calls(&self) -> BTreeSet<Floor> {
+        let calls = self.store.calls().filter_map(|call| match call {
+            Call::Cab { car, floor } if *car == self.own.node => Some(*floor),
+            Call::Cab { .. } | Call::Hall(_) => None,
+        });
+        calls.collect()
+    }
+
+    /// Whether this press is promised to the passenger (P1).
+    pub(super) fn is_promised(&self, dot: Dot) -> bool {
+        self.promise.is_made(dot)
+    }
+
+    /// How many nodes hold an order, of this one and these others.
+    pub(super) fn holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
+        self.promise.living_holders(dot, heard)
+    }
+
+    /// Whether this peer knows of a press of this call.
+    pub(super) fn is_known_to(&self, peer: &NodeId, call: HallCall) -> bool {
+        // Who tells of a service that did not happen knows of the order, too.
+        let is_known =
+            |dot| self.promise.holding(dot, peer).is_some() || self.contested.is_told_by(dot, peer);
+        let call = Call::Hall(call);
+        let mut orders = self.store.of_call(&call);
+        orders.any(|order| is_known(order.dot))
+    }
+
+    /// The order lamps that may be lit on this node's panel: every hall call of the fleet, and the
+    /// cab calls of its own car (F12).
+    pub(super) fn lamps(&self) -> LampSet {
+        self.store
+            .orders()
+            .filter(|order| self.promise.is_made(order.dot))
+            .filter(|order| match &order.call {
+                Call::Hall(_) => true,
+                Call::Cab { car, .. } => *car == self.own.node,
+            })
+            .map(|order| order.call.button())
+            .collect()
+    }
+
+    /// Makes the promises that can be made while just these peers are heard, if any may have become
+    /// possible (P1).
+    pub(super) fn review_promises(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) {
+        if !std::mem::take(&mut self.is_promise_stale) {
+            return;
+        }
+        for dot in self.promise.review(&heard()) {
+            if let Some(call) = self.store.get(dot).map(|order| order.call.clone()) {
+                self.report(Report::Promised { call });
+            }
+            self.effects.push_back(Effect::LampsChanged);
+        }
+    }
+
+    /// The journal under which orders are placed.
+    pub(super) fn journal(&self) -> JournalId {
+        self.ledger.journal()
+    }
+
+    /// Whether everything is on disk.
+    pub(super) fn all_durable(&self) -> bool {
+        self.ledger.all_durable()
+    }
+
+    /// Whether the disk can't be relied on (P5).
+    pub(super) fn has_lost_disk(&self) -> bool {
+        self.ledger.failed()
+    }
+
+    /// How many records were refused since the start.
+    pub(super) fn refused_counts(&self) -> RefusedStatus {
+        self.refusals.counts()
+    }
+
+    /// How many journals have been collected since the start.
+    pub(super) fn collected(&self) -> u64 {
+        self.journals.collected()
+    }
+
+    /// How long a difference to the store of this peer has to stand before it is repaired, where it
+    /// is `usual` for one that is sound.
+    pub(super) fn repair_after(&self, peer: &NodeId, usual: Duration, now: Timestamp) -> Duration {
+        self.refusals.repair_after(peer, usual, now)
+    }
+
+    /// This node did not run for `late`, until this moment.
+    pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
+        self.ledger.excuse(late, now);
+        self.attentive_since = now;
+    }
+
+    /// A peer counts from here on: it may not know any of the open orders.
+    pub(super) fn peer_found(&mut self, peer: &NodeId) {
+        let open: Vec<Dot> = self.store.orders().map(|order| order.dot).collect();
+        self.replication.found(peer, open.into_iter());
+        self.is_promise_stale = true;
+    }
+
+    /// A peer is lost.
+    pub(super) fn peer_lost(&mut self, peer: &NodeId) {
+        self.replication.lost(peer);
+        self.refusals.lost(peer);
+        self.contested.lost(peer);
+        self.promise.forget_node(peer);
+        self.is_promise_stale = true;
+    }
+
+    /// Full states have been exchanged with a peer over a fresh link.
+    pub(super) fn peer_joined(&mut self, peer: &NodeId) {
+        self.replication.linked(peer);
+    }
+
+    /// The link to a peer is gone.
+    pub(super) fn peer_parted(&mut self, peer: &NodeId) {
+        self.replication.parted(peer);
+    }
+
+    /// The peer's store equals this node's.
+    pub(super) fn settle_all(&mut self, peer: &NodeId) {
+        self.replication.settled_all(peer);
+    }
+}
+
+#[cfg(test)]
+impl Orders {
+    pub(super) fn store_mut(&mut self) -> &mut OrderStore {
+        &mut self.store
+    }
+
+    pub(super) fn holding(&self, dot: Dot, peer: &NodeId) -> Option<Holding> {
+        self.promise.holding(dot, peer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::{Direction, Floor};
+
+    use super::*;
+    use crate::model::Term;
+    use crate::node::tests::node;
+    use crate::node::{Change, Taken};
+
+    fn effects(orders: &mut Orders) -> Vec<Effect> {
+        std::iter::from_fn(|| orders.poll_effect()).collect()
+    }
+
+    /// P1, F13
+    #[test]
+    fn a_node_alone_promises_what_is_on_its_disk() {
+        let (hello, now) = (node(1, 1).hello().clone(), Timestamp::START);
+        let restored = Restored {
+            reserved: 1_000,
+            ..Restored::default()
+        };
+        let mut orders = Orders::new(hello.clone(), &restored, false);
+        let call = Call::Hall(HallCall {
+            floor: Floor::BOTTOM,
+            direction: Direction::Up,
+        });
+        assert_eq!(orders.place(call.clone(), now), Taken::Placed);
+        let placed = Report::Placed {
+            call: call.clone(),
+            origin: hello.node,
+        };
+        let expected = [Effect::Report(placed), Effect::Hurry, Effect::Changed];
+        assert_eq!(effects(&mut orders), expected);
+
+        orders.review_promises(BTreeSet::new);
+        assert_eq!(effects(&mut orders), [], "it is in memory only");
+        let mut random = fastrand::Rng::with_seed(1);
+        let batch = orders.batch(Term::default(), &mut random, now);
+        let (lsn, changes) = batch.expect("something to write");
+        assert!(matches!(changes[..], [Change::Record(_)]), "{changes:?}");
+        orders.handle_durable(lsn, now);
+        assert_eq!(effects(&mut orders), [Effect::Hurry]);
+
+        orders.review_promises(BTreeSet::new);
+        let promised = Effect::Report(Report::Promised { call });
+        assert_eq!(effects(&mut orders), [promised, Effect::LampsChanged]);
+        assert_eq!(orders.lamps().len(), 1);
+    }
+}

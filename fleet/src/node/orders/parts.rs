@@ -1,0 +1,153 @@
+//! What goes over links and in beacons, in parts that fit.
+
+use std::iter::Peekable;
+
+use serde::Serialize;
+
+use super::{Orders, Purpose};
+use crate::model::{CarView, Dot, NodeId, Term, Timestamp};
+use crate::node::LinkId;
+use crate::node::peers::Room;
+use crate::wire::codec::{CHUNK, size};
+use crate::wire::{Ack, News, StateTransfer, StoreDigest};
+
+/// How many records go over a link in one turn of the loop; the rest follows in the next.
+const MOST_OVER_A_LINK: usize = 2048;
+
+impl Orders {
+    /// What a peer is told of the store over a fresh link.
+    pub(in crate::node) fn told_digest(&self, term: Term) -> StoreDigest {
+        StoreDigest {
+            term,
+            digest: self.store.digest(),
+            durable: self.ledger.all_durable(),
+        }
+    }
+
+    /// The whole state is to be sent over this link.
+    pub(in crate::node) fn begin_transfer(
+        &mut self,
+        link: LinkId,
+        purpose: Purpose,
+        now: Timestamp,
+    ) {
+        self.transfers.begin(link, purpose, now);
+    }
+
+    /// The peer has taken in a part of the state that goes over this link.
+    pub(in crate::node) fn continue_transfer(&mut self, link: LinkId, now: Timestamp) {
+        self.transfers.ask(link, now);
+    }
+
+    /// The parts of states that are due, over the links that `stand`. What changes meanwhile is owed
+    /// to the peers like every change.
+    pub(in crate::node) fn states_due(
+        &mut self,
+        stands: impl Fn(LinkId) -> bool,
+        term: Term,
+        now: Timestamp,
+    ) -> Vec<(LinkId, StateTransfer)> {
+        self.transfers.retain(stands);
+        let mut parts = Vec::new();
+        while let Some((link, below)) = self.transfers.next(now) {
+            let mut left = self.store.records_below(below, now).peekable();
+            let mut room = CHUNK;
+            let records = chunk(&mut left, &mut room);
+            let more = left.peek().is_some();
+            let last = records.last().filter(|_| more);
+            self.transfers.sent(link, last.map(|record| record.dot));
+            let state = StateTransfer {
+                term,
+                records,
+                durable: self.ledger.all_durable(),
+                more,
+            };
+            parts.push((link, state));
+        }
+        parts
+    }
+
+    /// Whether there may be something to send over the links since this was asked last.
+    pub(in crate::node) fn has_news(&mut self) -> bool {
+        self.replication.take_news()
+    }
+
+    /// What a linked peer has not been told over its link, this node's car included, in parts that
+    /// fit a frame.
+    pub(in crate::node) fn news_for(
+        &mut self,
+        peer: &NodeId,
+        mut car: Option<CarView>,
+        now: Timestamp,
+    ) -> Vec<News> {
+        let (records, acks) = self.replication.take_for_link(peer, MOST_OVER_A_LINK);
+        let record = |dot| self.store.record(dot, now);
+        let mut records = records.into_iter().filter_map(record).peekable();
+        let mut acks = acks.into_iter().map(|dot| self.ack(dot)).peekable();
+        let parts = std::iter::from_fn(|| {
+            let mut room = CHUNK;
+            let news = News {
+                car: car.take(),
+                records: chunk(&mut records, &mut room),
+                acks: chunk(&mut acks, &mut room),
+                plan: Vec::new(),
+            };
+            (!news.is_empty()).then_some(news)
+        });
+        parts.collect()
+    }
+
+    fn ack(&self, dot: Dot) -> Ack {
+        Ack {
+            dot,
+            served: self.store.get(dot).is_none(),
+            durable: self.ledger.is_durable(dot),
+        }
+    }
+
+    /// Whether there is something to tell in a beacon.
+    pub(in crate::node) fn has_untold(&self) -> bool {
+        self.replication.is_waiting()
+    }
+
+    /// Adds what there is to tell in a beacon: acknowledgements first, then orders.
+    pub(in crate::node) fn tell(&mut self, news: &mut News, room: &mut Room, now: Timestamp) {
+        let (store, ledger) = (&self.store, &self.ledger);
+        self.replication.take_acks(|dot| {
+            let ack = Ack {
+                dot,
+                served: store.get(dot).is_none(),
+                durable: ledger.is_durable(dot),
+            };
+            room.add(&mut news.acks, ack)
+        });
+        self.replication.tell_records(|dot| {
+            let record = store.record(dot, now);
+            record.is_none_or(|record| room.add(&mut news.records, record))
+        });
+    }
+
+    /// Adds the open orders, the oldest first, as far as they fit.
+    pub(in crate::node) fn enclose(&self, news: &mut News, room: &mut Room, now: Timestamp) {
+        let mut orders: Vec<_> = self.store.orders().collect();
+        orders.sort_by_key(|order| order.placed);
+        for order in orders {
+            let Some(record) = self.store.record(order.dot, now) else {
+                continue;
+            };
+            if !room.add(&mut news.records, record) {
+                break;
+            }
+        }
+    }
+}
+
+/// Takes as much as there is room for in a frame.
+fn chunk<T: Serialize>(parts: &mut Peekable<impl Iterator<Item = T>>, room: &mut usize) -> Vec<T> {
+    let mut taken = Vec::new();
+    while let Some(part) = parts.next_if(|part| size(part) <= *room) {
+        *room -= size(&part);
+        taken.push(part);
+    }
+    taken
+}

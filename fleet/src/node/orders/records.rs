@@ -1,0 +1,274 @@
+//! What the nodes tell each other of orders, and what it changes here.
+
+use fastrand::Rng;
+
+use super::{Effect, Fleet, Orders};
+use crate::car::ServedCall;
+use crate::model::{Call, Dot, NodeId, Timestamp};
+use crate::node::{Report, Taken};
+use crate::orders::{Holding, Merged, Record, State};
+use crate::wire::{Ack, News, StateTransfer};
+
+impl Orders {
+    /// Places a press of this call.
+    pub(in crate::node) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
+        let Some(dot) = self.ledger.dot() else {
+            self.ledger.postpone(call);
+            return Taken::Waiting;
+        };
+        let own = self.own.node.clone();
+        let since = self.placed_before(&call).unwrap_or(now);
+        let merged = self.store.place(dot, &own, call.clone(), since, now);
+        debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
+        self.take_merged(dot, &call, &own, merged, None, now);
+        Taken::Placed
+    }
+
+    /// Since when an order of this call waits in a journal that this node has given up, or of which
+    /// a service was refused: what is placed is the same press again.
+    fn placed_before(&self, call: &Call) -> Option<Timestamp> {
+        let (own, journal) = (&self.own.node, self.ledger.journal());
+        let orders = self.store.of_call(call);
+        let earlier = orders.filter(|order| {
+            let is_given_up = order.origin == *own && order.dot.journal != journal;
+            is_given_up || self.contested.contains(order.dot)
+        });
+        earlier.map(|order| order.placed).min()
+    }
+
+    /// Places the presses that waited for a sequence; those for which there is none go on waiting.
+    pub(super) fn place_again(&mut self, now: Timestamp) {
+        for call in self.ledger.take_postponed() {
+            match self.place(call, now) {
+                Taken::Placed | Taken::Waiting | Taken::Absorbed => {}
+            }
+        }
+    }
+
+    /// Follows up on a change of the store; `from` is the peer that told of it.
+    fn take_merged(
+        &mut self,
+        dot: Dot,
+        call: &Call,
+        origin: &NodeId,
+        merged: Merged,
+        from: Option<&NodeId>,
+        now: Timestamp,
+    ) {
+        match merged {
+            Merged::Nothing | Merged::Refused => return,
+            Merged::Placed { replaced } => {
+                let own = self.own.node.clone();
+                self.promise.record(dot, &own, Holding::Held);
+                if let Some(replaced) = replaced {
+                    self.promise.inherit(replaced.dot, dot);
+                    self.replication.replaced(replaced.dot);
+                }
+                self.report(Report::Placed {
+                    call: call.clone(),
+                    origin: origin.clone(),
+                });
+            }
+            Merged::Served { closed } => {
+                self.promise.forget(dot);
+                if let Some(closed) = closed {
+                    self.promise.forget(closed.dot);
+                    if closed.dot != dot {
+                        self.replication.replaced(closed.dot);
+                    }
+                    self.served_elsewhere(call, dot, closed.placed, now);
+                }
+            }
+        }
+        self.ledger.note(dot);
+        self.replication.changed(dot, from);
+        self.hurry();
+        self.invalidate();
+    }
+
+    fn served_elsewhere(&mut self, call: &Call, dot: Dot, placed: Timestamp, now: Timestamp) {
+        if self.store.of_call(call).next().is_some() {
+            return;
+        }
+        let service = self.store.service(dot);
+        let waited = service.map_or_else(|| now.since(placed), |service| service.waited);
+        let car = service.map(|service| service.car.clone());
+        if let Call::Hall(hall) = call {
+            let by = car.clone();
+            self.effects.push_back(Effect::Served { call: *hall, by });
+        }
+        self.report(Report::Served {
+            call: call.clone(),
+            waited,
+            here: false,
+            car,
+        });
+    }
+
+    /// Merges a record and follows up on what it changes; hands back what that was.
+    pub(in crate::node) fn merge_record(
+        &mut self,
+        record: &Record,
+        from: Option<&NodeId>,
+        now: Timestamp,
+    ) -> Merged {
+        let merged = self.store.merge(record.clone(), now);
+        let (call, origin) = (&record.call, &record.origin);
+        self.take_merged(record.dot, call, origin, merged.clone(), from, now);
+        merged
+    }
+
+    /// Takes a record in; `false` if it is refused.
+    fn take_record(
+        &mut self,
+        peer: &NodeId,
+        record: &Record,
+        fleet: Fleet<'_>,
+        now: Timestamp,
+    ) -> bool {
+        let (dot, call) = (record.dot, &record.call);
+        match (self.merge_record(record, Some(peer), now), &record.state) {
+            (Merged::Refused, _) => {
+                self.refused(peer, dot, fleet, now);
+                return false;
+            }
+            (
+                Merged::Served {
+                    closed: Some(closed),
+                },
+                State::Served(Some(service)),
+            ) => self.close_contested(peer, &closed, service, fleet, now),
+            (Merged::Nothing | Merged::Placed { .. } | Merged::Served { .. }, _) => {}
+        }
+        self.ledger.know(dot);
+        match (record.state.is_served(), self.store.get(dot).is_some()) {
+            (false, true) => {
+                self.promise.record(dot, peer, Holding::Held);
+                self.replication.settled(peer, dot);
+                self.is_promise_stale = true;
+            }
+            (true, false) => self.replication.settled(peer, dot),
+            // The peer is behind: it lacks the service of this press, or a later one in its place.
+            (false, false) | (true, true) => {
+                if let Some(present) = self.store.present(dot, call) {
+                    self.replication.owe(peer, present);
+                }
+            }
+        }
+        true
+    }
+
+    fn take_ack(&mut self, peer: &NodeId, ack: Ack) {
+        let open = self.store.get(ack.dot).is_some();
+        if open && !ack.served {
+            let holding = if ack.durable {
+                Holding::Durable
+            } else {
+                Holding::Held
+            };
+            self.promise.record(ack.dot, peer, holding);
+            self.is_promise_stale = true;
+        }
+        // A peer that has it as served tells how, and one that does not keep it has no use for it.
+        if open || ack.served {
+            self.replication.settled(peer, ack.dot);
+        }
+    }
+
+    /// Takes in what stays true whatever overtakes it: records and acknowledgements.
+    pub(in crate::node) fn take_news(
+        &mut self,
+        peer: &NodeId,
+        news: &News,
+        fleet: Fleet<'_>,
+        random: &mut Rng,
+        now: Timestamp,
+    ) {
+        for record in self.admit(peer, &news.records, fleet, random, now) {
+            if self.has_room(peer, record, fleet, now) && self.take_record(peer, record, fleet, now)
+            {
+                self.replication.acknowledge(record.dot);
+                self.hurry();
+            }
+        }
+        if !news.records.is_empty() {
+            self.collect(fleet, now);
+        }
+        for ack in &news.acks {
+            self.take_ack(peer, *ack);
+        }
+    }
+
+    /// Takes in a part of a peer's state.
+    pub(in crate::node) fn take_state(
+        &mut self,
+        peer: &NodeId,
+        state: &StateTransfer,
+        fleet: Fleet<'_>,
+        random: &mut Rng,
+        now: Timestamp,
+    ) {
+        let holding = if state.durable {
+            Holding::Durable
+        } else {
+            Holding::Held
+        };
+        for record in self.admit(peer, &state.records, fleet, random, now) {
+            if !self.has_room(peer, record, fleet, now)
+                || !self.take_record(peer, record, fleet, now)
+            {
+                continue;
+            }
+            if !record.state.is_served() && self.store.get(record.dot).is_some() {
+                self.promise.record(record.dot, peer, holding);
+            }
+        }
+        self.collect(fleet, now);
+    }
+
+    /// The peer holds every open order that this node holds.
+    pub(in crate::node) fn vouch(&mut self, peer: &NodeId, durable: bool) {
+        let holding = if durable {
+            Holding::Durable
+        } else {
+            Holding::Held
+        };
+        for order in self.store.orders() {
+            self.promise.record(order.dot, peer, holding);
+            self.is_promise_stale = true;
+        }
+    }
+
+    /// This node's car has served a call: every press of it seen so far is done (F18, O3).
+    pub(in crate::node) fn serve(&mut self, call: ServedCall, now: Timestamp) {
+        let own = self.own.node.clone();
+        let call = match call {
+            ServedCall::Hall(call) => {
+                let by = Some(own.clone());
+                self.effects.push_back(Effect::Served { call, by });
+                Call::Hall(call)
+            }
+            ServedCall::Cab(floor) => Call::Cab {
+                car: own.clone(),
+                floor,
+            },
+        };
+        let served = self.store.serve(&call, &own, now);
+        let Some(placed) = served.iter().map(|order| order.placed).min() else {
+            return;
+        };
+        for order in &served {
+            self.promise.forget(order.dot);
+            self.ledger.note(order.dot);
+            self.replication.changed(order.dot, None);
+        }
+        self.report(Report::Served {
+            call,
+            waited: now.since(placed),
+            here: true,
+            car: Some(own),
+        });
+        self.hurry();
+        self.invalidate();
+    }
+}
