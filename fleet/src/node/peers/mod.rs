@@ -391,3 +391,49 @@ impl Peers {
         self.membership.echoes(MOST_ECHOES)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::testing::name;
+    use crate::node::tests::node;
+
+    fn peers(index: u8) -> Peers {
+        let (hello, times) = (node(index, 1).hello().clone(), MeshTimes::default());
+        Peers::new(hello, 46_000, times, LinkRule::FollowStanding)
+    }
+
+    fn facts(standing: Standing) -> Facts {
+        Facts {
+            standing,
+            term: Term(1),
+            estimate: 0,
+            digest: 0,
+            durable: true,
+            journal: JournalId(1),
+            car: None,
+        }
+    }
+
+    /// E1: a slave may call itself one over a link that its master does not have.
+    #[test]
+    fn a_peer_whose_claim_fits_no_link_is_not_echoed() {
+        let (mut master, mut slave) = (peers(1), peers(2));
+        let claim = Standing::Slave { master: name(1) };
+        let (mut now, mut echoed) = (Timestamp::START, Vec::new());
+        for _ in 0..60 {
+            let beacon = master.broadcast(facts(Standing::Master), true, now);
+            slave.hear(&beacon, now);
+            echoed.push(!beacon.echoes.is_empty());
+            let beacon = slave.broadcast(facts(claim.clone()), false, now);
+            if master.hear(&beacon, now).is_first() {
+                let link = master.reconcile(&name(2), &claim, true, now);
+                assert_eq!(link, None, "there is none to close");
+            }
+            now = now + MeshTimes::default().beacon_period;
+        }
+        assert!(master.members().get(&name(2)).is_some());
+        let until = echoed.iter().rposition(|echoed| *echoed).expect("echoed");
+        assert!((40..50).contains(&until), "{until}");
+    }
+}
