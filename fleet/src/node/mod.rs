@@ -4,9 +4,9 @@
 //!   beacon, frame, link, panel, disk, operator, timer
 //!        │ handle_*(…, now)
 //!        ▼
-//!       Node ──▶ Leadership, Peers, Dispatching, Cabin, the orders
-//!        │            each owns its state, and knows no other
-//!        │ ◀───────── wishes, verdicts, news, events
+//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Cabin
+//!        │            each owns its state, and changes no other
+//!        │ ◀───────── wishes, verdicts, effects, news
 //!        ▼ poll_action(), poll_timeout()
 //!   panel; broadcast, dial, send, persist, report; plan ─▶ Dispatcher, on another thread
 //! ```
@@ -21,13 +21,13 @@
 //!
 //! - `leadership/`: the election, what it has come to, and what is thought of the master;
 //! - `peers/`: who is heard, the links, the beacons;
+//! - `orders/`: what is believed of orders, what is promised, what disk and peers have yet to be told;
 //! - `dispatching/`: the plan, and the requests for it;
 //! - `cabin/`: the car, its panel and the climate.
 //!
 //! The other files route: `elect.rs` between the election and everybody, `neighbours.rs` what comes
 //! and goes with a peer, `messages.rs` what nodes say to each other, `beacons.rs` what beacons tell,
-//! `assign.rs` what plans are made of. For orders read `records.rs` (`gate.rs` which of them count,
-//! `journals.rs` which are kept, `contested.rs` those of which a service was refused).
+//! `news.rs` what comes and goes of orders, `assign.rs` what plans are made of.
 
 mod action;
 mod assign;
