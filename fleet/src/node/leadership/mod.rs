@@ -226,14 +226,14 @@ impl Leadership {
         self.election.handle(input, draw, &mut outputs);
         let to = self.election.standing();
         Outcome {
-            change: (to != self.standing).then(|| self.stand(to, now)),
+            change: (to != self.standing).then(|| self.change_standing(to, now)),
             has_new_estimate: self.election.estimate() != estimate,
             outputs,
         }
     }
 
     /// Takes another standing; a master leads under a term of its own (E3).
-    pub(super) fn stand(&mut self, to: Standing, now: Timestamp) -> Change {
+    pub(super) fn change_standing(&mut self, to: Standing, now: Timestamp) -> Change {
         if to == Standing::Master {
             self.term = self.term.next();
         }

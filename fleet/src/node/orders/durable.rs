@@ -82,12 +82,7 @@ impl Orders {
     /// Its open orders are placed again under the fresh one. Those of the old one keep their promise
     /// and stay open until they are served or a later press, real or not, takes their place: there
     /// is no moment without an open order that is on a disk, and so no lamp that goes dark.
-    pub(in crate::node) fn renew_journal(
-        &mut self,
-        reason: &str,
-        random: &mut Rng,
-        now: Timestamp,
-    ) {
+    pub(super) fn renew_journal(&mut self, reason: &str, random: &mut Rng, now: Timestamp) {
         let (old, fresh) = (self.ledger.journal(), JournalId(random.u64(1..)));
         self.ledger.renew(fresh);
         self.report(Report::Conflict(format!(

@@ -230,7 +230,7 @@ fn a_plan_of_an_earlier_mastership_is_not_taken_in() {
     place(&mut node, up(1), now);
     let asked = request(&mut node);
     for standing in [Standing::Seeking, Standing::Master] {
-        let change = node.leadership.stand(standing, now);
+        let change = node.leadership.change_standing(standing, now);
         node.on_change(change);
     }
     node.settle(now);
