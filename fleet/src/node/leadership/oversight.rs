@@ -302,3 +302,75 @@ impl Oversight {
 fn serves(view: &CarView, call: HallCall) -> bool {
     Predictor::can_serve(view) && !view.left_out.contains(call.floor)
 }
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::{Direction, Floor};
+
+    use super::*;
+    use crate::election::testing::name;
+    use crate::model::{Availability, CarPhase, FloorSet};
+
+    const CALL: HallCall = HallCall {
+        floor: Floor::BOTTOM,
+        direction: Direction::Up,
+    };
+
+    /// Node 2 under master 1: its own car could serve, and a call waits that has this car or none.
+    fn bank(own: &NodeId, car: Option<NodeId>) -> Bank<'_> {
+        let view = CarView {
+            availability: Availability::InService,
+            floor: Some(Floor::BOTTOM),
+            phase: CarPhase::Idle,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: None,
+            left_out: FloorSet::default(),
+        };
+        let call = OpenCall {
+            is_car_heard: car.is_some(),
+            car,
+            is_held: true,
+        };
+        Bank {
+            own,
+            floors: FloorCount::new(4).expect("floors"),
+            leader: Some(Leader {
+                leads: true,
+                stranger_echoed_at: None,
+            }),
+            calls: BTreeMap::from([(CALL, call)]),
+            cars: vec![(own.clone(), view)],
+        }
+    }
+
+    /// E8
+    #[test]
+    fn a_call_without_a_car_is_served_and_then_costs_the_master_its_trust() {
+        let (mut oversight, own, start) = (Oversight::default(), name(2), Timestamp::START);
+        let mut look = |after| oversight.look(&name(1), &bank(&own, None), start + after);
+        assert_eq!(look(Duration::ZERO), []);
+        let taken = [Verdict::TakeOver(CALL), Verdict::StopsChanged];
+        assert_eq!(look(SERVED_AFTER), taken);
+        assert_eq!(look(SERVED_AFTER + STAGGER), [], "once");
+        let last = look(BELIEVED_FOR);
+        assert!(matches!(last[..], [Verdict::Distrust(_)]), "{last:?}");
+    }
+
+    /// It stays with the car that has set out for it, whatever the master then says.
+    #[test]
+    fn a_call_that_was_taken_over_is_kept_until_it_is_served() {
+        let (mut oversight, own, start) = (Oversight::default(), name(2), Timestamp::START);
+        let mut look = |bank: Bank<'_>, after| oversight.look(&name(1), &bank, start + after);
+        look(bank(&own, None), Duration::ZERO);
+        look(bank(&own, None), SERVED_AFTER);
+        let assigned = || bank(&own, Some(name(1)));
+        assert_eq!(look(assigned(), BELIEVED_FOR), []);
+        let calls = BTreeMap::new();
+        let served = Bank {
+            calls,
+            ..assigned()
+        };
+        assert_eq!(look(served, BELIEVED_FOR), [Verdict::StopsChanged]);
+    }
+}
