@@ -1,11 +1,30 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change lands: format, lints, documentation, tests, examples,
-# licences, unused dependencies. Needs Rust and a C compiler; installs cargo-deny and cargo-machete into
-# target/tools where they are missing.
+# Checks what must hold before a change lands.
+#
+#   ./verify.sh         before each commit: format, lints, tests with short campaigns
+#   ./verify.sh --full  everything: also documentation, every set of features, tests that load the
+#                       machine, longer campaigns, examples, licences, unused dependencies
+#
+# Needs Rust and a C compiler. With --full, installs cargo-deny and cargo-machete into target/tools
+# where they are missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
-step() { printf '\n== %s\n' "$1"; }
+full=
+case "${1:-}" in
+"") ;;
+--full) full=1 ;;
+-h | --help)
+    sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
+    exit
+    ;;
+*)
+    echo "$0: unknown argument $1: see $0 --help" >&2
+    exit 2
+    ;;
+esac
+
+step() { printf '\n== %s (after %d s)\n' "$1" "$SECONDS"; }
 
 tools="$PWD/target/tools"
 export PATH="$PATH:$tools/bin"
@@ -18,51 +37,81 @@ cargo fmt --all --check
 
 step "lints"
 cargo clippy --workspace --all-targets -- -D warnings
-# Features unify in a workspace build: the parts that have fewer are also checked alone.
-cargo clippy -p elevator-fleet -- -D warnings
-cargo clippy -p elevator-simulator --no-default-features -- -D warnings
-cargo clippy -p elevator-driver --no-default-features -- -D warnings
-cargo clippy -p liftmesh --no-default-features -- -D warnings
+if [ -n "$full" ]; then
+    # Features unify in a workspace build: the parts that have fewer are also checked alone.
+    cargo clippy -p elevator-fleet -- -D warnings
+    cargo clippy -p elevator-simulator --no-default-features -- -D warnings
+    cargo clippy -p elevator-driver --no-default-features -- -D warnings
+    cargo clippy -p liftmesh --no-default-features -- -D warnings
 
-step "the brain and the lab are pure"
-for package in elevator-fleet liftmesh-lab; do
-    if cargo tree -p "$package" --edges normal --prefix none | grep -E '^(tokio|mio|socket2|serialport|rustix|nix|getrandom|redb) '; then
-        echo "$package must not depend on the crates above: they do I/O" >&2
+    step "the brain and the lab are pure"
+    for package in elevator-fleet liftmesh-lab; do
+        if cargo tree -p "$package" --edges normal --prefix none | grep -E '^(tokio|mio|socket2|serialport|rustix|nix|getrandom|redb) '; then
+            echo "$package must not depend on the crates above: they do I/O" >&2
+            exit 1
+        fi
+    done
+    wasm=wasm32-unknown-unknown
+    if [ -d "$(rustc --print target-libdir --target "$wasm")" ]; then
+        cargo check --quiet -p elevator-fleet -p liftmesh-lab --target "$wasm"
+    elif [ -n "${LIFTMESH_SKIPS_FAIL:-}" ]; then
+        echo "the target $wasm is not installed: rustup target add $wasm" >&2
         exit 1
+    else
+        echo "skipped, because it is not installed: fleet/ and lab/ for $wasm (rustup target add $wasm)"
     fi
-done
-wasm=wasm32-unknown-unknown
-if [ -d "$(rustc --print target-libdir --target "$wasm")" ]; then
-    cargo check --quiet -p elevator-fleet -p liftmesh-lab --target "$wasm"
-elif [ -n "${LIFTMESH_SKIPS_FAIL:-}" ]; then
-    echo "the target $wasm is not installed: rustup target add $wasm" >&2
-    exit 1
-else
-    echo "skipped, for it is not installed: fleet/ and lab/ for $wasm (rustup target add $wasm)"
+
+    step "documentation"
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 fi
 
-step "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-
 step "tests"
-# Those with real processes mostly wait: six at once even where there are fewer processors.
+cargo test --workspace --no-run
+if [ -n "$full" ]; then
+    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-40}"
+fi
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+# Runs the command, whose tests say how long they took, and keeps what it prints.
+tests() {
+    local log="$logs/$1"
+    shift
+    env "CARGO_TARGET_${host}_RUNNER=$PWD/tests/timed" "$@" 2>&1 | tee "$log"
+}
+# Tests in virtual time compute, and tests with real processes mostly wait. So both run at once, the
+# former on what the latter leave of the processors, of which many can run at a time.
+tests virtual nice -n 19 cargo test --workspace --lib --bins --test virtual_fleet &
+virtual=$!
+failed=
 threads=$(nproc)
-export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 6 ? threads : 6))}"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-cargo test --workspace 2>&1 | tee "$log"
+RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 8 ? threads : 8))}" \
+    tests processes cargo test --workspace --test processes --test control \
+    --test elevator_server --test panel_line --test program --test serial_panel || failed=1
+wait "$virtual" || failed=1
+if [ -n "$full" ]; then
+    tests load cargo test --workspace --test load || failed=1
+fi
+cargo test --workspace --doc --quiet || failed=1
 
-step "examples"
-cargo run --quiet -p elevator-driver --features protocol --example decode_panel_frame
-cargo run --quiet -p elevator-simulator --example drive_by_hand
-cargo run --quiet -p elevator-fleet --example three_nodes
+if [ -n "$full" ]; then
+    step "examples"
+    cargo run --quiet -p elevator-driver --features protocol --example decode_panel_frame
+    cargo run --quiet -p elevator-simulator --example drive_by_hand
+    cargo run --quiet -p elevator-fleet --example three_nodes
+    cargo run --quiet -p liftmesh-lab --example half_deaf_master
 
-step "licences, bans, sources"
-need cargo-deny
-cargo deny --log-level error check bans licenses sources
+    step "licences, bans, sources"
+    need cargo-deny
+    cargo deny --log-level error check bans licenses sources
 
-step "unused dependencies"
-need cargo-machete
-cargo machete
+    step "unused dependencies"
+    need cargo-machete
+    cargo machete
+fi
 
-awk '/^test result:/ { passed += $4; failed += $6 } END { printf "\n%d passed, %d failed\n", passed, failed }' "$log"
+step "the ten slowest tests"
+sed -n 's/^test \(.*\) \.\.\. .*<\(.*\)>$/\2 \1/p' "$logs"/* | sort -rn | head
+awk '/^test result:/ { passed += $4; failed += $6 } END { printf "\n%d passed, %d failed\n", passed, failed }' "$logs"/*
+grep -h '^test .* FAILED' "$logs"/* || true
+[ -z "$failed" ]

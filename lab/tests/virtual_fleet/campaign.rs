@@ -13,8 +13,8 @@ use crate::building::lines;
 /// How many seeds a normal run takes of the default protocol, and of each other;
 /// `LIFTMESH_CAMPAIGN=10000` makes a long one of it, `LIFTMESH_ELECTION=lowest-ip` takes one
 /// protocol alone.
-const SEEDS: u64 = 40;
-const SEEDS_OF_OTHERS: u64 = 16;
+const SEEDS: u64 = 10;
+const SEEDS_OF_OTHERS: u64 = 4;
 
 /// S1 to S3, H1, H4, H5, P1 to P5, O1, O4, O7, E1 to E4, E6, E7, F12 to F14, F18 under this protocol,
 /// whatever happens.
