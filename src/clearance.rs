@@ -23,11 +23,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Who clears, and why; neither may be empty.
 #[derive(Debug, Clone, Copy)]
-pub struct Clearance<'a> {
-    pub operator: &'a str,
-    pub reason: &'a str,
+pub(crate) struct Clearance<'a> {
+    pub(crate) operator: &'a str,
+    pub(crate) reason: &'a str,
     /// The account that gave the command.
-    pub account: &'a Account,
+    pub(crate) account: &'a Account,
 }
 
 /// Why nothing was cleared. The latch is as it was.
@@ -69,7 +69,7 @@ pub enum ClearError {
 ///
 /// # Errors
 /// [`ClearError`]; [`ClearError::Running`] only where there is no latch.
-pub fn clear(
+pub(crate) fn clear(
     data_dir: &Path,
     node: Option<NodeId>,
     by: Clearance<'_>,
@@ -95,7 +95,7 @@ pub fn clear(
 ///
 /// # Errors
 /// [`ClearError::Running`], [`ClearError::Directory`] or [`ClearError::Journal`].
-pub fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, ClearError> {
+pub(crate) fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, ClearError> {
     check_user(data_dir)?;
     let _claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error))?;
     Ok(journal::audit_of(data_dir)?)

@@ -13,19 +13,25 @@
 //! ```
 //!
 //! Read [`runtime`] first: it holds the one loop that feeds the brain, `elevator_fleet::node::Node`.
+//!
+//! What is public serves the binary, the tests of processes and the benchmarks.
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "the documentation is for those who work on this crate"
+)]
 
 #[cfg(feature = "simulator")]
 pub mod account;
-pub mod clearance;
+mod clearance;
 pub mod cli;
 pub mod config;
 #[cfg(feature = "simulator")]
-pub mod demo;
+mod demo;
 pub mod journal;
 pub mod latch;
 pub mod log;
 pub mod mesh;
 pub mod operator;
-pub mod panel;
-pub mod probe;
+mod panel;
+mod probe;
 pub mod runtime;

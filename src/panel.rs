@@ -12,7 +12,7 @@ use tracing::{error, trace, warn};
 /// How many events may wait for the runtime loop. None may be lost, a press least of all, so when
 /// the queue is full the line waits: its panel hears no controller and stops the motor (S2), which
 /// is right for a controller that is stuck.
-pub const PANEL_QUEUE: usize = 1024;
+pub(crate) const PANEL_QUEUE: usize = 1024;
 
 /// How long the end of the line may take: longer than the line's own limits.
 const CLOSE_LIMIT: Duration = Duration::from_secs(4);
@@ -20,7 +20,7 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(4);
 /// The node's panel. Dropping it stops the motor and waits for the line's threads: use
 /// [`Panel::close`] where waiting is no option.
 #[derive(Debug)]
-pub struct Panel {
+pub(crate) struct Panel {
     // Before the line, so that a line that waits for room ends when both are dropped.
     events: mpsc::Receiver<PanelEvent>,
     line: PanelLine,
@@ -32,7 +32,7 @@ impl Panel {
     ///
     /// # Errors
     /// [`OpenError`]: this build can't serve such an address, or the system gives no thread.
-    pub fn open(
+    pub(crate) fn open(
         url: &PanelUrl,
         floors: FloorCount,
         settings: LineSettings,
@@ -51,41 +51,41 @@ impl Panel {
     }
 
     /// Brings the panel in line with this. Never waits; the latest wins.
-    pub fn set_outputs(&self, outputs: PanelOutputs) {
+    pub(crate) fn set_outputs(&self, outputs: PanelOutputs) {
         self.line.set_outputs(outputs);
     }
 
     /// The owner lives: see [`PanelLine::keep_alive`].
-    pub fn keep_alive(&self) {
+    pub(crate) fn keep_alive(&self) {
         self.line.keep_alive();
     }
 
     /// How often the line stopped the motor because its owner showed no sign of life.
     #[must_use]
-    pub fn lapses(&self) -> u64 {
+    pub(crate) fn lapses(&self) -> u64 {
         self.line.lapses()
     }
 
     /// Where the panel is.
     #[must_use]
-    pub fn url(&self) -> &PanelUrl {
+    pub(crate) fn url(&self) -> &PanelUrl {
         &self.url
     }
 
     /// What has come in over the line.
     #[must_use]
-    pub fn counters(&self) -> LineCounters {
+    pub(crate) fn counters(&self) -> LineCounters {
         self.line.counters()
     }
 
     /// Waits for the next event. Safe to drop and call again: no event is lost. `None` once the
     /// line's thread has ended, which it does only by a fault.
-    pub async fn next_event(&mut self) -> Option<PanelEvent> {
+    pub(crate) async fn next_event(&mut self) -> Option<PanelEvent> {
         self.events.recv().await
     }
 
     /// Stops the motor as the last word, and ends the line.
-    pub async fn close(self) {
+    pub(crate) async fn close(self) {
         let Self { events, line, .. } = self;
         drop(events);
         let closing = tokio::task::spawn_blocking(move || line.close());

@@ -20,16 +20,16 @@ use crate::operator::ReadingSettings;
 
 /// What was looked at, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// What it is about: a key of the configuration.
-    pub key: &'static str,
+    pub(crate) key: &'static str,
     /// What was found.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
 }
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It is in order, in words.
     Good(String),
     /// It could not be looked at, and why.
@@ -52,7 +52,7 @@ enum Running {
 
 /// Looks at everything that the node would use.
 #[must_use]
-pub fn probe(settings: &Settings) -> Vec<Finding> {
+pub(crate) fn probe(settings: &Settings) -> Vec<Finding> {
     let running = running(&settings.data_dir);
     let mut findings = vec![
         finding("data_dir", data_dir(&settings.data_dir, running)),

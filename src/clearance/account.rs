@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 64;
 impl Account {
     /// The account of this process. What the system does not tell is left out.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         let login = fs::read_to_string("/proc/self/loginuid").ok();
         Self {
             uid: rustix::process::getuid().as_raw(),

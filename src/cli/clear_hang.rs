@@ -27,30 +27,30 @@ Examples:
 
 /// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]
-pub struct ClearHangArgs {
+pub(crate) struct ClearHangArgs {
     /// Who has looked into the car
     #[arg(long, value_name = "NAME", value_parser = operator)]
-    pub operator: String,
+    pub(crate) operator: String,
     /// What was found and done
     #[arg(long, value_name = "TEXT", value_parser = reason)]
-    pub reason: String,
+    pub(crate) reason: String,
     /// Which node
     #[command(flatten)]
-    pub node: NodeArgs,
+    pub(crate) node: NodeArgs,
 }
 
 /// The arguments of `liftmesh audit`.
 #[derive(Debug, Clone, Args)]
-pub struct AuditArgs {
+pub(crate) struct AuditArgs {
     /// Which node
     #[command(flatten)]
-    pub node: NodeArgs,
+    pub(crate) node: NodeArgs,
     /// Print JSON, one record a line: times in UTC, floors from 0
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Only this many, the latest [default: all]
     #[arg(long, value_name = "NUMBER")]
-    pub limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
 }
 
 impl ClearHangArgs {

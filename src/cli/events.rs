@@ -17,20 +17,20 @@ It prints what happens from now on until it is interrupted. When the node ends i
 
 /// The arguments of `liftmesh events`.
 #[derive(Debug, Clone, Args)]
-pub struct EventsArgs {
+pub(crate) struct EventsArgs {
     /// Which node
     #[command(flatten)]
-    pub node: ReadArgs,
+    pub(crate) node: ReadArgs,
     /// Print JSON, one event a line: times in seconds, floors from 0
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Only these kinds [default: all]
     #[arg(long, value_name = "KINDS", value_delimiter = ',',
           value_parser = PossibleValuesParser::new(Report::NAMES))]
-    pub kind: Vec<String>,
+    pub(crate) kind: Vec<String>,
     /// End after this many
     #[arg(long, value_name = "NUMBER")]
-    pub limit: Option<u64>,
+    pub(crate) limit: Option<u64>,
 }
 
 impl EventsArgs {

@@ -17,7 +17,7 @@ use crate::config::{KEYS, Key, KeyDefault, Kind};
 /// The settings that were given as flags, by the paths of their keys. What they say is checked
 /// with the rest of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SettingFlags(BTreeMap<&'static str, String>);
+pub(crate) struct SettingFlags(BTreeMap<&'static str, String>);
 
 static FLAGS: LazyLock<Vec<(&'static Key, String)>> =
     LazyLock::new(|| KEYS.iter().map(|key| (key, key.flag())).collect());
@@ -25,7 +25,7 @@ static FLAGS: LazyLock<Vec<(&'static Key, String)>> =
 impl SettingFlags {
     /// What was given.
     #[must_use]
-    pub fn given(&self) -> &BTreeMap<&'static str, String> {
+    pub(crate) fn given(&self) -> &BTreeMap<&'static str, String> {
         &self.0
     }
 }

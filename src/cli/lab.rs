@@ -23,15 +23,15 @@ Examples:
 
 /// The arguments of `liftmesh lab`.
 #[derive(Debug, Clone, Args)]
-pub struct LabArgs {
+pub(crate) struct LabArgs {
     /// What to run
     #[command(subcommand)]
-    pub experiment: Experiment,
+    pub(crate) experiment: Experiment,
 }
 
 /// The experiments.
 #[derive(Debug, Clone, Subcommand)]
-pub enum Experiment {
+pub(crate) enum Experiment {
     /// Compare the election protocols: time until one node leads, messages and bytes
     #[command(after_help = EXAMPLES)]
     Elections(ElectionsArgs),
@@ -39,10 +39,10 @@ pub enum Experiment {
 
 /// The arguments of `liftmesh lab elections`.
 #[derive(Debug, Clone, Args)]
-pub struct ElectionsArgs {
+pub(crate) struct ElectionsArgs {
     /// The protocols to compare [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = super::protocol())]
-    pub protocols: Vec<Protocol>,
+    pub(crate) protocols: Vec<Protocol>,
     /// The numbers of nodes, 2 to 200 each
     #[arg(
         long,
@@ -50,26 +50,26 @@ pub struct ElectionsArgs {
         value_delimiter = ',',
         default_value = "2,3,4,8,16,32,64"
     )]
-    pub sizes: Vec<usize>,
+    pub(crate) sizes: Vec<usize>,
     /// How many of a hundred packets get lost
     #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "0,5,25",
           value_parser = clap::value_parser!(u8).range(0..=90))]
-    pub losses: Vec<u8>,
+    pub(crate) losses: Vec<u8>,
     /// How many seeds of each
     #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = clap::value_parser!(u64).range(1..))]
-    pub rounds: u64,
+    pub(crate) rounds: u64,
     /// The first seed; the same seeds give the same figures
     #[arg(long, value_name = "NUMBER", default_value = "1")]
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Write the figures as CSV to this file
     #[arg(long, value_name = "PATH")]
-    pub csv: Option<PathBuf>,
+    pub(crate) csv: Option<PathBuf>,
     /// Write the figures as JSON to this file
     #[arg(long, value_name = "PATH")]
-    pub json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
     /// Draw the figures as SVG into this file, a panel for each question
     #[arg(long, value_name = "PATH")]
-    pub svg: Option<PathBuf>,
+    pub(crate) svg: Option<PathBuf>,
 }
 
 /// An experiment failed.

@@ -30,15 +30,15 @@ use crate::latch;
 use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
 
-pub use clear_hang::{AuditArgs, ClearHangArgs};
-pub use events::EventsArgs;
+pub(crate) use clear_hang::{AuditArgs, ClearHangArgs};
+pub(crate) use events::EventsArgs;
 pub use exit::Exit;
-pub use flags::SettingFlags;
+pub(crate) use flags::SettingFlags;
 #[cfg(feature = "simulator")]
 pub(crate) use flags::protocol;
-pub use order::OrderArgs;
-pub use repair::RepairArgs;
-pub use status::StatusArgs;
+pub(crate) use order::OrderArgs;
+pub(crate) use repair::RepairArgs;
+pub(crate) use status::StatusArgs;
 
 use output::OutputError;
 
@@ -83,12 +83,12 @@ Examples:
 pub struct Cli {
     /// What to do
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run the node of one car, until a signal ends it
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
@@ -143,27 +143,27 @@ pub enum Command {
 
 /// How a node is run.
 #[derive(Debug, Clone, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// Where its configuration is
     #[command(flatten)]
-    pub config: ConfigArgs,
+    pub(crate) config: ConfigArgs,
     /// Let whoever reaches the operator's socket cut the network: for demo and tests only
     #[arg(long, hide = true)]
-    pub allow_faults: bool,
+    pub(crate) allow_faults: bool,
     /// End when the process with this number, which started this one, is gone
     #[arg(long, hide = true, value_name = "PID")]
-    pub die_with_parent: Option<u32>,
+    pub(crate) die_with_parent: Option<u32>,
 }
 
 /// Where the configuration of a node is.
 #[derive(Debug, Clone, Args)]
-pub struct ConfigArgs {
+pub(crate) struct ConfigArgs {
     /// The configuration file, in TOML
     #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Single settings
     #[command(flatten)]
-    pub settings: SettingFlags,
+    pub(crate) settings: SettingFlags,
 }
 
 impl ConfigArgs {
@@ -178,13 +178,13 @@ impl ConfigArgs {
 
 /// Which running node is meant.
 #[derive(Debug, Clone, Args)]
-pub struct NodeArgs {
+pub(crate) struct NodeArgs {
     /// The node's data directory (or set `LIFTMESH__DATA_DIR`)
     #[arg(long, value_name = "DIR", global = true)]
-    pub data_dir: Option<String>,
+    pub(crate) data_dir: Option<String>,
     /// The node's configuration file, which names its data directory
     #[arg(long, value_name = "FILE", global = true)]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
 }
 
 impl NodeArgs {
@@ -230,14 +230,14 @@ impl NodeArgs {
 
 /// Which running node is meant, for a command that only reads.
 #[derive(Debug, Clone, Args)]
-pub struct ReadArgs {
+pub(crate) struct ReadArgs {
     /// The node
     #[command(flatten)]
-    pub node: NodeArgs,
+    pub(crate) node: NodeArgs,
     /// The node's socket for reading, in place of its data directory
     #[arg(long, value_name = "PATH", conflicts_with_all = ["data_dir", "config"],
           value_hint = clap::ValueHint::FilePath)]
-    pub socket: Option<PathBuf>,
+    pub(crate) socket: Option<PathBuf>,
 }
 
 impl ReadArgs {

@@ -25,25 +25,25 @@ so and ends with 1.";
 
 /// The arguments of `liftmesh order`.
 #[derive(Debug, Clone, Args)]
-pub struct OrderArgs {
+pub(crate) struct OrderArgs {
     /// What is asked for
     #[command(subcommand)]
-    pub order: OrderCommand,
+    pub(crate) order: OrderCommand,
     /// Which node takes it in
     #[command(flatten)]
-    pub node: NodeArgs,
+    pub(crate) node: NodeArgs,
     /// What to wait for
     #[arg(long, global = true)]
-    pub wait: Option<Wait>,
+    pub(crate) wait: Option<Wait>,
     /// How long to wait at most
     #[arg(long, global = true, default_value = "60s", value_name = "TIME",
           value_parser = humantime::parse_duration)]
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum OrderCommand {
+pub(crate) enum OrderCommand {
     /// A car at a landing
     #[command(after_help = "Example: liftmesh order hall 3 up --data-dir /var/lib/liftmesh")]
     Hall {
@@ -66,7 +66,7 @@ pub enum OrderCommand {
 
 /// Up or down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Way {
+pub(crate) enum Way {
     /// Towards the top floor
     Up,
     /// Towards floor 0
@@ -75,7 +75,7 @@ pub enum Way {
 
 /// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Wait {
+pub(crate) enum Wait {
     /// Until the order is promised
     Lit,
     /// Until a car has come

@@ -11,7 +11,7 @@ pub struct OutputError(#[from] io::Error);
 impl OutputError {
     /// Whoever read the output has closed it.
     #[must_use]
-    pub fn is_closed_pipe(&self) -> bool {
+    pub(crate) fn is_closed_pipe(&self) -> bool {
         self.0.kind() == ErrorKind::BrokenPipe
     }
 }
@@ -20,7 +20,7 @@ impl OutputError {
 ///
 /// # Errors
 /// [`OutputError`]; how much was written is not known.
-pub fn print(text: &str) -> Result<(), OutputError> {
+pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut output = io::stdout().lock();
     output.write_all(text.as_bytes())?;
     output.flush()?;
@@ -31,7 +31,7 @@ pub fn print(text: &str) -> Result<(), OutputError> {
 ///
 /// # Errors
 /// [`OutputError`]; how much was written is not known.
-pub fn redraw(text: &str) -> Result<(), OutputError> {
+pub(crate) fn redraw(text: &str) -> Result<(), OutputError> {
     if io::stdout().is_terminal() {
         // Cursor to the corner, then clear.
         print(&format!("\x1b[H\x1b[2J{text}"))
@@ -48,7 +48,7 @@ pub fn complain(error: &dyn Error) {
 
 /// An error and its causes, as one line.
 #[must_use]
-pub fn complaint(error: &dyn Error) -> String {
+pub(crate) fn complaint(error: &dyn Error) -> String {
     let mut text = format!("liftmesh: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -19,16 +19,16 @@ first.";
 
 /// The arguments of `liftmesh repair`.
 #[derive(Debug, Clone, Args)]
-pub struct RepairArgs {
+pub(crate) struct RepairArgs {
     /// Who asks for it
     #[arg(long, value_name = "NAME", value_parser = operator)]
-    pub operator: String,
+    pub(crate) operator: String,
     /// Why
     #[arg(long, value_name = "TEXT", value_parser = reason)]
-    pub reason: String,
+    pub(crate) reason: String,
     /// Which node
     #[command(flatten)]
-    pub node: NodeArgs,
+    pub(crate) node: NodeArgs,
 }
 
 impl RepairArgs {

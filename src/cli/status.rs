@@ -29,16 +29,16 @@ cleared, and with 5 for one that does not run for another reason.";
 
 /// The arguments of `liftmesh status`.
 #[derive(Debug, Clone, Args)]
-pub struct StatusArgs {
+pub(crate) struct StatusArgs {
     /// Which node
     #[command(flatten)]
-    pub node: ReadArgs,
+    pub(crate) node: ReadArgs,
     /// Print JSON on one line: times in seconds, floors from 0
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Look again every second, until the node ends
     #[arg(long)]
-    pub watch: bool,
+    pub(crate) watch: bool,
 }
 
 impl StatusArgs {

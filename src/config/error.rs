@@ -112,7 +112,7 @@ impl ConfigErrors {
     }
 
     /// Each error.
-    pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ConfigError> {
         self.0.iter()
     }
 }

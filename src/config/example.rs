@@ -9,7 +9,7 @@ const WIDTH: usize = 96;
 
 /// The whole of `config/node.toml`: every key with its meaning, range, relations and default.
 #[must_use]
-pub fn example() -> String {
+pub(crate) fn example() -> String {
     let mut text = comment(
         "The configuration of one Liftmesh node. The keys that are not commented out have to be \
          given, here or elsewhere; the others show their default or, where they have none, an \

@@ -10,18 +10,18 @@ use super::value::Kind;
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Its name, after that of its table and a dot where it is in one.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// What it takes.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// What holds without it: a value, or in words.
-    pub default: KeyDefault,
+    pub(crate) default: KeyDefault,
     /// Its meaning, and its relation to other keys.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
 }
 
 /// What holds for a key that is not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyDefault {
+pub(crate) enum KeyDefault {
     /// It has to be given; this is an example.
     Required(&'static str),
     /// It may be left out; what that means in words, and an example.
@@ -32,16 +32,16 @@ pub enum KeyDefault {
 
 /// One table, or a part of one.
 #[derive(Debug, Clone, Copy)]
-pub struct Table {
+pub(crate) struct Table {
     /// Its name; `_` for the keys that are in none.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What it is about; empty for a further part.
-    pub about: &'static str,
-    pub keys: &'static [Key],
+    pub(crate) about: &'static str,
+    pub(crate) keys: &'static [Key],
 }
 
 /// Every key, those of one table together, in the order of the example file.
-pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+pub(crate) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     TABLES
         .iter()
         .flat_map(|table| table.keys)
@@ -52,13 +52,13 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
 impl Key {
     /// The key of this path.
     #[must_use]
-    pub fn find(path: &str) -> Option<&'static Self> {
+    pub(crate) fn find(path: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.path == path)
     }
 
     /// The table it is in, if any, and its name there.
     #[must_use]
-    pub fn split(&self) -> (Option<&'static str>, &'static str) {
+    pub(crate) fn split(&self) -> (Option<&'static str>, &'static str) {
         self.path
             .split_once('.')
             .map_or((None, self.path), |(table, name)| (Some(table), name))
@@ -67,7 +67,7 @@ impl Key {
     /// The flag, without its dashes: the key's own name, behind that of its table unless it says
     /// enough alone.
     #[must_use]
-    pub fn flag(&self) -> String {
+    pub(crate) fn flag(&self) -> String {
         let (table, name) = self.split();
         match table {
             None | Some("door" | "motion" | "service" | "mesh" | "operator") => name.to_owned(),
@@ -78,7 +78,7 @@ impl Key {
 
     /// The variable of the environment.
     #[must_use]
-    pub fn variable(&self) -> String {
+    pub(crate) fn variable(&self) -> String {
         format!("LIFTMESH__{}", self.path.replace('.', "__").to_uppercase())
     }
 }
@@ -96,7 +96,7 @@ impl Table {
 impl KeyDefault {
     /// The default, or the example where there is none.
     #[must_use]
-    pub fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Required(text) | Self::Absent(_, text) | Self::Value(text) => text,
         }

@@ -25,25 +25,25 @@ use std::path::PathBuf;
 
 use config::{Config, Value, ValueKind};
 
-pub use self::error::{ConfigError, ConfigErrors};
-pub use self::example::example;
-pub use self::key::{KEYS, Key, KeyDefault, Table};
-pub use self::settings::{FaultInjection, LogFormat, LogSettings, Settings};
-pub use self::tables::TABLES;
-pub use self::value::Kind;
+pub(crate) use self::error::{ConfigError, ConfigErrors};
+pub(crate) use self::example::example;
+pub(crate) use self::key::{KEYS, Key, KeyDefault, Table};
+pub use self::settings::Settings;
+pub(crate) use self::settings::{FaultInjection, LogFormat, LogSettings};
+pub(crate) use self::value::Kind;
 
 use self::check::Checker;
 use self::layer::{Findings, Layer};
 
 /// Where a configuration comes from.
 #[derive(Debug, Clone, Default)]
-pub struct Sources {
+pub(crate) struct Sources {
     /// The file, if any.
-    pub file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// The variables of the environment; those that don't begin with `LIFTMESH__` are passed over.
-    pub variables: Vec<(OsString, OsString)>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
     /// The flags that were given, by the paths of their keys.
-    pub flags: BTreeMap<&'static str, String>,
+    pub(crate) flags: BTreeMap<&'static str, String>,
 }
 
 impl Sources {
@@ -51,7 +51,7 @@ impl Sources {
     ///
     /// # Errors
     /// [`ConfigErrors`] for everything wrong in any of them, even where a later one overrides it.
-    pub fn read(&self) -> Result<Effective, ConfigErrors> {
+    pub(crate) fn read(&self) -> Result<Effective, ConfigErrors> {
         let (values, findings) = self.gather()?;
         ConfigErrors::check(findings.errors, values)
     }
@@ -61,7 +61,7 @@ impl Sources {
     /// # Errors
     /// [`ConfigErrors`] for everything wrong in any source, for each key that is missing, and for
     /// values that don't go together.
-    pub fn check(&self) -> Result<(Effective, Settings), ConfigErrors> {
+    pub(crate) fn check(&self) -> Result<(Effective, Settings), ConfigErrors> {
         let (values, findings) = self.gather()?;
         let settings = values.check(findings)?;
         Ok((values, settings))
@@ -86,22 +86,23 @@ impl Sources {
 
 /// A value as it was written, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    pub value: String,
+pub(crate) struct Setting {
+    pub(crate) value: String,
     /// `FILE:LINE:COLUMN`, `variable NAME`, `flag --NAME` or `default`.
-    pub origin: String,
+    pub(crate) origin: String,
 }
 
 /// The value that holds for each key, and where it comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Effective(BTreeMap<&'static str, Setting>);
+pub(crate) struct Effective(BTreeMap<&'static str, Setting>);
 
 impl Effective {
     /// Checks all of it.
     ///
     /// # Errors
     /// [`ConfigErrors`] for each key that is missing, and for values that don't go together.
-    pub fn settings(&self) -> Result<Settings, ConfigErrors> {
+    #[cfg(test)]
+    pub(crate) fn settings(&self) -> Result<Settings, ConfigErrors> {
         self.check(Findings::default())
     }
 
@@ -115,7 +116,7 @@ impl Effective {
     ///
     /// # Errors
     /// [`ConfigError::Missing`].
-    pub fn data_dir(&self) -> Result<PathBuf, ConfigErrors> {
+    pub(crate) fn data_dir(&self) -> Result<PathBuf, ConfigErrors> {
         let checker = Checker::new(self, Findings::default());
         let path = checker.take::<PathBuf>("data_dir");
         checker.finish(path)
@@ -123,7 +124,7 @@ impl Effective {
 
     /// The value that holds for a key.
     #[must_use]
-    pub fn get(&self, path: &str) -> Option<&Setting> {
+    pub(crate) fn get(&self, path: &str) -> Option<&Setting> {
         self.0.get(path)
     }
 

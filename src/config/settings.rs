@@ -21,49 +21,49 @@ use crate::operator::ReadingSettings;
 /// The configuration of one node: every value in its range, and right beside the others.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub fleet: FleetName,
+    pub(crate) fleet: FleetName,
     /// The node, and its car where it has one.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// What the node is there for.
-    pub role: Role,
+    pub(crate) role: Role,
     /// The node's own address.
-    pub address: Ipv4Addr,
+    pub(crate) address: Ipv4Addr,
     /// The address of the interface, unless the interface is to be asked.
-    pub mac: Option<Mac>,
+    pub(crate) mac: Option<Mac>,
     /// Where beacons go; never 255.255.255.255.
-    pub broadcast: SocketAddrV4,
+    pub(crate) broadcast: SocketAddrV4,
     /// Where the node listens for links.
-    pub link_port: u16,
+    pub(crate) link_port: u16,
     /// Where the panel is. A cabin has one.
-    pub panel: Option<PanelUrl>,
+    pub(crate) panel: Option<PanelUrl>,
     /// The floors of the shaft.
-    pub floors: FloorCount,
+    pub(crate) floors: FloorCount,
     /// The directory of the journal and of the operator's socket.
-    pub data_dir: PathBuf,
+    pub(crate) data_dir: PathBuf,
     /// How the coordinator is elected.
-    pub election: ElectionSettings,
+    pub(crate) election: ElectionSettings,
     /// Where packets are sent and received, under a protocol that has a port of its own.
-    pub packets: Option<PacketSettings>,
+    pub(crate) packets: Option<PacketSettings>,
     /// How the car behaves, if there is one.
-    pub car_settings: CarSettings,
+    pub(crate) car: CarSettings,
     /// How the cars move.
-    pub kinematics: Kinematics,
+    pub(crate) kinematics: Kinematics,
     /// The mesh's times.
-    pub mesh: MeshTimes,
+    pub(crate) mesh: MeshTimes,
     /// How the climate is measured and shown.
-    pub climate: ClimateSettings,
+    pub(crate) climate: ClimateSettings,
     /// The panel line's times.
-    pub panel_line: LineSettings,
+    pub(crate) panel_line: LineSettings,
     /// The socket on which operators may only read.
-    pub reading: Option<ReadingSettings>,
+    pub(crate) reading: Option<ReadingSettings>,
     pub log: LogSettings,
     /// Whether an operator may break things; no key of the configuration allows it.
-    pub faults: FaultInjection,
+    pub(crate) faults: FaultInjection,
 }
 
 /// Whether faults may be injected over the operator's socket: for demo and tests only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FaultInjection {
+pub(crate) enum FaultInjection {
     /// As in every building.
     Refused,
     /// The node was started with `--allow-faults`.
@@ -73,14 +73,14 @@ pub enum FaultInjection {
 /// What is logged, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
-    pub filter: LogFilter,
+    pub(crate) filter: LogFilter,
     /// How it looks.
-    pub format: LogFormat,
+    pub(crate) format: LogFormat,
 }
 
 /// How the log looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// For the system's journal where standard error leads there, for people otherwise.
     Auto,
     /// With times and, on a terminal, colours.
@@ -95,7 +95,13 @@ impl Settings {
     /// What the brain needs of it, with what is only known at the start: the interface's address,
     /// the life of the process, what stood on disk, and a seed.
     #[must_use]
-    pub fn brain(&self, mac: Mac, nonce: Nonce, restored: Restored, seed: u64) -> NodeSettings {
+    pub(crate) fn brain(
+        &self,
+        mac: Mac,
+        nonce: Nonce,
+        restored: Restored,
+        seed: u64,
+    ) -> NodeSettings {
         NodeSettings {
             identity: Identity {
                 fleet: self.fleet.clone(),
@@ -109,7 +115,7 @@ impl Settings {
             election: self.election.clone(),
             floors: self.floors,
             mesh: self.mesh,
-            car: (self.role == Role::Cabin).then(|| self.car_settings.clone()),
+            car: (self.role == Role::Cabin).then(|| self.car.clone()),
             climate: self.climate,
             restored,
             seed,
@@ -120,7 +126,7 @@ impl Settings {
     pub(super) fn check(check: &Checker<'_>) -> Self {
         let tables = Tables::read(check);
         tables.relate(check);
-        let (election, car_settings) = (election(&tables), car_settings(&tables));
+        let (election, car) = (election(&tables), car_settings(&tables));
         let Tables {
             node,
             door,
@@ -147,7 +153,7 @@ impl Settings {
             data_dir: node.data_dir,
             packets: (node.election == Protocol::Ballot).then_some(packets),
             election,
-            car_settings,
+            car,
             kinematics: Kinematics {
                 dwell: door.dwell,
                 ..kinematics

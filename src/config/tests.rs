@@ -70,7 +70,7 @@ fn what_is_not_given_is_as_the_brain_would_have_it() {
     let car = CarSettings::new(settings.floors);
     let flight_limit = settings.kinematics.travel(2) + Duration::from_secs(4);
     assert_eq!(
-        settings.car_settings,
+        settings.car,
         CarSettings {
             flight_limit,
             ..car
@@ -133,7 +133,7 @@ fn a_flag_overrides_the_environment_and_that_the_file() {
     let effective = sources.read().unwrap();
     let settings = effective.settings().unwrap();
     assert_eq!(settings.link_port, 3);
-    assert_eq!(settings.car_settings.dwell, Duration::from_secs(4));
+    assert_eq!(settings.car.dwell, Duration::from_secs(4));
     assert_eq!(settings.kinematics.dwell, Duration::from_secs(4));
     assert_eq!(settings.mesh.beacon_gap, Duration::from_millis(1));
 

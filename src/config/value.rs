@@ -35,9 +35,9 @@ pub(super) trait KeyType {
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     /// The value's place in a usage line.
-    pub placeholder: &'static str,
+    pub(crate) placeholder: &'static str,
     /// Whether a file writes the value without quotes.
-    pub is_bare: bool,
+    pub(crate) is_bare: bool,
     accepts: fn(&str) -> bool,
     expected: fn() -> String,
     offered: fn() -> Vec<String>,
@@ -69,19 +69,19 @@ impl Kind {
 
     /// Whether this text is a right value.
     #[must_use]
-    pub fn accepts(self, text: &str) -> bool {
+    pub(crate) fn accepts(self, text: &str) -> bool {
         (self.accepts)(text)
     }
 
     /// Values for a completion to offer: all of them or typical ones; none if there are too many.
     #[must_use]
-    pub fn offered(self) -> Vec<String> {
+    pub(crate) fn offered(self) -> Vec<String> {
         (self.offered)()
     }
 
     /// A value as a file writes it.
     #[must_use]
-    pub fn written(self, value: &str) -> String {
+    pub(crate) fn written(self, value: &str) -> String {
         if self.is_bare {
             value.to_owned()
         } else {

@@ -35,7 +35,7 @@ mod stage;
 mod traffic;
 mod view;
 
-pub use error::DemoError;
+pub(crate) use error::DemoError;
 
 use keys::Wish;
 use site::Site;
@@ -59,7 +59,7 @@ const MOST_FLOORS: u8 = 40;
 const MOST_CARS_ON_SCREEN: usize = 12;
 
 /// Examples for the end of `--help`.
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   Three cars in a building of six floors; the keys are shown at the bottom:
     liftmesh demo
@@ -95,32 +95,32 @@ it), a process failed, or the fleet was not whole again after chaos.";
 /// What the demo is to be.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// The number of cars, 1 to 12, and up to 64 without a screen
     #[arg(long, default_value_t = 3, value_name = "N")]
-    pub cars: usize,
+    pub(crate) cars: usize,
     /// The number of floors, 2 to 40
     #[arg(long, default_value = "6", value_name = "N", value_parser = floors)]
-    pub floors: FloorCount,
+    pub(crate) floors: FloorCount,
     /// How the coordinator is elected
     #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL",
           value_parser = crate::cli::protocol())]
-    pub election: Protocol,
+    pub(crate) election: Protocol,
     /// Lines of text instead of a screen, which is also what comes where there is no terminal
     #[arg(long)]
-    pub headless: bool,
+    pub(crate) headless: bool,
     /// Break one thing after the other, by the seed: nodes killed and frozen, networks and panel
     /// lines cut, hangs, obstructions, stop switches, power cuts. At the end everything is put right
     #[arg(long)]
-    pub chaos: bool,
+    pub(crate) chaos: bool,
     /// No more passengers and faults after this time, and the end once all orders are served. They
     /// may take a minute, and longer in a larger building and after chaos [default: none on a screen,
     /// otherwise 30s, with chaos 1m]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub duration: Option<Duration>,
+    pub(crate) duration: Option<Duration>,
     /// The seed of the passengers: who comes when, and wants to go where; and of chaos
     #[arg(long, default_value_t = 1, value_name = "N")]
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 /// What is going to happen.
@@ -141,7 +141,7 @@ struct Plan {
 ///
 /// # Errors
 /// [`DemoError`]; lost orders are one.
-pub fn run(args: &Args) -> Result<(), DemoError> {
+pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let ending = Ending::catch().map_err(DemoError::Signals)?;
     if View::has_screen(args.headless) && args.cars > MOST_CARS_ON_SCREEN {
         return Err(DemoError::CarsOnScreen(args.cars));

@@ -23,22 +23,22 @@ const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
 
 /// One record of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AuditRecord {
+pub(crate) struct AuditRecord {
     /// When, in UTC by the machine's clock; for people only (E5).
-    pub at: String,
+    pub(crate) at: String,
     /// The node in whose journal it stands.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// The version of the program that wrote it.
-    pub program: String,
+    pub(crate) program: String,
     /// What happened.
     #[serde(flatten)]
-    pub event: AuditEvent,
+    pub(crate) event: AuditEvent,
 }
 
 /// What happened; the field `kind` says which it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum AuditEvent {
+pub(crate) enum AuditEvent {
     /// The car hung.
     Hang {
         /// What was known.
@@ -74,37 +74,37 @@ pub enum AuditEvent {
 
 /// What another version of the program has recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OtherEvent {
+pub(crate) struct OtherEvent {
     /// What it calls it; [`UNREADABLE`] for a record that is no JSON of a record.
-    pub kind: String,
+    pub(crate) kind: String,
     /// What it says of it.
     #[serde(flatten)]
-    pub fields: BTreeMap<String, Value>,
+    pub(crate) fields: BTreeMap<String, Value>,
 }
 
 /// The kind of a record that can't be read.
-pub const UNREADABLE: &str = "unreadable";
+pub(crate) const UNREADABLE: &str = "unreadable";
 
 /// The account that gave a command, as far as the system tells it. The name of the operator is what
 /// somebody has typed; this is not.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Account {
+pub(crate) struct Account {
     /// The number of the user that the command ran as.
-    pub uid: u32,
+    pub(crate) uid: u32,
     /// The number of the user that had logged in (`/proc/self/loginuid`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub login_uid: Option<u32>,
+    pub(crate) login_uid: Option<u32>,
     /// Who used `sudo` (`SUDO_USER`, which the caller can forge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sudo_user: Option<String>,
+    pub(crate) sudo_user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub terminal: Option<String>,
+    pub(crate) terminal: Option<String>,
 }
 
 impl AuditRecord {
     /// The record of a hang.
     #[must_use]
-    pub fn hang(hang: &Hang) -> Self {
+    pub(crate) fn hang(hang: &Hang) -> Self {
         Self {
             at: hang.at.clone(),
             node: hang.node.clone(),
@@ -117,7 +117,7 @@ impl AuditRecord {
 
     /// The record of something that happens now, at this moment of the wall clock.
     #[must_use]
-    pub fn now(node: NodeId, event: AuditEvent, at: SystemTime) -> Self {
+    pub(crate) fn now(node: NodeId, event: AuditEvent, at: SystemTime) -> Self {
         Self {
             at: wall(at),
             node,
@@ -144,7 +144,7 @@ impl AuditRecord {
 
 /// The hang, or the latch, that nobody has cleared, if there is one.
 #[must_use]
-pub fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
+pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
     let last = records.iter().rev().find(|record| match record.event {
         AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } | AuditEvent::ClearHang { .. } => {
             true

@@ -31,14 +31,16 @@ use elevator_fleet::node::{Change, Restored};
 use redb::{Builder, Database, DatabaseError};
 use tracing::{error, info, warn};
 
-pub use self::audit::{Account, AuditEvent, AuditRecord, OtherEvent, UNREADABLE, uncleared};
-pub use self::error::{JournalError, OtherFormat, ReadError};
+pub(crate) use self::audit::{Account, AuditEvent, AuditRecord, OtherEvent, uncleared};
+pub use self::error::JournalError;
+pub(crate) use self::error::{OtherFormat, ReadError};
 pub(crate) use self::medium::is_failing;
 use self::tables::Contents;
-pub use self::writer::{JournalWriter, Progress, SubmitError, WRITE_QUEUE};
+pub(crate) use self::writer::Progress;
+pub use self::writer::{JournalWriter, SubmitError};
 
 /// How many sequences are reserved when a journal is opened.
-pub const FIRST_BLOCK: u64 = 256;
+pub(crate) const FIRST_BLOCK: u64 = 256;
 
 /// The journal's file in the data directory.
 const FILE: &str = "journal.redb";
@@ -54,7 +56,7 @@ const CACHE: usize = 1024 * 1024;
 
 /// What to do where there is no sound journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
+pub(crate) enum Lost {
     /// Make a new one: the node is new, or an operator has said that it may go on.
     MakeAnew,
     /// Refuse: the node has run before, and what is missing may matter.
@@ -65,7 +67,6 @@ pub enum Lost {
 #[derive(Debug)]
 pub struct Journal {
     database: Database,
-    id: JournalId,
 }
 
 impl Journal {
@@ -87,7 +88,7 @@ impl Journal {
     ///
     /// # Errors
     /// Each [`JournalError`] says what became of the journal.
-    pub fn open_or(
+    pub(crate) fn open_or(
         directory: &Path,
         node: &NodeId,
         lost: Lost,
@@ -152,15 +153,14 @@ impl Journal {
             return Err(failing(path, restored, source));
         }
         restored.reserved = reserved;
-        let id = restored.journal;
-        Ok((Self { database, id }, restored))
+        Ok((Self { database }, restored))
     }
 
     /// Appends to the audit log, all or none; the records are on disk when this returns.
     ///
     /// # Errors
     /// [`JournalError::Audit`]: none is.
-    pub fn record(&self, records: &[AuditRecord]) -> Result<(), JournalError> {
+    pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<(), JournalError> {
         audit::append(&self.database, records).map_err(|source| JournalError::Audit {
             source: Box::new(source),
         })
@@ -170,20 +170,14 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError::Unreadable`].
-    pub fn audit(&self) -> Result<Vec<AuditRecord>, JournalError> {
+    pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, JournalError> {
         audit::read(&self.database).map_err(JournalError::Unreadable)
-    }
-
-    /// The journal's identity.
-    #[must_use]
-    pub fn id(&self) -> JournalId {
-        self.id
     }
 }
 
 /// Whether a directory has a journal file, sound or not.
 #[must_use]
-pub fn exists(directory: &Path) -> bool {
+pub(crate) fn exists(directory: &Path) -> bool {
     !is_missing(&directory.join(FILE))
 }
 
@@ -193,7 +187,7 @@ pub fn exists(directory: &Path) -> bool {
 /// # Errors
 /// [`JournalError::InUse`], [`JournalError::Format`], [`JournalError::Unreadable`] or
 /// [`JournalError::Failing`].
-pub fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
+pub(crate) fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
     let path = directory.join(FILE);
     if is_missing(&path) {
         return Ok(Vec::new());
@@ -251,7 +245,7 @@ fn open_sound(path: PathBuf) -> Result<Database, JournalError> {
 ///
 /// # Errors
 /// [`JournalError::Random`]: the system gives no random numbers.
-pub fn fresh_id() -> Result<JournalId, JournalError> {
+pub(crate) fn fresh_id() -> Result<JournalId, JournalError> {
     Ok(JournalId(getrandom::u64()?))
 }
 

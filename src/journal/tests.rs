@@ -11,6 +11,8 @@ use elevator_fleet::node::Lsn;
 use elevator_fleet::orders::{Record, Service, State};
 use tempfile::TempDir;
 
+use super::audit::UNREADABLE;
+use super::writer::WRITE_QUEUE;
 use super::*;
 
 /// A wall clock that has not been set: ages stay as they were written.
@@ -373,7 +375,7 @@ async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     let id = JournalId(1);
     let database = database.expect("a database");
     tables::make(&database, &node(), id).expect("made");
-    let mut writer = JournalWriter::start(Journal { database, id }).expect("a thread");
+    let mut writer = JournalWriter::start(Journal { database }).expect("a thread");
     let order = |sequence| vec![Change::Record(open_order(id, sequence, 3))];
     writer.submit(Lsn(1), order(1)).expect("room");
     durable(&mut writer, Lsn(1)).await;

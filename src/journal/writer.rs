@@ -14,7 +14,7 @@ use super::{AuditRecord, Journal, audit, tables};
 /// How many batches and questions may wait for the disk. One that lets so many pile up counts as
 /// failing (P5): [`SubmitError::Full`]. The brain has 16 batches under way at most, and each client
 /// of the operator's socket one question, so a disk that works never gets there.
-pub const WRITE_QUEUE: usize = 256;
+pub(crate) const WRITE_QUEUE: usize = 256;
 
 /// How far the writer has come.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,7 +22,7 @@ pub struct Progress {
     /// Every batch up to this one is on disk.
     pub durable: Lsn,
     /// The disk has failed, and why. Nothing is written any more; what was durable stays so.
-    pub failure: Option<String>,
+    pub(crate) failure: Option<String>,
 }
 
 /// Why a batch was not taken. It is not on disk, and none after it will be: the node must treat the
@@ -105,7 +105,7 @@ impl JournalWriter {
     ///
     /// # Errors
     /// [`SubmitError`]: the record is dropped.
-    pub fn record(&self, record: AuditRecord) -> Result<(), SubmitError> {
+    pub(crate) fn record(&self, record: AuditRecord) -> Result<(), SubmitError> {
         self.ask(Work::Record(Box::new(record)))
     }
 
@@ -113,7 +113,10 @@ impl JournalWriter {
     ///
     /// # Errors
     /// [`SubmitError`]: there will be no answer.
-    pub fn audit(&self, answer: oneshot::Sender<Vec<AuditRecord>>) -> Result<(), SubmitError> {
+    pub(crate) fn audit(
+        &self,
+        answer: oneshot::Sender<Vec<AuditRecord>>,
+    ) -> Result<(), SubmitError> {
         self.ask(Work::Audit(answer))
     }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{PROGRAM, file, wall};
 
 /// The mark's name in the data directory.
-pub const FILE: &str = "commissioned.toml";
+pub(crate) const FILE: &str = "commissioned.toml";
 
 const UNFINISHED: &str = "commissioned.toml.new";
 
@@ -33,7 +33,7 @@ struct Mark<'a> {
 
 /// Whether the directory is that of a commissioned node. Where that can't be told, it is.
 #[must_use]
-pub fn is_marked(data_dir: &Path) -> bool {
+pub(crate) fn is_marked(data_dir: &Path) -> bool {
     match fs::symlink_metadata(data_dir.join(FILE)) {
         Ok(_) => true,
         Err(error) => error.kind() != io::ErrorKind::NotFound,
@@ -44,7 +44,7 @@ pub fn is_marked(data_dir: &Path) -> bool {
 ///
 /// # Errors
 /// The disk does not take it: the directory is as it was.
-pub fn mark(data_dir: &Path, node: &NodeId, at: SystemTime) -> io::Result<()> {
+pub(crate) fn mark(data_dir: &Path, node: &NodeId, at: SystemTime) -> io::Result<()> {
     if is_marked(data_dir) {
         return Ok(());
     }

@@ -25,7 +25,7 @@
 //! Beside it lies the mark of a commissioned node, [`commission`]: a node that has run before and
 //! finds its journal gone can't know what else went with it.
 
-pub mod commission;
+pub(crate) mod commission;
 mod file;
 
 use std::fmt;
@@ -39,7 +39,7 @@ use elevator_fleet::model::NodeId;
 use serde::{Deserialize, Serialize};
 
 /// The latch's name in the data directory.
-pub const FILE: &str = "hang.toml";
+pub(crate) const FILE: &str = "hang.toml";
 
 /// What the latch is called while it is written. One that is left over is a latch as well: the
 /// power went just then.
@@ -49,7 +49,7 @@ const UNFINISHED: &str = "hang.toml.new";
 const FORMAT: u32 = 1;
 
 /// The version of this program, as latch and audit log name it.
-pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 const PREAMBLE: &str = "\
 # The car of this node hung, and the node does not start while this file is here. Do not delete it:
@@ -78,38 +78,38 @@ pub enum Latch {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hang {
     /// When, in UTC by the machine's clock; for people only (E5).
-    pub at: String,
+    pub(crate) at: String,
     /// The node whose car it was.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// The version of the program.
-    pub program: String,
+    pub(crate) program: String,
     /// What was known.
-    pub evidence: Evidence,
+    pub(crate) evidence: Evidence,
 }
 
 /// What was known when a car hung. Floors count from 0, times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub(crate) struct Evidence {
     /// The floor that it was to stop at; absent while homing, or where it was told to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub floor: Option<u8>,
+    pub(crate) floor: Option<u8>,
     /// Where it was going, or went last.
-    pub direction: Direction,
+    pub(crate) direction: Direction,
     /// The time that the flight was allowed.
-    pub expected_s: f64,
+    pub(crate) expected_s: f64,
     /// The time that the motor had been driven without a new floor, over all tries; or, if it did
     /// not stop, since it was told to.
-    pub actual_s: f64,
+    pub(crate) actual_s: f64,
     /// So many flights in a row did not end where they were to, or searches found no floor; absent
     /// where the motor was driven for too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flights_off_target: Option<u8>,
+    pub(crate) flights_off_target: Option<u8>,
     /// The motor did not stop when it was told to; absent where it did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub not_stopped: bool,
+    pub(crate) not_stopped: bool,
     /// The last floor sensor seen; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_sensor: Option<u8>,
+    pub(crate) last_sensor: Option<u8>,
 }
 
 /// How a latch came to be on disk.
@@ -130,8 +130,8 @@ pub enum Kept {
 )]
 pub struct Refusal {
     /// The node's data directory.
-    pub data_dir: PathBuf,
-    pub latch: Latch,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) latch: Latch,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -143,7 +143,7 @@ struct Stored {
 
 /// The latch in a data directory, if there is one. Where that can't be told there is one.
 #[must_use]
-pub fn find(data_dir: &Path) -> Option<Latch> {
+pub(crate) fn find(data_dir: &Path) -> Option<Latch> {
     [FILE, UNFINISHED].into_iter().find_map(|name| {
         let path = data_dir.join(name);
         match std::fs::read_to_string(&path) {
@@ -158,7 +158,7 @@ pub fn find(data_dir: &Path) -> Option<Latch> {
 ///
 /// # Errors
 /// [`Refusal`], which says what to do.
-pub fn check(data_dir: &Path) -> Result<(), Refusal> {
+pub(crate) fn check(data_dir: &Path) -> Result<(), Refusal> {
     find(data_dir).map_or(Ok(()), |latch| Err(Refusal::new(data_dir, latch)))
 }
 
@@ -185,7 +185,7 @@ pub fn set(data_dir: &Path, latch: &Latch) -> io::Result<Kept> {
 ///
 /// # Errors
 /// The latch may still be there.
-pub fn remove(data_dir: &Path) -> io::Result<()> {
+pub(crate) fn remove(data_dir: &Path) -> io::Result<()> {
     for name in [UNFINISHED, FILE] {
         file::remove(&data_dir.join(name))?;
     }
@@ -194,7 +194,7 @@ pub fn remove(data_dir: &Path) -> io::Result<()> {
 
 /// The node whose directory this is, by its latch or its mark; a latch need not make sense otherwise.
 #[must_use]
-pub fn owner(data_dir: &Path) -> Option<NodeId> {
+pub(crate) fn owner(data_dir: &Path) -> Option<NodeId> {
     #[derive(Deserialize)]
     struct Named {
         node: NodeId,
@@ -252,7 +252,7 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// The command that clears a latch.
 #[must_use]
-pub fn remedy(data_dir: &Path) -> String {
+pub(crate) fn remedy(data_dir: &Path) -> String {
     let data_dir = quoted(data_dir);
     format!("liftmesh clear-hang --operator NAME --reason TEXT --data-dir {data_dir}")
 }
@@ -292,7 +292,7 @@ impl Hang {
 
 /// A moment of the wall clock, as latch and audit log have it.
 #[must_use]
-pub fn wall(at: SystemTime) -> String {
+pub(crate) fn wall(at: SystemTime) -> String {
     humantime::format_rfc3339_millis(at).to_string()
 }
 

@@ -34,12 +34,12 @@ const TARGETS: [&str; 22] = [
 ///
 /// Every level is one, and every module logs: a typo would silence lines that somebody counts on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogFilter(String);
+pub(crate) struct LogFilter(String);
 
 impl LogFilter {
     /// `None` where a part of the text is neither a level, nor a module that logs, nor both.
     #[must_use]
-    pub fn new(text: &str) -> Option<Self> {
+    pub(crate) fn new(text: &str) -> Option<Self> {
         let is_filter = text.split(',').all(|part| is_directive(part.trim()));
         is_filter.then(|| Self(text.to_owned()))
     }

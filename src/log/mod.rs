@@ -26,14 +26,14 @@ use tracing::error;
 use tracing::metadata::Level;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-pub use self::filter::LogFilter;
+pub(crate) use self::filter::LogFilter;
 use self::format::{Fields, Prefixed};
 use self::queue::Queue;
-pub use self::queue::lost;
+pub(crate) use self::queue::lost;
 use crate::config::{LogFormat, LogSettings};
 
 /// How long what waits may take to be written when the process ends.
-pub const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+pub(crate) const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 
 /// Why there is no log.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +128,7 @@ impl Log {
 
 /// A time, as the log has it: a whole number of milliseconds, in a field whose name ends in `_ms`.
 #[must_use]
-pub fn millis(time: Duration) -> u64 {
+pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

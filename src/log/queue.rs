@@ -21,7 +21,7 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 /// How many messages of this process's log were lost so far: nobody read them in time, or they
 /// could not be written.
 #[must_use]
-pub fn lost() -> u64 {
+pub(crate) fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Count {
+pub(crate) enum Count {
     /// Datagrams that left.
     Sent,
     /// Datagrams that the system did not take: no network, no route, no buffer.
@@ -35,7 +35,7 @@ pub enum Count {
 impl Count {
     /// What `status` calls it.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sent => "sent",
             Self::SendFailed => "send_failed",
@@ -53,7 +53,7 @@ impl Count {
     }
 
     /// Everything that is counted.
-    pub const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Sent,
         Self::SendFailed,
         Self::SendQueueFull,
@@ -71,18 +71,18 @@ impl Count {
 
 /// Counts since the start. They wrap after 2⁶⁴.
 #[derive(Debug, Default)]
-pub struct Counters([AtomicU64; Count::ALL.len()]);
+pub(crate) struct Counters([AtomicU64; Count::ALL.len()]);
 
 impl Counters {
     /// How many so far.
     #[must_use]
-    pub fn get(&self, count: Count) -> u64 {
+    pub(crate) fn get(&self, count: Count) -> u64 {
         self.0[count as usize].load(Ordering::Relaxed)
     }
 
     /// Everything that has happened at least once, by name.
     #[must_use]
-    pub fn by_name(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn by_name(&self) -> BTreeMap<String, u64> {
         let counted = Count::ALL.map(|count| (count.name().to_owned(), self.get(count)));
         counted
             .into_iter()

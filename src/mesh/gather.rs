@@ -30,7 +30,7 @@ const MARGIN: Duration = Duration::from_millis(3);
 /// No healthy peer is probed for it, as the echo that a peer returns waits for this time at both
 /// ends, and has `probe_after − beacon_period` to spare.
 #[must_use]
-pub fn gather_time(times: &MeshTimes) -> Option<Duration> {
+pub(crate) fn gather_time(times: &MeshTimes) -> Option<Duration> {
     let spare = times.probe_after.saturating_sub(times.beacon_period) / 2;
     let time = spare.saturating_sub(MARGIN).min(LONGEST);
     (time >= SHORTEST).then_some(time)

@@ -11,7 +11,7 @@ use tracing::warn;
 /// Loopback has none, and an interface that is down can't be found: then it is made of the address,
 /// which is different on every node as well.
 #[must_use]
-pub fn mac_of(address: Ipv4Addr) -> Mac {
+pub(crate) fn mac_of(address: Ipv4Addr) -> Mac {
     if address.is_loopback() {
         return Mac::of(address);
     }

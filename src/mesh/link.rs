@@ -19,7 +19,7 @@ use super::greeting::Connection;
 
 /// How many frames may wait to leave over one link. A link whose queue is full is closed: a peer
 /// so far behind is better served by the full state that it gets when it rejoins.
-pub const LINK_QUEUE: usize = 256;
+pub(crate) const LINK_QUEUE: usize = 256;
 
 /// How many frames of one link may wait for the runtime loop: a peer that sends without end delays
 /// what others have to say by no more than that.

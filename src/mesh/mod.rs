@@ -54,15 +54,15 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
-pub use self::count::{Count, Counters};
+pub(crate) use self::count::{Count, Counters};
 use self::datagram::{Channel, DatagramTask, Outgoing};
-pub use self::gather::gather_time;
+pub(crate) use self::gather::gather_time;
 use self::greeting::{Connection, GreetingError};
-pub use self::interface::mac_of;
-pub use self::link::LINK_QUEUE;
+pub(crate) use self::interface::mac_of;
+pub(crate) use self::link::LINK_QUEUE;
 use self::link::LinkEnd;
 use self::log_gate::LogGate;
-pub use self::packets::PacketSettings;
+pub(crate) use self::packets::PacketSettings;
 use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
 
@@ -74,10 +74,10 @@ const LINKS_PER_ADDRESS: usize = 4;
 
 /// How many events may wait for the runtime loop. When so many do, links wait (their peers feel it
 /// as a slow connection) and datagrams are dropped and counted: the next one serves.
-pub const INBOX: usize = 1024;
+pub(crate) const INBOX: usize = 1024;
 
 /// How long the end of the mesh may take: what is queued leaves within it, or not at all.
-pub const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(1);
+pub(crate) const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(1);
 
 /// What the mesh has to know.
 #[derive(Debug, Clone)]
@@ -102,12 +102,12 @@ pub struct MeshSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkTimes {
     /// To connect. Default 200 ms.
-    pub connect: Duration,
+    pub(crate) connect: Duration,
     /// To exchange `Hello` on a fresh connection. Default 500 ms.
-    pub greeting: Duration,
+    pub(crate) greeting: Duration,
     /// What was sent and not acknowledged for so long ends the link. Default 10 s: under heavy
     /// loss TCP is slow while datagrams still prove the peer alive.
-    pub unacknowledged: Duration,
+    pub(crate) unacknowledged: Duration,
 }
 
 impl Default for LinkTimes {
@@ -170,7 +170,7 @@ pub enum MeshEvent {
 /// The network cable, as fault injection has it (demo and tests only).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cable {
+pub(crate) enum Cable {
     /// As it is.
     Whole,
     /// Everything in and out is dropped.
@@ -342,13 +342,13 @@ impl Mesh {
 
     /// What has come and gone since the start.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
+    pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
 
     /// Fault injection: a mesh whose cable is cut hears and says nothing. A link that outlasted the
     /// cut has lost frames in it, so mending gives every link up.
-    pub fn set_cable(&mut self, cable: Cable) {
+    pub(crate) fn set_cable(&mut self, cable: Cable) {
         self.cable = cable;
         if cable == Cable::Whole {
             let links: Vec<LinkId> = self.links.keys().copied().collect();
@@ -364,14 +364,14 @@ impl Mesh {
     }
 
     /// Sends a beacon to one node.
-    pub fn unicast(&self, to: Ipv4Addr, beacon: &Beacon) {
+    pub(crate) fn unicast(&self, to: Ipv4Addr, beacon: &Beacon) {
         let to = SocketAddrV4::new(to, self.settings.broadcast.port());
         self.send_datagram(to, beacon);
     }
 
     /// Sends a packet to one node or device, or to everybody; nothing happens where there is no
     /// port for packets.
-    pub fn send_packet(&self, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
+    pub(crate) fn send_packet(&self, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
         let (Some(queue), Some(settings)) = (&self.packets, &self.settings.packets) else {
             return;
         };
@@ -427,7 +427,7 @@ impl Mesh {
     }
 
     /// Closes a link once what was sent before has left.
-    pub fn close(&mut self, link: LinkId) {
+    pub(crate) fn close(&mut self, link: LinkId) {
         // The link's task sends what is left in the queue when it sees that nobody can add to it.
         self.forget(link, &LinkEnd::ClosedHere);
     }

@@ -13,12 +13,12 @@ use super::socket::{self, DatagramSockets, MeshError};
 pub struct PacketSettings {
     /// The UDP port, the same on every node and device. Default 46101; never 0, nor that of the
     /// beacons.
-    pub port: u16,
+    pub(crate) port: u16,
     /// The multicast group to which everybody listens, where a broadcast does not reach all;
     /// otherwise packets go where beacons go.
-    pub group: Option<Ipv4Addr>,
+    pub(crate) group: Option<Ipv4Addr>,
     /// The network interface to which the sockets are bound, if to one by name.
-    pub interface: Option<String>,
+    pub(crate) interface: Option<String>,
 }
 
 impl Default for PacketSettings {
@@ -42,7 +42,7 @@ enum OpenError {
 impl PacketSettings {
     /// Where packets to everybody go.
     #[must_use]
-    pub fn everybody(&self, broadcast: SocketAddrV4) -> SocketAddrV4 {
+    pub(crate) fn everybody(&self, broadcast: SocketAddrV4) -> SocketAddrV4 {
         SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), self.port)
     }
 

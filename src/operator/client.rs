@@ -13,6 +13,7 @@ use super::protocol::{ErrorCode, QueryLine, ReplyLine};
 use super::socket::SOCKET;
 use super::stand_in::stand_ins;
 use crate::journal::AuditRecord;
+#[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
 
 /// How long a node may take to answer: longer than it waits for its own loop.
@@ -99,7 +100,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::NoSocket`] or [`ClientError::Socket`].
-    pub fn connect_to(path: PathBuf) -> Result<Self, ClientError> {
+    pub(crate) fn connect_to(path: PathBuf) -> Result<Self, ClientError> {
         let stream = UnixStream::connect(&path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => {
                 ClientError::NoSocket(path.clone())
@@ -145,7 +146,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`]; one that does not answer may be about to end because its car hung.
-    pub fn clear_hang(&mut self, operator: &str, reason: &str) -> Result<(), ClientError> {
+    pub(crate) fn clear_hang(&mut self, operator: &str, reason: &str) -> Result<(), ClientError> {
         let query = QueryLine::ClearHang {
             operator: operator.to_owned(),
             reason: reason.to_owned(),
@@ -160,7 +161,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`]; after [`ErrorCode::NoAnswer`] it is not known whether it was done.
-    pub fn repair(
+    pub(crate) fn repair(
         &mut self,
         operator: &str,
         reason: &str,
@@ -179,7 +180,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`]; [`ErrorCode::NoJournal`] where the node's disk has failed.
-    pub fn audit(&mut self) -> Result<Vec<AuditRecord>, ClientError> {
+    pub(crate) fn audit(&mut self) -> Result<Vec<AuditRecord>, ClientError> {
         match self.ask(&QueryLine::Audit)? {
             ReplyLine::Audit { records } => Ok(records),
             _ => Err(ClientError::Unfit),
@@ -190,7 +191,8 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`]; a node that does not run with `--allow-faults` refuses.
-    pub fn rewire(&mut self, cable: Cable) -> Result<(), ClientError> {
+    #[cfg(any(test, feature = "simulator"))]
+    pub(crate) fn rewire(&mut self, cable: Cable) -> Result<(), ClientError> {
         match self.ask(&QueryLine::Network { cable })? {
             ReplyLine::Rewired => Ok(()),
             _ => Err(ClientError::Unfit),
@@ -263,7 +265,7 @@ impl Watch {
     ///
     /// # Errors
     /// [`ClientError`], also when the node has ended.
-    pub fn next_within(&mut self, limit: Duration) -> Result<Option<Notice>, ClientError> {
+    pub(crate) fn next_within(&mut self, limit: Duration) -> Result<Option<Notice>, ClientError> {
         // A limit of zero would mean none.
         let limit = limit.max(Duration::from_millis(1));
         let stream = self.0.stream.get_ref();

@@ -17,7 +17,7 @@ pub struct Event {
 impl Event {
     /// A report of a node, at this moment of the wall clock.
     #[must_use]
-    pub fn new(report: &Report, at: SystemTime) -> Self {
+    pub(crate) fn new(report: &Report, at: SystemTime) -> Self {
         Self {
             at: humantime::format_rfc3339_millis(at).to_string(),
             report: report.clone(),

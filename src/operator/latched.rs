@@ -12,14 +12,14 @@ use crate::latch::Latch;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatchedNode {
     /// Always false; a status has no such field.
-    pub running: bool,
+    pub(crate) running: bool,
     /// The node's name, where the latch or the configuration has it.
-    pub node: Option<NodeId>,
+    pub(crate) node: Option<NodeId>,
     /// Its data directory.
-    pub data_dir: PathBuf,
+    pub(crate) data_dir: PathBuf,
     /// The latch: `cause` is `hang`, `journal-lost` or `unreadable`; a hang has `at` and
     /// `evidence`.
-    pub latch: Latch,
+    pub(crate) latch: Latch,
     /// The command that clears it.
-    pub remedy: String,
+    pub(crate) remedy: String,
 }

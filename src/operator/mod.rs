@@ -9,7 +9,7 @@
 //! `node.sock` lies in the data directory, for the node's user alone; where the disk takes none, in a
 //! directory that stands in for it. A second socket may be configured, on which a group may read
 //! status and events. A request is one JSON object
-//! on a line ([`QueryLine`]), so is each reply ([`ReplyLine`]). What a node says in them is the brain's
+//! on a line ([`QueryLine`](protocol::QueryLine)), so is each reply ([`ReplyLine`](protocol::ReplyLine)). What a node says in them is the brain's
 //! own [`Status`](elevator_fleet::node::Status) and [`Report`](elevator_fleet::node::Report).
 
 mod client;
@@ -24,11 +24,11 @@ pub(crate) mod words;
 
 pub use client::{Client, ClientError, Notice, Watch};
 pub use event::Event;
-pub use latched::LatchedNode;
-pub use protocol::{ErrorCode, QueryLine, ReplyLine};
-pub use reading::{ReadingError, ReadingSettings};
-pub use server::{EVENTS, Query, REQUESTS, Reply, Request, serve};
-pub use socket::{BindError, Claim, OperatorSocket};
+pub(crate) use latched::LatchedNode;
+pub use protocol::ErrorCode;
+pub(crate) use reading::{ReadingError, ReadingSettings};
+pub(crate) use server::{EVENTS, Query, REQUESTS, Reply, Request, serve};
+pub(crate) use socket::{BindError, Claim, OperatorSocket};
 
 #[cfg(test)]
 pub(crate) mod tests;

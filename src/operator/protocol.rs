@@ -15,7 +15,7 @@ pub(super) const LONGEST_QUERY: usize = 4 * 1024;
 /// A request, such as `{"query":"order","call":{"kind":"hall","floor":3,"direction":"up"}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "query", rename_all = "snake_case")]
-pub enum QueryLine {
+pub(crate) enum QueryLine {
     /// The node's state: answered by [`ReplyLine::Status`].
     Status,
     /// An order, as if its button had been pressed: answered by [`ReplyLine::Placed`],
@@ -48,7 +48,7 @@ pub enum QueryLine {
 /// A reply, or a line of a stream of events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
-pub enum ReplyLine {
+pub(crate) enum ReplyLine {
     /// The node's state.
     Status {
         /// All of it.

@@ -19,11 +19,11 @@ const MODE: u32 = 0o660;
 
 /// Where the socket is, and whose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadingSettings {
+pub(crate) struct ReadingSettings {
     /// The socket's file.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The group whose members may connect: its name or number. Without one it is the node's own.
-    pub group: Option<String>,
+    pub(crate) group: Option<String>,
 }
 
 /// The bound socket. Dropping it removes the file.

@@ -26,11 +26,11 @@ use crate::mesh::Cable;
 
 /// A good bound for the queue of requests to the node's loop. When it is full, clients wait for
 /// 2 s and are then told that the node does not answer.
-pub const REQUESTS: usize = 16;
+pub(crate) const REQUESTS: usize = 16;
 
 /// A good bound for the queue of events. A client that falls behind by more misses the oldest, and
 /// is told how many.
-pub const EVENTS: usize = 1024;
+pub(crate) const EVENTS: usize = 1024;
 
 /// Connections at a time; one more is told that there are too many, and closed.
 const CLIENTS: usize = 64;
@@ -53,16 +53,16 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A request to the node's loop. One whose reply is dropped is answered with
 /// [`ErrorCode::NoAnswer`].
 #[derive(Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// What is asked.
-    pub query: Query,
+    pub(crate) query: Query,
     /// Where the answer goes; a client that is gone is no error.
-    pub reply: oneshot::Sender<Reply>,
+    pub(crate) reply: oneshot::Sender<Reply>,
 }
 
 /// What is asked of the node's loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Query {
+pub(crate) enum Query {
     /// `Node::status`: answered by [`Reply::Status`].
     Status,
     /// `Node::handle_order`: answered by [`Reply::Order`].
@@ -84,7 +84,7 @@ pub enum Query {
 
 /// What the node's loop answers.
 #[derive(Debug)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// The node's state.
     Status(Box<Status>),
     /// What became of an order.
@@ -105,7 +105,7 @@ pub enum Reply {
 ///
 /// # Errors
 /// The socket can't be handed to the runtime.
-pub async fn serve(
+pub(crate) async fn serve(
     socket: OperatorSocket,
     requests: mpsc::Sender<Request>,
     events: broadcast::Sender<Event>,

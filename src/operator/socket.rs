@@ -25,7 +25,7 @@ const BACKLOG: i32 = 16;
 /// The bound socket, and with it the claim to the data directory: while it lives, no other node
 /// uses the directory. Dropping it removes the socket's file.
 #[derive(Debug)]
-pub struct OperatorSocket {
+pub(crate) struct OperatorSocket {
     /// `None` where the disk takes none and nothing stands in for it.
     bound: Option<Bound>,
     /// Held, not used: the system frees it when the process ends, however it ends. `None` on a disk
@@ -44,7 +44,7 @@ struct Bound {
 
 /// The claim to a data directory whose node does not run. While it lives, none can start there.
 #[derive(Debug)]
-pub struct Claim {
+pub(crate) struct Claim {
     _lock: File,
 }
 
@@ -53,7 +53,7 @@ impl Claim {
     ///
     /// # Errors
     /// [`BindError`], most of all when a node runs with the directory.
-    pub fn new(data_dir: &Path) -> Result<Self, BindError> {
+    pub(crate) fn new(data_dir: &Path) -> Result<Self, BindError> {
         let lock = claim(data_dir)?;
         Ok(Self { _lock: lock })
     }
@@ -103,7 +103,7 @@ impl OperatorSocket {
     ///
     /// # Errors
     /// [`BindError`], most of all when another node runs with the directory.
-    pub fn bind(data_dir: &Path) -> Result<Self, BindError> {
+    pub(crate) fn bind(data_dir: &Path) -> Result<Self, BindError> {
         let lock = match claim(data_dir) {
             Err(error) if error.is_of_disk() => return Self::stand_in(data_dir, &error),
             claimed => claimed?,
@@ -160,7 +160,7 @@ impl OperatorSocket {
     ///
     /// # Errors
     /// [`ReadingError`], where the configuration or a right is to blame.
-    pub fn with_reading(
+    pub(crate) fn with_reading(
         mut self,
         settings: Option<&ReadingSettings>,
     ) -> Result<Self, ReadingError> {
@@ -183,8 +183,8 @@ impl OperatorSocket {
     }
 
     /// The socket's file; `None` where there is none.
-    #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    #[cfg(test)]
+    pub(crate) fn path(&self) -> Option<&Path> {
         self.bound.as_ref().map(|bound| &*bound.path)
     }
 }

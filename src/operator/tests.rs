@@ -27,6 +27,7 @@ use elevator_fleet::wire::{Protocol, Standing};
 use tempfile::TempDir;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
+use super::protocol::{QueryLine, ReplyLine};
 use super::*;
 use crate::config::FaultInjection;
 use crate::mesh::Cable;

@@ -13,14 +13,14 @@ use crate::operator::Request;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{part} failed: {reason}")]
 pub struct Failure {
-    pub part: &'static str,
+    pub(crate) part: &'static str,
     /// How it ended.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 /// One thing that happened. The loop chooses the next one and does nothing else.
 #[derive(Debug)]
-pub enum Event {
+pub(crate) enum Event {
     /// On the network.
     Mesh(MeshEvent),
     /// At the panel.

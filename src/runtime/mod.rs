@@ -42,7 +42,7 @@ use tracing::{debug, error, info, warn};
 
 use self::clock::Clock;
 use self::disk::{Disk, DiskFailure};
-pub use self::event::{Event, Failure};
+pub(crate) use self::event::{Event, Failure};
 use self::hang::Latching;
 use self::planner::Planner;
 use self::report::ReportLog;
@@ -145,7 +145,7 @@ pub async fn run(settings: &Settings) -> Result<Outcome, RunError> {
 ///
 /// # Errors
 /// [`RunError`]: the node did not start.
-pub async fn run_until(
+pub(crate) async fn run_until(
     settings: &Settings,
     stop: impl Future<Output = ()>,
 ) -> Result<Outcome, RunError> {

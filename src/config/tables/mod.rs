@@ -98,7 +98,7 @@ macro_rules! tables {
         }
 
         /// Every table, in the order of the example file; one may be in several parts.
-        pub const TABLES: &[Table] = &[$(<$Fields as Fields>::TABLE),+];
+        pub(crate) const TABLES: &[Table] = &[$(<$Fields as Fields>::TABLE),+];
     };
 }
 

@@ -155,7 +155,7 @@ fn write(path: &Path) {
     changes.push(Change::FlightTimes(flight_times()));
     let written = UNIX_EPOCH + Duration::from_secs(WRITTEN);
     tables::write(&database, &changes, written).expect("written");
-    let mut journal = Journal { database, id: ID };
+    let mut journal = Journal { database };
     journal.record(&audit_records()).expect("recorded");
     while journal.database.compact().expect("compacted") {}
 }
