@@ -61,77 +61,77 @@ is not understood (exit code 2).";
 pub struct Args {
     /// Floors of the shaft, 2 to 254
     #[arg(long, default_value = "4", value_parser = floors, value_name = "N")]
-    pub floors: FloorCount,
+    pub(crate) floors: FloorCount,
     /// Offer the panel protocol on a pseudo-terminal
     #[arg(long)]
-    pub serial: bool,
+    pub(crate) serial: bool,
     /// Make PATH a link to the pseudo-terminal (implies --serial)
     #[arg(long, value_name = "PATH", value_parser = absolute)]
-    pub serial_link: Option<PathBuf>,
+    pub(crate) serial_link: Option<PathBuf>,
     /// Offer the elevator-server protocol at this address, e.g. 127.0.0.1:15657 (port 0: any)
     #[arg(long, value_name = "ADDRESS")]
-    pub tcp: Option<SocketAddr>,
+    pub(crate) tcp: Option<SocketAddr>,
     /// Offer the control interface on this Unix socket (send it help)
     #[arg(long, value_name = "PATH", value_parser = absolute)]
-    pub control: Option<PathBuf>,
+    pub(crate) control: Option<PathBuf>,
     /// The car's name
     #[arg(long, default_value = "A")]
-    pub name: String,
+    pub(crate) name: String,
     /// Start at this floor, counted from 0
     #[arg(long, value_name = "FLOOR", conflicts_with = "start_position")]
-    pub start_floor: Option<u8>,
+    pub(crate) start_floor: Option<u8>,
     /// Start at this height above the lowest floor, also between floors; "anywhere" draws it
     #[arg(long, value_name = "METRES", value_parser = start_position)]
-    pub start_position: Option<StartPosition>,
+    pub(crate) start_position: Option<StartPosition>,
     /// From one floor to the next, m
     #[arg(long, default_value_t = Kinematics::default().floor_height, value_name = "METRES")]
-    pub floor_height: f64,
+    pub(crate) floor_height: f64,
     /// Rated speed, m/s
     #[arg(long, default_value_t = Kinematics::default().rated_speed, value_name = "M/S")]
-    pub speed: f64,
+    pub(crate) speed: f64,
     /// Acceleration, m/s²
     #[arg(long, default_value_t = Kinematics::default().acceleration, value_name = "M/S²")]
-    pub acceleration: f64,
+    pub(crate) acceleration: f64,
     /// Jerk, m/s³
     #[arg(long, default_value_t = Kinematics::default().jerk, value_name = "M/S³")]
-    pub jerk: f64,
+    pub(crate) jerk: f64,
     /// Door opening time
     #[arg(long, default_value = "1.5s", value_parser = duration, value_name = "TIME")]
-    pub door_opening: Duration,
+    pub(crate) door_opening: Duration,
     /// Door closing time
     #[arg(long, default_value = "1.5s", value_parser = duration, value_name = "TIME")]
-    pub door_closing: Duration,
+    pub(crate) door_closing: Duration,
     /// Door closing time while nudging
     #[arg(long, default_value = "4s", value_parser = duration, value_name = "TIME")]
-    pub door_nudging: Duration,
+    pub(crate) door_nudging: Duration,
     /// Over TCP: time between two floors
     #[arg(long, default_value = "2s", value_parser = duration, value_name = "TIME")]
-    pub between_floors: Duration,
+    pub(crate) between_floors: Duration,
     /// Over TCP: time for passing a floor
     #[arg(long, default_value = "500ms", value_parser = duration, value_name = "TIME")]
-    pub passing_floor: Duration,
+    pub(crate) passing_floor: Duration,
     /// Stop the motor when the controller is silent for this long
     #[arg(long, default_value = "300ms", value_parser = duration, value_name = "TIME")]
-    pub watchdog: Duration,
+    pub(crate) watchdog: Duration,
     /// Mean temperature of the building, °C
     #[arg(long, default_value_t = ClimateConfig::default().temperature, value_name = "CELSIUS")]
     #[arg(allow_negative_numbers = true)]
-    pub temperature: f64,
+    pub(crate) temperature: f64,
     /// Time that a day takes, for light and temperature
     #[arg(long, default_value = "86400s", value_parser = duration, value_name = "TIME")]
-    pub day: Duration,
+    pub(crate) day: Duration,
     /// Share of bytes lost or damaged on the serial line, per cent
     #[arg(long, default_value = "0", value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub noise: u8,
+    pub(crate) noise: u8,
     /// Seed of everything random
     #[arg(long, default_value = "0")]
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Don't draw the car, even in a terminal
     #[arg(long)]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// End when the process with this number, which started this one, is gone
     #[arg(long, hide = true, value_name = "PID")]
-    pub die_with_parent: Option<u32>,
+    pub(crate) die_with_parent: Option<u32>,
 }
 
 /// Why the simulator did not run, or not to a clean end.

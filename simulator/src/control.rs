@@ -9,11 +9,11 @@
 //! ```
 //!
 //! Every command is answered by one line, in order; `help` by several, of which the last is `ok`.
-//! [`Command`] is the language, [`ControlClient`] speaks it for tests and demos.
+//! `Command` is the language, [`ControlClient`] speaks it for tests and demos.
 
 mod client;
 mod command;
 pub(crate) mod socket;
 
 pub use client::{ControlClient, ControlError, StateWatch};
-pub use command::{Command, CommandError, HELP};
+pub(crate) use command::{Command, CommandError, HELP};

@@ -19,7 +19,7 @@ use crate::config::DoorTimes;
 
 /// A door, driven by steps of time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Door {
+pub(crate) struct Door {
     times: DoorTimes,
     /// 0 closed and locked, 1 fully open.
     fraction: f64,
@@ -38,19 +38,19 @@ enum Heading {
 
 /// What decides where a door goes in the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DoorOrder {
+pub(crate) struct DoorOrder {
     /// What the controller wants.
-    pub command: DoorCommand,
+    pub(crate) command: DoorCommand,
     /// Something stands in the door.
-    pub obstruction: bool,
+    pub(crate) obstruction: bool,
     /// The interlock releases the lock: the car is at rest in a floor zone (S1).
-    pub may_open: bool,
+    pub(crate) may_open: bool,
 }
 
 impl Door {
     /// A closed door.
     #[must_use]
-    pub fn new(times: DoorTimes) -> Self {
+    pub(crate) fn new(times: DoorTimes) -> Self {
         Self {
             times,
             fraction: 0.0,
@@ -62,13 +62,13 @@ impl Door {
 
     /// How far it is open, 0 (closed and locked) to 1.
     #[must_use]
-    pub fn fraction(&self) -> f64 {
+    pub(crate) fn fraction(&self) -> f64 {
         self.fraction
     }
 
     /// Where it is.
     #[must_use]
-    pub fn state(&self) -> DoorState {
+    pub(crate) fn state(&self) -> DoorState {
         match self.heading {
             Heading::Closed if self.fraction <= 0.0 => DoorState::Closed,
             Heading::Closed => DoorState::Closing,
@@ -79,24 +79,24 @@ impl Door {
 
     /// Whether it is fully closed and locked.
     #[must_use]
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.state() == DoorState::Closed
     }
 
     /// Makes the door stick where it is, or frees it.
-    pub fn set_jammed(&mut self, jammed: bool) {
+    pub(crate) fn set_jammed(&mut self, jammed: bool) {
         self.jammed = jammed;
     }
 
     /// Whether the door sticks.
     #[must_use]
-    pub fn is_jammed(&self) -> bool {
+    pub(crate) fn is_jammed(&self) -> bool {
         self.jammed
     }
 
     /// Whether time changes anything under this order.
     #[must_use]
-    pub fn is_at_rest(&self, order: DoorOrder) -> bool {
+    pub(crate) fn is_at_rest(&self, order: DoorOrder) -> bool {
         let (heading, _) = self.heading_for(order);
         let arrived = match heading {
             Heading::Open => self.fraction >= 1.0,
@@ -106,7 +106,7 @@ impl Door {
     }
 
     /// Moves the door for some time.
-    pub fn advance(&mut self, by: Duration, order: DoorOrder) {
+    pub(crate) fn advance(&mut self, by: Duration, order: DoorOrder) {
         let (heading, full_way) = self.heading_for(order);
         self.heading = heading;
         if !self.jammed {

@@ -229,7 +229,7 @@ pub struct Simulator {
 
 /// Ends a [`Simulator`] from another thread.
 #[derive(Debug, Clone)]
-pub struct StopHandle(SyncSender<Event>);
+pub(crate) struct StopHandle(SyncSender<Event>);
 
 impl Simulator {
     /// Starts the car and everything that leads to it.
@@ -273,15 +273,6 @@ impl Simulator {
         })
     }
 
-    /// The serial panel's device, or the link to it.
-    #[must_use]
-    pub fn serial(&self) -> Option<&PathBuf> {
-        self.endpoints.iter().find_map(|endpoint| match endpoint {
-            Endpoint::Serial(path) => Some(path),
-            Endpoint::Tcp(_) | Endpoint::Control(_) => None,
-        })
-    }
-
     /// Everything there is to see.
     ///
     /// # Errors
@@ -297,13 +288,13 @@ impl Simulator {
 
     /// Waits until it has ended, for at most this time; true once it has.
     #[must_use]
-    pub fn wait(&self, limit: Duration) -> bool {
+    pub(crate) fn wait(&self, limit: Duration) -> bool {
         self.finished.recv_timeout(limit) == Err(RecvTimeoutError::Disconnected)
     }
 
     /// What can end it from another thread.
     #[must_use]
-    pub fn stop_handle(&self) -> StopHandle {
+    pub(crate) fn stop_handle(&self) -> StopHandle {
         StopHandle(self.events.clone())
     }
 
@@ -325,7 +316,7 @@ impl Drop for Simulator {
 
 impl StopHandle {
     /// Ends the simulator; harmless where it has ended.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         // It fails only where there is nobody left to end.
         drop(self.0.send(Event::Quit));
     }

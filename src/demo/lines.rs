@@ -114,7 +114,9 @@ fn accompany_car(
     loop {
         let told = match commands.recv_timeout(period) {
             Ok(command) => client.send(&command).map(|_ok| None),
-            Err(RecvTimeoutError::Timeout) => look(&mut client).map(Some),
+            Err(RecvTimeoutError::Timeout) => {
+                client.simulator_state().map(|now| Some(Box::new(now)))
+            }
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let (item, is_last) = match told {
@@ -127,10 +129,6 @@ fn accompany_car(
             return;
         }
     }
-}
-
-fn look(client: &mut ControlClient) -> Result<Box<SimulatorState>, ControlError> {
-    Ok(serde_json::from_str(&client.send("state")?)?)
 }
 
 fn accompany_node(

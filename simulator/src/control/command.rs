@@ -5,7 +5,7 @@ use elevator_driver::{Button, Climate, Direction, Floor, FloorCount, KeySwitch};
 use crate::shaft::{LevellingFault, MotorFault};
 
 /// What `help` answers, without its closing `ok`.
-pub const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 press hall FLOOR up|down     press a hall button for a moment
 press cab FLOOR              press a cab button for a moment
 hold BUTTON                  keep a button pressed (stuck), e.g. hold cab 2
@@ -37,7 +37,7 @@ quit                         end the simulator";
 
 /// One line of the control interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub(crate) enum Command {
     /// Press a button for a moment.
     Press(Button),
     /// Keep a button pressed.
@@ -86,7 +86,7 @@ pub enum Command {
 
 /// A line that is no command, or not one for this shaft. Nothing happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CommandError {
+pub(crate) enum CommandError {
     /// No command begins like this.
     #[error("\"{0}\" is no command: send help for those there are")]
     Unknown(String),
@@ -129,7 +129,7 @@ impl Command {
     /// # Errors
     ///
     /// Says which word is wrong and what would be right.
-    pub fn parse(line: &str, floors: FloorCount) -> Result<Self, CommandError> {
+    pub(crate) fn parse(line: &str, floors: FloorCount) -> Result<Self, CommandError> {
         let mut words = Words::new(line, floors);
         let command = match words.next() {
             "press" => Self::Press(words.button()?),
