@@ -182,7 +182,7 @@ fn main() -> Result<(), Failed> {
         println!(
             "{}: {:?}, holds {orders} order",
             node.hello().node,
-            node.standing()
+            node.node_state()
         );
     }
     Ok(())

@@ -18,12 +18,12 @@ pub(crate) use self::car::{CarForm, connection, optional_car};
 pub(crate) use self::number::{hexadecimal, is_zero, optional_seconds, seconds, text};
 pub(crate) use self::report::{availability, conflict, hang, panel};
 use crate::model::{Call, HallCall, NameError, NodeId};
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
-/// `{"role":"slave","master":"A"}`.
+/// `{"kind":"slave","master":"A"}`.
 #[derive(Serialize, Deserialize)]
-#[serde(remote = "Standing", tag = "role", rename_all = "snake_case")]
-pub(crate) enum StandingForm {
+#[serde(remote = "NodeState", tag = "kind", rename_all = "snake_case")]
+pub(crate) enum NodeStateForm {
     Seeking,
     Slave { master: NodeId },
     Master,

@@ -29,7 +29,7 @@ use std::time::Duration;
 use elevator_driver::{Button, PanelOutputs};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Report;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use self::car_watch::CarWatch;
 use self::coordination::{Handovers, Terms};
@@ -168,7 +168,7 @@ impl Oracles {
                 service::served_here(snapshot, node, call)
             }
             Report::Promised { call } => self.promises.lamp_is_lit(snapshot, node, call.button()),
-            Report::Standing { to, .. } => {
+            Report::NodeState { to, .. } => {
                 let quiet = coordination::no_change_of_leader_in_quiet(snapshot, node, report);
                 self.verdicts.take(snapshot, quiet);
                 self.has_yielded(snapshot, node, to)
@@ -212,11 +212,11 @@ impl Oracles {
         self.verdicts.take(snapshot, findings);
     }
 
-    fn has_yielded(&self, snapshot: &Snapshot, node: usize, to: &Standing) -> Vec<Finding> {
+    fn has_yielded(&self, snapshot: &Snapshot, node: usize, to: &NodeState) -> Vec<Finding> {
         let yielded = |master: &NodeId| self.handovers.yielded(snapshot, node, master);
         match to {
-            Standing::Slave { master } => yielded(master),
-            Standing::Master | Standing::Seeking => Vec::new(),
+            NodeState::Slave { master } => yielded(master),
+            NodeState::Master | NodeState::Seeking => Vec::new(),
         }
     }
 

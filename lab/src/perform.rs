@@ -88,7 +88,7 @@ impl World {
                 waited: *waited,
             }),
             Report::PeerLost { .. } => self.mesh_traffic.losses += 1,
-            Report::Standing { .. } => {
+            Report::NodeState { .. } => {
                 self.mesh_traffic.changes += 1;
                 self.note_estimates();
             }

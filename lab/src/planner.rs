@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::PlanRequest;
-use elevator_fleet::wire::{PlanEntry, Standing};
+use elevator_fleet::wire::{NodeState, PlanEntry};
 
 use super::World;
 use super::agenda::Event;
@@ -49,7 +49,7 @@ impl World {
         let (Some(bad), Some(sender)) = (machine.leads_badly, machine.node()) else {
             return;
         };
-        if *sender.standing() != Standing::Master {
+        if *sender.node_state() != NodeState::Master {
             return;
         }
         let car = match bad {

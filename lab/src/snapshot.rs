@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_fleet::election::Preferred;
 use elevator_fleet::model::Role;
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use super::WorldSettings;
 use super::history::History;
@@ -46,8 +46,8 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The state of a node, while its process runs.
-    pub(super) fn standing(&self, node: usize) -> Option<&'a Standing> {
-        self.node(node).map(Node::standing)
+    pub(super) fn node_state(&self, node: usize) -> Option<&'a NodeState> {
+        self.node(node).map(Node::node_state)
     }
 
     /// The nodes that run, are not suspended, and for which this holds.
@@ -60,13 +60,13 @@ impl<'a> Snapshot<'a> {
     pub(super) fn master_of(&self, group: &[usize]) -> Option<usize> {
         let mut masters = group
             .iter()
-            .filter(|node| self.standing(**node) == Some(&Standing::Master));
+            .filter(|node| self.node_state(**node) == Some(&NodeState::Master));
         let master = *masters.next()?;
         let name = &self.machines[master].name;
-        let agreed = group.iter().all(|node| match self.standing(*node) {
-            Some(Standing::Master) => *node == master,
-            Some(Standing::Slave { master }) => master == name,
-            Some(Standing::Seeking) | None => false,
+        let agreed = group.iter().all(|node| match self.node_state(*node) {
+            Some(NodeState::Master) => *node == master,
+            Some(NodeState::Slave { master }) => master == name,
+            Some(NodeState::Seeking) | None => false,
         });
         agreed.then_some(master)
     }

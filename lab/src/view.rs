@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_driver::{Button, FloorCount, LampSet};
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
 
 use super::{Duty, MeshTraffic, Service, Traffic, Violation, World};
@@ -149,8 +149,8 @@ impl World {
 
     /// Where a node stands, while its process runs.
     #[must_use]
-    pub fn standing(&self, node: usize) -> Option<&Standing> {
-        self.snapshot().standing(node)
+    pub fn node_state(&self, node: usize) -> Option<&NodeState> {
+        self.snapshot().node_state(node)
     }
 
     /// Every running node holds the same orders.

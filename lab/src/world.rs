@@ -150,7 +150,7 @@ pub struct MeshTraffic {
     pub records: u64,
     /// Peers that were reported as lost.
     pub losses: u64,
-    /// Changes of a node's standing that were reported.
+    /// Changes of a node's state that were reported.
     pub changes: u64,
 }
 

@@ -8,7 +8,7 @@ use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
 use elevator_fleet::model::{CarView, NodeId, Role};
 use elevator_fleet::node::{CarStatus, ConflictKind, LossCause, Status};
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use serde::Serialize;
 
 use super::table::table;
@@ -99,7 +99,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
         page,
         "Node {}: {}, term {}, up {}",
         status.node,
-        status.standing,
+        status.node_state,
         status.term,
         uptime(status.uptime)
     )?;
@@ -233,9 +233,9 @@ fn write_climate(page: &mut String, status: &Status) -> fmt::Result {
     let climate = &status.climate;
     writeln!(page, "\nClimate: the display shows {:?}", climate.display)?;
     writeln!(page, "  own sensors: {}", own_sensors(status))?;
-    let from = match &status.standing {
-        Standing::Slave { master } => format!("by {master} "),
-        Standing::Seeking | Standing::Master => String::new(),
+    let from = match &status.node_state {
+        NodeState::Slave { master } => format!("by {master} "),
+        NodeState::Seeking | NodeState::Master => String::new(),
     };
     match (climate.age, climate.brightness) {
         (Some(age), Some(brightness)) => writeln!(
@@ -301,7 +301,7 @@ fn write_peers(page: &mut String, status: &Status) -> fmt::Result {
         [
             peer.node.to_string(),
             peer.address.to_string(),
-            peer.standing.to_string(),
+            peer.node_state.to_string(),
             choose(peer.joined, "joined", "none"),
             choose(peer.in_step, "in step", "differs"),
             format!("{} ms", peer.silent.as_millis()),
@@ -312,9 +312,7 @@ fn write_peers(page: &mut String, status: &Status) -> fmt::Result {
             },
         ]
     });
-    let heading = [
-        "NODE", "ADDRESS", "STANDING", "LINK", "STORE", "SILENT", "CAR",
-    ];
+    let heading = ["NODE", "ADDRESS", "STATE", "LINK", "STORE", "SILENT", "CAR"];
     write!(page, "\nPeers\n{}", table(heading, rows))
 }
 

@@ -123,11 +123,11 @@ const STATUS: &str = r#"{
         "node": "A", "role": "cabin", "fleet": "liftmesh", "address": "127.0.0.1",
         "mac": "02:00:7f:00:00:01", "election": "ballot",
         "election_state": [{"name": "round", "value": "2"}, {"name": "vote", "value": "77"}],
-        "floors": 4, "uptime": 90.5, "standing": {"role": "slave", "master": "B"}, "term": 7,
+        "floors": 4, "uptime": 90.5, "node_state": {"kind": "slave", "master": "B"}, "term": 7,
         "digest": "0000000000000abc", "durable": true, "disk_failed": false,
         "refused": {"services": 2, "no_room": 30}, "distrusted": {"neglect": 1},
         "peers": [{
-            "node": "B", "role": "control-unit", "address": "127.0.0.2", "standing": {"role": "master"},
+            "node": "B", "role": "control-unit", "address": "127.0.0.2", "node_state": {"kind": "master"},
             "silent": 0.012, "joined": true, "in_step": false, "car": null
         }],
         "lost": [
@@ -192,8 +192,8 @@ Conflicts
   name      another node, at 127.0.0.9, is named A like this one  1h   0s ago
 
 Peers
-  NODE  ADDRESS    STANDING  LINK    STORE    SILENT  CAR
-  B     127.0.0.2  master    joined  differs  12 ms   control-unit
+  NODE  ADDRESS    STATE   LINK    STORE    SILENT  CAR
+  B     127.0.0.2  master  joined  differs  12 ms   control-unit
 
 Lost peers
   NODE  ADDRESS    LAST HEARD  CAUSE

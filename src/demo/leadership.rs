@@ -1,7 +1,7 @@
 //! Who leads, as seen from outside.
 
 use elevator_fleet::model::NodeId;
-use elevator_fleet::wire::{Protocol, Standing};
+use elevator_fleet::wire::{NodeState, Protocol};
 
 /// The master that the fleet follows, and how often it has come to follow another.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Leadership {
     /// Takes in where the nodes stand that run and can hear each other; answers with the master
     /// where it is another than before. While they don't agree nothing has changed yet, and that
     /// the duty goes round is no change.
-    pub(super) fn observe(&mut self, nodes: &[(&NodeId, &Standing)]) -> Option<NodeId> {
+    pub(super) fn observe(&mut self, nodes: &[(&NodeId, &NodeState)]) -> Option<NodeId> {
         self.leader = agree(self.election, nodes).ok().cloned();
         let leader = self.leader.clone()?;
         let before = self.last.replace(leader.clone());
@@ -87,7 +87,7 @@ impl Leadership {
 /// among them.
 pub(super) fn agree<'a>(
     election: Protocol,
-    nodes: &[(&'a NodeId, &'a Standing)],
+    nodes: &[(&'a NodeId, &'a NodeState)],
 ) -> Result<&'a NodeId, Discord> {
     if election.profile().rotates {
         know_a_holder(nodes)
@@ -96,16 +96,16 @@ pub(super) fn agree<'a>(
     }
 }
 
-fn follow_one<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> Result<&'a NodeId, Discord> {
+fn follow_one<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> Result<&'a NodeId, Discord> {
     let mut masters = masters(nodes);
     let (Some(master), None) = (masters.next(), masters.next()) else {
         return Err(Discord::NotOneMaster);
     };
-    for (node, standing) in nodes {
-        let follows = match standing {
-            Standing::Master => true,
-            Standing::Slave { master: of } => of == master,
-            Standing::Seeking => false,
+    for (node, node_state) in nodes {
+        let follows = match node_state {
+            NodeState::Master => true,
+            NodeState::Slave { master: of } => of == master,
+            NodeState::Seeking => false,
         };
         if !follows {
             return Err(Discord::Astray {
@@ -117,31 +117,31 @@ fn follow_one<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> Result<&'a NodeId, Di
     Ok(master)
 }
 
-fn know_a_holder<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> Result<&'a NodeId, Discord> {
+fn know_a_holder<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> Result<&'a NodeId, Discord> {
     let mut named = None;
-    for (node, standing) in nodes {
-        match standing {
-            Standing::Master => {}
-            Standing::Slave { master } if nodes.iter().any(|(other, _)| *other == master) => {
+    for (node, node_state) in nodes {
+        match node_state {
+            NodeState::Master => {}
+            NodeState::Slave { master } if nodes.iter().any(|(other, _)| *other == master) => {
                 named = Some(master);
             }
-            Standing::Slave { master } => {
+            NodeState::Slave { master } => {
                 return Err(Discord::Stranger {
                     node: (*node).clone(),
                     master: master.clone(),
                 });
             }
-            Standing::Seeking => return Err(Discord::Seeking((*node).clone())),
+            NodeState::Seeking => return Err(Discord::Seeking((*node).clone())),
         }
     }
     // Who says that it leads knows better than those who heard of it.
     masters(nodes).next().or(named).ok_or(Discord::NotOneMaster)
 }
 
-fn masters<'a>(nodes: &[(&'a NodeId, &'a Standing)]) -> impl Iterator<Item = &'a NodeId> {
+fn masters<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> impl Iterator<Item = &'a NodeId> {
     nodes
         .iter()
-        .filter(|(_, standing)| **standing == Standing::Master)
+        .filter(|(_, node_state)| **node_state == NodeState::Master)
         .map(|(node, _)| *node)
 }
 
@@ -153,15 +153,15 @@ mod tests {
         NodeId::new(text).unwrap()
     }
 
-    fn observe(leadership: &mut Leadership, nodes: &[(&str, Standing)]) -> Option<String> {
+    fn observe(leadership: &mut Leadership, nodes: &[(&str, NodeState)]) -> Option<String> {
         let names: Vec<_> = nodes.iter().map(|(node, _)| name(node)).collect();
-        let standings = nodes.iter().map(|(_, standing)| standing);
-        let nodes: Vec<_> = names.iter().zip(standings).collect();
+        let node_states = nodes.iter().map(|(_, node_state)| node_state);
+        let nodes: Vec<_> = names.iter().zip(node_states).collect();
         leadership.observe(&nodes).map(String::from)
     }
 
-    fn slave(master: &str) -> Standing {
-        Standing::Slave {
+    fn slave(master: &str) -> NodeState {
+        NodeState::Slave {
             master: name(master),
         }
     }
@@ -173,17 +173,17 @@ mod tests {
             .filter(|one| !one.profile().rotates)
         {
             let mut leadership = Leadership::new(election);
-            let all_masters = [("A", Standing::Master), ("B", Standing::Master)];
+            let all_masters = [("A", NodeState::Master), ("B", NodeState::Master)];
             assert_eq!(observe(&mut leadership, &all_masters), None);
             assert!(!leadership.has_begun());
-            let first = [("A", Standing::Master), ("B", slave("A"))];
+            let first = [("A", NodeState::Master), ("B", slave("A"))];
             assert_eq!(observe(&mut leadership, &first), Some("A".to_owned()));
             assert_eq!(leadership.changes(), Some(0), "the first is no change");
             assert_eq!(observe(&mut leadership, &first), None);
-            let widowed = [("B", slave("A")), ("C", Standing::Master)];
+            let widowed = [("B", slave("A")), ("C", NodeState::Master)];
             assert_eq!(observe(&mut leadership, &widowed), None);
             assert_eq!(leadership.leader(), None);
-            let second = [("B", Standing::Master), ("C", slave("B"))];
+            let second = [("B", NodeState::Master), ("C", slave("B"))];
             assert_eq!(observe(&mut leadership, &second), Some("B".to_owned()));
             assert_eq!(leadership.leader(), Some(&name("B")));
             assert_eq!(leadership.changes(), Some(1));
@@ -194,7 +194,7 @@ mod tests {
     fn nobody_leads_where_no_node_runs() {
         for election in Protocol::ALL {
             let mut leadership = Leadership::new(election);
-            let alone = [("A", Standing::Master)];
+            let alone = [("A", NodeState::Master)];
             observe(&mut leadership, &alone);
             assert_eq!(leadership.leader(), Some(&name("A")));
             assert_eq!(observe(&mut leadership, &[]), None);
@@ -206,17 +206,17 @@ mod tests {
     #[test]
     fn a_duty_that_goes_round_is_no_change_and_its_holders_need_not_fit_together() {
         let mut leadership = Leadership::new(Protocol::TokenRing);
-        let seeking = [("A", Standing::Master), ("B", Standing::Seeking)];
+        let seeking = [("A", NodeState::Master), ("B", NodeState::Seeking)];
         assert_eq!(observe(&mut leadership, &seeking), None);
         assert_eq!(leadership.leader(), None);
         let gone = [("A", slave("C")), ("B", slave("A"))];
         assert_eq!(observe(&mut leadership, &gone), None);
         assert!(!leadership.has_begun());
         for (nodes, leader) in [
-            ([("A", Standing::Master), ("B", slave("A"))], "A"),
+            ([("A", NodeState::Master), ("B", slave("A"))], "A"),
             ([("A", slave("B")), ("B", slave("A"))], "A"),
-            ([("A", slave("B")), ("B", Standing::Master)], "B"),
-            ([("A", Standing::Master), ("B", Standing::Master)], "A"),
+            ([("A", slave("B")), ("B", NodeState::Master)], "B"),
+            ([("A", NodeState::Master), ("B", NodeState::Master)], "A"),
         ] {
             assert_eq!(observe(&mut leadership, &nodes), None);
             assert_eq!(leadership.leader(), Some(&name(leader)), "{nodes:?}");

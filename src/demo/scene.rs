@@ -8,7 +8,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, DoorState, Floor, FloorCount, LampSet};
 use elevator_fleet::model::{NodeId, Unavailable};
 use elevator_fleet::node::{OrderStatus, Status};
-use elevator_fleet::wire::{Protocol, Standing};
+use elevator_fleet::wire::{NodeState, Protocol};
 use elevator_simulator::CarState;
 use elevator_simulator::shaft::MotorFault;
 
@@ -177,11 +177,12 @@ pub(super) enum Weight {
 
 impl Scene {
     /// Where the nodes stand that run and can hear each other.
-    pub(super) fn standings(&self) -> Vec<(&NodeId, &Standing)> {
+    pub(super) fn node_states(&self) -> Vec<(&NodeId, &NodeState)> {
         let cars = self.cars.iter();
         let connected = cars.filter(|car| car.node.cable == Cable::Whole);
-        let standings = connected.filter_map(|car| Some((&car.name, &car.node.view()?.standing)));
-        standings.collect()
+        let node_states =
+            connected.filter_map(|car| Some((&car.name, &car.node.view()?.node_state)));
+        node_states.collect()
     }
 
     /// Puts an event on top.

@@ -143,11 +143,11 @@ fn election(scene: &Scene) -> Line<'_> {
         None => vec![Span::styled("no leader that all know", palette::bad())],
     };
     if let Some(car) = scene.cars.get(scene.car) {
-        let (standing, style) = lists::standing(car);
+        let (node_state, style) = lists::node_state(car);
         spans.push(Span::raw("   node "));
         spans.push(Span::styled(car.name.as_str(), palette::heading()));
         spans.push(Span::raw(" "));
-        spans.push(Span::styled(standing, style));
+        spans.push(Span::styled(node_state, style));
         let details = car.node.view().map_or(&[][..], |view| &view.election_state);
         for detail in details {
             spans.push(Span::styled(

@@ -11,7 +11,7 @@ use std::{future, io};
 
 use elevator_fleet::election::Message;
 use elevator_fleet::node::MeshTimes;
-use elevator_fleet::wire::{Beacon, Standing};
+use elevator_fleet::wire::{Beacon, NodeState};
 use rustix::net::{RecvFlags, recvfrom};
 use tokio::net::UdpSocket;
 
@@ -135,9 +135,9 @@ impl Traffic {
 /// Whether somebody waits for what the beacon says. A node that seeks its place has lost its master,
 /// or is new.
 pub(super) fn is_urgent(beacon: &Beacon) -> bool {
-    let seeks = match beacon.standing {
-        Standing::Seeking => true,
-        Standing::Master | Standing::Slave { .. } => false,
+    let seeks = match beacon.node_state {
+        NodeState::Seeking => true,
+        NodeState::Master | NodeState::Slave { .. } => false,
     };
     let elects = beacon
         .letter

@@ -4,7 +4,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, JournalId, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
-use elevator_fleet::wire::{News, Nonce, Protocol, Standing};
+use elevator_fleet::wire::{News, NodeState, Nonce, Protocol};
 use tokio::time::timeout;
 
 use super::*;
@@ -82,7 +82,7 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         link_port: of.settings.link_port,
         sequence,
         period: 25,
-        standing: Standing::Master,
+        node_state: NodeState::Master,
         term: Term(1),
         estimate: 0,
         digest: 0,

@@ -23,7 +23,7 @@ use elevator_fleet::node::{
     LostStatus, OrderRefused, OrderStatus, PeerStatus, RefusedStatus, Renewed, Report, Status,
     Taken, UnitStatus,
 };
-use elevator_fleet::wire::{Protocol, Standing};
+use elevator_fleet::wire::{NodeState, Protocol};
 use tempfile::TempDir;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
@@ -84,7 +84,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         }],
         floors: FloorCount::new(4).unwrap(),
         uptime: Duration::from_secs(90),
-        standing: Standing::Master,
+        node_state: NodeState::Master,
         term: Term(7),
         digest: 0xabc,
         registers: 12,
@@ -107,7 +107,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             node: node("B"),
             role: Role::Cabin,
             address: Ipv4Addr::new(127, 0, 0, 2),
-            standing: Standing::Slave { master: node("A") },
+            node_state: NodeState::Slave { master: node("A") },
             silent: Duration::from_millis(12),
             joined: true,
             in_step: false,
@@ -474,7 +474,7 @@ fn the_json_of_a_status_has_these_names() {
     let status = &reply["status"];
     assert_eq!(status["node"], "A");
     assert_eq!(status["election"], "lowest-ip");
-    assert_eq!(status["standing"]["role"], "master");
+    assert_eq!(status["node_state"]["kind"], "master");
     assert_eq!(status["term"], 7);
     assert_eq!(status["digest"], "0000000000000abc");
     assert_eq!(status["uptime"], 90.0);
@@ -486,8 +486,8 @@ fn the_json_of_a_status_has_these_names() {
     assert_eq!(status["climate"], climate);
     let peer = &status["peers"][0];
     assert_eq!(
-        peer["standing"],
-        serde_json::json!({"role": "slave", "master": "A"})
+        peer["node_state"],
+        serde_json::json!({"kind": "slave", "master": "A"})
     );
     assert_eq!(peer["silent"], 0.012);
     assert_eq!(peer["car"]["unavailable"], "door blocked");
@@ -651,9 +651,9 @@ fn a_path_that_is_too_long_for_a_socket_is_named() {
 #[test]
 fn an_event_reads_back_as_it_was_written() {
     for report in [
-        Report::Standing {
-            from: Standing::Seeking,
-            to: Standing::Slave { master: node("B") },
+        Report::NodeState {
+            from: NodeState::Seeking,
+            to: NodeState::Slave { master: node("B") },
             term: Term(3),
         },
         Report::Panel(Err("cable".to_owned())),

@@ -298,7 +298,7 @@ impl Running {
         running.node.start(now);
         running.drain();
         running.turned = running.clock.now();
-        running.supervisor.show(running.node.standing());
+        running.supervisor.show(running.node.node_state());
         running.supervisor.ready();
         Ok(running)
     }

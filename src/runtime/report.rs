@@ -27,7 +27,7 @@ impl ReportLog {
 
     pub(super) fn log(&mut self, report: &Report) {
         match report {
-            Report::Standing { from, to, term } => info!(%from, %to, %term, "role changed"),
+            Report::NodeState { from, to, term } => info!(%from, %to, %term, "node state changed"),
             Report::Rotated { from, to, term } => {
                 debug!(%from, %to, %term, "the duty has gone on");
             }

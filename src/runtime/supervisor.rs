@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use elevator_fleet::model::{Timestamp, Unavailable};
 use elevator_fleet::node::Report;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use tracing::{debug, warn};
 
 /// Signs of life in the time after which the supervisor takes the loop for hung.
@@ -26,7 +26,7 @@ pub(super) struct Supervisor {
     /// Between two signs of life; `None` where nobody waits for one.
     period: Option<Duration>,
     last: Option<Timestamp>,
-    standing: Option<Standing>,
+    node_state: Option<NodeState>,
     unavailable: Option<Unavailable>,
 }
 
@@ -81,14 +81,14 @@ impl Supervisor {
     }
 
     /// Shows the node's role and its car's service.
-    pub(super) fn show(&mut self, standing: &Standing) {
-        self.standing = Some(standing.clone());
+    pub(super) fn show(&mut self, node_state: &NodeState) {
+        self.node_state = Some(node_state.clone());
         self.tell_status();
     }
 
     /// Shows what a report changes of that.
     pub(super) fn note(&mut self, report: &Report) {
-        if let Report::Standing { to, .. } | Report::Rotated { to, .. } = report {
+        if let Report::NodeState { to, .. } | Report::Rotated { to, .. } = report {
             self.show(to);
         }
         if let Report::Availability(availability) = report {
@@ -98,14 +98,14 @@ impl Supervisor {
     }
 
     fn tell_status(&self) {
-        let Some(standing) = &self.standing else {
+        let Some(node_state) = &self.node_state else {
             return;
         };
         let car = self.unavailable.map_or_else(
             || "car in service".to_owned(),
             |why| format!("car not in service: {why}"),
         );
-        self.tell(&format!("STATUS={standing}; {car}"));
+        self.tell(&format!("STATUS={node_state}; {car}"));
     }
 
     fn tell(&self, text: &str) {
@@ -186,7 +186,7 @@ mod tests {
     fn the_status_names_role_and_service() {
         let (socket, address) = listen("status");
         let mut supervisor = Supervisor::new(Some(address), None);
-        supervisor.show(&Standing::Master);
+        supervisor.show(&NodeState::Master);
         assert_eq!(
             told(&socket).as_deref(),
             Some("STATUS=master; car in service")

@@ -6,7 +6,7 @@ use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::{Assignments, CarSituation, HallDemand};
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::Taken;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use elevator_simulator::simulator::SerialConfig;
 use elevator_simulator::{CarConfig, ControlClient, Simulator, SimulatorConfig, StartPosition};
 use tempfile::TempDir;
@@ -206,12 +206,12 @@ fn two_nodes_find_each_other_and_share_their_orders() {
     }
     let [one, two] = [cabins[0].start(), cabins[1].start()];
     one.until("joined peer", |status| {
-        status.standing == Standing::Master && status.peers.iter().any(|peer| peer.joined)
+        status.node_state == NodeState::Master && status.peers.iter().any(|peer| peer.joined)
     });
     let master = NodeId::new("car-1").expect("a name");
     two.until("master", |status| {
-        status.standing
-            == Standing::Slave {
+        status.node_state
+            == NodeState::Slave {
                 master: master.clone(),
             }
     });
@@ -223,7 +223,7 @@ fn two_nodes_find_each_other_and_share_their_orders() {
     // F7
     assert_eq!(one.stop(), Outcome::Stopped);
     two.until("own mastery", |status| {
-        status.standing == Standing::Master && status.peers.is_empty()
+        status.node_state == NodeState::Master && status.peers.is_empty()
     });
     assert_eq!(two.stop(), Outcome::Stopped);
 }
@@ -410,7 +410,7 @@ fn fails(expected: &str, inject: impl FnOnce(&mut Running)) {
     assert!(failure.to_string().contains(expected), "{failure}");
     assert!(!RunError::Failed(failure).is_usage());
     // It has been told to stop, and may still brake.
-    until("standing motor", || driven().is_none().then_some(()));
+    until("motor at rest", || driven().is_none().then_some(()));
     assert_eq!(
         cabin.simulator.state().expect("it runs").car.watchdog_stops,
         0

@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use elevator_fleet::model::Role;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use crate::building::{Building, Line};
 use crate::machine;
@@ -68,11 +68,11 @@ impl Crowd {
         let what = format!("all follow {master}");
         self.building.wait_within(limit, &what, |building| {
             while let Some(name) = waiting.last() {
-                let standing = building.status(name).map(|status| status.standing);
-                let follows = match standing {
-                    Some(Standing::Master) => *name == master,
-                    Some(Standing::Slave { master: followed }) => followed == *master,
-                    Some(Standing::Seeking) | None => false,
+                let node_state = building.status(name).map(|status| status.node_state);
+                let follows = match node_state {
+                    Some(NodeState::Master) => *name == master,
+                    Some(NodeState::Slave { master: followed }) => followed == *master,
+                    Some(NodeState::Seeking) | None => false,
                 };
                 if !follows {
                     return false;
@@ -90,7 +90,7 @@ impl Crowd {
     }
 
     fn losses_and_changes(&self) -> (usize, usize) {
-        (self.logged("peer lost"), self.logged("role changed"))
+        (self.logged("peer lost"), self.logged("node state changed"))
     }
 
     /// The processor time that each running node has used, in seconds.

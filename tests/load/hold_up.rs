@@ -44,13 +44,13 @@ fn the_master_stays_the_same_while_the_machine_is_busy() {
     let _machine = machine();
     let mut building = Building::with_cars(8, Line::Serial, &THREE);
     building.open_books();
-    let standings = |building: &Building| {
+    let node_states = |building: &Building| {
         THREE.map(|name| {
             let status = building.status(name).expect("it answers");
-            (status.standing, status.term, status.peers.len())
+            (status.node_state, status.term, status.peers.len())
         })
     };
-    let before = standings(&building);
+    let before = node_states(&building);
     let hogs = Hogs::start();
     let busy_since = Instant::now();
     let mut lit = Times::default();
@@ -72,10 +72,10 @@ fn the_master_stays_the_same_while_the_machine_is_busy() {
                     .any(|car| car.door_fraction > 0.0 && car.floor == Some(building.floor(floor)))
         });
         lit.add(pressed.elapsed());
-        assert_eq!(standings(&building), before, "a false change of master");
+        assert_eq!(node_states(&building), before, "a false change of master");
     }
     drop(hogs);
-    assert_eq!(standings(&building), before, "a false change of master");
+    assert_eq!(node_states(&building), before, "a false change of master");
     let report = building.close_books();
     building.assert_safe();
     println!("{BUSY:?} on a busy machine: press to all lamps {lit}; {report:?}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState};
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use elevator_simulator::CarState;
 
 use crate::building::{Building, Line};
@@ -103,7 +103,7 @@ fn a_fourth_car_joins_with_no_change_to_the_others() {
         THREE.map(|name| {
             building
                 .status(name)
-                .map(|status| (status.standing, status.term))
+                .map(|status| (status.node_state, status.term))
         })
     };
     let before = terms(&building);
@@ -195,7 +195,7 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
             }
         }
         building.status("A").is_some_and(|status| {
-            status.standing == Standing::Master && status.peers.iter().all(|peer| peer.joined)
+            status.node_state == NodeState::Master && status.peers.iter().all(|peer| peer.joined)
         })
     });
     for button in buttons {

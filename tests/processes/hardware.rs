@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use elevator_driver::{Button, Direction, DoorState};
 use elevator_fleet::model::{CarPhase, FloorSet};
 use elevator_fleet::node::CarStatus;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use crate::building::{Building, Line};
 
@@ -307,8 +307,8 @@ fn a_car_with_an_obstructed_door_leaves_the_group_until_the_door_is_free() {
     fault(&building, "A", "obstruct off");
     fault(&building, "A", "fault door ok");
     building.wait_in_service(&TWO);
-    let standing = building.status("A").map(|status| status.standing);
-    assert_eq!(standing, Some(Standing::Master));
+    let node_state = building.status("A").map(|status| status.node_state);
+    assert_eq!(node_state, Some(NodeState::Master));
     building.assert_safe();
 }
 

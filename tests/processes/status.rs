@@ -200,7 +200,7 @@ fn a_follower_under_bully_reads_as_one_that_follows() {
     let _units = [site.start("A", 1, &bully), site.start("B", 2, &bully)];
     let is_follower = |status: &Value| {
         let state = status["election_state"].as_array().expect("a list");
-        status["standing"]["master"] == "B" && state.iter().any(|d| d["value"] == "lost")
+        status["node_state"]["master"] == "B" && state.iter().any(|d| d["value"] == "lost")
     };
     site.wait("A1", "A follows B", is_follower);
     let page = site.page("A1");

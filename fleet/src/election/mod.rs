@@ -4,7 +4,7 @@
 //!   heard, lost, message, timer ──▶ Election ──▶ send, broadcast, arm a timer (dial, hang up)
 //!                                      │
 //!                                      ▼
-//!                         Standing: seeking, slave of …, master
+//!                         State: seeking, slave of …, master
 //! ```
 //!
 //! An election knows no time, no socket and no random source (C2): it arms named, relative timers,
@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::climate::{DisplayData, Reading};
 use crate::model::{Mac, NodeId, Role, Term};
-use crate::wire::{Hello, Nonce, Protocol, Standing};
+use crate::wire::{Hello, NodeState, Nonce, Protocol};
 
 pub use ballot::Ballot;
 pub use bully::Bully;
@@ -65,12 +65,12 @@ pub trait Election: fmt::Debug + Send {
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>);
 
     /// Where the node stands.
-    fn standing(&self) -> Standing;
+    fn node_state(&self) -> NodeState;
 
     /// Whether the duty to coordinate is the node's. A ring may have several tokens for a moment,
     /// and one of their holders acts (T8).
     fn holds_duty(&self) -> bool {
-        self.standing() == Standing::Master
+        self.node_state() == NodeState::Master
     }
 
     /// What the node's beacons tell as its estimate (B1); 0 under a protocol that does not ask.
@@ -154,8 +154,8 @@ pub enum Preferred {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkRule {
     /// A slave dials its master when the election says so, and there are no other links: links and
-    /// standings can be held against each other.
-    FollowStanding,
+    /// states can be held against each other.
+    FollowState,
     /// Each pair of nodes keeps a link; the higher address dials the lower.
     EveryPair,
 }
@@ -179,7 +179,7 @@ pub enum Input<'a> {
         /// Who, and what ranks it.
         peer: &'a Candidate,
         /// What it says.
-        standing: &'a Standing,
+        node_state: &'a NodeState,
         /// The highest term that it knows.
         term: Term,
     },
@@ -189,14 +189,14 @@ pub enum Input<'a> {
         peer: &'a NodeId,
     },
     /// A link stands and full states have been exchanged over it (F14). Told under
-    /// [`LinkRule::FollowStanding`] alone.
+    /// [`LinkRule::FollowState`] alone.
     Joined {
         /// With whom.
         peer: &'a NodeId,
         /// Which of the two dialled.
         side: LinkSide,
     },
-    /// A link is gone, or could not be made. Told under [`LinkRule::FollowStanding`] alone.
+    /// A link is gone, or could not be made. Told under [`LinkRule::FollowState`] alone.
     Parted {
         /// From whom.
         peer: &'a NodeId,

@@ -10,7 +10,7 @@ use crate::wire::Beacon;
 impl Node {
     pub(super) fn facts(&self, now: Timestamp) -> Facts {
         Facts {
-            standing: self.leadership.standing().clone(),
+            node_state: self.leadership.node_state().clone(),
             term: self.leadership.term(),
             estimate: self.leadership.told_estimate(),
             digest: self.orders.store().digest(),

@@ -7,7 +7,7 @@ use super::peers::Offence;
 use super::{Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 impl Node {
     pub(super) fn elect(&mut self, input: Input<'_>, now: Timestamp) {
@@ -44,8 +44,8 @@ impl Node {
 
     /// The node stands elsewhere: whose plan holds, and who makes one, has changed.
     pub(super) fn on_change(&mut self, change: Change) {
-        let (standing, rotates) = (self.leadership.standing(), self.leadership.rotates());
-        self.dispatching.on_change(standing, rotates);
+        let (node_state, rotates) = (self.leadership.node_state(), self.leadership.rotates());
+        self.dispatching.on_change(node_state, rotates);
         self.peers.hurry();
         self.cabin.invalidate_stops();
         self.report(change.report());
@@ -76,11 +76,11 @@ impl Node {
             return;
         }
         if let Some(known) = self.peers.members().get(peer) {
-            let (candidate, standing, term) =
-                (known.candidate(), known.standing.clone(), known.term);
+            let (candidate, node_state, term) =
+                (known.candidate(), known.node_state.clone(), known.term);
             let heard = Input::Heard {
                 peer: &candidate,
-                standing: &standing,
+                node_state: &node_state,
                 term,
             };
             self.elect(heard, now);
@@ -90,7 +90,7 @@ impl Node {
     /// Whether the election is told of this peer.
     pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
         match self.leadership.link_rule() {
-            LinkRule::FollowStanding => true,
+            LinkRule::FollowState => true,
             LinkRule::EveryPair => self.peers.links().is_joined(peer),
         }
     }
@@ -104,7 +104,7 @@ impl Node {
             own: &self.hello.node,
             floors: self.hello.floors,
             leader: self.peers.members().get(&master).map(|leader| Leader {
-                leads: leader.standing == Standing::Master,
+                leads: leader.node_state == NodeState::Master,
                 stranger_echoed_at: leader.stranger_echoed_at,
             }),
             calls: self.open_calls(&master),
@@ -142,12 +142,12 @@ impl Node {
 
     /// The cars that this master can assign calls to, by address.
     fn cars_under(&self, master: &NodeId, now: Timestamp) -> Vec<(NodeId, CarView)> {
-        let follows = |standing: &Standing| match standing {
-            Standing::Slave { master: of } => of == master,
-            Standing::Master | Standing::Seeking => false,
+        let follows = |node_state: &NodeState| match node_state {
+            NodeState::Slave { master: of } => of == master,
+            NodeState::Master | NodeState::Seeking => false,
         };
         let peers = self.peers.members().peers();
-        let peers = peers.filter(|(name, peer)| *name == master || follows(&peer.standing));
+        let peers = peers.filter(|(name, peer)| *name == master || follows(&peer.node_state));
         let mut cars: Vec<_> = peers
             .filter_map(|(name, peer)| Some((peer.hello.address, name, peer.car?.0)))
             .collect();

@@ -80,7 +80,7 @@ impl Node {
             Trust::Full => {
                 self.leadership.hear_term(beacon.term);
                 self.compare(beacon, now);
-                self.reconcile(node, &beacon.standing, now);
+                self.reconcile(node, &beacon.node_state, now);
                 self.tell_heard(node, now);
                 self.take_news(node, &beacon.news, now);
             }
@@ -107,8 +107,8 @@ impl Node {
         // A handshake is a sign of life, even if the link is refused.
         let trust = self.take_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted
-            && self.leadership.link_rule() == LinkRule::FollowStanding
-            && !accepts(self.leadership.standing());
+            && self.leadership.link_rule() == LinkRule::FollowState
+            && !accepts(self.leadership.node_state());
         if refused || trust != Trust::Full {
             self.actions.push_back(Action::Close(link));
             if side == LinkSide::Dialled {

@@ -60,7 +60,7 @@ use crate::car::CarTimer;
 use crate::election::ElectionTimer;
 use crate::model::{Dot, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
-use crate::wire::{Hello, Standing};
+use crate::wire::{Hello, NodeState};
 
 pub use action::{Action, Change, LinkId, Lsn};
 pub use cabin::{ClimateTimer, health};
@@ -154,8 +154,8 @@ impl Node {
 
     /// Where the node stands.
     #[must_use]
-    pub fn standing(&self) -> &Standing {
-        self.leadership.standing()
+    pub fn node_state(&self) -> &NodeState {
+        self.leadership.node_state()
     }
 
     /// Whether the duty to coordinate is the node's, be it that another acts in its place: see

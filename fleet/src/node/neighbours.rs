@@ -4,7 +4,7 @@ use super::peers::{Due, Heard, Offence};
 use super::{Action, LinkId, Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{NodeId, Timestamp};
-use crate::wire::{Frame, Hello, News, PlanEntry, Standing};
+use crate::wire::{Frame, Hello, News, NodeState, PlanEntry};
 
 impl Node {
     pub(super) fn take_heard(&mut self, verdict: &Heard, hello: &Hello, now: Timestamp) -> Trust {
@@ -66,10 +66,9 @@ impl Node {
         self.lose(peer, now);
     }
 
-    /// As master: closes a link that does not fit what its peer says of its standing.
-    pub(super) fn reconcile(&mut self, peer: &NodeId, says: &Standing, now: Timestamp) {
-        let leads =
-            self.leadership.leads() && self.leadership.link_rule() == LinkRule::FollowStanding;
+    /// As master: closes a link that does not fit what its peer says of its state.
+    pub(super) fn reconcile(&mut self, peer: &NodeId, says: &NodeState, now: Timestamp) {
+        let leads = self.leadership.leads() && self.leadership.link_rule() == LinkRule::FollowState;
         if let Some(link) = self.peers.reconcile(peer, says, leads, now) {
             self.hang_up(link, now);
         }

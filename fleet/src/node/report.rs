@@ -8,9 +8,9 @@ use elevator_driver::{DoorState, Floor};
 use serde::{Deserialize, Serialize};
 
 use crate::car::{HangCause, HangEvidence};
-use crate::json::{StandingForm, availability, call, conflict, hang, panel, seconds};
+use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seconds};
 use crate::model::{Availability, Call, NodeId, Term};
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 /// A transition that the log and the operator are told of.
 ///
@@ -19,26 +19,26 @@ use crate::wire::Standing;
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Report {
     /// The node stands elsewhere.
-    Standing {
+    NodeState {
         /// Before.
-        #[serde(with = "StandingForm")]
-        from: Standing,
+        #[serde(with = "NodeStateForm")]
+        from: NodeState,
         /// From here on.
-        #[serde(with = "StandingForm")]
-        to: Standing,
+        #[serde(with = "NodeStateForm")]
+        to: NodeState,
         /// The term that goes with it.
         term: Term,
     },
     /// The duty to coordinate has gone on, as it does all the time under a protocol that rotates:
     /// the node stands elsewhere, and nothing has happened.
-    #[serde(rename = "standing", skip_deserializing)]
+    #[serde(rename = "node_state", skip_deserializing)]
     Rotated {
         /// Before.
-        #[serde(with = "StandingForm")]
-        from: Standing,
+        #[serde(with = "NodeStateForm")]
+        from: NodeState,
         /// From here on.
-        #[serde(with = "StandingForm")]
-        to: Standing,
+        #[serde(with = "NodeStateForm")]
+        to: NodeState,
         /// The term that goes with it.
         term: Term,
     },
@@ -158,7 +158,7 @@ pub enum Report {
 impl Report {
     /// The names of all kinds, as the field `event` has them.
     pub const NAMES: [&str; 21] = [
-        "standing",
+        "node_state",
         "peer_found",
         "peer_lost",
         "distrusted",
@@ -185,7 +185,7 @@ impl Report {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Standing { .. } | Self::Rotated { .. } => "standing",
+            Self::NodeState { .. } | Self::Rotated { .. } => "node_state",
             Self::PeerFound { .. } => "peer_found",
             Self::PeerLost { .. } => "peer_lost",
             Self::Distrusted { .. } => "distrusted",
@@ -214,7 +214,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Standing { from, to, term } | Self::Rotated { from, to, term } => {
+            Self::NodeState { from, to, term } | Self::Rotated { from, to, term } => {
                 write!(f, "{from} → {to}, term {term}")
             }
             Self::PeerFound { node, address } => write!(f, "{node} is heard, at {address}"),

@@ -4,7 +4,7 @@ use super::orders::Fleet;
 use super::{Action, Node, Report};
 use crate::car::{CarEvent, Stops};
 use crate::model::Timestamp;
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 impl Node {
     pub(super) fn settle(&mut self, now: Timestamp) {
@@ -48,9 +48,9 @@ impl Node {
     /// master (F1, F7).
     fn update_stops(&mut self, now: Timestamp) {
         let hall = self.orders.hall_calls();
-        let assigned = match self.leadership.standing() {
-            Standing::Seeking => hall.clone(),
-            Standing::Master | Standing::Slave { .. } => self
+        let assigned = match self.leadership.node_state() {
+            NodeState::Seeking => hall.clone(),
+            NodeState::Master | NodeState::Slave { .. } => self
                 .dispatching
                 .assigned_to(&self.hello.node)
                 .union(self.leadership.taken_over())

@@ -16,11 +16,11 @@ use super::{Node, PacketCounts};
 use crate::climate::Reading;
 use crate::election::{Carrier, Detail};
 use crate::json::{
-    self, CarForm, StandingForm, connection, hexadecimal, is_zero, optional_car, optional_seconds,
+    self, CarForm, NodeStateForm, connection, hexadecimal, is_zero, optional_car, optional_seconds,
     seconds, text,
 };
 use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
-use crate::wire::{Protocol, Standing};
+use crate::wire::{NodeState, Protocol};
 
 /// A node's whole state, as an operator wants to see it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,8 +46,8 @@ pub struct Status {
     #[serde(with = "seconds")]
     pub uptime: Duration,
     /// Where it stands.
-    #[serde(with = "StandingForm")]
-    pub standing: Standing,
+    #[serde(with = "NodeStateForm")]
+    pub node_state: NodeState,
     /// The highest term it knows.
     pub term: Term,
     /// The digest of its order store; equal stores have equal ones.
@@ -166,8 +166,8 @@ pub struct PeerStatus {
     /// Its address.
     pub address: Ipv4Addr,
     /// Where it stands.
-    #[serde(with = "StandingForm")]
-    pub standing: Standing,
+    #[serde(with = "NodeStateForm")]
+    pub node_state: NodeState,
     /// How long ago it was last heard.
     #[serde(with = "seconds")]
     pub silent: Duration,
@@ -297,7 +297,7 @@ impl Node {
             election_state: self.election_details(),
             floors: hello.floors,
             uptime: now.since_start(),
-            standing: self.leadership.standing().clone(),
+            node_state: self.leadership.node_state().clone(),
             term: self.leadership.term(),
             digest: self.orders.store().digest(),
             registers: self.orders.store().registers(),
@@ -326,7 +326,7 @@ impl Node {
                 node: name.clone(),
                 role: peer.hello.role,
                 address: peer.hello.address,
-                standing: peer.standing.clone(),
+                node_state: peer.node_state.clone(),
                 silent: now.since(peer.heard_at),
                 joined: self.peers.links().is_joined(name),
                 in_step: peer.digest == self.orders.store().digest(),

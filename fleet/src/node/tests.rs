@@ -212,7 +212,7 @@ fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
     second.handle_frame(link, Frame::State(state), now);
     second.handle_frame(link, Frame::Joined, now);
     let master = name(1);
-    assert_eq!(*second.standing(), Standing::Slave { master });
+    assert_eq!(*second.node_state(), NodeState::Slave { master });
 }
 
 /// Joins the second to the first over a link of this number.
@@ -238,9 +238,9 @@ fn a_slave_notices_that_its_master_has_no_link_to_it() {
     let start = Timestamp::START + PERIOD * 4;
     talk(&mut second, &mut first, Timestamp::START, start);
     join(&mut second, &mut first, LinkId(1), start);
-    let slave = Standing::Slave { master: name(1) };
+    let slave = NodeState::Slave { master: name(1) };
     talk(&mut second, &mut first, start, start + PERIOD * 200);
-    assert_eq!(*second.standing(), slave, "a sound link is left alone");
+    assert_eq!(*second.node_state(), slave, "a sound link is left alone");
     let dropped = start + PERIOD * 200;
     first.handle_link_down(LinkId(1), dropped);
     let wanted = talk(&mut second, &mut first, dropped, dropped + PERIOD * 60);

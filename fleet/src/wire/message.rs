@@ -72,7 +72,7 @@ impl fmt::Display for Protocol {
 
 /// Where a node stands, as it tells the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Standing {
+pub enum NodeState {
     /// It has no coordinator yet and serves alone.
     Seeking,
     /// It follows a master.
@@ -80,11 +80,11 @@ pub enum Standing {
         /// The master's name.
         master: NodeId,
     },
-    /// It coordinates. Under `lowest-ip` a beacon with this standing is an announcement (F2).
+    /// It coordinates. Under `lowest-ip` a beacon with this state is an announcement (F2).
     Master,
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for NodeState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seeking => f.pad("seeking"),
@@ -127,7 +127,7 @@ pub struct Beacon {
     /// How soon its next one follows at the latest, in milliseconds.
     pub period: u16,
     /// Where it stands.
-    pub standing: Standing,
+    pub node_state: NodeState,
     /// The highest term it knows.
     pub term: Term,
     /// How fit it is to lead; counts under `bully` alone (B1).

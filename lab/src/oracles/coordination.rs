@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_fleet::model::{Call, Dot, NodeId, Order, Term};
 use elevator_fleet::node::{Node, Report};
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use super::Finding;
 use crate::snapshot::Snapshot;
@@ -147,7 +147,7 @@ impl Handovers {
 pub(super) fn calls_are_assigned_to_the_living(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     for group in snapshot.planned_groups() {
-        let leads = |node: &&usize| snapshot.standing(**node) == Some(&Standing::Master);
+        let leads = |node: &&usize| snapshot.node_state(**node) == Some(&NodeState::Master);
         let Some(master) = group.iter().copied().find(|node| leads(&node)) else {
             continue;
         };

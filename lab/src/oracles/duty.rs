@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use crate::snapshot::{QUIET_LOSS, Snapshot};
 
@@ -123,7 +123,7 @@ impl DutyWatch {
 }
 
 fn is_master(node: &Node) -> bool {
-    *node.standing() == Standing::Master
+    *node.node_state() == NodeState::Master
 }
 
 fn any_are_linked(snapshot: &Snapshot, nodes: &[usize]) -> bool {

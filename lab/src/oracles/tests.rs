@@ -4,7 +4,7 @@ use elevator_driver::{Button, Direction, Floor, KeySwitch, MotorCommand, PanelOu
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
 use elevator_fleet::node::{Change, Lsn, Report};
 use elevator_fleet::orders::{Record, State};
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use super::*;
 use crate::{Fault, MotorFault, World, WorldSettings};
@@ -304,9 +304,9 @@ fn whoever_yields_with_orders_of_its_own_is_noticed() {
 #[test]
 fn a_change_of_leader_in_calm_is_noticed() {
     let mut world = calm();
-    let report = Report::Standing {
-        from: Standing::Master,
-        to: Standing::Seeking,
+    let report = Report::NodeState {
+        from: NodeState::Master,
+        to: NodeState::Seeking,
         term: Term(1),
     };
     world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));

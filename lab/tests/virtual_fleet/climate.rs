@@ -2,7 +2,7 @@
 
 use elevator_driver::Climate;
 use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::wire::{Protocol, Standing};
+use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, secs, seed};
@@ -68,7 +68,7 @@ fn under_every_protocol_the_average_is_on_every_panel() {
         building.run_for(bound);
         let leader = building
             .running()
-            .find(|node| building.standing(*node) == Some(&Standing::Master));
+            .find(|node| building.node_state(*node) == Some(&NodeState::Master));
         let victim = leader.expect("a coordinator");
         building.inflict(Fault::PowerLoss(victim));
         let left = ["30.0", "26.7", "23.3", "20.0"][victim];

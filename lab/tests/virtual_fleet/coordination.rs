@@ -98,23 +98,23 @@ fn a_fourth_car_joins_with_no_change_to_the_others() {
     building.run_for(secs(3));
     building.press(1, up(2));
     building.run_for(millis(300));
-    let standings = |world: &World| -> Vec<_> {
+    let node_states = |world: &World| -> Vec<_> {
         (0..3)
             .map(|node| {
                 (
-                    world.standing(node).cloned(),
+                    world.node_state(node).cloned(),
                     world.node(node).map(Node::term),
                 )
             })
             .collect()
     };
-    let before = standings(&building);
+    let before = node_states(&building);
     building.start(3);
     let took = building.until(secs(1), "it shows the lamp", |w| {
         w.is_lit(3, up(2)) && w.master() == Some(0)
     });
     println!("a fourth car joined after {took:?}");
-    assert_eq!(standings(&building), before);
+    assert_eq!(node_states(&building), before);
     building.until_at_rest();
 }
 
@@ -247,7 +247,7 @@ fn a_link_that_becomes_one_way_parts_the_two_without_flapping() {
             (0..3)
                 .map(|node| {
                     (
-                        world.standing(node).cloned(),
+                        world.node_state(node).cloned(),
                         world.node(node).map(Node::term),
                     )
                 })

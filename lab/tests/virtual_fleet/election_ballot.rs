@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Role;
-use elevator_fleet::wire::{Protocol, Standing};
+use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, Weather, World, WorldSettings};
 
 use crate::building::{Building, millis, secs, seed, up};
@@ -107,7 +107,7 @@ fn nobody_waits_for_the_vote() {
     building.inflict(Fault::PowerLoss(leader));
     building.until(secs(1), "somebody seeks", |world| {
         let mut running = world.running();
-        running.any(|node| world.standing(node) == Some(&Standing::Seeking))
+        running.any(|node| world.node_state(node) == Some(&NodeState::Seeking))
     });
     let press = (leader + 1) % 5;
     building.press(press, up(1));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Role;
-use elevator_fleet::wire::{Protocol, Standing};
+use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, cab, down, millis, secs, seed, up};
@@ -100,7 +100,7 @@ fn a_unit_that_looks_for_a_master_serves_alone() {
     building.inflict(Fault::PowerLoss(master));
     let other = (master + 1) % 3;
     building.until(secs(1), "it seeks", |world| {
-        world.standing(other) == Some(&Standing::Seeking)
+        world.node_state(other) == Some(&NodeState::Seeking)
     });
     building.press(other, up(1));
     building.press(other, cab(2));
@@ -197,7 +197,7 @@ fn the_highest_address_returns_and_follows() {
         let (master, before) = (building.master(), term(&building));
         building.inflict(Fault::Restart(3));
         building.until(election().bound(), "it follows", |world| {
-            matches!(world.standing(3), Some(Standing::Slave { .. }))
+            matches!(world.node_state(3), Some(NodeState::Slave { .. }))
         });
         building.run_for(secs(2));
         assert_eq!((building.master(), term(&building)), (master, before));

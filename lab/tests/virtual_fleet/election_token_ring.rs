@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_fleet::election::{ElectionSettings, Message, token_ring};
 use elevator_fleet::node::Node;
-use elevator_fleet::wire::{Beacon, Protocol, Standing};
+use elevator_fleet::wire::{Beacon, NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, cab, down, millis, secs, seed, up};
@@ -205,7 +205,7 @@ fn in_rain_the_token_goes_round_undisturbed() {
         let before = building.duty();
         for _ in 0..600 {
             building.run_for(millis(100));
-            let seeks = |node: usize| building.standing(node) == Some(&Standing::Seeking);
+            let seeks = |node: usize| building.node_state(node) == Some(&NodeState::Seeking);
             assert!(
                 !running(&building).into_iter().any(seeks),
                 "{}",
@@ -271,7 +271,7 @@ fn a_holder_that_dies_in_service_loses_nothing() {
         building.run_for(millis(wait));
         let holder = building
             .running()
-            .find(|node| building.standing(*node) == Some(&Standing::Master));
+            .find(|node| building.node_state(*node) == Some(&NodeState::Master));
         building.inflict(Fault::PowerLoss(holder.unwrap_or(0)));
         building.run_for(secs(2));
         recovers(&mut building);

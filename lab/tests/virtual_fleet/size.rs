@@ -1,8 +1,8 @@
-//! What a large fleet costs: datagrams, state transfers and changes of standing.
+//! What a large fleet costs: datagrams, state transfers and changes of state.
 
 use std::time::Duration;
 
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use liftmesh_lab::{Fault, MeshTraffic, World, WorldSettings};
 
 use crate::building::{Building, cab, millis, secs, seed};
@@ -99,7 +99,7 @@ fn a_takeover_costs_each_survivor_one_link_and_one_change() {
 /// others have stretched their periods.
 #[test]
 fn a_large_fleet_agrees_on_the_next_master_at_once() {
-    let master_alone = |world: &World| world.standing(1) == Some(&Standing::Master);
+    let master_alone = |world: &World| world.node_state(1) == Some(&NodeState::Master);
     for (fault, limit) in [
         (Fault::Kill(0), Duration::from_millis(100)),
         (Fault::PowerLoss(0), Duration::from_millis(300)),

@@ -2,7 +2,7 @@
 
 use elevator_driver::Button;
 use elevator_fleet::model::Call;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use liftmesh_lab::{Twins, World, WorldSettings};
 
 use crate::building::{Building, cab, down, mins, secs, seed, up};
@@ -53,7 +53,7 @@ fn until_every_order_is_served(building: &mut Building) {
 /// Whoever hears others that don't take its orders has nobody to promise them with: its lamps may
 /// stay dark.
 fn press_everywhere(building: &mut Building) {
-    let follows = |node| matches!(building.standing(node), Some(Standing::Slave { .. }));
+    let follows = |node| matches!(building.node_state(node), Some(NodeState::Slave { .. }));
     let in_group = [true, follows(1), follows(2)];
     assert!(in_group[1] || in_group[2], "{}", building.story(80));
     for (node, button) in PRESSES {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use elevator_fleet::node::{OrderStatus, Status};
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
@@ -54,12 +54,12 @@ fn draw_nodes(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
         } else {
             palette::heading()
         };
-        let (standing, style) = standing(car);
+        let (node_state, style) = node_state(car);
         let view = car.node.view();
         let cells = [
             Cell::new(Span::styled(format!(" {} ", car.name), name)),
             Cell::new(car.address.to_string()),
-            Cell::new(Span::styled(standing, style)),
+            Cell::new(Span::styled(node_state, style)),
             Cell::new(view.map_or_else(String::new, |view| view.term.to_string())),
             Cell::new(view.map_or_else(String::new, peers)),
         ];
@@ -172,7 +172,7 @@ fn bar(order: &OrderStatus) -> Vec<Span<'static>> {
 }
 
 /// Where its node stands, or what became of it.
-pub(super) fn standing(car: &CarScene) -> (String, Style) {
+pub(super) fn node_state(car: &CarScene) -> (String, Style) {
     match (&car.node.life, car.node.view()) {
         (Life::Starting, _) => ("starting".to_owned(), palette::quiet()),
         (Life::Frozen, _) => ("frozen".to_owned(), palette::bad()),
@@ -186,10 +186,10 @@ pub(super) fn standing(car: &CarScene) -> (String, Style) {
                 Cable::Whole => "",
                 Cable::Cut => ", cut",
             };
-            match &view.standing {
-                Standing::Master => (format!("★ master{cut}"), palette::notable()),
-                Standing::Slave { master } => (format!("slave of {master}{cut}"), Style::new()),
-                Standing::Seeking => (format!("seeking{cut}"), palette::notable()),
+            match &view.node_state {
+                NodeState::Master => (format!("★ master{cut}"), palette::notable()),
+                NodeState::Slave { master } => (format!("slave of {master}{cut}"), Style::new()),
+                NodeState::Seeking => (format!("seeking{cut}"), palette::notable()),
             }
         }
     }

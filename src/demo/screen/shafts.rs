@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use elevator_driver::{Button, Direction, DoorState, Floor};
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -313,14 +313,14 @@ fn role(car: &CarScene, room: usize) -> (String, Style) {
         Life::Hung => ("hung".to_owned(), palette::bad()),
         Life::Cleared => ("cleared".to_owned(), palette::notable()),
         Life::Ended(_) => ("ended".to_owned(), palette::bad()),
-        Life::Running => match car.node.view().map(|view| &view.standing) {
-            Some(Standing::Master) if fits => ("★ master".to_owned(), palette::notable()),
-            Some(Standing::Master) => ("★".to_owned(), palette::notable()),
-            Some(Standing::Slave { master }) if fits => {
+        Life::Running => match car.node.view().map(|view| &view.node_state) {
+            Some(NodeState::Master) if fits => ("★ master".to_owned(), palette::notable()),
+            Some(NodeState::Master) => ("★".to_owned(), palette::notable()),
+            Some(NodeState::Slave { master }) if fits => {
                 (format!("follows {master}"), palette::quiet())
             }
-            Some(Standing::Slave { master }) => (format!("→{master}"), palette::quiet()),
-            Some(Standing::Seeking) => ("seeking".to_owned(), palette::notable()),
+            Some(NodeState::Slave { master }) => (format!("→{master}"), palette::quiet()),
+            Some(NodeState::Seeking) => ("seeking".to_owned(), palette::notable()),
             None => (String::new(), palette::quiet()),
         },
     }

@@ -6,7 +6,7 @@ use elevator_fleet::model::{Call, FleetName, Mac, NodeId, Role, Term};
 use elevator_fleet::node::{
     ClimateStatus, DistrustedStatus, OrderStatus, PeerStatus, RefusedStatus, Status,
 };
-use elevator_fleet::wire::{Protocol, Standing};
+use elevator_fleet::wire::{NodeState, Protocol};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -22,7 +22,7 @@ fn name(text: &str) -> NodeId {
 }
 
 /// What a node says that hears nobody and has no orders.
-fn says(node: &str, standing: Standing) -> Box<Status> {
+fn says(node: &str, node_state: NodeState) -> Box<Status> {
     let address = [127, 0, 0, 11].into();
     Box::new(Status {
         node: name(node),
@@ -34,7 +34,7 @@ fn says(node: &str, standing: Standing) -> Box<Status> {
         election_state: Vec::new(),
         floors: FloorCount::new(3).unwrap(),
         uptime: Duration::from_secs(80),
-        standing,
+        node_state,
         term: Term(2),
         digest: 0,
         registers: 0,
@@ -61,7 +61,7 @@ fn scene() -> Scene {
     let call = Call::of_button(Button::Hall(floor(1), Direction::Up), &name("A"));
     let mut first = CarScene::new(name("A"), [127, 0, 0, 11].into());
     first.node.life = Life::Running;
-    first.node.said = Some(says("A", Standing::Master));
+    first.node.said = Some(says("A", NodeState::Master));
     first.lamps = [call.button(), Button::Cab(floor(2))].into();
     first.door = DoorState::Open;
     first.door_fraction = 1.0;
@@ -151,12 +151,12 @@ fn details(pairs: &[(&str, &str)]) -> Vec<Detail> {
 }
 
 /// The scene with another election, in which the node of the chosen car says this.
-fn electing(election: Protocol, standing: Standing, pairs: &[(&str, &str)]) -> Scene {
+fn electing(election: Protocol, node_state: NodeState, pairs: &[(&str, &str)]) -> Scene {
     let mut scene = scene();
     scene.election = election;
     scene.car = 0;
     let said = scene.cars[0].node.said.as_mut().unwrap();
-    (said.standing, said.election_state) = (standing, details(pairs));
+    (said.node_state, said.election_state) = (node_state, details(pairs));
     scene
 }
 
@@ -165,7 +165,7 @@ fn electing(election: Protocol, standing: Standing, pairs: &[(&str, &str)]) -> S
 fn two_lines_of_eighty_columns_tell_who_leads_and_what_the_election_is_at() {
     let mut ring = electing(
         Protocol::TokenRing,
-        Standing::Master,
+        NodeState::Master,
         &[
             ("generation", "12 of B"),
             ("hop", "4711"),
@@ -189,7 +189,7 @@ fn two_lines_of_eighty_columns_tell_who_leads_and_what_the_election_is_at() {
 
     let mut senior = electing(
         Protocol::Senior,
-        Standing::Seeking,
+        NodeState::Seeking,
         &[
             ("state", "waiting for master"),
             ("attempt", "1 of 3"),
@@ -211,7 +211,7 @@ fn two_lines_of_eighty_columns_tell_who_leads_and_what_the_election_is_at() {
 
     let mut ballot = electing(
         Protocol::Ballot,
-        Standing::Seeking,
+        NodeState::Seeking,
         &[
             ("ballot", "voting"),
             ("own vote", "4294967294"),
@@ -375,21 +375,21 @@ fn of_the_docs() -> Scene {
         car.lamps = lamps.into();
         car.riding = 0;
     }
-    let said = |node, standing: Standing, peer| Status {
+    let said = |node, node_state: NodeState, peer| Status {
         peers: vec![PeerStatus {
             node: name(peer),
             role: Role::Cabin,
             address: [127, 0, 0, 12].into(),
-            standing: standing.clone(),
+            node_state: node_state.clone(),
             silent: Duration::ZERO,
             joined: true,
             in_step: true,
             car: None,
         }],
-        ..*says(node, standing)
+        ..*says(node, node_state)
     };
-    let slave = Standing::Slave { master: name("A") };
-    cars[0].node.said = Some(Box::new(said("A", Standing::Master, "C")));
+    let slave = NodeState::Slave { master: name("A") };
+    cars[0].node.said = Some(Box::new(said("A", NodeState::Master, "C")));
     cars[2].node.said = Some(Box::new(said("C", slave, "A")));
     cars[1].node.life = Life::Killed;
     cars[1].lamps = [hall(1, Direction::Down), Button::Cab(floor(0))].into();

@@ -142,8 +142,8 @@ impl Stage {
     /// Also where no node says anything any more: then nobody leads, and no order is known.
     pub(super) fn review_nodes(&mut self) {
         self.gather_orders();
-        let standings = self.scene.standings();
-        if let Some(master) = self.leadership.observe(&standings) {
+        let node_states = self.scene.node_states();
+        if let Some(master) = self.leadership.observe(&node_states) {
             let leads = self.site.cars().iter().position(|name| *name == master);
             self.tell(leads, Weight::Notable, "is the master");
         }

@@ -186,7 +186,7 @@ impl Stage {
         let nodes = self.scene.cars.iter();
         let (nodes, stores): (Vec<_>, BTreeSet<_>) = nodes
             .filter_map(|car| car.node.view().map(|view| (&car.name, view)))
-            .map(|(name, view)| ((name, &view.standing), view.digest))
+            .map(|(name, view)| ((name, &view.node_state), view.digest))
             .unzip();
         if let Err(discord) = agree(self.plan.election, &nodes) {
             return Some(discord.to_string());

@@ -47,8 +47,8 @@ fn lines<T: Serialize + DeserializeOwned>(examples: &[T]) -> String {
     examples.iter().map(line).collect()
 }
 
-fn slave(master: &str) -> Standing {
-    Standing::Slave {
+fn slave(master: &str) -> NodeState {
+    NodeState::Slave {
         master: node(master),
     }
 }
@@ -95,7 +95,7 @@ fn cars() -> Vec<CarView> {
     phases.into_iter().chain(reasons).collect()
 }
 
-/// A node with a car, whose peers have a car in each phase, and every standing and role.
+/// A node with a car, whose peers have a car in each phase, and every state and role.
 fn cabin() -> Status {
     let orders = vec![
         OrderStatus {
@@ -120,16 +120,16 @@ fn cabin() -> Status {
             holders: 2,
         },
     ];
-    let standings = [Standing::Seeking, slave("A"), Standing::Master];
+    let node_states = [NodeState::Seeking, slave("A"), NodeState::Master];
     let mut peers: Vec<PeerStatus> = cars()
         .into_iter()
         .zip(1_u8..)
-        .zip(standings.iter().cycle())
-        .map(|((car, number), standing)| PeerStatus {
+        .zip(node_states.iter().cycle())
+        .map(|((car, number), node_state)| PeerStatus {
             node: node(&format!("peer-{number}")),
             role: Role::Cabin,
             address: Ipv4Addr::new(127, 0, 1, number),
-            standing: standing.clone(),
+            node_state: node_state.clone(),
             silent: Duration::from_millis(12),
             joined: number % 2 == 0,
             in_step: number % 3 == 0,
@@ -141,7 +141,7 @@ fn cabin() -> Status {
             node: node(&format!("peer-{number}")),
             role,
             address: Ipv4Addr::new(127, 0, 1, number),
-            standing: slave("A"),
+            node_state: slave("A"),
             silent: Duration::from_millis(250),
             joined: true,
             in_step: true,
@@ -226,7 +226,7 @@ fn bare() -> Status {
         role: Role::ControlUnit,
         election: Protocol::TokenRing,
         election_state: Vec::new(),
-        standing: Standing::Seeking,
+        node_state: NodeState::Seeking,
         refused: RefusedStatus::default(),
         distrusted: DistrustedStatus::default(),
         durable: false,
@@ -268,7 +268,7 @@ fn statuses_are_as_in_the_golden_file() {
     let protocols = Protocol::ALL.map(|election| Status { election, ..bare() });
     let roles = Role::ALL.map(|role| Status {
         role,
-        standing: slave("B"),
+        node_state: slave("B"),
         ..bare()
     });
     let mut statuses: Vec<_> = [cabin(), bare()].into();
@@ -313,12 +313,12 @@ fn hangs() -> [HangEvidence; 3] {
 
 fn reports() -> Vec<Report> {
     let call = || hall(3, Direction::Up);
-    let standings = [
-        (Standing::Seeking, slave("B")),
-        (slave("B"), Standing::Master),
-        (Standing::Master, Standing::Seeking),
+    let node_states = [
+        (NodeState::Seeking, slave("B")),
+        (slave("B"), NodeState::Master),
+        (NodeState::Master, NodeState::Seeking),
     ];
-    let standings = standings.map(|(from, to)| Report::Standing {
+    let node_states = node_states.map(|(from, to)| Report::NodeState {
         from,
         to,
         term: Term(3),
@@ -329,7 +329,7 @@ fn reports() -> Vec<Report> {
         here,
         car,
     };
-    let mut reports: Vec<_> = standings.into();
+    let mut reports: Vec<_> = node_states.into();
     reports.extend([
         Report::PeerFound {
             node: node("B"),

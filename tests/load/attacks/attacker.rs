@@ -13,7 +13,7 @@ use elevator_fleet::model::{Call, Dot, FleetName, HallCall, JournalId, Mac, Node
 use elevator_fleet::node::LinkId;
 use elevator_fleet::orders::{Record, Service, State};
 use elevator_fleet::wire::{
-    Beacon, Echo, Frame, Hello, News, Nonce, Protocol, Standing, StateTransfer, StoreDigest, codec,
+    Beacon, Echo, Frame, Hello, News, NodeState, Nonce, Protocol, StateTransfer, StoreDigest, codec,
 };
 use liftmesh::mesh::{LinkTimes, Mesh, MeshEvent, MeshSettings};
 use socket2::{Domain, Socket, Type};
@@ -218,7 +218,7 @@ impl Faulty {
             link_port: 46_100,
             sequence,
             period: 25,
-            standing: Standing::Master,
+            node_state: NodeState::Master,
             term: Term(1),
             estimate: 0,
             digest: 1,

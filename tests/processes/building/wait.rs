@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use elevator_driver::Button;
 use elevator_fleet::election::Preferred;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use super::{Building, LOOK_EVERY, PATIENCE};
 
@@ -98,7 +98,7 @@ impl Building {
         self.wait_for_one_master_of(&running);
         let leads = |name: &&str| {
             self.status(name)
-                .is_some_and(|status| status.standing == Standing::Master)
+                .is_some_and(|status| status.node_state == NodeState::Master)
         };
         let mut found = None;
         self.wait("somebody leads", |_| {
@@ -110,32 +110,32 @@ impl Building {
 
     /// Whether they hear each other and nobody else, follow this one, and have equal stores.
     pub(crate) fn follow(&self, group: &[&str], master: &str) -> bool {
-        self.are_one_group(group, |name, standing| match standing {
-            Standing::Master => name == master,
-            Standing::Slave { master: followed } => name != master && *followed == master,
-            Standing::Seeking => false,
+        self.are_one_group(group, |name, node_state| match node_state {
+            NodeState::Master => name == master,
+            NodeState::Slave { master: followed } => name != master && *followed == master,
+            NodeState::Seeking => false,
         })
     }
 
     /// As [`follow`](Self::follow) where the duty goes round faster than it can be asked for.
     fn know_a_holder(&self, group: &[&str]) -> bool {
-        self.are_one_group(group, |_, standing| match standing {
-            Standing::Master => true,
-            Standing::Slave { master } => group.contains(&master.as_str()),
-            Standing::Seeking => false,
+        self.are_one_group(group, |_, node_state| match node_state {
+            NodeState::Master => true,
+            NodeState::Slave { master } => group.contains(&master.as_str()),
+            NodeState::Seeking => false,
         })
     }
 
     fn are_one_group(
         &self,
         group: &[&str],
-        stands_right: impl Fn(&str, &Standing) -> bool,
+        stands_right: impl Fn(&str, &NodeState) -> bool,
     ) -> bool {
         let mut stores = BTreeSet::new();
         group.iter().all(|name| {
             self.status(name).is_some_and(|status| {
                 stores.insert(status.digest);
-                stands_right(name, &status.standing)
+                stands_right(name, &status.node_state)
                     && status.peers.len() + 1 == group.len()
                     && status.peers.iter().all(|peer| peer.in_step)
             })

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction};
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use super::{Bank, THREE};
 use crate::building::Building;
@@ -152,7 +152,7 @@ fn the_lowest_address_returns_with_its_disk_and_every_lamp_stays_lit_until_serve
     let leads = building.wait("A leads", |building| {
         assert!(stay_lit(building), "a lamp went out unserved");
         building.status("A").is_some_and(|status| {
-            status.standing == Standing::Master
+            status.node_state == NodeState::Master
                 && status.peers.len() == 2
                 && status.peers.iter().all(|peer| peer.joined)
         })

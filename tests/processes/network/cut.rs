@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction};
 use elevator_fleet::model::Term;
-use elevator_fleet::wire::Standing;
+use elevator_fleet::wire::NodeState;
 
 use super::{FOUR, building};
 use crate::building::Building;
@@ -117,10 +117,10 @@ fn two_pairs_that_are_cut_from_each_other_serve_and_merge() {
 }
 
 /// Where two nodes stand, in which term, and how many peers they hear.
-fn standings(building: &Building) -> [(Standing, Term, usize); 2] {
+fn node_states(building: &Building) -> [(NodeState, Term, usize); 2] {
     ["A", "B"].map(|name| {
         let status = building.status(name).expect("it answers");
-        (status.standing, status.term, status.peers.len())
+        (status.node_state, status.term, status.peers.len())
     })
 }
 
@@ -164,17 +164,17 @@ fn a_link_one_way_to_the_lowest_address_elects_nobody_and_does_not_flap() {
 
 /// Both are masters on their own, stay so, and serve.
 fn hold_alone(building: &Building, floor: u8) {
-    let alone = standings(building);
-    for (standing, _, peers) in &alone {
-        assert_eq!((standing, *peers), (&Standing::Master, 0));
+    let alone = node_states(building);
+    for (node_state, _, peers) in &alone {
+        assert_eq!((node_state, *peers), (&NodeState::Master, 0));
     }
     building.stays("alone", Duration::from_secs(2), |building| {
-        standings(building) == alone
+        node_states(building) == alone
     });
     for name in ["A", "B"] {
         place_and_serve(building, &[name], building.hall(floor, Direction::Up));
     }
-    assert_eq!(standings(building), alone);
+    assert_eq!(node_states(building), alone);
 }
 
 /// E1, F12, F14, P4: two nodes that hear each other and can make no link stay two masters, without
@@ -190,14 +190,14 @@ fn nodes_that_hear_each_other_and_can_not_connect_do_not_flap() {
     building.start("B");
     building.wait("both answer", |building| building.status("B").is_some());
     building.wait("they hear each other", |building| {
-        let standings = standings(building);
-        let mut both = standings.iter();
-        both.all(|(standing, _, peers)| *standing == Standing::Master && *peers == 1)
+        let node_states = node_states(building);
+        let mut both = node_states.iter();
+        both.all(|(node_state, _, peers)| *node_state == NodeState::Master && *peers == 1)
     });
     building.wait_in_service(&["A", "B"]);
-    let apart = standings(&building);
+    let apart = node_states(&building);
     building.stays("two masters", Duration::from_secs(3), |building| {
-        standings(building) == apart
+        node_states(building) == apart
     });
     let button = building.hall(3, Direction::Up);
     place_and_serve(&building, &["A", "B"], button);

@@ -54,7 +54,7 @@ use super::{
     Candidate, Carrier, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile,
 };
 use crate::model::{NodeId, Role};
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 pub use settings::Settings;
 
@@ -212,8 +212,10 @@ impl Ballot {
     fn event<'a>(&mut self, input: &Input<'a>) -> Option<Event<'a>> {
         match *input {
             Input::Start => Some(Event::Start),
-            Input::Heard { peer, standing, .. } => {
-                let leads = *standing == Standing::Master;
+            Input::Heard {
+                peer, node_state, ..
+            } => {
+                let leads = *node_state == NodeState::Master;
                 let regular = peer.role == Role::ControlUnit;
                 let before = self
                     .peers
@@ -268,12 +270,12 @@ impl Election for Ballot {
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn node_state(&self) -> NodeState {
         match &self.state {
             State::Leading
             | State::Voting {
                 held: Held::Office, ..
-            } => Standing::Master,
+            } => NodeState::Master,
             State::Following { leader: master, .. }
             | State::Waiting {
                 held: Some(master), ..
@@ -281,14 +283,14 @@ impl Election for Ballot {
             | State::Voting {
                 held: Held::Leader(master),
                 ..
-            } => Standing::Slave {
+            } => NodeState::Slave {
                 master: master.clone(),
             },
             State::Waiting { held: None, .. }
             | State::Voting {
                 held: Held::Nothing,
                 ..
-            } => Standing::Seeking,
+            } => NodeState::Seeking,
         }
     }
 

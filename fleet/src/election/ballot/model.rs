@@ -90,7 +90,7 @@ impl Subject for Fleet {
             Property::always("nobody follows itself", |_, moment: &At<Self>| {
                 moment.living().all(|(_, ballot)| {
                     let master = ballot.name.clone();
-                    ballot.standing() != Standing::Slave { master }
+                    ballot.node_state() != NodeState::Slave { master }
                 })
             }),
             Property::always(

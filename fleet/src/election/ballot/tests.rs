@@ -43,7 +43,7 @@ impl Unit {
         let mut unit = Self { election, outputs };
         unit.draws(77, Input::Start);
         for peer in (1..=9).filter(|peer| *peer != index) {
-            unit.hears(peer, &Standing::Seeking);
+            unit.hears(peer, &NodeState::Seeking);
         }
         unit.outputs.clear();
         unit
@@ -53,7 +53,7 @@ impl Unit {
     fn following(index: u8, leader: u8) -> Self {
         let mut unit = Self::new(index);
         unit.control(leader);
-        unit.hears(leader, &Standing::Master);
+        unit.hears(leader, &NodeState::Master);
         unit.outputs.clear();
         unit
     }
@@ -63,7 +63,7 @@ impl Unit {
         let mut unit = Self::new(index);
         unit.fires(Timer::Silence, 1);
         unit.fires(Timer::Round, 0);
-        assert_eq!(unit.election.standing(), Standing::Master);
+        assert_eq!(unit.election.node_state(), NodeState::Master);
         unit.outputs.clear();
         unit
     }
@@ -73,11 +73,11 @@ impl Unit {
         self.outputs.extend(draws(&mut self.election, draw, input));
     }
 
-    fn hears(&mut self, peer: u8, standing: &Standing) {
+    fn hears(&mut self, peer: u8, node_state: &NodeState) {
         self.outputs.extend(testing::hears(
             &mut self.election,
             &candidate(peer),
-            standing,
+            node_state,
         ));
     }
 
@@ -142,8 +142,8 @@ impl Unit {
         armed.into_iter().collect()
     }
 
-    fn stands(&self) -> Standing {
-        self.election.standing()
+    fn stands(&self) -> NodeState {
+        self.election.node_state()
     }
 }
 
@@ -161,9 +161,9 @@ fn every_follower_can_stand_in_for_its_leader() {
     let mut unit = Unit::following(1, 9);
     assert_eq!(unit.stands(), slave_of(9));
     unit.loses(9);
-    assert_eq!(unit.stands(), Standing::Seeking, "C5");
+    assert_eq!(unit.stands(), NodeState::Seeking, "C5");
     unit.fires(Timer::Round, 0);
-    assert_eq!(unit.stands(), Standing::Master);
+    assert_eq!(unit.stands(), NodeState::Master);
 }
 
 /// V2
@@ -196,11 +196,11 @@ fn a_leader_without_control_packets_for_two_periods_is_lost_and_voted_upon() {
     let mut unit = Unit::with(1, settings);
     unit.control(2);
     assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
-    unit.hears(2, &Standing::Master);
+    unit.hears(2, &NodeState::Master);
     unit.loses(2);
     assert_eq!(unit.stands(), slave_of(2), "the mesh has no say");
     unit.fires(Timer::Silence, 500);
-    assert_eq!(unit.stands(), Standing::Seeking);
+    assert_eq!(unit.stands(), NodeState::Seeking);
     assert_eq!(unit.sent(), [vote(500)]);
 }
 
@@ -220,19 +220,19 @@ fn each_control_packet_of_the_leader_starts_the_wait_anew() {
 fn a_leader_whose_beacons_arrive_is_lost_after_more_silence() {
     let mut unit = Unit::following(1, 2);
     for _ in 1..Settings::default().patience {
-        unit.hears(2, &Standing::Master);
+        unit.hears(2, &NodeState::Master);
         unit.fires(Timer::Silence, 5);
         assert_eq!(unit.stands(), slave_of(2));
         assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
     }
-    unit.hears(2, &Standing::Master);
+    unit.hears(2, &NodeState::Master);
     unit.fires(Timer::Silence, 5);
     assert_eq!(unit.sent(), [vote(5)]);
 
     let mut unit = Unit::following(1, 2);
     unit.fires(Timer::Silence, 5);
     unit.fires(Timer::Silence, 5);
-    assert_eq!(unit.stands(), Standing::Seeking, "no beacon in between");
+    assert_eq!(unit.stands(), NodeState::Seeking, "no beacon in between");
 }
 
 /// C5, V3
@@ -242,7 +242,7 @@ fn the_mesh_s_loss_of_the_leader_starts_an_election_and_nobody_else_s() {
     unit.loses(3);
     assert_eq!(unit.stands(), slave_of(2));
     unit.loses(2);
-    assert_eq!(unit.stands(), Standing::Seeking);
+    assert_eq!(unit.stands(), NodeState::Seeking);
     assert_eq!(unit.sent(), [vote(77)]);
 }
 
@@ -252,11 +252,11 @@ fn the_mesh_s_loss_of_the_leader_starts_an_election_and_nobody_else_s() {
 fn a_leader_that_leads_no_more_is_not_followed() {
     let mut unit = Unit::new(1);
     unit.control(2);
-    unit.hears(2, &Standing::Seeking);
+    unit.hears(2, &NodeState::Seeking);
     assert_eq!(unit.stands(), slave_of(2));
-    unit.hears(2, &Standing::Master);
+    unit.hears(2, &NodeState::Master);
     unit.hears(2, &slave_of(3));
-    assert_eq!(unit.stands(), Standing::Seeking);
+    assert_eq!(unit.stands(), NodeState::Seeking);
     unit.control(3);
     assert_eq!(unit.stands(), slave_of(3));
 }
@@ -277,7 +277,7 @@ fn the_highest_vote_leads_and_the_others_follow_it() {
         unit.fires(Timer::Round, 0);
     }
     assert_eq!(units[1].sent(), [Any::SensorRequest]);
-    assert_eq!(units[1].stands(), Standing::Master);
+    assert_eq!(units[1].stands(), NodeState::Master);
     for unit in [0, 2] {
         assert_eq!(units[unit].sent(), []);
         units[unit].control(2);
@@ -312,7 +312,7 @@ fn an_equal_vote_is_a_tie_even_if_it_was_kept_back() {
     unit.fires(Timer::Round, 100);
     assert_eq!(unit.sent(), [vote(100)]);
     unit.fires(Timer::Round, 0);
-    assert_eq!(unit.stands(), Standing::Master);
+    assert_eq!(unit.stands(), NodeState::Master);
 }
 
 /// V5
@@ -340,8 +340,8 @@ fn the_tied_vote_again_with_fresh_numbers_and_the_others_stay_out() {
     assert_eq!(units[2].sent(), [], "it is not among the tied");
     units[0].fires(Timer::Round, 0);
     units[1].fires(Timer::Round, 0);
-    assert_eq!(units[0].stands(), Standing::Seeking);
-    assert_eq!(units[1].stands(), Standing::Master);
+    assert_eq!(units[0].stands(), NodeState::Seeking);
+    assert_eq!(units[1].stands(), NodeState::Master);
 }
 
 /// V5: a round without a tie is the last.
@@ -389,7 +389,7 @@ fn a_node_waits_for_a_leader_at_its_start_and_serves_alone_meanwhile() {
     let outputs = feed(&mut unit, Input::Start);
     let wait = Duration::from_millis(200);
     assert_eq!(outputs, [Output::Arm(Timer::Silence.into(), wait)]);
-    assert_eq!(unit.standing(), Standing::Seeking);
+    assert_eq!(unit.node_state(), NodeState::Seeking);
 }
 
 /// V7
@@ -397,7 +397,7 @@ fn a_node_waits_for_a_leader_at_its_start_and_serves_alone_meanwhile() {
 fn a_regular_leader_resets_and_leads_as_soon_as_it_is_switched_on() {
     let mut unit = Ballot::new(candidate(9), Settings::default());
     let outputs = feed(&mut unit, Input::Start);
-    assert_eq!(unit.standing(), Standing::Master);
+    assert_eq!(unit.node_state(), NodeState::Master);
     let sent = |message| Output::Broadcast(message);
     assert!(outputs.starts_with(&[sent(reset())]), "{outputs:?}");
     assert!(outputs.contains(&sent(Any::SensorRequest)), "{outputs:?}");
@@ -407,16 +407,16 @@ fn a_regular_leader_resets_and_leads_as_soon_as_it_is_switched_on() {
 #[test]
 fn the_reset_is_repeated_to_whom_it_could_not_reach() {
     let mut unit = Unit::new(9);
-    unit.hears(1, &Standing::Seeking);
+    unit.hears(1, &NodeState::Seeking);
     assert_eq!(unit.sent(), [], "it knows");
-    unit.hears(1, &Standing::Master);
+    unit.hears(1, &NodeState::Master);
     assert_eq!(unit.sent(), [reset()]);
-    unit.hears(1, &Standing::Master);
+    unit.hears(1, &NodeState::Master);
     assert_eq!(unit.sent(), [], "its next control packet brings the next");
     unit.control(1);
     assert_eq!(unit.sent(), [reset()]);
     unit.loses(1);
-    unit.hears(1, &Standing::Seeking);
+    unit.hears(1, &NodeState::Seeking);
     assert_eq!(unit.sent(), [reset()]);
 }
 
@@ -426,7 +426,7 @@ fn a_regular_leader_answers_votes_with_a_reset_and_never_votes() {
     let mut unit = Unit::new(9);
     unit.vote(1, 5, 9);
     assert_eq!(unit.sent(), [reset()]);
-    assert_eq!(unit.stands(), Standing::Master);
+    assert_eq!(unit.stands(), NodeState::Master);
 }
 
 /// V7
@@ -454,7 +454,7 @@ fn a_reset_ends_votes_and_unseats_stand_ins() {
 fn the_reset_of_a_cabin_means_nothing() {
     let mut unit = Unit::leading(3);
     unit.reset(1);
-    assert_eq!(unit.stands(), Standing::Master);
+    assert_eq!(unit.stands(), NodeState::Master);
     assert!(unit.outputs.is_empty());
 }
 
@@ -482,12 +482,12 @@ fn a_control_packet_of_the_regular_leader_does_as_well_as_its_reset() {
 fn of_two_regular_leaders_the_first_by_name_leads_and_both_say_so() {
     let (mut first, mut second) = (Unit::new(8), Unit::new(9));
     for (unit, peer) in [(&mut first, 9), (&mut second, 8)] {
-        unit.hears(peer, &Standing::Master);
+        unit.hears(peer, &NodeState::Master);
         unit.outputs.clear();
     }
     first.control(9);
     assert_eq!(first.sent(), [reset()]);
-    assert_eq!(first.stands(), Standing::Master);
+    assert_eq!(first.stands(), NodeState::Master);
     second.reset(8);
     assert_eq!(second.stands(), slave_of(8));
     for (unit, other) in [(&first, "N9"), (&second, "N8")] {
@@ -511,14 +511,14 @@ fn the_second_regular_leader_takes_over_without_a_vote() {
         assert_eq!(unit.sent(), []);
         match how {
             0 => unit.loses(8),
-            1 => unit.hears(8, &Standing::Seeking),
+            1 => unit.hears(8, &NodeState::Seeking),
             _ => {
                 unit.fires(Timer::Silence, 0);
                 unit.fires(Timer::Silence, 0);
             }
         }
         assert_eq!(unit.sent(), [reset(), Any::SensorRequest]);
-        assert_eq!(unit.stands(), Standing::Master);
+        assert_eq!(unit.stands(), NodeState::Master);
     }
 }
 
@@ -528,7 +528,7 @@ fn a_stand_in_answers_a_vote_with_a_control_packet_which_ends_it() {
     let mut leader = Unit::leading(3);
     leader.vote(1, 5, 9);
     assert_eq!(leader.sent(), [Any::SensorRequest]);
-    assert_eq!(leader.stands(), Standing::Master);
+    assert_eq!(leader.stands(), NodeState::Master);
 
     let mut loyal = Unit::following(2, 3);
     loyal.vote(1, 5, 9);
@@ -549,9 +549,9 @@ fn a_loyal_voter_seeks_once_it_has_lost_its_leader_too() {
         if lost {
             unit.loses(3);
         } else {
-            unit.hears(3, &Standing::Seeking);
+            unit.hears(3, &NodeState::Seeking);
         }
-        assert_eq!(unit.stands(), Standing::Seeking);
+        assert_eq!(unit.stands(), NodeState::Seeking);
         let mut unit = Unit::following(2, 3);
         unit.vote(1, 5, 4);
         unit.fires(Timer::Round, 0);
@@ -559,9 +559,9 @@ fn a_loyal_voter_seeks_once_it_has_lost_its_leader_too() {
         if lost {
             unit.loses(3);
         } else {
-            unit.hears(3, &Standing::Seeking);
+            unit.hears(3, &NodeState::Seeking);
         }
-        assert_eq!(unit.stands(), Standing::Seeking);
+        assert_eq!(unit.stands(), NodeState::Seeking);
         unit.control(1);
         assert_eq!(unit.stands(), slave_of(1));
     }
@@ -571,20 +571,20 @@ fn a_loyal_voter_seeks_once_it_has_lost_its_leader_too() {
 #[test]
 fn of_two_stand_in_leaders_both_vote_and_the_loser_yields() {
     let (mut one, mut two) = (Unit::leading(1), Unit::leading(2));
-    one.hears(2, &Standing::Master);
-    two.hears(1, &Standing::Master);
+    one.hears(2, &NodeState::Master);
+    two.hears(1, &NodeState::Master);
     one.gets(2, &Any::SensorRequest, 10);
     assert_eq!(one.sent(), [vote(10)]);
     two.vote(1, 10, 20);
     assert_eq!(two.sent(), [vote(20)]);
     one.vote(2, 20, 0);
-    assert_eq!(one.stands(), Standing::Master, "until the vote is decided");
+    assert_eq!(one.stands(), NodeState::Master, "until the vote is decided");
     two.control(1);
-    assert_eq!(two.stands(), Standing::Master, "it was under way");
+    assert_eq!(two.stands(), NodeState::Master, "it was under way");
     two.fires(Timer::Round, 0);
     one.fires(Timer::Round, 0);
-    assert_eq!(two.stands(), Standing::Master);
-    assert_eq!(one.stands(), Standing::Seeking);
+    assert_eq!(two.stands(), NodeState::Master);
+    assert_eq!(one.stands(), NodeState::Seeking);
     one.control(2);
     assert_eq!(one.stands(), slave_of(2));
 }
@@ -598,7 +598,7 @@ fn what_strangers_say_changes_nothing() {
     unit.vote(1, 5, 9);
     unit.control(1);
     unit.reset(9);
-    assert_eq!(unit.stands(), Standing::Master);
+    assert_eq!(unit.stands(), NodeState::Master);
     assert!(unit.outputs.is_empty());
 }
 

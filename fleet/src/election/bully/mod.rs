@@ -53,7 +53,7 @@ use super::{
     Profile,
 };
 use crate::model::{NodeId, Term};
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 pub use settings::{Estimate, Settings};
 
@@ -220,11 +220,11 @@ impl Bully {
             Input::Start => vec![Event::Started],
             Input::Heard {
                 peer,
-                standing,
+                node_state,
                 term,
             } => {
                 self.term = self.term.hear(*term);
-                self.heard(peer, standing)
+                self.heard(peer, node_state)
             }
             Input::Lost { peer } => self.lost(peer),
             Input::Message {
@@ -243,10 +243,10 @@ impl Bully {
         }
     }
 
-    fn heard(&mut self, peer: &Candidate, standing: &Standing) -> Vec<Event> {
+    fn heard(&mut self, peer: &Candidate, node_state: &NodeState) -> Vec<Event> {
         let was_higher = self.is_higher(&peer.node);
         self.sites.insert(peer.node.clone(), peer.estimate);
-        let ours = matches!(standing, Standing::Slave { master } if *master == self.node);
+        let ours = matches!(node_state, NodeState::Slave { master } if *master == self.node);
         if ours && self.settings.estimate == Estimate::Health {
             self.followers.insert(peer.node.clone());
         } else {
@@ -257,7 +257,7 @@ impl Bully {
         if found {
             events.push(Event::HigherFound(peer.node.clone()));
         }
-        let leads = *standing == Standing::Master;
+        let leads = *node_state == NodeState::Master;
         if self.follows() == Some(&peer.node) {
             if leads {
                 events.push(Event::CoordinatorWorks);
@@ -366,15 +366,15 @@ impl Election for Bully {
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn node_state(&self) -> NodeState {
         match &self.state {
-            State::Sleep | State::Candidate(_, Office::Vacant) => Standing::Seeking,
+            State::Sleep | State::Candidate(_, Office::Vacant) => NodeState::Seeking,
             State::Lost { coordinator, .. } | State::Candidate(_, Office::Follows(coordinator)) => {
-                Standing::Slave {
+                NodeState::Slave {
                     master: coordinator.clone(),
                 }
             }
-            State::Coordinator | State::Candidate(_, Office::Leads) => Standing::Master,
+            State::Coordinator | State::Candidate(_, Office::Leads) => NodeState::Master,
         }
     }
 

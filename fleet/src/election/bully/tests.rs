@@ -51,12 +51,12 @@ fn site(index: u8) -> Bully {
 }
 
 /// A beacon of a site whose estimate is ten times its number.
-fn hears(site: &mut Bully, index: u8, standing: &Standing) -> Vec<Output> {
-    hears_in(site, index, standing, 0)
+fn hears(site: &mut Bully, index: u8, node_state: &NodeState) -> Vec<Output> {
+    hears_in(site, index, node_state, 0)
 }
 
-fn hears_in(site: &mut Bully, index: u8, standing: &Standing, term: u64) -> Vec<Output> {
-    testing::hears_in(site, &candidate(index), standing, term)
+fn hears_in(site: &mut Bully, index: u8, node_state: &NodeState, term: u64) -> Vec<Output> {
+    testing::hears_in(site, &candidate(index), node_state, term)
 }
 
 /// What is sent, without the timers, by receiver.
@@ -94,7 +94,7 @@ fn amid(own: u8, others: &[u8], settings: Settings) -> Bully {
     let mut site = Bully::new(candidate(own), settings);
     feed(&mut site, Input::Start);
     for other in others {
-        hears(&mut site, *other, &Standing::Seeking);
+        hears(&mut site, *other, &NodeState::Seeking);
     }
     site
 }
@@ -103,8 +103,8 @@ fn amid(own: u8, others: &[u8], settings: Settings) -> Bully {
 fn follower(own: u8, others: &[u8], of: u8, settings: Settings) -> Bully {
     let mut site = amid(own, others, settings);
     told(&mut site, of, coordinator(1));
-    hears_in(&mut site, of, &Standing::Master, 1);
-    assert_eq!(site.standing(), slave_of(of));
+    hears_in(&mut site, of, &NodeState::Master, 1);
+    assert_eq!(site.node_state(), slave_of(of));
     site
 }
 
@@ -112,7 +112,7 @@ fn follower(own: u8, others: &[u8], of: u8, settings: Settings) -> Bully {
 fn leader(own: u8, others: &[u8]) -> Bully {
     let mut site = amid(own, others, Settings::default());
     fires(&mut site, Timer::Answer);
-    assert_eq!(site.standing(), Standing::Master);
+    assert_eq!(site.node_state(), NodeState::Master);
     site
 }
 
@@ -121,10 +121,10 @@ fn leader(own: u8, others: &[u8]) -> Bully {
 fn sites_are_ranked_by_estimate_and_then_by_name() {
     let mut second = amid(2, &[1, 3], Settings::default());
     for equal in [estimating(1, 20), estimating(3, 20)] {
-        testing::hears(&mut second, &equal, &Standing::Seeking);
+        testing::hears(&mut second, &equal, &NodeState::Seeking);
         assert_eq!(second.higher().collect::<Vec<_>>(), [&name(3)]);
     }
-    testing::hears(&mut second, &estimating(3, 19), &Standing::Seeking);
+    testing::hears(&mut second, &estimating(3, 19), &NodeState::Seeking);
     assert_eq!(second.higher().next(), None);
 }
 
@@ -152,7 +152,7 @@ fn whoever_misses_the_coordinator_asks_every_higher_site() {
         armed(&outputs, Timer::Answer),
         Some(Settings::default().answer_wait)
     );
-    assert_eq!(second.standing(), Standing::Seeking, "C5");
+    assert_eq!(second.node_state(), NodeState::Seeking, "C5");
 }
 
 /// B2, C5: without the mesh's help its own patience decides, and the silent one is asked too.
@@ -160,8 +160,8 @@ fn whoever_misses_the_coordinator_asks_every_higher_site() {
 fn by_the_sources_letter_silence_is_the_only_sign_of_loss() {
     let mut second = follower(2, &[1, 3], 3, letter());
     assert_eq!(loses(&mut second, 3), []);
-    assert_eq!(second.standing(), slave_of(3));
-    let outputs = hears(&mut second, 3, &Standing::Master);
+    assert_eq!(second.node_state(), slave_of(3));
+    let outputs = hears(&mut second, 3, &NodeState::Master);
     assert_eq!(
         armed(&outputs, Timer::Silence),
         Some(letter().silence),
@@ -169,7 +169,7 @@ fn by_the_sources_letter_silence_is_the_only_sign_of_loss() {
     );
     let outputs = fires(&mut second, Timer::Silence);
     assert_eq!(sent(&outputs), asked([3]));
-    assert_eq!(second.standing(), Standing::Seeking);
+    assert_eq!(second.node_state(), NodeState::Seeking);
 }
 
 /// B2: *election* may be lost.
@@ -192,11 +192,11 @@ fn a_candidate_asks_higher_sites_as_it_hears_of_them() {
     let outputs = feed(&mut second, Input::Start);
     assert_eq!(sent(&outputs), []);
     assert!(armed(&outputs, Timer::Answer).is_some());
-    assert_eq!(sent(&hears(&mut second, 1, &Standing::Master)), []);
-    let outputs = hears(&mut second, 3, &Standing::Master);
+    assert_eq!(sent(&hears(&mut second, 1, &NodeState::Master)), []);
+    let outputs = hears(&mut second, 3, &NodeState::Master);
     assert_eq!(sent(&outputs), asked([3]));
     assert!(armed(&outputs, Timer::Answer).is_some(), "it too has T");
-    assert_eq!(hears(&mut second, 3, &Standing::Master), [], "once");
+    assert_eq!(hears(&mut second, 3, &NodeState::Master), [], "once");
 }
 
 /// B3
@@ -205,7 +205,7 @@ fn a_site_that_nobody_answers_leads_and_tells_the_lower_ones() {
     let mut second = amid(2, &[0, 1, 3], Settings::default());
     let outputs = fires(&mut second, Timer::Answer);
     assert_eq!(sent(&outputs), [(0, coordinator(1)), (1, coordinator(1))]);
-    assert_eq!(second.standing(), Standing::Master);
+    assert_eq!(second.node_state(), NodeState::Master);
 }
 
 /// B3, C5: nobody could answer.
@@ -214,7 +214,7 @@ fn an_election_with_nobody_to_ask_is_over_at_once() {
     let mut second = follower(2, &[0, 1, 3], 3, Settings::default());
     let outputs = loses(&mut second, 3);
     assert_eq!(sent(&outputs), [(0, coordinator(2)), (1, coordinator(2))]);
-    assert_eq!(second.standing(), Standing::Master);
+    assert_eq!(second.node_state(), NodeState::Master);
 
     let mut second = amid(2, &[1, 3], Settings::default());
     told(&mut second, 3, Message::Answer);
@@ -233,7 +233,7 @@ fn an_answered_candidate_waits_for_the_coordinator_and_then_begins_again() {
     assert_eq!(fires(&mut first, Timer::Answer), [], "a stale timer");
     let outputs = fires(&mut first, Timer::Coordinator);
     assert_eq!(sent(&outputs), asked([2, 3]));
-    assert_eq!(first.standing(), Standing::Seeking);
+    assert_eq!(first.node_state(), NodeState::Seeking);
 }
 
 /// B5
@@ -242,11 +242,11 @@ fn whoever_announces_itself_is_followed() {
     let mut first = amid(1, &[2, 3], Settings::default());
     told(&mut first, 3, Message::Answer);
     told(&mut first, 2, coordinator(1));
-    assert_eq!(first.standing(), slave_of(2));
+    assert_eq!(first.node_state(), slave_of(2));
     told(&mut first, 3, coordinator(2));
-    assert_eq!(first.standing(), slave_of(3), "a better one");
+    assert_eq!(first.node_state(), slave_of(3), "a better one");
     told(&mut first, 2, coordinator(2));
-    assert_eq!(first.standing(), slave_of(3), "whose works");
+    assert_eq!(first.node_state(), slave_of(3), "whose works");
 }
 
 /// B6
@@ -259,7 +259,7 @@ fn a_site_that_is_asked_answers_and_holds_an_election_of_its_own() {
         [(1, Message::Answer), (3, Message::Election)]
     );
     assert_eq!(state(&second), "candidate");
-    assert_eq!(second.standing(), slave_of(3), "which works");
+    assert_eq!(second.node_state(), slave_of(3), "which works");
     let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer)], "one is running");
     assert_eq!(
@@ -280,15 +280,15 @@ fn a_coordinator_that_is_asked_answers_and_announces_itself() {
     let mut third = leader(3, &[1, 2]);
     let outputs = told(&mut third, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, coordinator(1))]);
-    hears(&mut third, 4, &Standing::Seeking);
+    hears(&mut third, 4, &NodeState::Seeking);
     let outputs = told(&mut third, 1, Message::Election);
     assert_eq!(
         sent(&outputs),
         [(1, Message::Answer), (4, Message::Election)]
     );
     assert_eq!(
-        third.standing(),
-        Standing::Master,
+        third.node_state(),
+        NodeState::Master,
         "until another one has won"
     );
 }
@@ -298,18 +298,18 @@ fn a_coordinator_that_is_asked_answers_and_announces_itself() {
 fn a_barred_site_neither_answers_nor_leads() {
     let mut barred = Bully::new(estimating(2, 0), Settings::default());
     feed(&mut barred, Input::Start);
-    testing::hears(&mut barred, &estimating(1, 0), &Standing::Seeking);
+    testing::hears(&mut barred, &estimating(1, 0), &NodeState::Seeking);
     assert_eq!(told(&mut barred, 1, Message::Election), []);
-    let outputs = hears(&mut barred, 3, &Standing::Seeking);
+    let outputs = hears(&mut barred, 3, &NodeState::Seeking);
     assert_eq!(sent(&outputs), asked([3]));
     let outputs = fires(&mut barred, Timer::Answer);
     assert_eq!(sent(&outputs), asked([3]), "again and again");
     loses(&mut barred, 3);
     fires(&mut barred, Timer::Answer);
-    assert_eq!(barred.standing(), Standing::Seeking);
-    hears(&mut barred, 4, &Standing::Master);
+    assert_eq!(barred.node_state(), NodeState::Seeking);
+    hears(&mut barred, 4, &NodeState::Master);
     told(&mut barred, 4, coordinator(1));
-    assert_eq!(barred.standing(), slave_of(4));
+    assert_eq!(barred.node_state(), slave_of(4));
     assert_eq!(feed(&mut barred, Input::Estimate(0)), []);
 }
 
@@ -321,17 +321,17 @@ fn a_restarted_site_with_the_highest_estimate_throws_the_coordinator_out() {
     let mut third = site(3);
     feed(&mut third, Input::Start);
     for other in [1, 2] {
-        hears_in(&mut third, other, &Standing::Master, 1);
+        hears_in(&mut third, other, &NodeState::Master, 1);
     }
     for site in [&mut first, &mut second] {
-        hears(site, 3, &Standing::Seeking);
+        hears(site, 3, &NodeState::Seeking);
     }
     let outputs = fires(&mut third, Timer::Answer);
     assert_eq!(sent(&outputs), [(1, coordinator(2)), (2, coordinator(2))]);
     told(&mut first, 3, coordinator(2));
     told(&mut second, 3, coordinator(2));
     for site in [first, second] {
-        assert_eq!(site.standing(), slave_of(3));
+        assert_eq!(site.node_state(), slave_of(3));
     }
 }
 
@@ -345,8 +345,8 @@ fn a_restarted_site_that_is_not_the_highest_changes_nothing() {
     told(&mut second, 3, Message::Answer);
     told(&mut second, 3, coordinator(1));
     assert_eq!(
-        (third.standing(), second.standing()),
-        (Standing::Master, slave_of(3))
+        (third.node_state(), second.node_state()),
+        (NodeState::Master, slave_of(3))
     );
 }
 
@@ -391,7 +391,7 @@ fn the_worked_example_goes_as_in_the_source() {
     told(&mut second, 3, Message::Answer);
     let unsent = fires(&mut third, Timer::Answer);
     assert_eq!(sent(&unsent), [(1, coordinator(2)), (2, coordinator(2))]);
-    assert_eq!(third.standing(), Standing::Master);
+    assert_eq!(third.node_state(), NodeState::Master);
     drop(third);
 
     // Step 4: S1's wait runs out; its new election makes S2 the coordinator.
@@ -410,8 +410,8 @@ fn the_worked_example_goes_as_in_the_source() {
     assert_eq!(sent(&outputs), [(1, coordinator(2))]);
     told(&mut first, 2, coordinator(2));
     assert_eq!(
-        (first.standing(), second.standing()),
-        (slave_of(2), Standing::Master)
+        (first.node_state(), second.node_state()),
+        (slave_of(2), NodeState::Master)
     );
 }
 
@@ -423,7 +423,7 @@ fn the_state_is_shown_by_its_name() {
     feed(&mut first, Input::Start);
     assert_eq!(state(&first), "candidate");
     assert_eq!(first.details()[2], Detail::new("waits for", "answer"));
-    hears(&mut first, 2, &Standing::Seeking);
+    hears(&mut first, 2, &NodeState::Seeking);
     told(&mut first, 2, Message::Answer);
     assert_eq!(first.details()[2], Detail::new("waits for", "coordinator"));
     told(&mut first, 2, coordinator(1));
@@ -442,13 +442,13 @@ fn the_state_is_shown_by_its_name() {
 fn of_two_coordinators_that_meet_the_higher_stays() {
     let mut second = leader(2, &[1]);
     let mut third = leader(3, &[]);
-    let outputs = hears_in(&mut third, 2, &Standing::Master, 1);
+    let outputs = hears_in(&mut third, 2, &NodeState::Master, 1);
     assert_eq!(sent(&outputs), [(2, coordinator(1))], "nobody to ask");
-    let outputs = hears_in(&mut second, 3, &Standing::Master, 1);
+    let outputs = hears_in(&mut second, 3, &NodeState::Master, 1);
     assert_eq!(sent(&outputs), asked([3]));
     assert_eq!(
-        second.standing(),
-        Standing::Master,
+        second.node_state(),
+        NodeState::Master,
         "until the other has won"
     );
     let outputs = told(&mut third, 2, Message::Election);
@@ -456,8 +456,8 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
     told(&mut second, 3, Message::Answer);
     told(&mut second, 3, coordinator(1));
     assert_eq!(
-        (second.standing(), third.standing()),
-        (slave_of(3), Standing::Master)
+        (second.node_state(), third.node_state()),
+        (slave_of(3), NodeState::Master)
     );
 }
 
@@ -467,7 +467,7 @@ fn a_coordinator_answers_a_lower_ones_announcement_with_its_own() {
     let mut third = leader(3, &[1, 2]);
     let outputs = told(&mut third, 2, coordinator(5));
     assert_eq!(sent(&outputs), [(1, coordinator(5)), (2, coordinator(5))]);
-    assert_eq!(third.standing(), Standing::Master);
+    assert_eq!(third.node_state(), NodeState::Master);
 }
 
 /// B10, E6
@@ -475,19 +475,19 @@ fn a_coordinator_answers_a_lower_ones_announcement_with_its_own() {
 fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_election() {
     let mut second = follower(2, &[1, 3], 3, configured());
     assert_eq!(feed(&mut second, Input::Estimate(54)), []);
-    assert_eq!(hears_in(&mut second, 3, &Standing::Master, 1), []);
+    assert_eq!(hears_in(&mut second, 3, &NodeState::Master, 1), []);
     feed(&mut second, Input::Estimate(55));
     let outputs = fires(&mut second, Timer::HoldOff);
     assert_eq!(sent(&outputs), [(1, coordinator(2)), (3, coordinator(2))]);
-    assert_eq!(second.standing(), Standing::Master);
+    assert_eq!(second.node_state(), NodeState::Master);
 
     let mut second = follower(2, &[1, 3], 3, configured());
     feed(&mut second, Input::Estimate(50));
-    testing::hears_in(&mut second, &estimating(3, 25), &Standing::Master, 1);
+    testing::hears_in(&mut second, &estimating(3, 25), &NodeState::Master, 1);
     fires(&mut second, Timer::HoldOff);
     assert_eq!(
-        second.standing(),
-        Standing::Master,
+        second.node_state(),
+        NodeState::Master,
         "or if the coordinator's falls"
     );
 }
@@ -500,7 +500,7 @@ fn an_estimate_has_to_be_clearly_higher_for_as_long_as_the_hold_off() {
     let outputs = feed(&mut second, Input::Estimate(55));
     assert_eq!(armed(&outputs, Timer::HoldOff), Some(settings.hold_off));
     assert_eq!(
-        hears_in(&mut second, 3, &Standing::Master, 1),
+        hears_in(&mut second, 3, &NodeState::Master, 1),
         [],
         "the hold-off is not begun anew"
     );
@@ -519,13 +519,13 @@ fn an_estimate_has_to_be_clearly_higher_for_as_long_as_the_hold_off() {
 fn whoever_is_followed_stays_in_office_until_somebody_is_clearly_fitter() {
     let mut second = leader(2, &[1]);
     hears_in(&mut second, 1, &slave_of(2), 1);
-    testing::hears(&mut second, &estimating(3, 44), &Standing::Seeking);
+    testing::hears(&mut second, &estimating(3, 44), &NodeState::Seeking);
     assert_eq!(second.estimate(), 44);
     testing::hears(&mut second, &estimating(1, 10), &slave_of(2));
-    testing::hears(&mut second, &estimating(3, 43), &Standing::Seeking);
+    testing::hears(&mut second, &estimating(3, 43), &NodeState::Seeking);
     let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, coordinator(1))]);
-    testing::hears(&mut second, &estimating(3, 45), &Standing::Seeking);
+    testing::hears(&mut second, &estimating(3, 45), &NodeState::Seeking);
     let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(
         sent(&outputs),
@@ -544,21 +544,21 @@ fn a_coordinator_whom_nobody_follows_yields_to_one_that_is_followed() {
     let outputs = testing::hears(
         &mut third,
         &estimating(2, second.estimate()),
-        &Standing::Master,
+        &NodeState::Master,
     );
     assert_eq!(sent(&outputs), [(2, Message::Election)]);
     testing::hears(
         &mut second,
         &estimating(3, third.estimate()),
-        &Standing::Master,
+        &NodeState::Master,
     );
     let outputs = told(&mut second, 3, Message::Election);
     assert_eq!(sent(&outputs), [(3, Message::Answer), (3, coordinator(1))]);
     told(&mut third, 2, Message::Answer);
     told(&mut third, 2, coordinator(1));
     assert_eq!(
-        (second.standing(), third.standing()),
-        (Standing::Master, slave_of(2))
+        (second.node_state(), third.node_state()),
+        (NodeState::Master, slave_of(2))
     );
 }
 
@@ -575,7 +575,7 @@ fn a_number_that_was_configured_ranks_as_it_is() {
         let alone = second.estimate();
         hears_in(&mut second, 1, &slave_of(2), 1);
         let followed = second.estimate();
-        testing::hears(&mut second, &estimating(3, 90), &Standing::Seeking);
+        testing::hears(&mut second, &estimating(3, 90), &NodeState::Seeking);
         told(&mut second, 3, coordinator(9));
         assert_eq!([sought, alone, followed, second.estimate()], expected);
     }
@@ -603,28 +603,32 @@ fn who_is_lost_follows_no_more() {
 fn a_late_coordinator_of_an_older_term_changes_nothing() {
     let mut first = follower(1, &[2, 3], 3, Settings::default());
     loses(&mut first, 3);
-    hears(&mut first, 3, &Standing::Seeking);
+    hears(&mut first, 3, &NodeState::Seeking);
     told(&mut first, 2, coordinator(2));
     let before = first.clone();
     assert_eq!(told(&mut first, 3, coordinator(1)), []);
     assert_eq!(first, before);
-    hears_in(&mut first, 2, &Standing::Master, 7);
+    hears_in(&mut first, 2, &NodeState::Master, 7);
     told(&mut first, 3, coordinator(6));
-    assert_eq!(first.standing(), slave_of(2), "a beacon tells the term too");
+    assert_eq!(
+        first.node_state(),
+        slave_of(2),
+        "a beacon tells the term too"
+    );
     let mut candidate = amid(1, &[2], Settings::default());
-    hears_in(&mut candidate, 2, &Standing::Seeking, 4);
+    hears_in(&mut candidate, 2, &NodeState::Seeking, 4);
     told(&mut candidate, 2, coordinator(3));
-    assert_eq!(candidate.standing(), Standing::Seeking);
+    assert_eq!(candidate.node_state(), NodeState::Seeking);
 }
 
 /// C3: *coordinator* of the one that took its place may have been lost.
 #[test]
 fn a_follower_whose_coordinator_says_that_it_leads_no_more_starts_an_election() {
-    for standing in [slave_of(4), Standing::Seeking] {
+    for node_state in [slave_of(4), NodeState::Seeking] {
         let mut second = follower(2, &[3, 4], 3, Settings::default());
-        let outputs = hears(&mut second, 3, &standing);
+        let outputs = hears(&mut second, 3, &node_state);
         assert_eq!(sent(&outputs), asked([3, 4]));
-        assert_eq!(second.standing(), Standing::Seeking);
+        assert_eq!(second.node_state(), NodeState::Seeking);
     }
 }
 
@@ -632,7 +636,7 @@ fn a_follower_whose_coordinator_says_that_it_leads_no_more_starts_an_election() 
 #[test]
 fn whoever_takes_office_announces_a_term_above_all_that_it_knows() {
     let mut second = amid(2, &[1], Settings::default());
-    hears_in(&mut second, 1, &Standing::Seeking, 8);
+    hears_in(&mut second, 1, &NodeState::Seeking, 8);
     assert_eq!(
         sent(&fires(&mut second, Timer::Answer)),
         [(1, coordinator(9))]
@@ -655,7 +659,7 @@ fn messages_that_arrive_twice_do_no_harm() {
 #[test]
 fn there_is_a_term_after_the_greatest_that_told() {
     let mut site = site(2);
-    hears_in(&mut site, 1, &Standing::Master, u64::MAX);
+    hears_in(&mut site, 1, &NodeState::Master, u64::MAX);
     let heard = site.term;
     assert!(heard < heard.next());
     let term = Term(u64::MAX);

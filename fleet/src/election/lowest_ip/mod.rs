@@ -31,7 +31,7 @@ use super::{
     Profile, Rules, redial,
 };
 use crate::model::NodeId;
-use crate::wire::{Nonce, Protocol, Standing};
+use crate::wire::{NodeState, Nonce, Protocol};
 
 /// The timers of `lowest-ip`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +50,7 @@ impl From<Timer> for ElectionTimer {
 
 const PROFILE: Profile = Profile {
     preferred: Preferred::LowestAddress,
-    link_rule: LinkRule::FollowStanding,
+    link_rule: LinkRule::FollowState,
     detail_lines: 1,
     ..Profile::USUAL
 };
@@ -181,8 +181,10 @@ impl LowestIp {
 impl Election for LowestIp {
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
         let output = match input {
-            Input::Heard { peer, standing, .. } => {
-                let leads = *standing == Standing::Master;
+            Input::Heard {
+                peer, node_state, ..
+            } => {
+                let leads = *node_state == NodeState::Master;
                 let output = self.heard(&peer.node, peer.address, leads);
                 if let Some(Output::Dial(peer)) = &output {
                     let limit = redial::limit(self.redial_after);
@@ -213,10 +215,10 @@ impl Election for LowestIp {
         outputs.extend(output);
     }
 
-    fn standing(&self) -> Standing {
+    fn node_state(&self) -> NodeState {
         match &self.state {
-            State::Master | State::Joining { .. } => Standing::Master,
-            State::Slave { master } => Standing::Slave {
+            State::Master | State::Joining { .. } => NodeState::Master,
+            State::Slave { master } => NodeState::Slave {
                 master: master.clone(),
             },
         }

@@ -114,7 +114,7 @@ impl Subject for Lan {
                 "a slave has a link to its master",
                 |check: &Check<Self>, moment: &At<Self>| {
                     (0..moment.nodes.len()).all(|node| {
-                        let Some(Standing::Slave { master }) = moment.standing(node) else {
+                        let Some(NodeState::Slave { master }) = moment.node_state(node) else {
                             return true;
                         };
                         let master = check.index(&master);
@@ -190,10 +190,10 @@ fn follow_the_lowest(check: &Check<Lan>, moment: &At<Lan>) -> bool {
     };
     moment
         .living()
-        .all(|(node, machine)| match machine.standing() {
-            Standing::Master => node == lowest,
-            Standing::Slave { master } => node != lowest && master == *check.name(lowest),
-            Standing::Seeking => false,
+        .all(|(node, machine)| match machine.node_state() {
+            NodeState::Master => node == lowest,
+            NodeState::Slave { master } => node != lowest && master == *check.name(lowest),
+            NodeState::Seeking => false,
         })
 }
 

@@ -15,8 +15,8 @@ fn node(index: u8) -> LowestIp {
     LowestIp::new(name(index), address(index), REDIAL)
 }
 
-fn hears(node: &mut LowestIp, index: u8, standing: &Standing) -> Vec<Output> {
-    let mut outputs = testing::hears(node, &candidate(index), standing);
+fn hears(node: &mut LowestIp, index: u8, node_state: &NodeState) -> Vec<Output> {
+    let mut outputs = testing::hears(node, &candidate(index), node_state);
     outputs.retain(|output| {
         !matches!(
             output,
@@ -39,7 +39,7 @@ fn joined(node: &mut LowestIp, index: u8) -> Vec<Output> {
 /// F2
 #[test]
 fn every_node_starts_as_a_master() {
-    assert_eq!(node(3).standing(), Standing::Master);
+    assert_eq!(node(3).node_state(), NodeState::Master);
 }
 
 /// F3, C6
@@ -47,39 +47,43 @@ fn every_node_starts_as_a_master() {
 fn a_master_dials_a_lower_master_and_follows_it_once_joined() {
     let mut third = node(3);
     assert_eq!(
-        hears(&mut third, 2, &Standing::Master),
+        hears(&mut third, 2, &NodeState::Master),
         [Output::Dial(name(2))]
     );
-    assert_eq!(third.standing(), Standing::Master, "until the link carries");
     assert_eq!(
-        hears(&mut third, 2, &Standing::Master),
+        third.node_state(),
+        NodeState::Master,
+        "until the link carries"
+    );
+    assert_eq!(
+        hears(&mut third, 2, &NodeState::Master),
         [],
         "one dial at a time"
     );
     assert_eq!(joined(&mut third, 2), [Output::HangUpAllBut(name(2))]);
-    assert_eq!(third.standing(), slave_of(2));
+    assert_eq!(third.node_state(), slave_of(2));
 }
 
 /// F3: only a master's beacon is an announcement, and only a lower one's counts.
 #[test]
 fn slaves_and_higher_masters_are_not_followed() {
     let mut second = node(2);
-    assert_eq!(hears(&mut second, 3, &Standing::Master), []);
+    assert_eq!(hears(&mut second, 3, &NodeState::Master), []);
     assert_eq!(hears(&mut second, 1, &slave_of(0)), []);
-    assert_eq!(hears(&mut second, 1, &Standing::Seeking), []);
+    assert_eq!(hears(&mut second, 1, &NodeState::Seeking), []);
 }
 
 /// F3: a slave stays with its master until it is disconnected.
 #[test]
 fn a_slave_ignores_a_lower_master_until_its_own_has_gone() {
     let mut third = node(3);
-    hears(&mut third, 2, &Standing::Master);
+    hears(&mut third, 2, &NodeState::Master);
     joined(&mut third, 2);
-    assert_eq!(hears(&mut third, 1, &Standing::Master), []);
+    assert_eq!(hears(&mut third, 1, &NodeState::Master), []);
     feed(&mut third, Input::Parted { peer: &name(2) });
-    assert_eq!(third.standing(), Standing::Master);
+    assert_eq!(third.node_state(), NodeState::Master);
     assert_eq!(
-        hears(&mut third, 1, &Standing::Master),
+        hears(&mut third, 1, &NodeState::Master),
         [Output::Dial(name(1))]
     );
 }
@@ -88,30 +92,30 @@ fn a_slave_ignores_a_lower_master_until_its_own_has_gone() {
 #[test]
 fn a_dial_that_was_given_up_counts_if_it_succeeds() {
     let mut third = node(3);
-    hears(&mut third, 1, &Standing::Master);
+    hears(&mut third, 1, &NodeState::Master);
     loses(&mut third, 1);
     assert_eq!(joined(&mut third, 1), [Output::HangUpAllBut(name(1))]);
-    assert_eq!(third.standing(), slave_of(1));
+    assert_eq!(third.node_state(), slave_of(1));
 }
 
 /// E1: of two dials that succeed, the later one decides.
 #[test]
 fn a_node_that_joins_or_follows_one_master_hangs_up_on_another() {
     let mut third = node(3);
-    hears(&mut third, 1, &Standing::Master);
+    hears(&mut third, 1, &NodeState::Master);
     feed(&mut third, Input::Parted { peer: &name(1) });
-    hears(&mut third, 2, &Standing::Master);
+    hears(&mut third, 2, &NodeState::Master);
     assert_eq!(joined(&mut third, 1), [Output::HangUp(name(1))]);
     joined(&mut third, 2);
     assert_eq!(joined(&mut third, 1), [Output::HangUpAllBut(name(2))]);
-    assert_eq!(third.standing(), slave_of(2));
+    assert_eq!(third.node_state(), slave_of(2));
 }
 
 /// E1: nor does one whose master still leads, once it has had its time.
 #[test]
 fn a_join_that_takes_too_long_is_broken_off_and_tried_again_after_a_wait() {
     let mut third = node(3);
-    hears(&mut third, 1, &Standing::Master);
+    hears(&mut third, 1, &NodeState::Master);
     let late: ElectionTimer = Timer::Join(name(1)).into();
     match feed(&mut third, Input::Fired(&late)).as_slice() {
         [
@@ -124,20 +128,20 @@ fn a_join_that_takes_too_long_is_broken_off_and_tried_again_after_a_wait() {
     }
     joined(&mut third, 1);
     assert_eq!(feed(&mut third, Input::Fired(&late)), [], "it carries");
-    assert_eq!(third.standing(), slave_of(1));
+    assert_eq!(third.node_state(), slave_of(1));
 }
 
 /// E1: a link that is slow to carry does not keep the node from another master.
 #[test]
 fn a_node_does_not_wait_for_a_master_that_has_yielded() {
     let mut third = node(3);
-    hears(&mut third, 2, &Standing::Master);
+    hears(&mut third, 2, &NodeState::Master);
     assert_eq!(
         hears(&mut third, 2, &slave_of(1)),
         [Output::HangUp(name(2))]
     );
     assert_eq!(
-        hears(&mut third, 1, &Standing::Master),
+        hears(&mut third, 1, &NodeState::Master),
         [Output::Dial(name(1))]
     );
 }
@@ -147,16 +151,16 @@ fn a_node_does_not_wait_for_a_master_that_has_yielded() {
 fn a_slave_leads_when_its_master_is_lost_or_leads_no_more() {
     for how in 0..3 {
         let mut third = node(3);
-        hears(&mut third, 2, &Standing::Master);
+        hears(&mut third, 2, &NodeState::Master);
         joined(&mut third, 2);
         loses(&mut third, 4);
-        assert_eq!(third.standing(), slave_of(2), "somebody else's loss");
+        assert_eq!(third.node_state(), slave_of(2), "somebody else's loss");
         match how {
             0 => loses(&mut third, 2),
             1 => feed(&mut third, Input::Parted { peer: &name(2) }),
             _ => hears(&mut third, 2, &slave_of(1)),
         };
-        assert_eq!(third.standing(), Standing::Master);
+        assert_eq!(third.node_state(), NodeState::Master);
     }
 }
 
@@ -167,7 +171,7 @@ fn failed_dials_are_repeated_after_growing_waits() {
     let mut waits = Vec::new();
     for _ in 0..8 {
         assert_eq!(
-            hears(&mut third, 1, &Standing::Master),
+            hears(&mut third, 1, &NodeState::Master),
             [Output::Dial(name(1))]
         );
         match feed(&mut third, Input::Parted { peer: &name(1) }).as_slice() {
@@ -179,11 +183,11 @@ fn failed_dials_are_repeated_after_growing_waits() {
             other => panic!("{other:?}"),
         }
         assert_eq!(
-            hears(&mut third, 1, &Standing::Master),
+            hears(&mut third, 1, &NodeState::Master),
             [],
             "not before the timer"
         );
-        assert_eq!(third.standing(), Standing::Master);
+        assert_eq!(third.node_state(), NodeState::Master);
         fires(&mut third, Timer::Redial(name(1)));
     }
     assert_eq!(waits, [50, 100, 200, 400, 400, 400, 400, 400]);
@@ -193,10 +197,10 @@ fn failed_dials_are_repeated_after_growing_waits() {
 #[test]
 fn an_unreachable_master_does_not_stand_in_the_way_of_another() {
     let mut third = node(3);
-    hears(&mut third, 1, &Standing::Master);
+    hears(&mut third, 1, &NodeState::Master);
     feed(&mut third, Input::Parted { peer: &name(1) });
     assert_eq!(
-        hears(&mut third, 2, &Standing::Master),
+        hears(&mut third, 2, &NodeState::Master),
         [Output::Dial(name(2))]
     );
 }
@@ -206,7 +210,7 @@ fn an_unreachable_master_does_not_stand_in_the_way_of_another() {
 fn equal_addresses_are_ranked_by_name() {
     let mut second = LowestIp::new(name(2), address(9), REDIAL);
     let mut first = LowestIp::new(name(1), address(9), REDIAL);
-    let master = Standing::Master;
+    let master = NodeState::Master;
     for (node, peer, follows) in [(&mut second, name(1), true), (&mut first, name(2), false)] {
         let candidate = Candidate {
             node: peer.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Senior, Settings, Timer};
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output};
 use crate::model::Term;
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 /// As the mesh does by default.
 const BEACON: Duration = Duration::from_millis(25);
@@ -104,18 +104,18 @@ impl Lan {
         }
     }
 
-    pub(super) fn standing(&self, at: usize) -> Option<Standing> {
-        self.units[at].election.as_ref().map(Election::standing)
+    pub(super) fn node_state(&self, at: usize) -> Option<NodeState> {
+        self.units[at].election.as_ref().map(Election::node_state)
     }
 
     /// The one master of these units, known to all of them.
     pub(super) fn master_of(&self, group: &[usize]) -> Option<usize> {
-        let leads = |at: &&usize| self.standing(**at) == Some(Standing::Master);
+        let leads = |at: &&usize| self.node_state(**at) == Some(NodeState::Master);
         let master = *group.iter().find(leads)?;
-        let named = Standing::Slave {
+        let named = NodeState::Slave {
             master: self.units[master].candidate.node.clone(),
         };
-        let agree = |at: &usize| *at == master || self.standing(*at).as_ref() == Some(&named);
+        let agree = |at: &usize| *at == master || self.node_state(*at).as_ref() == Some(&named);
         group.iter().all(agree).then_some(master)
     }
 
@@ -201,12 +201,12 @@ impl Lan {
         let count = self.units.len();
         for (to, from) in (0..count).flat_map(|to| (0..count).map(move |from| (to, from))) {
             let peer = self.units[from].candidate.clone();
-            let standing = self.standing(from).filter(|_| self.connects(from, to));
-            if let Some(standing) = standing {
+            let node_state = self.node_state(from).filter(|_| self.connects(from, to));
+            if let Some(node_state) = node_state {
                 self.units[to].heard.insert(from, self.now);
                 let heard = Input::Heard {
                     peer: &peer,
-                    standing: &standing,
+                    node_state: &node_state,
                     term: Term::default(),
                 };
                 self.feed(to, heard);

@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Preferred, Profile};
 use crate::model::NodeId;
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 pub use settings::Settings;
 use unit::{Kind, Unit};
@@ -170,9 +170,11 @@ impl Senior {
     fn event(&mut self, input: &Input<'_>) -> Option<Event> {
         match input {
             Input::Start => Some(Event::Start),
-            Input::Heard { peer, standing, .. } => {
+            Input::Heard {
+                peer, node_state, ..
+            } => {
                 self.units.insert(peer.node.clone(), Unit::of(peer));
-                (**standing != Standing::Master).then(|| Event::LeadsNoMore(peer.node.clone()))
+                (**node_state != NodeState::Master).then(|| Event::LeadsNoMore(peer.node.clone()))
             }
             Input::Lost { peer } => {
                 self.units.remove(*peer);
@@ -241,13 +243,13 @@ impl Election for Senior {
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn node_state(&self) -> NodeState {
         match &self.state {
-            State::WaitingForMaster(_) => Standing::Seeking,
-            State::Executor { master } => Standing::Slave {
+            State::WaitingForMaster(_) => NodeState::Seeking,
+            State::Executor { master } => NodeState::Slave {
                 master: master.clone(),
             },
-            State::WaitingForExecutors | State::Master => Standing::Master,
+            State::WaitingForExecutors | State::Master => NodeState::Master,
         }
     }
 

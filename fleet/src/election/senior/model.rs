@@ -29,7 +29,7 @@ use crate::election::testing::model::{
 use crate::election::testing::{candidate, control_unit};
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message as Any, Output};
 use crate::model::NodeId;
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 #[derive(Debug)]
 struct Fleet {
@@ -84,23 +84,23 @@ impl Subject for Fleet {
         if step.outputs.contains(&question) {
             *asked = attempts.min(*asked + 1);
         }
-        let (before, after) = (step.before.standing(), step.after.standing());
-        let took_office = before == Standing::Seeking && after == Standing::Master;
+        let (before, after) = (step.before.node_state(), step.after.node_state());
+        let took_office = before == NodeState::Seeking && after == NodeState::Master;
         let too_soon = took_office && *asked < attempts;
-        if after != Standing::Seeking {
+        if after != NodeState::Seeking {
             *asked = 0;
         }
         moment.blame(too_soon.then_some("took office before all attempts"));
-        let defies = after == Standing::Master && has_heard_better(step);
+        let defies = after == NodeState::Master && has_heard_better(step);
         moment.blame(defies.then_some("did not yield to a master above it"));
     }
 
     fn properties(&self) -> Vec<Property<Check<Self>>> {
         vec![
             Property::always("nobody follows itself", |_, moment: &At<Self>| {
-                moment.living().all(|(_, unit)| match unit.standing() {
-                    Standing::Slave { master } => master != unit.own.node,
-                    Standing::Master | Standing::Seeking => true,
+                moment.living().all(|(_, unit)| match unit.node_state() {
+                    NodeState::Slave { master } => master != unit.own.node,
+                    NodeState::Master | NodeState::Seeking => true,
                 })
             }),
             Property::always(
@@ -140,10 +140,10 @@ fn has_heard_better(step: &Taken<'_, Fleet>) -> bool {
 }
 
 fn agrees(moment: &At<Fleet>) -> bool {
-    let mut masters = moment.living().map(|(_, unit)| match unit.standing() {
-        Standing::Master => Some(unit.own.node.clone()),
-        Standing::Slave { master } => Some(master),
-        Standing::Seeking => None,
+    let mut masters = moment.living().map(|(_, unit)| match unit.node_state() {
+        NodeState::Master => Some(unit.own.node.clone()),
+        NodeState::Slave { master } => Some(master),
+        NodeState::Seeking => None,
     });
     let first = masters.next().flatten();
     moment.leaders() == 1 && first.is_some() && masters.all(|master| master == first)

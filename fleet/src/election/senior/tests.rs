@@ -37,7 +37,7 @@ fn settings() -> Settings {
 fn unit(own: &Candidate, others: &[Candidate]) -> Senior {
     let mut unit = Senior::new(own, settings());
     for other in others {
-        hears(&mut unit, other, &Standing::Seeking);
+        hears(&mut unit, other, &NodeState::Seeking);
     }
     unit
 }
@@ -76,7 +76,7 @@ fn executor() -> Senior {
         &[candidate(1), candidate(3), candidate(4), control(9)],
     );
     told(&mut second, 3, Message::IAmMaster);
-    assert_eq!(second.standing(), slave_of(3));
+    assert_eq!(second.node_state(), slave_of(3));
     second
 }
 
@@ -152,15 +152,15 @@ fn a_unit_starts_as_its_kind_does() {
             ..candidate(2)
         };
         let mut indicator = unit(&own, &[]);
-        assert_eq!(indicator.standing(), Standing::Seeking);
+        assert_eq!(indicator.node_state(), NodeState::Seeking);
         assert_eq!(
             feed(&mut indicator, Input::Start),
             [all(Message::NeedMaster), arms(Timer::Answer)]
         );
-        assert_eq!(indicator.standing(), Standing::Seeking);
+        assert_eq!(indicator.node_state(), NodeState::Seeking);
     }
     let mut control = unit(&control(2), &[]);
-    assert_eq!(control.standing(), Standing::Master);
+    assert_eq!(control.node_state(), NodeState::Master);
     assert_eq!(
         feed(&mut control, Input::Start),
         [all(Message::NeedExecutors), arms(Timer::Request)]
@@ -180,11 +180,11 @@ fn a_control_unit_never_follows_an_indicator_unit() {
     ] {
         told(&mut control, 3, message);
         told(&mut control, 3, Any::SensorRequest);
-        assert_eq!(control.standing(), Standing::Master);
+        assert_eq!(control.node_state(), NodeState::Master);
     }
     for timer in [Timer::Answer, Timer::MasterLoss, Timer::Request] {
         fires(&mut control, timer);
-        assert_eq!(control.standing(), Standing::Master);
+        assert_eq!(control.node_state(), NodeState::Master);
     }
 }
 
@@ -200,7 +200,7 @@ fn an_executor_without_sensor_requests_looks_for_a_master() {
             arms(Timer::Answer)
         ]
     );
-    assert_eq!(second.standing(), Standing::Seeking);
+    assert_eq!(second.node_state(), NodeState::Seeking);
     shows(&second, "attempt", "1 of 3");
     shows(&second, "senior flag", "yes");
     shows(&second, "units seen", "0");
@@ -215,7 +215,7 @@ fn a_sensor_request_of_the_master_keeps_the_executor() {
         [arms(Timer::MasterLoss)]
     );
     assert_eq!(told(&mut second, 1, Any::SensorRequest), []);
-    assert_eq!(second.standing(), slave_of(3));
+    assert_eq!(second.node_state(), slave_of(3));
 }
 
 /// M3
@@ -238,10 +238,10 @@ fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_the_letter_is_kept() {
         let mut second = executor();
         second.settings.mesh_detection = mesh_detection;
         loses(&mut second, 1);
-        assert_eq!(second.standing(), slave_of(3), "somebody else");
+        assert_eq!(second.node_state(), slave_of(3), "somebody else");
         let outputs = loses(&mut second, 3);
         assert_eq!(outputs.contains(&all(Message::NeedMaster)), mesh_detection);
-        let seeks = second.standing() == Standing::Seeking;
+        let seeks = second.node_state() == NodeState::Seeking;
         assert_eq!(seeks, mesh_detection);
     }
 }
@@ -249,12 +249,12 @@ fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_the_letter_is_kept() {
 /// M3: whoever says that it does not lead sends no sensor requests.
 #[test]
 fn a_master_that_says_that_it_leads_no_more_counts_as_lost() {
-    for says in [Standing::Seeking, slave_of(4)] {
+    for says in [NodeState::Seeking, slave_of(4)] {
         let mut second = executor();
-        assert_eq!(hears(&mut second, &candidate(3), &Standing::Master), []);
+        assert_eq!(hears(&mut second, &candidate(3), &NodeState::Master), []);
         assert_eq!(hears(&mut second, &candidate(4), &says), []);
         hears(&mut second, &candidate(3), &says);
-        assert_eq!(second.standing(), Standing::Seeking);
+        assert_eq!(second.node_state(), NodeState::Seeking);
     }
 }
 
@@ -311,7 +311,7 @@ fn an_answer_makes_an_executor() {
         told(&mut second, 1, Message::IAmMaster),
         [stops(Timer::Answer), arms(Timer::MasterLoss)]
     );
-    assert_eq!(second.standing(), slave_of(1));
+    assert_eq!(second.node_state(), slave_of(1));
 }
 
 /// M5
@@ -326,7 +326,7 @@ fn a_request_for_executors_makes_an_executor_that_answers() {
             to(1, Message::IAmExecutor)
         ]
     );
-    assert_eq!(second.standing(), slave_of(1));
+    assert_eq!(second.node_state(), slave_of(1));
 }
 
 /// M5: where both of these are lost, the sensor request tells of the master.
@@ -334,7 +334,7 @@ fn a_request_for_executors_makes_an_executor_that_answers() {
 fn a_sensor_request_makes_an_executor_too() {
     let mut second = started(&candidate(2), &[candidate(1)]);
     told(&mut second, 1, Any::SensorRequest);
-    assert_eq!(second.standing(), slave_of(1));
+    assert_eq!(second.node_state(), slave_of(1));
 }
 
 /// M5: a unit that starts does not take the lead from a master below it.
@@ -342,7 +342,7 @@ fn a_sensor_request_makes_an_executor_too() {
 fn a_higher_address_that_comes_late_follows() {
     let mut fourth = started(&candidate(4), &[candidate(1)]);
     told(&mut fourth, 1, Message::IAmMaster);
-    assert_eq!(fourth.standing(), slave_of(1));
+    assert_eq!(fourth.node_state(), slave_of(1));
 }
 
 /// M6, E7
@@ -354,7 +354,7 @@ fn a_unit_alone_leads_after_all_attempts() {
             fires(&mut second, Timer::Answer),
             [all(Message::NeedMaster), arms(Timer::Answer)]
         );
-        assert_eq!(second.standing(), Standing::Seeking);
+        assert_eq!(second.node_state(), NodeState::Seeking);
     }
     assert_eq!(
         fires(&mut second, Timer::Answer),
@@ -375,7 +375,7 @@ fn the_flag_of_the_last_attempt_decides() {
             }
             fires(&mut second, Timer::Answer);
         }
-        assert_eq!(second.standing() == Standing::Master, leads);
+        assert_eq!(second.node_state() == NodeState::Master, leads);
     }
 }
 
@@ -420,14 +420,14 @@ fn a_waiting_master_becomes_a_master_with_its_first_executor() {
 #[test]
 fn both_kinds_of_master_lead_and_answer_who_needs_one() {
     for mut second in [waiting_master(), master()] {
-        assert_eq!(second.standing(), Standing::Master);
+        assert_eq!(second.node_state(), NodeState::Master);
         for other in [1, 3] {
             assert_eq!(
                 told(&mut second, other, Message::NeedMaster),
                 [to(other, Message::IAmMaster)]
             );
         }
-        assert_eq!(second.standing(), Standing::Master);
+        assert_eq!(second.node_state(), NodeState::Master);
     }
 }
 
@@ -455,7 +455,7 @@ fn of_two_masters_the_lower_address_yields() {
                 told(&mut second, 1, sign.clone()),
                 [to(1, Message::IAmMaster)]
             );
-            assert_eq!(second.standing(), Standing::Master);
+            assert_eq!(second.node_state(), NodeState::Master);
             let outputs = told(&mut second, 3, sign.clone());
             assert_eq!(
                 outputs[..2],
@@ -463,7 +463,7 @@ fn of_two_masters_the_lower_address_yields() {
             );
             let answers = outputs.contains(&to(3, Message::IAmExecutor));
             assert_eq!(answers, sign == Message::NeedExecutors.into());
-            assert_eq!(second.standing(), slave_of(3));
+            assert_eq!(second.node_state(), slave_of(3));
         }
     }
 }
@@ -481,7 +481,7 @@ fn the_control_unit_prevails_over_any_address() {
         fires(&mut second, Timer::Answer);
     }
     told(&mut second, 1, Message::NeedExecutors);
-    assert_eq!(second.standing(), slave_of(1));
+    assert_eq!(second.node_state(), slave_of(1));
 }
 
 /// M9: of two masters that an executor hears, it follows the one that will prevail.
@@ -490,13 +490,13 @@ fn an_executor_goes_over_to_a_master_above_its_own() {
     let mut second = executor();
     assert_eq!(told(&mut second, 1, Message::NeedExecutors), []);
     told(&mut second, 4, Any::SensorRequest);
-    assert_eq!(second.standing(), slave_of(4));
+    assert_eq!(second.node_state(), slave_of(4));
     assert_eq!(
         told(&mut second, 9, Message::NeedExecutors),
         [arms(Timer::MasterLoss), to(9, Message::IAmExecutor)]
     );
     told(&mut second, 4, Any::SensorRequest);
-    assert_eq!(second.standing(), slave_of(9), "the control unit");
+    assert_eq!(second.node_state(), slave_of(9), "the control unit");
 }
 
 /// M2, M9: two control units are a fault; the lower name leads, and operators are told. The other
@@ -507,8 +507,8 @@ fn of_two_control_units_the_lower_name_leads() {
     let mut second = started(&control(2), &[control(1)]);
     told(&mut first, 2, Message::NeedExecutors);
     told(&mut second, 1, Message::NeedExecutors);
-    assert_eq!(first.standing(), Standing::Master);
-    assert_eq!(second.standing(), slave_of(1));
+    assert_eq!(first.node_state(), NodeState::Master);
+    assert_eq!(second.node_state(), slave_of(1));
     shows(&first, "other control unit", "N2");
     shows(&second, "other control unit", "N1");
     assert_eq!(
@@ -519,7 +519,7 @@ fn of_two_control_units_the_lower_name_leads() {
             arms(Timer::Request)
         ]
     );
-    assert_eq!(second.standing(), Standing::Master);
+    assert_eq!(second.node_state(), NodeState::Master);
     assert_eq!(detail(&second, "other control unit"), None);
 }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::{Candidate, Election, ElectionTimer, Input, Message, Output};
 use crate::model::{Mac, NodeId, Role, Term};
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 macro_rules! any_of_every_protocol {
     ($($module:ident: $protocol:ident),*) => {
@@ -56,8 +56,8 @@ pub(super) fn control_unit(index: u8) -> Candidate {
     }
 }
 
-pub(super) fn slave_of(index: u8) -> Standing {
-    Standing::Slave {
+pub(super) fn slave_of(index: u8) -> NodeState {
+    NodeState::Slave {
         master: name(index),
     }
 }
@@ -77,16 +77,16 @@ pub(super) fn draws(machine: &mut impl Election, draw: u64, input: Input<'_>) ->
 pub(super) fn hears(
     machine: &mut impl Election,
     peer: &Candidate,
-    standing: &Standing,
+    node_state: &NodeState,
 ) -> Vec<Output> {
-    hears_in(machine, peer, standing, 0)
+    hears_in(machine, peer, node_state, 0)
 }
 
 /// A beacon of a peer that knows this term.
 pub(super) fn hears_in(
     machine: &mut impl Election,
     peer: &Candidate,
-    standing: &Standing,
+    node_state: &NodeState,
     term: u64,
 ) -> Vec<Output> {
     let term = Term(term);
@@ -94,7 +94,7 @@ pub(super) fn hears_in(
         machine,
         Input::Heard {
             peer,
-            standing,
+            node_state,
             term,
         },
     )

@@ -4,7 +4,7 @@ use super::message::{Exchange, Message, Survivor, Token};
 use super::state::{Member, Phase, State, Timer};
 use super::{Output, TokenRing};
 use crate::model::NodeId;
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 impl TokenRing {
     /// Another holder is heard: freezes, and tells it to wait. A frozen holder talks to the first
@@ -246,14 +246,14 @@ impl TokenRing {
     pub(super) fn beside(
         &mut self,
         peer: &Member,
-        standing: &Standing,
+        node_state: &NodeState,
         draw: u64,
         outputs: &mut Vec<Output>,
     ) {
-        let acts = *standing == Standing::Master;
-        let follows = match standing {
-            Standing::Slave { master } if self.leads(master) => self.member(master),
-            Standing::Slave { .. } | Standing::Master | Standing::Seeking => None,
+        let acts = *node_state == NodeState::Master;
+        let follows = match node_state {
+            NodeState::Slave { master } if self.leads(master) => self.member(master),
+            NodeState::Slave { .. } | NodeState::Master | NodeState::Seeking => None,
         };
         if acts {
             self.present(peer, outputs);

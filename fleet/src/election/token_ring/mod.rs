@@ -72,7 +72,7 @@ use std::time::Duration;
 use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Profile};
 use crate::model::bounds::bounded;
 use crate::model::{Mac, NodeId};
-use crate::wire::{Nonce, Standing};
+use crate::wire::{NodeState, Nonce};
 use state::{Member, Phase, State};
 
 pub use message::{Exchange, Generation, Life, Message, Stamp, Survivor, Token};
@@ -166,11 +166,11 @@ impl TokenRing {
     fn heard(
         &mut self,
         peer: &Candidate,
-        standing: &Standing,
+        node_state: &NodeState,
         draw: u64,
         outputs: &mut Vec<Output>,
     ) {
-        let peer_leads = *standing == Standing::Master;
+        let peer_leads = *node_state == NodeState::Master;
         let trusted = self.settings.mesh_detection;
         let known = self.peers.entry(peer.node.clone()).or_insert(Peer {
             mac: peer.mac,
@@ -206,7 +206,7 @@ impl TokenRing {
                 }
             }
             State::Passing { .. } => {}
-            State::Holding { .. } => self.beside(&peer, standing, draw, outputs),
+            State::Holding { .. } => self.beside(&peer, node_state, draw, outputs),
         }
     }
 
@@ -406,7 +406,9 @@ impl Election for TokenRing {
         let before = self.state.timers();
         match input {
             Input::Start => self.follow(None, outputs),
-            Input::Heard { peer, standing, .. } => self.heard(peer, standing, draw, outputs),
+            Input::Heard {
+                peer, node_state, ..
+            } => self.heard(peer, node_state, draw, outputs),
             Input::Lost { peer } => self.lost(peer, draw, outputs),
             Input::Message {
                 from,
@@ -425,15 +427,15 @@ impl Election for TokenRing {
         outputs.extend(over.map(|timer| Output::Disarm((*timer).into())));
     }
 
-    fn standing(&self) -> Standing {
-        let slave = |of: &Member| Standing::Slave {
+    fn node_state(&self) -> NodeState {
+        let slave = |of: &Member| NodeState::Slave {
             master: of.node.clone(),
         };
         match &self.state {
             State::Waiting { holder } | State::Missing { holder, .. } => {
-                holder.as_ref().map_or(Standing::Seeking, slave)
+                holder.as_ref().map_or(NodeState::Seeking, slave)
             }
-            State::Heeding { .. } | State::Claiming { .. } => Standing::Seeking,
+            State::Heeding { .. } | State::Claiming { .. } => NodeState::Seeking,
             State::Holding {
                 phase:
                     Phase::Frozen {
@@ -442,7 +444,7 @@ impl Election for TokenRing {
                     },
                 ..
             } => slave(ahead),
-            State::Holding { .. } => Standing::Master,
+            State::Holding { .. } => NodeState::Master,
             State::Passing { to, .. } => slave(to),
         }
     }

@@ -77,10 +77,10 @@ impl Subject for Reach {
     /// It has heard all others already.
     fn started(check: &Check<Self>, moment: &mut At<Self>, node: usize) {
         for (_, peer) in check.pairs().filter(|(own, _)| *own == node) {
-            let (peer, standing) = (&check.candidates[peer], &Standing::Seeking);
+            let (peer, node_state) = (&check.candidates[peer], &NodeState::Seeking);
             let heard = Input::Heard {
                 peer,
-                standing,
+                node_state,
                 term: Term::default(),
             };
             check.feed(moment, node, &heard, 0);
@@ -146,7 +146,7 @@ impl Subject for Reach {
             }),
             Property::sometimes("two tokens", |_, ring: &At<Self>| holders(ring).count() > 1),
             Property::sometimes("the smaller of two does not act", |_, ring: &At<Self>| {
-                let acts = |node: &TokenRing| node.standing() == Standing::Master;
+                let acts = |node: &TokenRing| node.node_state() == NodeState::Master;
                 holders(ring).count() > 1 && holders(ring).filter(|node| acts(node)).count() == 1
             }),
             Property::sometimes("one is left of two", |_, ring: &At<Self>| {

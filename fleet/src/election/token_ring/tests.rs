@@ -70,8 +70,8 @@ fn with(index: u8, settings: Settings) -> TokenRing {
     TokenRing::new(&candidate(index), Nonce(u64::from(index)), settings)
 }
 
-fn hears(node: &mut TokenRing, index: u8, standing: &Standing) -> Vec<Output> {
-    testing::hears(node, &candidate(index), standing)
+fn hears(node: &mut TokenRing, index: u8, node_state: &NodeState) -> Vec<Output> {
+    testing::hears(node, &candidate(index), node_state)
 }
 
 /// What is said, to whom; `None` is everybody.
@@ -109,12 +109,12 @@ fn stamp(number: u64, creator: u8, hop: u64) -> Stamp {
 fn holder(index: u8, peers: &[u8]) -> TokenRing {
     let mut node = node(index);
     for peer in peers {
-        hears(&mut node, *peer, &Standing::Seeking);
+        hears(&mut node, *peer, &NodeState::Seeking);
     }
     fires(&mut node, Timer::Watch);
     fires(&mut node, Timer::Claim);
     fires(&mut node, Timer::Listen);
-    assert_eq!(node.standing(), Standing::Master);
+    assert_eq!(node.node_state(), NodeState::Master);
     node
 }
 
@@ -130,7 +130,7 @@ fn passing(index: u8, to: u8) -> (TokenRing, Token) {
             None
         }
     });
-    assert_eq!(node.standing(), slave_of(to));
+    assert_eq!(node.node_state(), slave_of(to));
     (node, sent.expect("a token is sent"))
 }
 

@@ -20,7 +20,7 @@ use self::plan::Plan;
 use self::planning::Planning;
 use crate::dispatch::{Assignments, CarSituation, HallDemand, Predictor};
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
-use crate::wire::{PlanEntry, Standing};
+use crate::wire::{NodeState, PlanEntry};
 
 pub use planning::{PlanRequest, PlanVersion};
 
@@ -83,9 +83,9 @@ impl Dispatching {
     }
 
     /// The node stands elsewhere. Where the duty `rotates`, the next master goes on with the plan.
-    pub(super) fn on_change(&mut self, standing: &Standing, rotates: bool) {
+    pub(super) fn on_change(&mut self, node_state: &NodeState, rotates: bool) {
         if rotates {
-            self.plan.inherit(standing);
+            self.plan.inherit(node_state);
         } else {
             self.plan.clear();
         }

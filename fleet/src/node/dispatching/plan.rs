@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dispatch::Assignments;
 use crate::model::{HallCall, NodeId};
-use crate::wire::{PlanEntry, Standing};
+use crate::wire::{NodeState, PlanEntry};
 
 /// The assignments of the present master; its own, if the node leads.
 ///
@@ -27,13 +27,13 @@ impl Plan {
 
     /// Another master goes on with the plan of the last. Every line that a master has made or taken
     /// over under its own office is newer than what its slaves have inherited.
-    pub(super) fn inherit(&mut self, standing: &Standing) {
-        let version = match standing {
-            Standing::Master => {
+    pub(super) fn inherit(&mut self, node_state: &NodeState) {
+        let version = match node_state {
+            NodeState::Master => {
                 self.version = self.version.saturating_add(1);
                 self.version
             }
-            Standing::Slave { .. } | Standing::Seeking => 0,
+            NodeState::Slave { .. } | NodeState::Seeking => 0,
         };
         for (stamp, _) in self.entries.values_mut() {
             *stamp = version;
@@ -162,7 +162,7 @@ mod tests {
     /// C3: the duty rotates, the plan stays; whoever leads is believed.
     #[test]
     fn a_plan_that_is_inherited_gives_way_to_the_next_masters() {
-        let slave_of = |master: &str| Standing::Slave {
+        let slave_of = |master: &str| NodeState::Slave {
             master: node(master),
         };
         let (mut first, mut second) = (Plan::default(), Plan::default());
@@ -172,7 +172,7 @@ mod tests {
             }
         }
         first.inherit(&slave_of("second"));
-        second.inherit(&Standing::Master);
+        second.inherit(&NodeState::Master);
         assert_eq!(first.assigned_to(&node("A")), [call(1)].into());
         second.adopt(assignments(&[(1, "B"), (2, "A")]));
         for entry in second.entries().collect::<Vec<_>>() {

@@ -70,7 +70,7 @@ impl Planning {
         useful
     }
 
-    /// The node has another standing: nobody waits for an answer any more.
+    /// The node has another state: nobody waits for an answer any more.
     pub(super) fn abandon(&mut self) {
         self.outdated = self.asked;
         self.lost_at = None;

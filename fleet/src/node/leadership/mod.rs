@@ -5,7 +5,7 @@
 //!   Input ──▶ Election ──▶ Output ──▶ timers of the election
 //!                │            └─────▶ Wish: send, dial, hang up
 //!                ▼
-//!            standing, term ──▶ Change       Bank ──▶ Oversight ──▶ Verdict
+//!            state, term ──▶ Change       Bank ──▶ Oversight ──▶ Verdict
 //! ```
 //!
 //! It knows no link, order or plan: what it needs of them comes in as arguments, and what is to be
@@ -24,7 +24,7 @@ use crate::election::{
     Message, Output,
 };
 use crate::model::{HallCall, NodeId, Term, Timestamp};
-use crate::wire::{Hello, Standing};
+use crate::wire::{Hello, NodeState};
 
 pub(super) use oversight::{Bank, Leader, OpenCall, Verdict};
 
@@ -38,9 +38,9 @@ pub(super) struct Leadership {
     settings: ElectionSettings,
     election: Box<dyn Election>,
     timers: BTreeMap<ElectionTimer, Timestamp>,
-    standing: Standing,
-    standing_since: Timestamp,
-    /// The master that this node followed before its present standing.
+    node_state: NodeState,
+    node_state_since: Timestamp,
+    /// The master that this node followed before its present state.
     former_master: Option<NodeId>,
     /// The highest that is known.
     term: Term,
@@ -63,8 +63,8 @@ pub(super) struct Outcome {
 /// The node stands elsewhere than before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
-    from: Standing,
-    to: Standing,
+    from: NodeState,
+    to: NodeState,
     term: Term,
     rotates: bool,
 }
@@ -77,11 +77,11 @@ impl Change {
             term,
             rotates,
         } = self;
-        let settled = from != Standing::Seeking && to != Standing::Seeking;
+        let settled = from != NodeState::Seeking && to != NodeState::Seeking;
         if settled && rotates {
             Report::Rotated { from, to, term }
         } else {
-            Report::Standing { from, to, term }
+            Report::NodeState { from, to, term }
         }
     }
 }
@@ -123,10 +123,10 @@ impl Leadership {
         let election = settings.elect(candidate, hello.nonce, redial_after);
         Self {
             settings,
-            standing: election.standing(),
+            node_state: election.node_state(),
             election,
             timers: BTreeMap::new(),
-            standing_since: Timestamp::START,
+            node_state_since: Timestamp::START,
             former_master: None,
             term,
             estimate,
@@ -134,16 +134,16 @@ impl Leadership {
         }
     }
 
-    pub(super) fn standing(&self) -> &Standing {
-        &self.standing
+    pub(super) fn node_state(&self) -> &NodeState {
+        &self.node_state
     }
 
     pub(super) fn leads(&self) -> bool {
-        self.standing == Standing::Master
+        self.node_state == NodeState::Master
     }
 
     pub(super) fn follows(&self, peer: &NodeId) -> bool {
-        matches!(&self.standing, Standing::Slave { master } if master == peer)
+        matches!(&self.node_state, NodeState::Slave { master } if master == peer)
     }
 
     pub(super) fn holds_duty(&self) -> bool {
@@ -202,18 +202,18 @@ impl Leadership {
     /// Whether the indicator shows what this peer says. Who has a coordinator shows what that one
     /// says: between two groups that hear each other in part it would change with every word.
     pub(super) fn shows_for(&self, peer: &NodeId) -> bool {
-        match &self.standing {
-            Standing::Slave { master } => master == peer || self.election.rotates(),
-            Standing::Master => self.election.rotates(),
-            Standing::Seeking => true,
+        match &self.node_state {
+            NodeState::Slave { master } => master == peer || self.election.rotates(),
+            NodeState::Master => self.election.rotates(),
+            NodeState::Seeking => true,
         }
     }
 
     /// The node starts: under `lowest-ip` as a master (F2). The election hears of it by
     /// [`Input::Start`].
     pub(super) fn start(&mut self, now: Timestamp) {
-        self.standing = self.election.standing();
-        self.standing_since = now;
+        self.node_state = self.election.node_state();
+        self.node_state_since = now;
         if self.leads() {
             self.term = self.term.next();
         }
@@ -224,24 +224,24 @@ impl Leadership {
         let mut outputs = Vec::new();
         let estimate = self.election.estimate();
         self.election.handle(input, draw, &mut outputs);
-        let to = self.election.standing();
+        let to = self.election.node_state();
         Outcome {
-            change: (to != self.standing).then(|| self.change_standing(to, now)),
+            change: (to != self.node_state).then(|| self.change_standing(to, now)),
             has_new_estimate: self.election.estimate() != estimate,
             outputs,
         }
     }
 
-    /// Takes another standing; a master leads under a term of its own (E3).
-    pub(super) fn change_standing(&mut self, to: Standing, now: Timestamp) -> Change {
-        if to == Standing::Master {
+    /// Takes another state; a master leads under a term of its own (E3).
+    pub(super) fn change_standing(&mut self, to: NodeState, now: Timestamp) -> Change {
+        if to == NodeState::Master {
             self.term = self.term.next();
         }
-        let from = std::mem::replace(&mut self.standing, to.clone());
-        self.standing_since = now;
+        let from = std::mem::replace(&mut self.node_state, to.clone());
+        self.node_state_since = now;
         self.former_master = match &from {
-            Standing::Slave { master } => Some(master.clone()),
-            Standing::Master | Standing::Seeking => None,
+            NodeState::Slave { master } => Some(master.clone()),
+            NodeState::Master | NodeState::Seeking => None,
         };
         self.oversight.start_over();
         Change {
@@ -313,9 +313,9 @@ impl Leadership {
         members: &Membership,
         now: Timestamp,
     ) -> bool {
-        if self.link_rule() != LinkRule::FollowStanding
+        if self.link_rule() != LinkRule::FollowState
             || !self.leads()
-            || now >= self.standing_since + PATIENCE
+            || now >= self.node_state_since + PATIENCE
         {
             return false;
         }
@@ -327,9 +327,9 @@ impl Leadership {
             self.former_master.as_ref() == Some(name) || members.get(name).is_none()
         };
         members.peers().any(|(name, known)| {
-            let is_bound = match &known.standing {
-                Standing::Slave { master } => !is_gone(master),
-                Standing::Master | Standing::Seeking => is_gone(name),
+            let is_bound = match &known.node_state {
+                NodeState::Slave { master } => !is_gone(master),
+                NodeState::Master | NodeState::Seeking => is_gone(name),
             };
             (known.hello.address, name) < rank && !is_bound
         })
@@ -340,9 +340,9 @@ impl Leadership {
         if !self.oversight.is_due(now) {
             return None;
         }
-        match &self.standing {
-            Standing::Slave { master } => Some(master.clone()),
-            Standing::Master | Standing::Seeking => None,
+        match &self.node_state {
+            NodeState::Slave { master } => Some(master.clone()),
+            NodeState::Master | NodeState::Seeking => None,
         }
     }
 
@@ -378,8 +378,8 @@ impl Leadership {
         self.election = election;
     }
 
-    pub(super) fn set_standing(&mut self, standing: Standing) {
-        self.standing = standing;
+    pub(super) fn set_standing(&mut self, node_state: NodeState) {
+        self.node_state = node_state;
     }
 }
 

@@ -162,7 +162,7 @@ impl Peers {
         let period = self.clock.told;
         self.membership.sent(self.clock.sequence, period, now);
         let Facts {
-            standing,
+            node_state,
             term,
             estimate,
             digest,
@@ -175,7 +175,7 @@ impl Peers {
             link_port: self.link_port,
             sequence: self.clock.sequence,
             period: u16::try_from(period.as_millis()).unwrap_or(u16::MAX),
-            standing,
+            node_state,
             term,
             estimate,
             digest,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::election::LinkSide;
 use crate::model::NodeId;
 use crate::node::LinkId;
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 /// The links that stand; at most one to each peer.
 #[derive(Debug, Clone, Default)]
@@ -133,9 +133,9 @@ impl Links {
 }
 
 /// Whether a node that stands here takes links from others: a slave refuses them (F1).
-pub(in crate::node) fn accepts(standing: &Standing) -> bool {
-    match standing {
-        Standing::Master | Standing::Seeking => true,
-        Standing::Slave { .. } => false,
+pub(in crate::node) fn accepts(node_state: &NodeState) -> bool {
+    match node_state {
+        NodeState::Master | NodeState::Seeking => true,
+        NodeState::Slave { .. } => false,
     }
 }

@@ -188,7 +188,7 @@ impl Membership {
         peer.estimate = beacon.estimate;
         peer.heard_at = now;
         peer.link_port = beacon.link_port;
-        peer.standing = beacon.standing.clone();
+        peer.node_state = beacon.node_state.clone();
         peer.digest = beacon.digest;
         peer.journal = Some(beacon.journal);
         let before = std::mem::replace(&mut peer.period, period);

@@ -28,7 +28,7 @@ use self::pairing::Pairing;
 use super::{LinkId, LinkSide, MeshTimes};
 use crate::election::LinkRule;
 use crate::model::{CarView, JournalId, NodeId, Term, Timestamp};
-use crate::wire::{Beacon, Hello, Standing};
+use crate::wire::{Beacon, Hello, NodeState};
 
 #[cfg(test)]
 pub(super) use beacon::{MOST_ECHOES, STRANGERS_ECHOED};
@@ -46,7 +46,7 @@ pub(super) use pairing::Due;
 /// For so long a master lets a peer call itself its slave over a link that it does not have.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
-/// For so long a master keeps a link that does not fit what its peer says of its standing: longer
+/// For so long a master keeps a link that does not fit what its peer says of its state: longer
 /// than the peer waits for such a link to carry.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
 
@@ -67,7 +67,7 @@ pub(super) struct Peers {
 /// What a beacon tells beside who sends it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Facts {
-    pub(super) standing: Standing,
+    pub(super) node_state: NodeState,
     pub(super) term: Term,
     pub(super) estimate: u32,
     /// Of the order store.
@@ -91,7 +91,7 @@ pub(super) enum Addressee {
 impl Peers {
     pub(super) fn new(own: Hello, link_port: u16, times: MeshTimes, rule: LinkRule) -> Self {
         let pairing = match rule {
-            LinkRule::FollowStanding => None,
+            LinkRule::FollowState => None,
             LinkRule::EveryPair => Some(Pairing::new(
                 own.address,
                 own.node.clone(),
@@ -272,7 +272,7 @@ impl Peers {
         Some(peer)
     }
 
-    /// What a peer says of its standing has its time anew to fit the links that there are.
+    /// What a peer says of its state has its time anew to fit the links that there are.
     fn link_has_changed(&mut self, peer: &NodeId) {
         if let Some(known) = self.membership.get_mut(peer) {
             known.disputed_since = None;
@@ -321,8 +321,8 @@ impl Peers {
         due.unwrap_or_default()
     }
 
-    /// As master over links that follow the standings, or not (`leads`): holds what a peer says of
-    /// its standing against the links that there are. A link may have ended at one end only, its
+    /// As master over links that follow the states, or not (`leads`): holds what a peer says of
+    /// its state against the links that there are. A link may have ended at one end only, its
     /// close being lost (E1). Hands back the link that is to be closed.
     ///
     /// A peer that goes on calling itself a slave over a link that is not there is not echoed
@@ -332,11 +332,11 @@ impl Peers {
     pub(super) fn reconcile(
         &mut self,
         peer: &NodeId,
-        says: &Standing,
+        says: &NodeState,
         leads: bool,
         now: Timestamp,
     ) -> Option<LinkId> {
-        let follows = matches!(says, Standing::Slave { master } if *master == self.own.node);
+        let follows = matches!(says, NodeState::Slave { master } if *master == self.own.node);
         let link = self.links.to(peer);
         let claims = leads && follows && link.is_none();
         let misfit = leads && link.is_some() && self.links.is_joined(peer) != follows;
@@ -400,12 +400,12 @@ mod tests {
 
     fn peers(index: u8) -> Peers {
         let (hello, times) = (node(index, 1).hello().clone(), MeshTimes::default());
-        Peers::new(hello, 46_000, times, LinkRule::FollowStanding)
+        Peers::new(hello, 46_000, times, LinkRule::FollowState)
     }
 
-    fn facts(standing: Standing) -> Facts {
+    fn facts(node_state: NodeState) -> Facts {
         Facts {
-            standing,
+            node_state,
             term: Term(1),
             estimate: 0,
             digest: 0,
@@ -419,10 +419,10 @@ mod tests {
     #[test]
     fn a_peer_whose_claim_fits_no_link_is_not_echoed() {
         let (mut master, mut slave) = (peers(1), peers(2));
-        let claim = Standing::Slave { master: name(1) };
+        let claim = NodeState::Slave { master: name(1) };
         let (mut now, mut echoed) = (Timestamp::START, Vec::new());
         for _ in 0..60 {
-            let beacon = master.broadcast(facts(Standing::Master), true, now);
+            let beacon = master.broadcast(facts(NodeState::Master), true, now);
             slave.hear(&beacon, now);
             echoed.push(!beacon.echoes.is_empty());
             let beacon = slave.broadcast(facts(claim.clone()), false, now);

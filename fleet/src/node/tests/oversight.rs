@@ -19,7 +19,7 @@ fn pair() -> (Node, Node, Timestamp) {
     let later = now + PERIOD * 8;
     talk(&mut slave, &mut master, now, later);
     join(&mut slave, &mut master, LinkId(1), later);
-    assert_eq!(*slave.standing(), Standing::Slave { master: name(1) });
+    assert_eq!(*slave.node_state(), NodeState::Slave { master: name(1) });
     drain(&mut slave);
     (slave, master, later)
 }
@@ -63,7 +63,7 @@ fn reports(
 fn is_of_oversight(report: &Report) -> bool {
     matches!(
         report,
-        Report::TakenOver { .. } | Report::Distrusted { .. } | Report::Standing { .. }
+        Report::TakenOver { .. } | Report::Distrusted { .. } | Report::NodeState { .. }
     )
 }
 
@@ -75,7 +75,7 @@ fn a_call_without_a_car_is_served_and_then_the_master_is_left() {
     slave.handle_order(call(), now).expect("a button");
     let at = reports(&mut slave, &mut master, now, 20, is_of_oversight);
     assert_eq!(at, [5, 12, 12], "taken over, not believed, alone");
-    assert_eq!(*slave.standing(), Standing::Master);
+    assert_eq!(*slave.node_state(), NodeState::Master);
     let later = now + Duration::from_secs(20);
     assert!(
         slave
@@ -250,7 +250,7 @@ fn a_master_is_believed_whose_slave_does_not_serve() {
             let now = now + Duration::from_millis(part * 100);
             let (nonce, sequence) = (slave.hello().nonce, slave.plain_beacon(now).sequence);
             let mut beacon = three.plain_beacon(now);
-            beacon.standing = Standing::Slave { master: name(1) };
+            beacon.node_state = NodeState::Slave { master: name(1) };
             beacon.echoes = vec![Echo { nonce, sequence }];
             slave.handle_beacon(three.hello().address, &beacon, now);
             let later = now + Duration::from_millis(100);

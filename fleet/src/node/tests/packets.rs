@@ -83,7 +83,7 @@ fn a_vote_counts_from_the_address_of_a_node_that_has_joined() {
         "{answers:?}"
     );
     one.handle_packet(two, &bytes(&Message::SensorRequest), now);
-    assert_eq!(*one.standing(), Standing::Slave { master: name(2) });
+    assert_eq!(*one.node_state(), NodeState::Slave { master: name(2) });
 }
 
 /// V12: known, but states have not been exchanged; and not known at all.
@@ -109,7 +109,7 @@ fn what_a_node_may_send_that_has_joined_is_dropped_from_others_and_counted() {
         assert_eq!(one.packet_counts().strange, count);
     }
     assert_eq!(packets(&drain(&mut one)), []);
-    assert_eq!(*one.standing(), Standing::Seeking);
+    assert_eq!(*one.node_state(), NodeState::Seeking);
 }
 
 /// V12, C4

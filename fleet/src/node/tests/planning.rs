@@ -44,7 +44,7 @@ fn master() -> (Node, Timestamp) {
     node.handle_frame(LINK, Frame::Joined, now);
     slave_tells(&mut node, idle_at(2), now);
     drain(&mut node);
-    assert_eq!(*node.standing(), Standing::Master);
+    assert_eq!(*node.node_state(), NodeState::Master);
     (node, now)
 }
 
@@ -229,8 +229,8 @@ fn a_plan_of_an_earlier_mastership_is_not_taken_in() {
     let (mut node, now) = master();
     place(&mut node, up(1), now);
     let asked = request(&mut node);
-    for standing in [Standing::Seeking, Standing::Master] {
-        let change = node.leadership.change_standing(standing, now);
+    for node_state in [NodeState::Seeking, NodeState::Master] {
+        let change = node.leadership.change_standing(node_state, now);
         node.on_change(change);
     }
     node.settle(now);

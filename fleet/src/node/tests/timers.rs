@@ -42,8 +42,8 @@ impl Election for Pair {
         }
     }
 
-    fn standing(&self) -> Standing {
-        Standing::Seeking
+    fn node_state(&self) -> NodeState {
+        NodeState::Seeking
     }
 
     fn details(&self) -> Vec<Detail> {
@@ -51,7 +51,7 @@ impl Election for Pair {
     }
 
     fn link_rule(&self) -> LinkRule {
-        LinkRule::FollowStanding
+        LinkRule::FollowState
     }
 }
 

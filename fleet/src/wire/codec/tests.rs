@@ -14,7 +14,7 @@ use crate::model::{
 use crate::orders::{OrderStore, Record, Service, State};
 use crate::wire::listing::documented;
 use crate::wire::{
-    Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+    Ack, Echo, Hello, Letter, News, NodeState, Nonce, PlanEntry, Protocol, StateTransfer,
     StoreDigest,
 };
 
@@ -110,7 +110,7 @@ fn beacon() -> Beacon {
         link_port: 46100,
         sequence: 300,
         period: 25,
-        standing: Standing::Master,
+        node_state: NodeState::Master,
         term: Term(5),
         estimate: 7,
         digest: 0xabcd,

@@ -7,7 +7,7 @@ use super::super::lan::Lan;
 use crate::election::testing::{candidate, control_unit as control};
 use crate::election::{Candidate, Election, Rules};
 use crate::model::Role;
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 const SEEDS: u64 = 300;
 
@@ -181,7 +181,7 @@ fn without_the_mesh_a_loss_is_noticed_after_the_interval() {
     lan.run_for(settings.request_period * 2);
     let master = lan.master().expect("a master");
     lan.stop(master);
-    let seeks = |lan: &Lan| (0..3).any(|at| lan.standing(at) == Some(Standing::Seeking));
+    let seeks = |lan: &Lan| (0..3).any(|at| lan.node_state(at) == Some(NodeState::Seeking));
     let noticed = lan.run_until(within, seeks).expect("somebody notices");
     assert!(
         noticed + settings.request_period * 2 >= settings.master_loss,

@@ -130,7 +130,7 @@ impl<S: Subject> Check<S> {
     /// A beacon tells where its sender stands at that moment.
     pub(in crate::election) fn hear(&self, moment: &mut At<S>, node: usize, peer: usize) {
         if let Some(machine) = moment.nodes[peer].as_ref() {
-            let (standing, term) = (machine.standing(), S::term(machine));
+            let (node_state, term) = (machine.node_state(), S::term(machine));
             let estimate = machine.estimate();
             let peer = &Candidate {
                 estimate,
@@ -141,7 +141,7 @@ impl<S: Subject> Check<S> {
                 node,
                 &Input::Heard {
                     peer,
-                    standing: &standing,
+                    node_state: &node_state,
                     term,
                 },
                 0,

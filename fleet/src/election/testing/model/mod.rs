@@ -19,7 +19,7 @@ use stateright::{Checker as _, Model, Property};
 use super::candidate;
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output};
 use crate::model::{NodeId, Term};
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 /// More states than any model generates. The checker stops there and calls itself done.
 const MOST_STATES: usize = 40_000_000;
@@ -241,12 +241,12 @@ impl<M: Election, N> Moment<M, N> {
         self.nodes[node].is_some()
     }
 
-    pub(in crate::election) fn standing(&self, node: usize) -> Option<Standing> {
-        self.nodes[node].as_ref().map(Election::standing)
+    pub(in crate::election) fn node_state(&self, node: usize) -> Option<NodeState> {
+        self.nodes[node].as_ref().map(Election::node_state)
     }
 
     pub(in crate::election) fn leads(&self, node: usize) -> bool {
-        self.standing(node) == Some(Standing::Master)
+        self.node_state(node) == Some(NodeState::Master)
     }
 
     pub(in crate::election) fn leaders(&self) -> usize {

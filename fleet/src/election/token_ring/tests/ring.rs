@@ -134,7 +134,7 @@ impl Ring {
             if !(self.now + u64::from(from) * 7).is_multiple_of(BEACON) {
                 continue;
             }
-            let (peer, standing) = (&candidate(from), &self.nodes[&from].standing());
+            let (peer, node_state) = (&candidate(from), &self.nodes[&from].node_state());
             let term = Term::default();
             for to in alive.iter().filter(|to| **to != from) {
                 if self.random.u8(0..100) < self.loss {
@@ -142,7 +142,7 @@ impl Ring {
                 }
                 let heard = Input::Heard {
                     peer,
-                    standing,
+                    node_state,
                     term,
                 };
                 self.input(*to, heard);
@@ -164,7 +164,7 @@ impl Ring {
 
     /// Those that act as coordinator.
     fn acting(&self) -> Vec<u8> {
-        let acts = |index: &u8| self.nodes[index].standing() == Standing::Master;
+        let acts = |index: &u8| self.nodes[index].node_state() == NodeState::Master;
         self.alive().into_iter().filter(acts).collect()
     }
 
@@ -175,7 +175,7 @@ impl Ring {
         };
         self.alive()
             .iter()
-            .all(|index| *index == holder || self.nodes[index].standing() == slave_of(holder))
+            .all(|index| *index == holder || self.nodes[index].node_state() == slave_of(holder))
     }
 
     /// How long it takes until this holds.
@@ -290,7 +290,7 @@ fn a_receiver_that_dies_while_it_is_handed_the_token_takes_none_along() {
         let mut ring = Ring::turning(1..=4, moment);
         let sender = ring.holders()[0];
         ring.until("it hands over", |ring| {
-            ring.nodes[&sender].standing() != Standing::Master
+            ring.nodes[&sender].node_state() != NodeState::Master
         });
         ring.run_for(moment / 4);
         ring.die(sender % 4 + 1);

@@ -7,10 +7,10 @@ use super::*;
 fn a_waiting_node_only_answers() {
     let mut waiting = node(1);
     for index in [2, 3] {
-        assert_eq!(said(&hears(&mut waiting, index, &Standing::Seeking)), []);
+        assert_eq!(said(&hears(&mut waiting, index, &NodeState::Seeking)), []);
     }
-    hears(&mut waiting, 2, &Standing::Master);
-    assert_eq!(waiting.standing(), slave_of(2));
+    hears(&mut waiting, 2, &NodeState::Master);
+    assert_eq!(waiting.node_state(), slave_of(2));
     let answer = told(&mut waiting, 2, Message::Search);
     assert_eq!(said(&answer), [(Some(name(2)), Message::Here(mac(1)))]);
     let silent = [
@@ -41,7 +41,7 @@ fn a_new_holder_computes_and_then_searches() {
     let mut second = node(2);
     hears(&mut second, 1, &slave_of(2));
     let outputs = told(&mut second, 1, Message::Pass(token.clone()));
-    assert_eq!(second.standing(), Standing::Master);
+    assert_eq!(second.node_state(), NodeState::Master);
     let counted = token.count + 1;
     assert_eq!(
         said(&outputs),
@@ -54,7 +54,7 @@ fn a_new_holder_computes_and_then_searches() {
     let outputs = fires(&mut second, Timer::Hold);
     assert_eq!(said(&outputs), [(None, Message::Search)]);
     told(&mut first, 2, Message::Accepted(token.stamp));
-    assert_eq!(first.standing(), slave_of(2));
+    assert_eq!(first.node_state(), slave_of(2));
 }
 
 /// T3
@@ -112,7 +112,7 @@ fn a_holder_that_nobody_answers_serves_alone() {
         panic!("{outputs:?}");
     };
     assert!(alone.solo);
-    assert_eq!(holder.standing(), Standing::Master);
+    assert_eq!(holder.node_state(), NodeState::Master);
     for draw in [0, 512, 1023] {
         let mut outputs = Vec::new();
         let timer = Timer::Search.into();
@@ -122,7 +122,7 @@ fn a_holder_that_nobody_answers_serves_alone() {
         assert!(wait >= settings.t && wait <= settings.t * 3 / 2, "{wait:?}");
         assert_eq!(said(&fires(&mut holder, Timer::Life)).len(), 1);
     }
-    hears(&mut holder, 2, &Standing::Seeking);
+    hears(&mut holder, 2, &NodeState::Seeking);
     told(&mut holder, 2, Message::Here(mac(2)));
     let outputs = fires(&mut holder, Timer::Search);
     assert!(matches!(outputs[0], Output::HandOver(..)));
@@ -140,7 +140,7 @@ fn a_hand_over_that_is_not_acknowledged_starts_again_from_the_search() {
     for end in ends {
         let mut sender = sender.clone();
         let outputs = end(&mut sender);
-        assert_eq!(sender.standing(), Standing::Master);
+        assert_eq!(sender.node_state(), NodeState::Master);
         assert!(said(&outputs).contains(&(None, Message::Search)));
         assert_ne!(stamp_of(&sender).generation, token.stamp.generation);
         assert!(stamp_of(&sender) > token.stamp, "E7: a fresh one");
@@ -153,9 +153,9 @@ fn a_hand_over_is_repeated_while_its_receiver_is_heard_waiting() {
     let (mut sender, token) = passing(1, 2);
     let outputs = hears(&mut sender, 2, &slave_of(1));
     assert_eq!(said(&outputs), [(Some(name(2)), Message::Pass(token))]);
-    hears(&mut sender, 2, &Standing::Master);
+    hears(&mut sender, 2, &NodeState::Master);
     assert_eq!(
-        sender.standing(),
+        sender.node_state(),
         slave_of(2),
         "its beacon says that it holds"
     );
@@ -197,7 +197,7 @@ fn a_refused_token_is_renewed() {
         seen: seen.clone(),
     };
     told(&mut sender, 2, refused);
-    assert_eq!(sender.standing(), Standing::Master);
+    assert_eq!(sender.node_state(), NodeState::Master);
     assert!(stamp_of(&sender) > seen);
 }
 
@@ -220,17 +220,17 @@ fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
     };
     let mut waiting = with(2, letter.clone());
     feed(&mut waiting, Input::Start);
-    hears(&mut waiting, 1, &Standing::Master);
+    hears(&mut waiting, 1, &NodeState::Master);
     assert_eq!(
-        waiting.standing(),
-        Standing::Seeking,
+        waiting.node_state(),
+        NodeState::Seeking,
         "a beacon says nothing"
     );
     let outputs = told(&mut waiting, 1, life(stamp(1, 1, 0), 1));
-    assert_eq!(waiting.standing(), slave_of(1));
+    assert_eq!(waiting.node_state(), slave_of(1));
     assert_eq!(armed(&outputs, Timer::Watch), Some(letter.t));
     loses(&mut waiting, 1);
-    assert_eq!(waiting.standing(), slave_of(1));
+    assert_eq!(waiting.node_state(), slave_of(1));
     let outputs = fires(&mut waiting, Timer::Watch);
     assert_eq!(armed(&outputs, Timer::Claim), Some(letter.grace));
     let outputs = fires(&mut waiting, Timer::Claim);
@@ -238,19 +238,19 @@ fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
         said(&outputs)[..],
         [(None, Message::Claim { .. })]
     ));
-    assert_eq!(waiting.standing(), Standing::Seeking);
+    assert_eq!(waiting.node_state(), NodeState::Seeking);
 }
 
-/// T6, C5: the mesh's loss of the holder is the sign of loss; a standing in a beacon one of life.
+/// T6, C5: the mesh's loss of the holder is the sign of loss; a state in a beacon one of life.
 #[test]
 fn the_loss_of_the_holder_starts_the_recovery_at_once() {
     let mut waiting = node(2);
-    hears(&mut waiting, 1, &Standing::Master);
-    let outputs = hears(&mut waiting, 1, &Standing::Master);
+    hears(&mut waiting, 1, &NodeState::Master);
+    let outputs = hears(&mut waiting, 1, &NodeState::Master);
     assert_eq!(armed(&outputs, Timer::Watch), Some(Settings::default().t));
     let outputs = loses(&mut waiting, 1);
     assert_eq!(armed(&outputs, Timer::Claim), Some(Duration::ZERO));
-    assert_eq!(waiting.standing(), Standing::Seeking);
+    assert_eq!(waiting.node_state(), NodeState::Seeking);
 }
 
 /// T7: the later behind the last holder, the later a node claims.
@@ -260,9 +260,9 @@ fn the_turn_to_claim_goes_by_rank_behind_the_last_holder() {
     let turn = |own: u8| {
         let mut waiting = node(own);
         for peer in (1..=5).filter(|peer| *peer != own) {
-            hears(&mut waiting, peer, &Standing::Seeking);
+            hears(&mut waiting, peer, &NodeState::Seeking);
         }
-        hears(&mut waiting, 3, &Standing::Master);
+        hears(&mut waiting, 3, &NodeState::Master);
         armed(&loses(&mut waiting, 3), Timer::Claim)
     };
     for (rank, own) in [4, 5, 1, 2].into_iter().enumerate() {
@@ -275,7 +275,7 @@ fn the_turn_to_claim_goes_by_rank_behind_the_last_holder() {
 #[test]
 fn a_claim_without_objection_makes_a_token() {
     let mut waiting = node(2);
-    hears(&mut waiting, 1, &Standing::Master);
+    hears(&mut waiting, 1, &NodeState::Master);
     told(&mut waiting, 1, life(stamp(7, 1, 5), 40));
     loses(&mut waiting, 1);
     let outputs = fires(&mut waiting, Timer::Claim);
@@ -285,7 +285,7 @@ fn a_claim_without_objection_makes_a_token() {
     assert_eq!(waiting.token(), None, "it listens first");
     let outputs = fires(&mut waiting, Timer::Listen);
     assert_eq!(said(&outputs), [(None, life(stamp(8, 2, 0), 41))]);
-    assert_eq!(waiting.standing(), Standing::Master);
+    assert_eq!(waiting.node_state(), NodeState::Master);
 }
 
 fn claims(index: u8, number: u64) -> Message {
@@ -302,13 +302,13 @@ fn a_holder_and_who_has_heard_one_object_to_a_claim() {
     let answer = said(&told(&mut first, 2, claims(2, 5)));
     assert!(matches!(&answer[..], [(Some(to), Message::Life(_))] if *to == name(2)));
     let mut third = node(3);
-    hears(&mut third, 2, &Standing::Seeking);
+    hears(&mut third, 2, &NodeState::Seeking);
     assert_eq!(
         said(&told(&mut third, 2, claims(2, 5))),
         [],
         "it knows none"
     );
-    hears(&mut third, 1, &Standing::Master);
+    hears(&mut third, 1, &NodeState::Master);
     let objection = [(Some(name(2)), Message::Objection)];
     assert_eq!(said(&told(&mut third, 2, claims(2, 5))), objection);
     let (mut sender, _) = passing(1, 2);
@@ -316,7 +316,7 @@ fn a_holder_and_who_has_heard_one_object_to_a_claim() {
 
     for ends in [Message::Objection, answer[0].1.clone()] {
         let mut claimant = node(2);
-        hears(&mut claimant, 1, &Standing::Seeking);
+        hears(&mut claimant, 1, &NodeState::Seeking);
         fires(&mut claimant, Timer::Watch);
         fires(&mut claimant, Timer::Claim);
         told(&mut claimant, 1, ends);
@@ -330,7 +330,7 @@ fn a_holder_and_who_has_heard_one_object_to_a_claim() {
 fn a_better_claim_ends_a_claim_and_a_worse_one_is_told_so() {
     for (other, number, better) in [(1, 1, true), (3, 1, false), (3, 2, true)] {
         let mut claimant = node(2);
-        hears(&mut claimant, other, &Standing::Seeking);
+        hears(&mut claimant, other, &NodeState::Seeking);
         fires(&mut claimant, Timer::Watch);
         fires(&mut claimant, Timer::Claim);
         let outputs = told(&mut claimant, other, claims(other, number));
@@ -347,10 +347,10 @@ fn a_claim_that_fails_is_made_again_soon() {
     let settings = Settings::default();
     let mut other = node(2);
     for index in [1, 3] {
-        hears(&mut other, index, &Standing::Seeking);
+        hears(&mut other, index, &NodeState::Seeking);
     }
     let outputs = told(&mut other, 3, claims(3, 5));
-    assert_eq!(other.standing(), Standing::Seeking);
+    assert_eq!(other.node_state(), NodeState::Seeking);
     let wait = settings.claim_wait + settings.grace;
     assert_eq!(armed(&outputs, Timer::Watch), Some(wait));
     let mut late = other.clone();
@@ -360,13 +360,13 @@ fn a_claim_that_fails_is_made_again_soon() {
     }
 
     let mut claimant = node(2);
-    hears(&mut claimant, 1, &Standing::Seeking);
+    hears(&mut claimant, 1, &NodeState::Seeking);
     fires(&mut claimant, Timer::Watch);
     fires(&mut claimant, Timer::Claim);
     let outputs = told(&mut claimant, 1, Message::Objection);
     assert_eq!(armed(&outputs, Timer::Claim), Some(settings.claim_wait));
     let mut worse = claimant.clone();
-    hears(&mut worse, 3, &Standing::Seeking);
+    hears(&mut worse, 3, &NodeState::Seeking);
     let again = said(&told(&mut worse, 3, claims(3, 1)));
     assert_eq!(again, [(None, claims(2, 1))], "the worse one heeds it");
     assert_eq!(said(&told(&mut claimant, 1, claims(1, 1))), []);
@@ -408,11 +408,11 @@ fn a_holder_that_hears_another_freezes() {
     );
 }
 
-/// T8: by standing alone, too, where the sign of life was lost.
+/// T8: by state alone, too, where the sign of life was lost.
 #[test]
 fn a_peer_that_becomes_master_is_another_holder() {
     let mut first = holder(1, &[2]);
-    let outputs = hears(&mut first, 2, &Standing::Master);
+    let outputs = hears(&mut first, 2, &NodeState::Master);
     let once = [(Some(name(2)), Message::Wait(Exchange(1)))];
     let waits = |outputs: &[Output]| {
         let said = said(outputs).into_iter();
@@ -420,7 +420,7 @@ fn a_peer_that_becomes_master_is_another_holder() {
             .collect::<Vec<_>>()
     };
     assert_eq!(waits(&outputs), once);
-    let again = hears(&mut first, 2, &Standing::Master);
+    let again = hears(&mut first, 2, &NodeState::Master);
     assert_eq!(waits(&again), once, "of one exchange");
     told(&mut first, 2, Message::NoLongerHolder(Exchange(1)));
     assert_eq!(said(&hears(&mut first, 2, &slave_of(1))), []);
@@ -431,15 +431,15 @@ fn a_peer_that_becomes_master_is_another_holder() {
 fn an_exchange_goes_on_at_each_beacon() {
     let (mut first, exchange) = frozen(1, 2);
     let wait = (Some(name(2)), Message::Wait(exchange));
-    for standing in [Standing::Master, slave_of(1), Standing::Seeking] {
-        assert!(said(&hears(&mut first, 2, &standing)).contains(&wait));
+    for node_state in [NodeState::Master, slave_of(1), NodeState::Seeking] {
+        assert!(said(&hears(&mut first, 2, &node_state)).contains(&wait));
     }
     let mut asked = holder(1, &[2]);
     told(&mut asked, 2, Message::Wait(Exchange(5)));
     let own = (Some(name(2)), Message::Wait(Exchange(1)));
-    assert!(said(&hears(&mut asked, 2, &Standing::Master)).contains(&own));
+    assert!(said(&hears(&mut asked, 2, &NodeState::Master)).contains(&own));
     let mut third = first.clone();
-    let outputs = said(&hears(&mut third, 9, &Standing::Master));
+    let outputs = said(&hears(&mut third, 9, &NodeState::Master));
     assert!(
         !outputs
             .iter()
@@ -453,7 +453,7 @@ fn an_exchange_goes_on_at_each_beacon() {
 #[test]
 fn the_smaller_pair_stands_behind_the_greater() {
     let (mut smaller, exchange) = frozen(1, 2);
-    assert_eq!(smaller.standing(), slave_of(2));
+    assert_eq!(smaller.node_state(), slave_of(2));
     assert!(smaller.token().is_some());
     assert_eq!(
         said(&fires(&mut smaller, Timer::Life)),
@@ -463,19 +463,23 @@ fn the_smaller_pair_stands_behind_the_greater() {
     let ends: [fn(&mut TokenRing, Exchange) -> Vec<Output>; 3] = [
         |node, exchange| told(node, 2, Message::NoLongerHolder(exchange)),
         |node, _| loses(node, 2),
-        |node, _| hears(node, 2, &Standing::Seeking),
+        |node, _| hears(node, 2, &NodeState::Seeking),
     ];
     for end in ends {
         let mut smaller = smaller.clone();
         end(&mut smaller, exchange);
-        assert_eq!(smaller.standing(), Standing::Master);
+        assert_eq!(smaller.node_state(), NodeState::Master);
     }
-    hears(&mut smaller, 9, &Standing::Master);
+    hears(&mut smaller, 9, &NodeState::Master);
     hears(&mut smaller, 2, &slave_of(9));
-    assert_eq!(smaller.standing(), slave_of(9), "a third is ahead of both");
+    assert_eq!(
+        smaller.node_state(),
+        slave_of(9),
+        "a third is ahead of both"
+    );
 
     let (greater, _) = frozen(3, 2);
-    assert_eq!(greater.standing(), Standing::Master);
+    assert_eq!(greater.node_state(), NodeState::Master);
 }
 
 /// T8: a holder that acts shows its pair to a smaller one that does, whomever it talks to.
@@ -485,10 +489,10 @@ fn the_greater_pair_is_shown_to_the_smaller() {
     let own = life(stamp_of(&greater), 1);
     let outputs = told(&mut greater, 9, life(stamp(1, 9, 0), 0));
     assert_eq!(said(&outputs), [(Some(name(9)), own.clone())]);
-    let outputs = hears(&mut greater, 9, &Standing::Master);
+    let outputs = hears(&mut greater, 9, &NodeState::Master);
     assert_eq!(said(&outputs), [(Some(name(9)), own)]);
     let outputs = told(&mut greater, 9, life(stamp(1, 9, 0), 4));
-    assert_eq!(greater.standing(), slave_of(9));
+    assert_eq!(greater.node_state(), slave_of(9));
     assert_eq!(said(&outputs), []);
 }
 
@@ -496,11 +500,11 @@ fn the_greater_pair_is_shown_to_the_smaller() {
 #[test]
 fn a_holder_behind_another_does_not_act_when_its_time_is_over() {
     let (mut first, exchange) = frozen(1, 2);
-    hears(&mut first, 2, &Standing::Master);
+    hears(&mut first, 2, &NodeState::Master);
     let next = Exchange(exchange.0 + 1);
     let outputs = fires(&mut first, Timer::Exchange);
     assert_eq!(said(&outputs), [(Some(name(2)), Message::Wait(next))]);
-    assert_eq!(first.standing(), slave_of(2));
+    assert_eq!(first.node_state(), slave_of(2));
 }
 
 /// T8: who is asked answers by what it is.
@@ -511,7 +515,7 @@ fn no_longer_holder_ok_and_busy() {
         said(&outputs).remove(0).1
     };
     let mut waiting = node(1);
-    hears(&mut waiting, 2, &Standing::Seeking);
+    hears(&mut waiting, 2, &NodeState::Seeking);
     assert_eq!(answer(waiting, 2), Message::NoLongerHolder(Exchange(5)));
     let agreed = Message::Agreed {
         exchange: Exchange(5),
@@ -555,7 +559,7 @@ fn the_smaller_pair_gives_its_token_up() {
             );
             assert!(matches!(said(&outputs)[1], (None, Message::Life(_))));
         } else {
-            assert_eq!(asker.standing(), slave_of(2));
+            assert_eq!(asker.node_state(), slave_of(2));
         }
     }
 }
@@ -574,7 +578,7 @@ fn the_asked_holder_takes_the_result() {
     assert!(asked.token().is_some(), "of an earlier exchange");
     let outputs = told(&mut asked, 1, result(exchange, Survivor::Asker));
     assert!(matches!(&outputs[0], Output::HandOver(to, _) if *to == name(1)));
-    assert_eq!(asked.standing(), slave_of(1));
+    assert_eq!(asked.node_state(), slave_of(1));
 }
 
 /// T8: nothing that is not part of the present exchange ends a token.
@@ -647,11 +651,11 @@ fn a_late_sign_of_life_changes_nothing() {
     };
     assert_eq!(said(&told(&mut second, 1, life(earlier.clone(), 1))), []);
     let mut third = node(3);
-    hears(&mut third, 1, &Standing::Seeking);
-    hears(&mut third, 2, &Standing::Seeking);
+    hears(&mut third, 1, &NodeState::Seeking);
+    hears(&mut third, 2, &NodeState::Seeking);
     told(&mut third, 2, life(token.stamp, 2));
     told(&mut third, 1, life(earlier, 1));
-    assert_eq!(third.standing(), slave_of(2));
+    assert_eq!(third.node_state(), slave_of(2));
 }
 
 #[test]
@@ -696,7 +700,7 @@ fn a_stamp_near_the_end_of_its_range_is_not_the_last() {
     ];
     for message in says {
         let mut node = node(1);
-        hears(&mut node, 2, &Standing::Seeking);
+        hears(&mut node, 2, &NodeState::Seeking);
         told(&mut node, 2, message(last()));
         assert!(node.token().is_none(), "{:?}", node.token());
         loses(&mut node, 2);
@@ -714,7 +718,7 @@ fn a_stamp_near_the_end_of_its_range_is_not_the_last() {
 #[test]
 fn a_token_of_a_far_generation_is_taken_after_some_tries() {
     let mut node = node(1);
-    hears(&mut node, 2, &Standing::Seeking);
+    hears(&mut node, 2, &NodeState::Seeking);
     let far = stamp(3 * JUMP + 7, 2, 5);
     let pass = Message::Pass(Token {
         stamp: far.clone(),

@@ -8,7 +8,7 @@ use crate::election::testing::name;
 use crate::election::{Detail, Election, Input, Message, Output};
 use crate::node::tests::{drain, join, node, talk};
 use crate::node::{Action, LinkId, Node};
-use crate::wire::Standing;
+use crate::wire::NodeState;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -120,7 +120,7 @@ fn what_nobody_tells_any_more_is_unknown() {
     let mut node = alone(reads(21, 100));
     pass(&mut node, at(3_000));
     let told = node.cabin.climate.told.map(|(_, at)| at).expect("told");
-    node.leadership.set_standing(Standing::Seeking);
+    node.leadership.set_standing(NodeState::Seeking);
     let limit = node.cabin.climate.settings.display_limit;
     pass(&mut node, told + limit - Duration::from_millis(1));
     let outputs = |node: &Node| node.outputs().expect("a car").display.clone();
@@ -200,8 +200,8 @@ fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
 #[test]
 fn who_has_asked_tells_even_if_it_leads_no_longer() {
     let (mut first, _, asked) = unanswered();
-    let standing = Standing::Slave { master: name(2) };
-    first.leadership.set_standing(standing);
+    let node_state = NodeState::Slave { master: name(2) };
+    first.leadership.set_standing(node_state);
     first.handle_timeout(asked + first.cabin.climate.settings.gather_time);
     let told = messages(drain(&mut first));
     assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
@@ -212,7 +212,7 @@ fn who_has_asked_tells_even_if_it_leads_no_longer() {
 fn a_request_is_due_a_period_after_the_last_one_of_anybody() {
     let (_, mut second, asked) = unanswered();
     second.take_climate(&name(1), &Message::SensorRequest, asked);
-    second.leadership.set_standing(Standing::Master);
+    second.leadership.set_standing(NodeState::Master);
     let due = second
         .cabin
         .climate
@@ -263,8 +263,8 @@ impl Election for AsksByItself {
         }
     }
 
-    fn standing(&self) -> Standing {
-        Standing::Master
+    fn node_state(&self) -> NodeState {
+        NodeState::Master
     }
 
     fn details(&self) -> Vec<Detail> {

@@ -9,7 +9,7 @@ use crate::model::{CarView, JournalId, Term, Timestamp};
 use crate::node::MeshTimes;
 use crate::node::peers::comparison::Comparison;
 use crate::node::peers::sightings::Sightings;
-use crate::wire::{Hello, Standing};
+use crate::wire::{Hello, NodeState};
 
 /// How many interruptions of this node in a row excuse the silence of a peer. Each leaves the node
 /// a moment in which it listens.
@@ -20,7 +20,7 @@ const MOST_EXCUSES: u8 = 16;
 pub(in crate::node) struct Peer {
     pub(in crate::node) hello: Hello,
     pub(in crate::node) link_port: u16,
-    pub(in crate::node) standing: Standing,
+    pub(in crate::node) node_state: NodeState,
     pub(in crate::node) term: Term,
     pub(super) estimate: u32,
     pub(in crate::node) digest: u64,
@@ -40,7 +40,7 @@ pub(in crate::node) struct Peer {
     pub(super) probed_at: Timestamp,
     /// How its store compares with this node's.
     pub(in crate::node::peers) comparison: Comparison,
-    /// Since when what it says of its standing has not fitted the links that there are.
+    /// Since when what it says of its state has not fitted the links that there are.
     pub(in crate::node::peers) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
     pub(in crate::node::peers) unechoed: bool,
@@ -70,7 +70,7 @@ impl Peer {
             delay: Delay::default(),
             hello,
             link_port: 0,
-            standing: Standing::Seeking,
+            node_state: NodeState::Seeking,
             term: Term::default(),
             estimate: 0,
             digest: 0,

@@ -6,7 +6,7 @@ use super::*;
 use crate::model::{
     Availability, CarPhase, CarView, FleetName, FloorSet, JournalId, Mac, Role, Term, Unavailable,
 };
-use crate::wire::{News, Protocol, Standing};
+use crate::wire::{News, NodeState, Protocol};
 
 fn hello(node: &str, address: u8, nonce: u64) -> Hello {
     Hello {
@@ -56,7 +56,7 @@ fn a_connection_alone_does_not_end_a_life() {
         hello: hello("B", 2, 20),
         link_port: 46_000,
         sequence: 1,
-        standing: Standing::Seeking,
+        node_state: NodeState::Seeking,
         term: Term(1),
         estimate: 0,
         digest: 0,

@@ -16,7 +16,7 @@ use crate::model::{
 use crate::orders::{Record, Service, State};
 use crate::wire::codec::*;
 use crate::wire::{
-    Ack, Echo, Hello, Letter, News, Nonce, PlanEntry, Protocol, Standing, StateTransfer,
+    Ack, Echo, Hello, Letter, News, NodeState, Nonce, PlanEntry, Protocol, StateTransfer,
     StoreDigest,
 };
 
@@ -234,10 +234,10 @@ fn any_letter() -> impl Strategy<Value = Letter> {
 }
 
 fn any_beacon() -> impl Strategy<Value = Beacon> {
-    let standing = prop_oneof![
-        Just(Standing::Seeking),
-        any_name().prop_map(|master| Standing::Slave { master }),
-        Just(Standing::Master),
+    let node_state = prop_oneof![
+        Just(NodeState::Seeking),
+        any_name().prop_map(|master| NodeState::Slave { master }),
+        Just(NodeState::Master),
     ];
     let echo = any::<(u64, u64)>().prop_map(|(nonce, sequence)| Echo {
         nonce: Nonce(nonce),
@@ -247,11 +247,11 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
     let flags = any::<(bool, bool)>();
     let echoes = proptest::collection::vec(echo, 0..8);
     let told = (any_news(), proptest::option::of(any_letter()));
-    (any_hello(), numbers, standing, flags, echoes, told).prop_map(
+    (any_hello(), numbers, node_state, flags, echoes, told).prop_map(
         |(
             hello,
             (link_port, sequence, period, term, digest, estimate, own),
-            standing,
+            node_state,
             flags,
             echoes,
             told,
@@ -261,7 +261,7 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
                 link_port,
                 sequence,
                 period,
-                standing,
+                node_state,
                 term: Term(term),
                 estimate,
                 digest,
