@@ -209,7 +209,7 @@ impl Account {
                 floor: at,
                 direction,
             }) => *at == floor && sight.leads(*direction),
-            Call::Cab { car: of, floor: at } => of == car && *at == floor,
+            Call::Car { car: of, floor: at } => of == car && *at == floor,
         };
         // A press that lights no lamp because the door is open is served at once (F18).
         self.pressed

@@ -85,7 +85,7 @@ fn keep_lit(building: &Building, buttons: &[Button], done: &AtomicBool) {
     }
 }
 
-/// Presses cab buttons, at one car after the other; hands back how long the lamps took.
+/// Presses car buttons, at one car after the other; hands back how long the lamps took.
 fn presses(building: &Building, count: usize) -> Vec<Duration> {
     let mut times = Vec::new();
     let floors = (0..FLOORS).cycle();
@@ -93,7 +93,7 @@ fn presses(building: &Building, count: usize) -> Vec<Duration> {
         if times.len() == count {
             break;
         }
-        let button = building.cab(floor);
+        let button = building.car_call(floor);
         let car = building.car(name);
         // At an open door a press makes no order.
         if car.lamps.contains(&button) || car.floor == Some(building.floor(floor)) {

@@ -1,4 +1,4 @@
-//! A process starts: the cab lamp that it had promised is lit again.
+//! A process starts: the car lamp that it had promised is lit again.
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,14 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     let victims = CARS.iter().cycle().take(rounds.max(CARS.len()));
     let times: Vec<Duration> = victims.map(|name| round(&mut building, name)).collect();
     vec![Figure::of_times(
-        "start of a process -> its cab lamp restored (serial)",
+        "start of a process -> its car lamp restored (serial)",
         &times,
         Some(Target::at_most(Decisive::Median, 50.0)),
     )]
 }
 
 fn round(building: &mut Building, name: &str) -> Duration {
-    let button = building.cab(FLOORS - 1);
+    let button = building.car_call(FLOORS - 1);
     building.press(name, button);
     building.wait_lit(&[name], button);
     building.kill(name);

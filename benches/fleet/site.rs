@@ -54,7 +54,7 @@ pub(crate) fn rest(building: &Building, places: &[(&str, u8)]) {
     until_idle(building, places);
     for (name, floor) in places {
         if building.car(name).floor != Some(building.floor(*floor)) {
-            building.press(name, building.cab(*floor));
+            building.press(name, building.car_call(*floor));
             building.wait("it is there", |building| {
                 building.car(name).is_at_rest_at(building.floor(*floor))
             });

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::{Button, Direction, Floor};
 
-/// A button: `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"cab","floor":2}`.
+/// A button: `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"car","floor":2}`.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum ButtonForm {
     Hall { floor: Floor, direction: Direction },
-    Cab { floor: Floor },
+    Car { floor: Floor },
 }
 
 impl From<Button> for ButtonForm {
     fn from(button: Button) -> Self {
         match button {
             Button::Hall(floor, direction) => Self::Hall { floor, direction },
-            Button::Cab(floor) => Self::Cab { floor },
+            Button::Car(floor) => Self::Car { floor },
         }
     }
 }
@@ -25,7 +25,7 @@ impl From<ButtonForm> for Button {
     fn from(form: ButtonForm) -> Self {
         match form {
             ButtonForm::Hall { floor, direction } => Self::Hall(floor, direction),
-            ButtonForm::Cab { floor } => Self::Cab(floor),
+            ButtonForm::Car { floor } => Self::Car(floor),
         }
     }
 }

@@ -402,7 +402,7 @@ fn buttons_of(floors: FloorCount) -> Vec<Button> {
             [
                 Button::Hall(floor, Direction::Up),
                 Button::Hall(floor, Direction::Down),
-                Button::Cab(floor),
+                Button::Car(floor),
             ]
         })
         .filter(|&button| floors.has_button(button))

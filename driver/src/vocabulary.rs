@@ -67,7 +67,7 @@ impl FloorCount {
         match button {
             Button::Hall(floor, Direction::Up) => floor.0 + 1 < self.0,
             Button::Hall(floor, Direction::Down) => floor.0 > 0 && self.contains(floor),
-            Button::Cab(floor) => self.contains(floor),
+            Button::Car(floor) => self.contains(floor),
         }
     }
 
@@ -219,7 +219,7 @@ pub enum Button {
     /// On a landing: a car wanted, to travel in this direction.
     Hall(Floor, Direction),
     /// In the cab: a ride to this floor wanted.
-    Cab(Floor),
+    Car(Floor),
 }
 
 impl Button {
@@ -227,7 +227,7 @@ impl Button {
     #[must_use]
     pub fn floor(self) -> Floor {
         match self {
-            Self::Hall(floor, _) | Self::Cab(floor) => floor,
+            Self::Hall(floor, _) | Self::Car(floor) => floor,
         }
     }
 }
@@ -236,7 +236,7 @@ impl fmt::Display for Button {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hall(floor, direction) => write!(f, "hall {floor} {direction}"),
-            Self::Cab(floor) => write!(f, "cab {floor}"),
+            Self::Car(floor) => write!(f, "car {floor}"),
         }
     }
 }
@@ -345,7 +345,7 @@ pub enum KeySwitch {
     /// The car serves the group.
     #[default]
     Normal,
-    /// Independent service: cab calls only, the doors wait.
+    /// Independent service: car calls only, the doors wait.
     Independent,
     /// Fire recall: go to the recall floor, open, stay.
     #[cfg_attr(feature = "serde", serde(rename = "fire recall"))]

@@ -30,7 +30,7 @@ pub(crate) enum NodeStateForm {
 }
 
 /// A [`Call`] as programs write it, which need not be one that can be:
-/// `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"cab","car":"A","floor":5}`.
+/// `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"car","car":"A","floor":5}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CallForm {
@@ -42,7 +42,7 @@ pub enum CallForm {
         direction: Direction,
     },
     /// From inside a car.
-    Cab {
+    Car {
         /// The car.
         car: String,
         /// Where the passenger wants to get off.
@@ -68,7 +68,7 @@ impl From<&Call> for CallForm {
                 floor: call.floor.index(),
                 direction: call.direction,
             },
-            Call::Cab { car, floor } => Self::Cab {
+            Call::Car { car, floor } => Self::Car {
                 car: car.to_string(),
                 floor: floor.index(),
             },
@@ -85,7 +85,7 @@ impl TryFrom<&CallForm> for Call {
                 floor: Floor::try_from(*floor)?,
                 direction: *direction,
             }),
-            CallForm::Cab { car, floor } => Self::Cab {
+            CallForm::Car { car, floor } => Self::Car {
                 car: NodeId::new(car)?,
                 floor: Floor::try_from(*floor)?,
             },

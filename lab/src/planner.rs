@@ -59,7 +59,7 @@ impl World {
         };
         let halls = sender.orders().calls().filter_map(|call| match call {
             Call::Hall(hall) => Some(*hall),
-            Call::Cab { .. } => None,
+            Call::Car { .. } => None,
         });
         let entry = |call| {
             let (version, car) = (self.events, car.clone()?);

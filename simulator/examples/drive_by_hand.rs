@@ -17,8 +17,8 @@ const STEP: Duration = Duration::from_millis(500);
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let config = CarConfig::new(FloorCount::new(4).ok_or("floors")?);
     let mut car = SimulatedCar::new(&config, 1)?;
-    car.press(Button::Cab(Floor::try_from(2)?))?;
-    let Some(Button::Cab(floor)) = car.take_presses().next() else {
+    car.press(Button::Car(Floor::try_from(2)?))?;
+    let Some(Button::Car(floor)) = car.take_presses().next() else {
         return Err("nothing was pressed".into());
     };
 

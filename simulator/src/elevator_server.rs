@@ -118,7 +118,7 @@ fn button(floors: FloorCount, kind: u8, floor: u8) -> Option<Button> {
     let button = match kind {
         0 => Button::Hall(floor, Direction::Up),
         1 => Button::Hall(floor, Direction::Down),
-        2 => Button::Cab(floor),
+        2 => Button::Car(floor),
         _ => return None,
     };
     floors.has_button(button).then_some(button)

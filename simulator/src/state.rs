@@ -10,7 +10,7 @@ use crate::shaft::{LevellingFault, MotorFault};
 /// Everything there is to see of a car at one moment.
 ///
 /// As JSON it is one flat object; lengths are metres, speeds m/s, times milliseconds of the car's
-/// own clock; a button is `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"cab","floor":2}`,
+/// own clock; a button is `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"car","floor":2}`,
 /// as on the operator's socket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(

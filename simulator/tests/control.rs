@@ -61,7 +61,7 @@ fn a_refusal_says_so_and_the_connection_lives_on() {
         let refusal = client.send(line);
         assert!(matches!(refusal, Err(ControlError::Refused(_))), "{line}");
     }
-    assert_eq!(client.send("press cab 1").unwrap(), "ok");
+    assert_eq!(client.send("press car 1").unwrap(), "ok");
 }
 
 #[test]

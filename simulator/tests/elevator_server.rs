@@ -180,7 +180,7 @@ fn pipelined_polls_are_answered_in_order_and_to_the_byte() {
     let mut rig = rig(StartPosition::Floor(3));
     rig.control.send("stop on").unwrap();
     rig.control.send("obstruct on").unwrap();
-    rig.control.send("hold cab 2").unwrap();
+    rig.control.send("hold car 2").unwrap();
     let mut client = Client::connect(rig.address);
     let polls = [
         [7, 0, 0, 0],
@@ -208,7 +208,7 @@ fn pipelined_polls_are_answered_in_order_and_to_the_byte() {
 #[test]
 fn a_press_waits_for_the_poll_that_sees_it() {
     let mut rig = rig(StartPosition::Floor(0));
-    rig.control.send("press cab 3").unwrap();
+    rig.control.send("press car 3").unwrap();
     // Longer by the car's own clock than a press lasts that has been polled.
     let pressed = rig.control.state().unwrap().time_ms;
     let started = Instant::now();

@@ -138,8 +138,8 @@ impl Rig {
         self.until_at_rest_at(1);
 
         let stop_at = floors().floor(3).unwrap();
-        self.control.press(Button::Cab(stop_at)).unwrap();
-        self.until(|event| *event == PanelEvent::Pressed(Button::Cab(stop_at)));
+        self.control.press(Button::Car(stop_at)).unwrap();
+        self.until(|event| *event == PanelEvent::Pressed(Button::Car(stop_at)));
         self.motor(MotorCommand::Run {
             direction: Direction::Up,
             stop_at,

@@ -191,9 +191,9 @@ fn presses_reach_the_controller_once_each_and_in_order_over_a_noisy_line() {
     let mut rig = Rig::start(1);
     let mut controller = rig.controller();
     let buttons = [
-        Button::Cab(floor(3)),
+        Button::Car(floor(3)),
         Button::Hall(floor(1), Direction::Down),
-        Button::Cab(floor(3)),
+        Button::Car(floor(3)),
     ];
     for button in buttons {
         rig.control.press(button).unwrap();

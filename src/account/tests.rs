@@ -118,12 +118,12 @@ fn a_lamp_seen_dark_just_before_the_car_is_seen_there_is_served() {
     assert!(matches!(verdicts[..], [Verdict::Served { .. }]));
 }
 
-// F13: its cab order comes back with it.
+// F13: its car order comes back with it.
 #[test]
 fn a_panel_without_a_controller_is_not_judged_until_it_has_one_again() {
     let mut account = Account::default();
-    let cab = Button::Cab(floor(1));
-    account.observe(&car("A"), &panel(&[cab]), at(1));
+    let car_call = Button::Car(floor(1));
+    account.observe(&car("A"), &panel(&[car_call]), at(1));
     // Its lamps go dark a moment before it is known to have no controller.
     account.observe(&car("A"), &panel(&[]), at(1));
     let dead = Sight {

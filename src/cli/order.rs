@@ -14,7 +14,7 @@ use crate::operator::{Client, Notice, Watch};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh order hall 3 up --data-dir /var/lib/liftmesh
-  liftmesh order cab A 5 --data-dir /var/lib/liftmesh
+  liftmesh order car A 5 --data-dir /var/lib/liftmesh
   liftmesh order hall 0 up --wait served --timeout 2m --config /etc/liftmesh/node.toml
 
 Floors count from 0 at the bottom. The order is placed when the command returns with 0; --wait lit
@@ -54,8 +54,8 @@ pub(crate) enum OrderCommand {
         direction: Way,
     },
     /// A ride in a car
-    #[command(after_help = "Example: liftmesh order cab A 5 --data-dir /var/lib/liftmesh")]
-    Cab {
+    #[command(after_help = "Example: liftmesh order car A 5 --data-dir /var/lib/liftmesh")]
+    Car {
         /// The car
         car: NodeId,
         /// Where the passenger wants to get off
@@ -92,7 +92,7 @@ impl From<&OrderCommand> for Call {
                     Way::Down => Direction::Down,
                 },
             }),
-            OrderCommand::Cab { car, floor } => Self::Cab {
+            OrderCommand::Car { car, floor } => Self::Car {
                 car: car.clone(),
                 floor: *floor,
             },

@@ -45,11 +45,11 @@ fn an_order_is_told_by_its_button() {
     );
     assert_eq!(hall.wait, Some(Wait::Served));
     assert_eq!(hall.node.data_dir.as_deref(), Some("d"));
-    let Command::Order(cab) = parse("liftmesh order --data-dir d cab A 5") else {
+    let Command::Order(car_call) = parse("liftmesh order --data-dir d car A 5") else {
         panic!();
     };
-    assert_eq!(Call::from(&cab.order).to_string(), "cab A 5");
-    for wrong in ["hall 3", "hall x up", "hall 3 sideways", "cab 5", ""] {
+    assert_eq!(Call::from(&car_call.order).to_string(), "car A 5");
+    for wrong in ["hall 3", "hall x up", "hall 3 sideways", "car 5", ""] {
         let line = format!("liftmesh order {wrong}");
         assert!(Cli::try_parse_from(line.split_whitespace()).is_err());
     }
@@ -66,10 +66,10 @@ fn an_order_can_be_waited_for() {
     order("hall 3 down").unwrap();
     order("hall 3 down --wait lit").unwrap();
     order("hall 3 down --wait served").unwrap();
-    let error = order("cab B 2 --wait served --timeout 50ms").unwrap_err();
+    let error = order("car B 2 --wait served --timeout 50ms").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cab B 2 was placed and was not served within 50ms; it stays open"
+        "car B 2 was placed and was not served within 50ms; it stays open"
     );
     assert_eq!(error.exit(), Exit::Failed);
     let error = order("hall 3 up --wait lit").unwrap_err();
@@ -146,7 +146,7 @@ const STATUS: &str = r#"{
             "in_service": false, "unavailable": "door blocked", "floor": 1,
             "phase": {"kind": "open"}, "elapsed": 31.0, "direction": "up", "load": null,
             "connected": true, "door": "open", "at": 1, "stopped": false, "obstructed": true,
-            "key": "normal", "lamps": [{"kind": "cab", "floor": 2}], "disconnected": null,
+            "key": "normal", "lamps": [{"kind": "car", "floor": 2}], "disconnected": null,
             "line": {"frames": 700, "damaged": 3, "lost": 4, "unknown": 0},
             "left_out": [0, 3], "stuck": [{"kind": "hall", "floor": 1, "direction": "up"}]
         },
@@ -178,7 +178,7 @@ Car A: floor 1, door open for 31.0 s, not in service: door blocked
   line 700 frames, 3 damaged, 4 lost
   left out for a while, sensor silent: 0, 3
   stuck buttons: hall 1 up
-  lit lamps: cab 2
+  lit lamps: car 2
 
 Climate: the display shows \"21.5 C 10:05\"
   own sensors: 22 °C, illuminance unknown

@@ -13,7 +13,7 @@ pub(super) enum Wish {
     /// A press on the selected landing.
     Hall(Direction),
     /// A press inside the selected car.
-    Cab,
+    CarCall,
     /// Kill the selected node.
     Kill,
     /// Start it again.
@@ -56,7 +56,7 @@ pub(super) fn wish(event: &Event) -> Option<Wish> {
         KeyCode::Down => Wish::Floor(Direction::Down),
         KeyCode::Char('u') => Wish::Hall(Direction::Up),
         KeyCode::Char('d') => Wish::Hall(Direction::Down),
-        KeyCode::Char('c') => Wish::Cab,
+        KeyCode::Char('c') => Wish::CarCall,
         KeyCode::Char('k') => Wish::Kill,
         KeyCode::Char('r') => Wish::Restart,
         KeyCode::Char('f') => Wish::Freeze,

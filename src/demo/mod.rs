@@ -82,7 +82,7 @@ Examples:
 The keys act on the chosen car and floor:
   ←→ ↑↓  choose car and floor     k  kill -9 the node         h  stick the motor, or free it
   u d    press the hall button    r  start it again           x  clear the hang; then r
-  c      press the cab button     f  freeze it, or thaw it    o  obstruct the door, or clear it
+  c      press the car button     f  freeze it, or thaw it    o  obstruct the door, or clear it
   space  hold passengers back     n  cut its network, or mend s  pull the stop switch, or push it
   q      end the demo             l  cut its panel's line, or plug it
   p      cut the power of the whole building: every node is killed, every panel forgets; and

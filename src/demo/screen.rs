@@ -231,7 +231,7 @@ fn keys() -> Vec<Line<'static>> {
         ("←→", "car"),
         ("↑↓", "floor"),
         ("u/d", "hall"),
-        ("c", "cab"),
+        ("c", "car call"),
         ("space", "pause"),
         ("p", "power"),
         ("q", "quit"),

@@ -154,9 +154,9 @@ impl Crowd {
             let Some(car) = cars.get(one.car) else {
                 continue;
             };
-            if wants_to_press(car, Button::Cab(one.to), one.pressed_at, now) {
+            if wants_to_press(car, Button::Car(one.to), one.pressed_at, now) {
                 one.pressed_at = Some(now);
-                deeds.push(Deed::Press(one.car, Button::Cab(one.to)));
+                deeds.push(Deed::Press(one.car, Button::Car(one.to)));
             }
         }
         for one in &mut self.waiting {

@@ -148,7 +148,7 @@ enum StoredCall {
         floor: u8,
         direction: StoredDirection,
     },
-    Cab {
+    Car {
         car: String,
         floor: u8,
     },
@@ -375,7 +375,7 @@ impl From<&Call> for StoredCall {
                     Direction::Down => StoredDirection::Down,
                 },
             },
-            Call::Cab { car, floor } => Self::Cab {
+            Call::Car { car, floor } => Self::Car {
                 car: car.to_string(),
                 floor: floor.index(),
             },
@@ -395,7 +395,7 @@ impl TryFrom<StoredCall> for Call {
                     StoredDirection::Down => Direction::Down,
                 },
             }),
-            StoredCall::Cab { car, floor } => Self::Cab {
+            StoredCall::Car { car, floor } => Self::Car {
                 car: NodeId::new(&car).map_err(malformed)?,
                 floor: Floor::try_from(floor).map_err(malformed)?,
             },

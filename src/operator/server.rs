@@ -300,7 +300,7 @@ impl Connection {
         let refused = |code, cause: &dyn std::fmt::Display| error(code, cause.to_string());
         let call =
             Call::try_from(form).map_err(|cause| refused(ErrorCode::NoSuchButton, &cause))?;
-        if let Call::Cab { car, .. } = &call {
+        if let Call::Car { car, .. } = &call {
             self.check_car(car).await?;
         }
         match self.ask(Query::Order(call)).await? {

@@ -47,8 +47,8 @@ fn hall(at: u8, direction: Direction) -> Call {
     })
 }
 
-fn cab(car: &str, at: u8) -> Call {
-    Call::Cab {
+fn car_call(car: &str, at: u8) -> Call {
+    Call::Car {
         car: node(car),
         floor: floor(at),
     }
@@ -141,7 +141,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             stopped: false,
             obstructed: false,
             key: KeySwitch::Normal,
-            stuck: [Button::Cab(floor(2))].into(),
+            stuck: [Button::Car(floor(2))].into(),
             lamps: [Button::Hall(floor(3), Direction::Down)].into(),
         }),
         climate: ClimateStatus {
@@ -421,7 +421,7 @@ fn every_kind_of_event_has_the_name_that_its_json_has() {
 fn an_order_is_placed_and_shown() {
     let bench = Bench::start();
     let mut client = bench.client();
-    let calls = [cab("B", 2), cab("A", 3)];
+    let calls = [car_call("B", 2), car_call("A", 3)];
     for call in &calls {
         client.order(call).unwrap();
     }
@@ -449,15 +449,15 @@ fn an_order_for_a_button_or_a_car_that_is_not_there_is_refused() {
     assert_eq!(code, ErrorCode::NoSuchButton);
     for call in [
         r#"{"kind":"hall","floor":254,"direction":"up"}"#,
-        r#"{"kind":"cab","car":"A","floor":255}"#,
-        r#"{"kind":"cab","car":"no name","floor":1}"#,
+        r#"{"kind":"car","car":"A","floor":255}"#,
+        r#"{"kind":"car","car":"no name","floor":1}"#,
     ] {
         let line = format!("{{\"query\":\"order\",\"call\":{call}}}\n");
         let reply = ask(&mut bench.raw(), line.as_bytes());
         assert_eq!(reply["code"], "no_such_button", "{reply}");
     }
     assert_eq!(
-        refusal(&cab("C", 1)),
+        refusal(&car_call("C", 1)),
         (
             ErrorCode::UnknownCar,
             "no car C is heard; there are A, B".to_owned()

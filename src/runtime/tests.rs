@@ -345,7 +345,7 @@ fn a_stop_does_not_wait_for_a_plan() {
         .recv_timeout(PATIENCE)
         .expect("a plan is asked for");
     // A car call needs no plan.
-    control.press(Button::Cab(floor(3))).expect("pressed");
+    control.press(Button::Car(floor(3))).expect("pressed");
     until("the motor runs", || driven().map(|_| ()));
     control.send("stop on").expect("taken");
     until("the motor stops", || driven().is_none().then_some(()));
@@ -387,7 +387,7 @@ fn fails(expected: &str, inject: impl FnOnce(&mut Running)) {
         let mut control = cabin.control();
         let is_driven = async {
             while driven().is_none() {
-                control.press(Button::Cab(floor(3))).expect("pressed");
+                control.press(Button::Car(floor(3))).expect("pressed");
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };

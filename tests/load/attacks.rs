@@ -39,13 +39,13 @@ fn bank() -> Building {
 /// press makes no order.
 const FLOORS: [[u8; 3]; 2] = [[5, 3, 6], [7, 1, 4]];
 
-/// Presses hall and cab buttons at these panels and waits until all are served.
+/// Presses hall and car buttons at these panels and waits until all are served.
 fn serves(building: &Building, panels: &[&str], round: usize) {
     let floors = FLOORS[round % FLOORS.len()];
     let halls = floors.map(|floor| building.hall(floor, Direction::Down));
     for (panel, (floor, hall)) in panels.iter().zip(floors.iter().zip(halls)) {
         building.press(panel, hall);
-        building.press(panel, building.cab(*floor));
+        building.press(panel, building.car_call(*floor));
     }
     let pressed = || panels.iter().zip(floors.iter().zip(halls));
     for (_, (_, hall)) in pressed() {
@@ -53,7 +53,7 @@ fn serves(building: &Building, panels: &[&str], round: usize) {
     }
     for (panel, (floor, hall)) in pressed() {
         building.wait_dark(panels, hall);
-        building.wait_dark(&[panel], building.cab(*floor));
+        building.wait_dark(&[panel], building.car_call(*floor));
     }
 }
 

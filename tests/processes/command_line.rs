@@ -178,7 +178,7 @@ fn without_a_node_status_and_order_end_with_five_and_say_how_to_start_one() {
         &["order", "hall", "1", "up", "--data-dir", path],
         &[
             "order",
-            "cab",
+            "car",
             "A",
             "1",
             "--data-dir",

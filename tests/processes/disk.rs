@@ -62,7 +62,7 @@ fn is_open_at(building: &Building, name: &str, floor: u8) -> bool {
 
 /// A passenger of a car whose node is alone: no lamp is lit, and the car comes all the same.
 fn is_served_in_the_dark(building: &Building, name: &str, floor: u8) {
-    let button = building.cab(floor);
+    let button = building.car_call(floor);
     building.press(name, button);
     building.wait("the passenger is there", |building| {
         assert!(!building.car(name).lamps.contains(&button), "{button} lit");
@@ -114,7 +114,7 @@ fn a_node_alone_with_a_read_only_disk_serves_what_stands_there_and_lights_no_lam
     }
     let mut building = Building::with_cars(4, Line::Serial, &["A"]);
     building.take_out("A");
-    let button = building.cab(2);
+    let button = building.car_call(2);
     building.press("A", button);
     building.wait_lit(&["A"], button);
     building.kill("A");
@@ -245,7 +245,7 @@ fn a_car_that_hangs_on_a_read_only_disk_is_stopped() {
     assert!(building.stop("A").success());
     start_on(Disk::ReadOnly, &mut building, "A");
     wait_in_service(&building, "A");
-    building.press("A", building.cab(19));
+    building.press("A", building.car_call(19));
     building.wait("the car moves", |building| {
         building.car("A").speed.abs() > 1.0
     });

@@ -36,7 +36,7 @@ fn press_all_over(building: &Building) -> [Button; 3] {
         building.press(at, button);
     }
     for (at, floor) in [("A", 5), ("B", 6), ("C", 3)] {
-        building.press(at, building.cab(floor));
+        building.press(at, building.car_call(floor));
     }
     building.wait("each panel has lit something", |building| {
         let lit = |name: &&str| !building.car(name).lamps.is_empty();
@@ -90,7 +90,7 @@ fn a_car_that_hangs_is_left_out_until_it_is_cleared(protocol: Protocol) {
     // So high that the car is still on its way when its motor sticks.
     let mut building = three(protocol, 20);
     let victim = building.wait_for_one_master();
-    building.press(victim, building.cab(19));
+    building.press(victim, building.car_call(19));
     building.wait("the car moves", |building| {
         building.car(victim).speed.abs() > 1.0
     });
@@ -118,7 +118,7 @@ fn a_car_that_hangs_is_left_out_until_it_is_cleared(protocol: Protocol) {
         .expect("taken");
     building.start(victim);
     building.wait_for_one_master();
-    building.wait_dark(&[victim], building.cab(19));
+    building.wait_dark(&[victim], building.car_call(19));
     building.close_books();
     building.assert_safe();
 }
@@ -179,7 +179,7 @@ fn a_control_unit_takes_part(protocol: Protocol) {
     building.open_books();
     for (at, button) in [
         ("A", building.hall(5, Direction::Down)),
-        ("B", building.cab(4)),
+        ("B", building.car_call(4)),
     ] {
         building.press(at, button);
         building.wait_lit(&[at], button);

@@ -57,7 +57,7 @@ fn any_hall_button_lights_everywhere_and_one_car_comes_over_tcp() {
 #[test]
 fn a_cab_lamp_is_lit_in_its_own_car_only() {
     let building = Building::with_cars(6, Line::Serial, &THREE);
-    let button = building.cab(5);
+    let button = building.car_call(5);
     building.press("B", button);
     building.wait_lit(&["B"], button);
     building.wait(
@@ -222,7 +222,7 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
     building.assert_safe();
 }
 
-/// F13: a node's own cab orders come back with it.
+/// F13: a node's own car orders come back with it.
 #[test]
 fn a_killed_nodes_cab_orders_are_served_after_its_restart() {
     let mut building = Building::with_cars(8, Line::Serial, &["A", "B"]);
@@ -230,7 +230,7 @@ fn a_killed_nodes_cab_orders_are_served_after_its_restart() {
         .panel("B")
         .send("stop on")
         .expect("the stop switch");
-    let button = building.cab(7);
+    let button = building.car_call(7);
     building.press("B", button);
     building.wait_lit(&["B"], button);
     building.kill("B");
@@ -249,7 +249,7 @@ fn a_killed_nodes_cab_orders_are_served_after_its_restart() {
 #[test]
 fn the_panel_stops_the_motor_of_a_killed_controller() {
     let mut building = Building::with_cars(40, Line::Serial, &["A"]);
-    building.press("A", building.cab(39));
+    building.press("A", building.car_call(39));
     building.wait("the car moves", |building| building.car("A").speed > 1.0);
     building.kill("A");
     building.wait("the car stands", |building| {
@@ -288,7 +288,7 @@ fn a_node_waits_for_its_panel_and_ends_in_order() {
     building.press("A", button);
     building.wait_lit(&["A"], button);
     building.wait_dark(&["A"], button);
-    building.press("A", building.cab(0));
+    building.press("A", building.car_call(0));
     building.wait("the car moves", |building| {
         building.car("A").driven.is_some()
     });
@@ -310,7 +310,7 @@ fn a_hung_motor_ends_the_program_and_the_others_serve() {
         .panel("A")
         .send("fault motor stuck")
         .expect("a fault");
-    building.press("A", building.cab(5));
+    building.press("A", building.car_call(5));
     let button = building.hall(6, Direction::Down);
     building.press("A", button);
     assert_eq!(building.exit("A").code(), Some(3));

@@ -113,7 +113,7 @@ fn time(text: &str) -> SystemTime {
 #[test]
 fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
     let mut building = Building::with_cars(20, Line::Serial, &["A"]);
-    fly(&building, "A", building.cab(19));
+    fly(&building, "A", building.car_call(19));
     send(&building, "A", "fault motor stuck");
     assert_eq!(building.exit("A").code(), Some(3));
     send(&building, "A", "fault motor ok");
@@ -175,12 +175,12 @@ fn flight(building: &Building, name: &str) -> Duration {
 #[test]
 fn another_car_starts_soon_after_a_motor_died() {
     let mut building = Building::with_cars(8, Line::Serial, &["A", "B"]);
-    fly(&building, "B", building.cab(7));
-    building.wait_dark(&["B"], building.cab(7));
+    fly(&building, "B", building.car_call(7));
+    building.wait_dark(&["B"], building.car_call(7));
     // Until A knows how long the flight takes.
     let mut usual = Duration::ZERO;
     for floor in [1, 0, 1, 0, 1, 0, 1, 0, 1, 0] {
-        building.press("A", building.cab(floor));
+        building.press("A", building.car_call(floor));
         usual = flight(&building, "A");
         building.wait("the door is closed again", |building| {
             let car = building.car("A");
@@ -208,13 +208,13 @@ fn another_car_starts_soon_after_a_motor_died() {
 fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     let mut building = Building::with_cars(20, Line::Serial, &["A", "B"]);
     // Far apart: the hall call is the hung car's to serve.
-    fly(&building, "B", building.cab(19));
+    fly(&building, "B", building.car_call(19));
     building.wait("B is far away", |building| is_open_at(building, "B", 19));
-    fly(&building, "A", building.cab(12));
-    let (cab, hall) = (building.cab(14), building.hall(13, Direction::Up));
-    building.press("A", cab);
+    fly(&building, "A", building.car_call(12));
+    let (car_call, hall) = (building.car_call(14), building.hall(13, Direction::Up));
+    building.press("A", car_call);
     building.press("A", hall);
-    building.wait_lit(&["A"], cab);
+    building.wait_lit(&["A"], car_call);
     building.wait_lit(&["A", "B"], hall);
     let seen_by_b = events(&building, "B");
     send(&building, "A", "fault motor stuck");
@@ -280,8 +280,8 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     building.wait("A has brought its passengers", |building| {
         is_open_at(building, "A", 12) || is_open_at(building, "A", 14)
     });
-    building.wait_dark(&["A"], cab);
-    building.wait_dark(&["A"], building.cab(12));
+    building.wait_dark(&["A"], car_call);
+    building.wait_dark(&["A"], building.car_call(12));
 
     // The running node tells the same.
     assert_eq!(clear(&building, "A"), "nothing to clear: the node runs\n");
@@ -350,7 +350,7 @@ fn a_refused_start_leaves_the_panel_alone() {
 #[test]
 fn a_latch_outlives_a_kill_and_a_lost_journal() {
     let mut building = Building::with_cars(20, Line::Serial, &["A"]);
-    fly(&building, "A", building.cab(19));
+    fly(&building, "A", building.car_call(19));
     send(&building, "A", "fault motor stuck");
     building.wait("it is latched", |building| is_latched(building, "A"));
     building.kill("A");
@@ -365,7 +365,7 @@ fn a_latch_outlives_a_kill_and_a_lost_journal() {
     assert_eq!(kinds, ["hang", "clear-hang"]);
     send(&building, "A", "fault motor ok");
     building.start("A");
-    let button = building.cab(3);
+    let button = building.car_call(3);
     building.wait("A runs", |building| building.status("A").is_some());
     building.press("A", button);
     building.wait("A serves", |building| is_open_at(building, "A", 3));
@@ -420,7 +420,7 @@ fn only_one_process_at_a_time_uses_a_journal() {
 /// H1: whatever happens to a healthy car in mid-flight, it is back in service by itself and brings
 /// its passenger.
 fn is_no_hang(building: &mut Building, what: &str, mishap: impl Fn(&Building)) {
-    let button = building.cab(19);
+    let button = building.car_call(19);
     fly(building, "A", button);
     mishap(building);
     building.wait(
@@ -535,7 +535,7 @@ fn a_blocked_door_is_no_hang_and_its_car_comes_back() {
     });
     send(&building, "A", "obstruct off");
     building.wait("A is back", in_service);
-    building.press("A", building.cab(5));
+    building.press("A", building.car_call(5));
     building.wait("A serves", |building| is_open_at(building, "A", 5));
     assert!(building.stop("A").success());
 }

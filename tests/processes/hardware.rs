@@ -51,7 +51,7 @@ fn is_left_out_for(building: &Building, name: &str, why: &str) -> bool {
 
 /// Sets a car going to a floor, and waits until it is on its way.
 fn send_off(building: &Building, name: &str, floor: u8) -> Button {
-    let button = building.cab(floor);
+    let button = building.car_call(floor);
     building.press(name, button);
     building.wait("the car moves", |building| building.car(name).speed > 1.0);
     button
@@ -65,7 +65,7 @@ fn calls_are_served_over_a_noisy_line() {
         fault(&building, name, "fault noise 2%");
     }
     for (name, floor) in [("A", 5), ("B", 3), ("A", 0)] {
-        let button = building.cab(floor);
+        let button = building.car_call(floor);
         building.press(name, button);
         building.wait("its door opens there", |building| {
             is_open_at(building, name, floor)
@@ -143,7 +143,7 @@ fn a_dead_sensor_on_the_way_is_passed() {
             fault(&building, "A", &format!("fault sensor {} ok", floor - 1));
         }
         let to = if floor % 2 == 1 { 5 } else { 0 };
-        building.press("A", building.cab(to));
+        building.press("A", building.car_call(to));
         building.wait("A arrives", |building| is_open_at(building, "A", to));
     }
     assert!(own_car(&building, "A").view.is_in_service());
@@ -155,7 +155,7 @@ fn a_dead_sensor_on_the_way_is_passed() {
 fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
     let building = Building::with_cars(8, Line::Serial, &TWO);
     // A is the nearest, and would be chosen again and again.
-    building.press("A", building.cab(4));
+    building.press("A", building.car_call(4));
     building.wait("A is near", |building| is_open_at(building, "A", 4));
     building.wait("A is idle", |building| {
         own_car(building, "A").view.phase == CarPhase::Idle
@@ -168,7 +168,7 @@ fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
     });
     building.wait("B comes", |building| is_open_at(building, "B", 6));
     building.wait_dark(&TWO, call);
-    building.press("B", building.cab(0));
+    building.press("B", building.car_call(0));
     building.wait("B is far away", |building| is_open_at(building, "B", 0));
     building.press("A", call);
     building.wait("B comes again", |building| is_open_at(building, "B", 6));
@@ -180,12 +180,12 @@ fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
 fn a_cab_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
     let building = two_cars(6);
     fault(&building, "A", "fault sensor 3 dead");
-    let button = building.cab(3);
+    let button = building.car_call(3);
     building.press("A", button);
     building.wait("A leaves the floor out", |building| {
         own_car(building, "A").view.left_out == [building.floor(3)].into_iter().collect()
     });
-    let other = building.cab(1);
+    let other = building.car_call(1);
     building.press("A", other);
     building.wait("A serves the rest", |building| is_open_at(building, "A", 1));
     assert!(building.car("A").lamps.contains(&button), "still promised");
@@ -235,7 +235,7 @@ fn a_stuck_button_is_one_order_and_is_shown() {
 #[test]
 fn a_chattering_button_does_not_hold_a_car_for_ever() {
     let building = Building::with_flags(6, Line::Serial, &["A"], &QUICK);
-    let (here, away) = (building.cab(0), building.cab(5));
+    let (here, away) = (building.car_call(0), building.car_call(5));
     let start = Instant::now();
     building.press("A", here);
     building.wait("the door opens", |building| is_open_at(building, "A", 0));
@@ -275,17 +275,20 @@ fn a_panel_that_restarts_in_mid_flight_is_brought_in_line() {
 fn a_car_with_a_jammed_door_leaves_the_group_until_the_door_moves() {
     let building = two_cars(6);
     fault(&building, "A", "fault door jammed");
-    let (cab, call) = (building.cab(4), building.hall(4, Direction::Down));
-    building.press("A", cab);
+    let (car_call, call) = (building.car_call(4), building.hall(4, Direction::Down));
+    building.press("A", car_call);
     building.wait("A stands behind its door", |building| {
         is_left_out_for(building, "A", "door blocked")
     });
     building.press("A", call);
     building.wait("B comes", |building| is_open_at(building, "B", 4));
     building.wait_dark(&TWO, call);
-    assert!(building.car("A").lamps.contains(&cab), "still promised");
+    assert!(
+        building.car("A").lamps.contains(&car_call),
+        "still promised"
+    );
     fault(&building, "A", "fault door ok");
-    building.wait_dark(&["A"], cab);
+    building.wait_dark(&["A"], car_call);
     building.wait_in_service(&TWO);
     building.assert_safe();
 }
@@ -294,7 +297,7 @@ fn a_car_with_a_jammed_door_leaves_the_group_until_the_door_moves() {
 #[test]
 fn a_car_with_an_obstructed_door_leaves_the_group_until_the_door_is_free() {
     let building = two_cars(6);
-    building.press("A", building.cab(2));
+    building.press("A", building.car_call(2));
     building.wait("the door opens", |building| is_open_at(building, "A", 2));
     fault(&building, "A", "obstruct on");
     fault(&building, "A", "fault door jammed");
@@ -316,11 +319,11 @@ fn a_car_with_an_obstructed_door_leaves_the_group_until_the_door_is_free() {
 #[test]
 fn an_overloaded_car_leaves_the_group_until_the_overload_ends() {
     let building = two_cars(6);
-    let cab = building.cab(5);
-    building.press("A", building.cab(2));
+    let car_call = building.car_call(5);
+    building.press("A", building.car_call(2));
     building.wait("the door opens", |building| is_open_at(building, "A", 2));
     fault(&building, "A", "load 120");
-    building.press("A", cab);
+    building.press("A", car_call);
     building.wait("A is left out", |building| {
         is_left_out_for(building, "A", "door blocked")
     });
@@ -330,6 +333,6 @@ fn an_overloaded_car_leaves_the_group_until_the_overload_ends() {
     assert!(is_open_at(&building, "A", 2), "it stands where it was");
     fault(&building, "A", "load 60");
     building.wait_in_service(&TWO);
-    building.wait_dark(&["A"], cab);
+    building.wait_dark(&["A"], car_call);
     building.assert_safe();
 }

@@ -40,9 +40,9 @@ fn an_order_at_an_open_door_is_not_called_placed() {
     });
     for words in [
         &["hall", "0", "up"][..],
-        &["cab", "A", "0"],
+        &["car", "A", "0"],
         &["hall", "0", "up", "--wait", "served"],
-        &["cab", "A", "0", "--wait", "lit"],
+        &["car", "A", "0", "--wait", "lit"],
     ] {
         let output = order(&building, words);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -79,30 +79,30 @@ fn an_order_that_waits_for_the_disk_is_not_called_placed() {
         .position(|_| client.order(&hall).expect("an answer") == Taken::Waiting)
         .expect("the sequences that are reserved come to an end");
     assert!(presses >= 128, "{presses}");
-    let cab = Call::of_button(building.cab(3), &a);
+    let car_call = Call::of_button(building.car_call(3), &a);
     for words in [
-        &["cab", "A", "3"][..],
-        &["cab", "A", "3", "--wait", "lit", "--timeout", "100ms"],
+        &["car", "A", "3"][..],
+        &["car", "A", "3", "--wait", "lit", "--timeout", "100ms"],
     ] {
         let output = order(&building, words);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("cab A 3 is not placed yet"), "{said}");
+        assert!(said.contains("car A 3 is not placed yet"), "{said}");
         assert_eq!(text(&output.stdout), "");
     }
     let status = building.status("A").expect("a status");
     assert!(!status.disk_failed);
-    assert!(status.order(&cab).is_none());
+    assert!(status.order(&car_call).is_none());
     drop(held);
     building.wait("the order is placed and promised", |building| {
         let status = building.status("A");
-        status.is_some_and(|status| status.order(&cab).is_some_and(|order| order.promised))
+        status.is_some_and(|status| status.order(&car_call).is_some_and(|order| order.promised))
     });
     building.put_in("A");
     building.wait_all_dark();
 }
 
-/// A node without a car has nobody who could serve a cab order.
+/// A node without a car has nobody who could serve a car order.
 #[test]
 fn a_cab_order_for_a_node_without_a_car_is_refused() {
     let mut building = Building::with_cars(4, Line::Serial, &["A"]);
@@ -112,7 +112,7 @@ fn a_cab_order_for_a_node_without_a_car_is_refused() {
         let status = building.status("A");
         status.is_some_and(|status| status.nodes().any(|node| *node == "U"))
     });
-    let output = order(&building, &["cab", "U", "2"]);
+    let output = order(&building, &["car", "U", "2"]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("no car U is heard; there are A"), "{said}");
@@ -137,7 +137,7 @@ fn an_order_that_was_served_names_the_car() {
     assert!(by.starts_with("B after "), "{by}");
     building.put_in("A");
     building.wait_in_service(&["A"]);
-    let by = served_by(&["cab", "A", "3", "--wait", "served"]);
+    let by = served_by(&["car", "A", "3", "--wait", "served"]);
     assert!(by.starts_with("A after "), "{by}");
     building.take_out("B");
     let by = served_by(&["hall", "1", "up", "--wait", "served"]);

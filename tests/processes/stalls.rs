@@ -24,7 +24,7 @@ fn is_driven(building: &Building, name: &str) -> bool {
 }
 
 fn fly(building: &Building, name: &str, floor: u8) {
-    building.press(name, building.cab(floor));
+    building.press(name, building.car_call(floor));
     building.wait("the car moves", |building| {
         building.car(name).speed.abs() > 1.0
     });
@@ -101,7 +101,7 @@ fn a_thread_that_stands_still_hides_no_hang() {
             .panel("A")
             .send("fault motor stuck")
             .expect("taken");
-        building.press("A", building.cab(19));
+        building.press("A", building.car_call(19));
         building.wait("the motor is driven", |building| is_driven(building, "A"));
         building.wait("it is latched", |building| is_latched(building, "A"));
         assert!(!is_driven(&building, "A"), "{name}: the motor still runs");
@@ -161,7 +161,7 @@ fn hangs_and_latches(log: OwnedFd) -> Duration {
         .panel("A")
         .send("fault motor stuck")
         .expect("taken");
-    building.press("A", building.cab(19));
+    building.press("A", building.car_call(19));
     building.wait("the motor is driven", |building| is_driven(building, "A"));
     let driven = building.wait("the motor stands", |building| !is_driven(building, "A"));
     assert_eq!(building.car("A").watchdog_stops, 0, "the node stopped it");

@@ -100,7 +100,7 @@ fn the_supervisor_hears_of_a_hang_before_the_end() {
         .expect("a fault");
     supervisor.start(&mut building, "A");
     supervisor.wait_for("STATUS=master; car in service");
-    building.press("A", building.cab(5));
+    building.press("A", building.car_call(5));
     supervisor.wait_for("STOPPING=1\nSTATUS=the car hung");
     assert_eq!(building.exit("A").code(), Some(3));
 }
@@ -156,7 +156,7 @@ fn terminal() -> (File, File) {
 }
 
 fn fly(building: &Building, name: &str) {
-    building.press(name, building.cab(19));
+    building.press(name, building.car_call(19));
     building.wait("the car moves", |building| {
         building.car(name).speed.abs() > 1.0
     });
@@ -263,7 +263,7 @@ fn a_log_for_programs_is_json() {
         command.args(["--log-format", "json"]);
     });
     building.wait_in_service(&["A"]);
-    building.press("A", building.cab(2));
+    building.press("A", building.car_call(2));
     let objects = |building: &Building| {
         let log = building.logged("A");
         let objects = log.lines().map(serde_json::from_str::<serde_json::Value>);
@@ -272,7 +272,7 @@ fn a_log_for_programs_is_json() {
     building.wait("the order has its line", |building| {
         let served = |line: &serde_json::Value| {
             line["message"] == "order served"
-                && line["call"] == "cab A 2"
+                && line["call"] == "car A 2"
                 && line["origin"] == "A"
                 && line["car"] == "A"
                 && line["waited_ms"].is_u64()

@@ -96,8 +96,8 @@ pub struct ButtonChunk {
     pub up: u8,
     /// Those of the hall-down buttons.
     pub down: u8,
-    /// Those of the cab buttons.
-    pub cab: u8,
+    /// Those of the car buttons.
+    pub car_call: u8,
 }
 
 impl ButtonChunk {
@@ -118,7 +118,7 @@ impl ButtonChunk {
             first,
             up: 0,
             down: 0,
-            cab: 0,
+            car_call: 0,
         };
         for button in Self::buttons(first, floors) {
             if buttons.contains(&button) {
@@ -126,7 +126,7 @@ impl ButtonChunk {
                 *match button {
                     Button::Hall(_, Direction::Up) => &mut chunk.up,
                     Button::Hall(_, Direction::Down) => &mut chunk.down,
-                    Button::Cab(_) => &mut chunk.cab,
+                    Button::Car(_) => &mut chunk.car_call,
                 } |= bit;
             }
         }
@@ -146,7 +146,7 @@ impl ButtonChunk {
             let map = match button {
                 Button::Hall(_, Direction::Up) => self.up,
                 Button::Hall(_, Direction::Down) => self.down,
-                Button::Cab(_) => self.cab,
+                Button::Car(_) => self.car_call,
             };
             if map & (1 << (button.floor().index() - self.first)) == 0 {
                 buttons.remove(&button);
@@ -163,7 +163,7 @@ impl ButtonChunk {
                 [
                     Button::Hall(floor, Direction::Up),
                     Button::Hall(floor, Direction::Down),
-                    Button::Cab(floor),
+                    Button::Car(floor),
                 ]
             })
             .filter(move |&button| floors.has_button(button))

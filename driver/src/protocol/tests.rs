@@ -126,7 +126,7 @@ fn some_outputs() -> PanelOutputs {
             orders: [
                 Button::Hall(floor(0), Direction::Up),
                 Button::Hall(floor(8), Direction::Down),
-                Button::Cab(floor(7)),
+                Button::Car(floor(7)),
             ]
             .into(),
             stop: true,
@@ -147,7 +147,7 @@ fn buttons() -> Vec<Button> {
             [
                 Button::Hall(floor, Direction::Up),
                 Button::Hall(floor, Direction::Down),
-                Button::Cab(floor),
+                Button::Car(floor),
             ]
         })
         .filter(|&button| floors().has_button(button))
@@ -225,10 +225,10 @@ fn sealed(header: &[u8], body: &[u8]) -> Vec<u8> {
 fn a_press_and_a_changed_output_cross_the_line_in_the_same_moment() {
     let mut pair = Pair::new();
     pair.run_clean(Duration::from_millis(500));
-    pair.panel.press(Button::Cab(floor(4)));
+    pair.panel.press(Button::Car(floor(4)));
     pair.controller.set_outputs(some_outputs());
     pair.exchange(&mut std::iter::empty());
-    assert_eq!(pair.presses(), [Button::Cab(floor(4))]);
+    assert_eq!(pair.presses(), [Button::Car(floor(4))]);
     assert_eq!(pair.panel.poll_outputs(), Some(&some_outputs()));
     assert_eq!(pair.panel.poll_outputs(), None);
 }
@@ -267,13 +267,13 @@ fn the_watchdog_is_fed_by_the_heartbeat_and_starves_with_the_controller() {
 fn a_restarted_controller_gets_the_waiting_presses_and_no_old_one() {
     let mut pair = Pair::new();
     pair.run_clean(Duration::from_millis(200));
-    pair.panel.press(Button::Cab(floor(1)));
+    pair.panel.press(Button::Car(floor(1)));
     pair.run_clean(Duration::from_millis(200));
-    pair.panel.press(Button::Cab(floor(2)));
+    pair.panel.press(Button::Car(floor(2)));
     pair.events.clear();
     pair.controller = ControllerSession::new(floors(), SessionSettings::default(), pair.now);
     pair.run_clean(Duration::from_millis(200));
-    assert_eq!(pair.presses(), [Button::Cab(floor(2))]);
+    assert_eq!(pair.presses(), [Button::Car(floor(2))]);
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn stuck_buttons_are_told_and_told_again_where_a_frame_was_lost() {
     };
     pair.run_clean(Duration::from_millis(200));
     let held: LampSet = [
-        Button::Cab(floor(2)),
+        Button::Car(floor(2)),
         Button::Hall(floor(8), Direction::Down),
     ]
     .into();
@@ -323,10 +323,10 @@ fn the_presses_count_on_past_65535() {
     let mut pair = Pair::new();
     pair.run_clean(Duration::from_millis(100));
     for _ in 0..=u16::MAX {
-        pair.panel.press(Button::Cab(floor(5)));
+        pair.panel.press(Button::Car(floor(5)));
         pair.exchange(&mut std::iter::empty());
     }
-    pair.panel.press(Button::Cab(floor(5)));
+    pair.panel.press(Button::Car(floor(5)));
     pair.run_clean(STEP);
     assert_eq!(pair.presses().len(), usize::from(u16::MAX) + 2);
 }
@@ -376,7 +376,7 @@ fn golden_panel_frames() -> Vec<(u8, PanelFrame)> {
         },
         stuck: [
             Button::Hall(floor(8), Direction::Down),
-            Button::Cab(floor(8)),
+            Button::Car(floor(8)),
         ]
         .into(),
     };

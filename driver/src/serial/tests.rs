@@ -203,12 +203,12 @@ fn events_come_in_and_outputs_go_out() {
         ..PanelInputs::default()
     };
     panel.session.set_inputs(inputs.clone());
-    panel.session.press(Button::Cab(floor(3)));
-    panel.session.press(Button::Cab(floor(3)));
+    panel.session.press(Button::Car(floor(3)));
+    panel.session.press(Button::Car(floor(3)));
     line.line.set_outputs(run_up());
     until(&mut line, Some(&mut panel), |line, panel| {
         panel.unwrap().session.outputs() == &run_up()
-            && line.presses() == [Button::Cab(floor(3)); 2]
+            && line.presses() == [Button::Car(floor(3)); 2]
             && line.heard.contains(&PanelEvent::Inputs(inputs.clone()))
     });
     assert_eq!(line.heard[0], PanelEvent::Connected);
@@ -263,11 +263,11 @@ fn a_panel_that_is_pulled_out_and_plugged_in_again_is_brought_in_line() {
     drop(panel);
     until(&mut line, None, |line, _| !line.is_connected());
     let mut panel = Panel::plug_in(&directory.device(), 2);
-    panel.session.press(Button::Cab(floor(8)));
+    panel.session.press(Button::Car(floor(8)));
     until(&mut line, Some(&mut panel), |line, panel| {
         line.is_connected()
             && panel.unwrap().session.outputs() == &run_up()
-            && line.presses() == [Button::Cab(floor(8))]
+            && line.presses() == [Button::Car(floor(8))]
     });
 }
 

@@ -383,10 +383,10 @@ fn lamps_and_indicator_follow_and_no_lamp_is_named_that_does_not_exist() {
     outputs.lamps.stop = true;
     outputs.lamps.orders = [
         Button::Hall(floor(3), Direction::Down),
-        Button::Cab(floor(2)),
+        Button::Car(floor(2)),
         Button::Hall(floor(3), Direction::Up),
         Button::Hall(floor(0), Direction::Down),
-        Button::Cab(floor(200)),
+        Button::Car(floor(200)),
     ]
     .into();
     line.line.set_outputs(outputs);
@@ -428,7 +428,7 @@ fn a_server_that_comes_back_is_told_all_outputs_again() {
     let address = server.address.to_string();
     let mut line = Bench::open(&server);
     let mut outputs = run(Direction::Up, 3);
-    outputs.lamps.orders = [Button::Cab(floor(3))].into();
+    outputs.lamps.orders = [Button::Car(floor(3))].into();
     outputs.indicator = Some(floor(0));
     line.line.set_outputs(outputs);
     until_world(&server, |world| world.motor == 1);

@@ -53,7 +53,7 @@ fn button_byte(button: Button) -> u8 {
     match button {
         Button::Hall(_, Direction::Up) => 0,
         Button::Hall(_, Direction::Down) => 1,
-        Button::Cab(_) => 2,
+        Button::Car(_) => 2,
     }
 }
 
@@ -275,12 +275,12 @@ mod tests {
                 "lamp hall down 3 off",
                 order_lamp(hall(3, Direction::Down), false),
             ),
-            ("lamp cab 0 on", order_lamp(Button::Cab(floor(0)), true)),
+            ("lamp car 0 on", order_lamp(Button::Car(floor(0)), true)),
             ("indicator 3", indicator(floor(3))),
             ("door lamp on", door_lamp(true)),
             ("stop lamp off", stop_lamp(false)),
             ("poll hall up 2", button_poll(hall(2, Direction::Up))),
-            ("poll cab 1", button_poll(Button::Cab(floor(1)))),
+            ("poll car 1", button_poll(Button::Car(floor(1)))),
             ("poll floor", FLOOR_POLL),
             ("poll stop", STOP_POLL),
             ("poll obstruction", OBSTRUCTION_POLL),

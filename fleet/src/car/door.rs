@@ -261,8 +261,8 @@ impl Car {
                     self.hall.remove(call);
                     self.assigned.remove(call);
                 }
-                ServedCall::Cab(floor) => {
-                    self.cab.remove(floor);
+                ServedCall::Car(floor) => {
+                    self.car_calls.remove(floor);
                 }
             }
         }
@@ -275,15 +275,17 @@ impl Car {
 
     /// What a door open at `floor` serves at this moment.
     fn servable(&self, floor: Floor) -> Vec<ServedCall> {
-        let cab = (self.serves_cab() && self.cab.contains(&floor)).then_some(floor);
+        let car_calls =
+            (self.serves_car_calls() && self.car_calls.contains(&floor)).then_some(floor);
         let in_service = self.availability() == Availability::InService;
         let halls = Direction::BOTH
             .into_iter()
             .filter(|direction| in_service && self.direction.is_none_or(|d| d == *direction))
             .map(|direction| HallCall { floor, direction })
             .filter(|call| self.hall.contains(call) || self.assigned.contains(call));
-        cab.into_iter()
-            .map(ServedCall::Cab)
+        car_calls
+            .into_iter()
+            .map(ServedCall::Car)
             .chain(halls.map(ServedCall::Hall))
             .collect()
     }
@@ -331,7 +333,7 @@ impl Car {
                 self.availability() == Availability::InService
                     && self.direction.is_none_or(|d| d == direction)
             }
-            Button::Cab(_) => self.serves_cab(),
+            Button::Car(_) => self.serves_car_calls(),
         }
     }
 }

@@ -57,7 +57,7 @@ pub enum ServedCall {
     /// A passenger on a landing, whichever car was to fetch them.
     Hall(HallCall),
     /// A passenger in this car, to this floor.
-    Cab(Floor),
+    Car(Floor),
 }
 
 /// What was known when a car hung (F9), for the latch and the operator.

@@ -39,7 +39,7 @@ use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavail
 #[derive(Debug, Clone, Copy)]
 pub struct Stops<'a> {
     /// The floors that passengers in this car want to go to.
-    pub cab: &'a BTreeSet<Floor>,
+    pub car_calls: &'a BTreeSet<Floor>,
     /// The hall calls that this car is to serve.
     pub assigned: &'a BTreeSet<HallCall>,
     /// Every live hall call, whoever is to serve it.
@@ -51,7 +51,7 @@ pub struct Stops<'a> {
 pub struct Car {
     settings: CarSettings,
     inputs: PanelInputs,
-    cab: BTreeSet<Floor>,
+    car_calls: BTreeSet<Floor>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
     state: State,
@@ -81,7 +81,7 @@ impl Car {
             older: settings.home_direction,
             settings,
             inputs: PanelInputs::default(),
-            cab: BTreeSet::new(),
+            car_calls: BTreeSet::new(),
             assigned: BTreeSet::new(),
             hall: BTreeSet::new(),
             state: State::NoPanel,
@@ -187,7 +187,7 @@ impl Car {
 
     /// Takes in the calls, after every change of them.
     pub fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
-        self.cab.clone_from(stops.cab);
+        self.car_calls.clone_from(stops.car_calls);
         self.assigned.clone_from(stops.assigned);
         self.hall.clone_from(stops.hall);
         self.advance(now);
@@ -269,7 +269,7 @@ impl Car {
         self.state = state;
         self.inputs = PanelInputs::default();
         self.position = None;
-        if self.cab.is_empty() {
+        if self.car_calls.is_empty() {
             self.direction = None;
         }
     }

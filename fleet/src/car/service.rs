@@ -15,7 +15,7 @@ impl Car {
     pub(super) fn plan(&self) -> Plan {
         let mut plan = match self.inputs.key {
             KeySwitch::Normal => Plan {
-                cab: self.cab.clone(),
+                car_calls: self.car_calls.clone(),
                 // A car that has yet to show that it can run goes for its own passengers only.
                 hall: if self.is_full() || self.supervision.strikes.is_out_of_group() {
                     BTreeSet::new()
@@ -24,11 +24,11 @@ impl Car {
                 },
             },
             KeySwitch::Independent => Plan {
-                cab: self.cab.clone(),
+                car_calls: self.car_calls.clone(),
                 ..Plan::default()
             },
             KeySwitch::FireRecall => Plan {
-                cab: [self.settings.recall_floor].into(),
+                car_calls: [self.settings.recall_floor].into(),
                 ..Plan::default()
             },
             KeySwitch::OutOfService => Plan::default(),
@@ -36,14 +36,14 @@ impl Car {
         let reachable = |floor: Floor| {
             self.settings.floors.contains(floor) && !self.supervision.is_left_out(floor)
         };
-        plan.cab.retain(|floor| reachable(*floor));
+        plan.car_calls.retain(|floor| reachable(*floor));
         plan.hall.retain(|call| reachable(call.floor));
         plan
     }
 
     /// No room for more, and somebody to bring somewhere first.
     fn is_full(&self) -> bool {
-        !self.cab.is_empty() && self.load_reaches(self.settings.bypass_load)
+        !self.car_calls.is_empty() && self.load_reaches(self.settings.bypass_load)
     }
 
     /// More than the car may carry.
@@ -59,7 +59,7 @@ impl Car {
     pub(super) fn holds_open(&self, floor: Floor) -> bool {
         let by_key = match self.inputs.key {
             KeySwitch::Normal | KeySwitch::OutOfService => false,
-            KeySwitch::Independent => self.plan().cab.iter().all(|stop| *stop == floor),
+            KeySwitch::Independent => self.plan().car_calls.iter().all(|stop| *stop == floor),
             // Or wherever the car is, while it can't get to where it is recalled to.
             KeySwitch::FireRecall => {
                 let recall = self.settings.recall_floor;
@@ -69,8 +69,8 @@ impl Car {
         by_key || self.is_overloaded()
     }
 
-    /// Whether cab calls are served where the door is open.
-    pub(super) fn serves_cab(&self) -> bool {
+    /// Whether car calls are served where the door is open.
+    pub(super) fn serves_car_calls(&self) -> bool {
         match self.inputs.key {
             KeySwitch::Normal | KeySwitch::Independent | KeySwitch::OutOfService => true,
             KeySwitch::FireRecall => false,

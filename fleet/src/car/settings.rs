@@ -51,7 +51,7 @@ pub struct CarSettings {
     pub recall_floor: Floor,
     /// Where to look for a floor after a start between two; down unless set.
     pub home_direction: Direction,
-    /// From this load on, in per cent of the rated load, a car with cab calls passes hall calls
+    /// From this load on, in per cent of the rated load, a car with car calls passes hall calls
     /// by; below `overload`, 80 unless set.
     pub bypass_load: u8,
     /// From this load on, in per cent of the rated load, the door stays open and the car does not

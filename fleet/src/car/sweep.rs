@@ -1,6 +1,6 @@
 //! Where to go next: collective control as pure functions.
 //!
-//! A car goes on in its direction while there is a stop ahead. On the way it stops for cab calls
+//! A car goes on in its direction while there is a stop ahead. On the way it stops for car calls
 //! and for hall calls in its direction; the farthest hall call against its direction is where it
 //! turns.
 
@@ -13,7 +13,7 @@ use crate::model::HallCall;
 /// The stops that a car is to make.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Plan {
-    pub(super) cab: BTreeSet<Floor>,
+    pub(super) car_calls: BTreeSet<Floor>,
     pub(super) hall: BTreeSet<HallCall>,
 }
 
@@ -39,7 +39,7 @@ impl Plan {
 
     /// Whether a car that announces `announced` has to open at `floor`.
     pub(super) fn opens_at(&self, floor: Floor, announced: Option<Direction>) -> bool {
-        self.cab.contains(&floor) || announced.is_some_and(|d| self.has_hall(floor, d))
+        self.car_calls.contains(&floor) || announced.is_some_and(|d| self.has_hall(floor, d))
     }
 
     /// Where a car at rest at `floor` goes: on in its direction while there is a stop ahead, else to
@@ -59,7 +59,7 @@ impl Plan {
         Some((chosen, stop_at))
     }
 
-    /// The next stop in `direction` at `from` or beyond: the nearest cab call or hall call in that
+    /// The next stop in `direction` at `from` or beyond: the nearest car call or hall call in that
     /// direction, else the farthest hall call against it.
     pub(super) fn target(&self, from: Floor, direction: Direction) -> Option<Floor> {
         self.pick(direction, |floor| {
@@ -68,7 +68,7 @@ impl Plan {
     }
 
     fn pick(&self, direction: Direction, eligible: impl Fn(Floor) -> bool) -> Option<Floor> {
-        let with = self.halls(direction).chain(self.cab.iter().copied());
+        let with = self.halls(direction).chain(self.car_calls.iter().copied());
         let against = self.halls(direction.opposite());
         let nearest = extreme(with.filter(|f| eligible(*f)), direction.opposite());
         nearest.or_else(|| extreme(against.filter(|f| eligible(*f)), direction))
@@ -89,12 +89,12 @@ impl Plan {
     /// The way to the nearest car call elsewhere. A car whose direction is not known, because its
     /// panel or its node is new, must not carry its riders the other way (S3).
     fn nearest_car_call(&self, floor: Floor, older: Direction) -> Option<Direction> {
-        nearest(self.cab.iter().copied(), floor, older)
+        nearest(self.car_calls.iter().copied(), floor, older)
     }
 
     fn floors(&self) -> impl Iterator<Item = Floor> {
         let halls = self.hall.iter().map(|call| call.floor);
-        self.cab.iter().copied().chain(halls)
+        self.car_calls.iter().copied().chain(halls)
     }
 
     fn halls(&self, direction: Direction) -> impl Iterator<Item = Floor> {

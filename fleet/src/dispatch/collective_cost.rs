@@ -10,7 +10,7 @@ use super::{Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predi
 /// Assigns each hall call where it costs the bank the least (F17).
 ///
 /// The cost of a plan is the sum, over the hall calls, of the square of the whole waiting time
-/// (so far, and as predicted until the door opens), and over the cab calls of the square of the
+/// (so far, and as predicted until the door opens), and over the car calls of the square of the
 /// time until the passenger gets off. So a long wait weighs more than two of half its length, and
 /// whoever is delayed by a stop counts as much as whoever waits for it.
 ///

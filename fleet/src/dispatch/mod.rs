@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   CarSituation, one a car          HallDemand, one a lit hall call
-//!   (view, cab calls)                (how long it waited, who has it)
+//!   (view, car calls)                (how long it waited, who has it)
 //!            │                                  │
 //!            └───────────────┬──────────────────┘
 //!                            ▼
@@ -26,7 +26,7 @@
 //! states the rules of collective control that a car follows, and [`Kinematics`] last.
 //!
 //! Everything here is a pure function of its arguments: the same cars and calls, in whatever
-//! order they are listed, give the same assignments. Cab calls are never assigned: they belong to
+//! order they are listed, give the same assignments. Car calls are never assigned: they belong to
 //! their car (F6).
 
 mod collective_cost;
@@ -46,7 +46,7 @@ pub use collective_cost::CollectiveCost;
 pub use kinematics::Kinematics;
 pub use predict::{Prediction, Predictor};
 
-/// A car and its cab calls, as the master sees them.
+/// A car and its car calls, as the master sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarSituation {
     /// Which car; no two of a fleet have the same name.
@@ -54,7 +54,7 @@ pub struct CarSituation {
     /// Where it is and what it is doing.
     pub view: CarView,
     /// Where its passengers want to get off.
-    pub cab: BTreeSet<Floor>,
+    pub car_calls: BTreeSet<Floor>,
 }
 
 /// A hall call that waits to be served.

@@ -27,7 +27,7 @@ const MOVES_PER_CALL: usize = 8;
 /// A car with the calls it has in this plan.
 struct Route<'a> {
     car: &'a CarSituation,
-    cab: Stops,
+    car_calls: Stops,
     stops: Stops,
     /// By call: what it costs that the car has it, or would cost if it had it too.
     marginal: Vec<Cost>,
@@ -68,11 +68,11 @@ impl<'a> Plan<'a> {
         let mut routes: Vec<_> = cars
             .into_iter()
             .map(|car| {
-                let cab = Stops::of_cab(car.cab.iter().copied());
+                let car_calls = Stops::of_car_calls(car.car_calls.iter().copied());
                 Route {
                     car,
-                    cab,
-                    stops: cab,
+                    car_calls,
+                    stops: car_calls,
                     marginal: vec![0; demand.len()],
                 }
             })
@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
             let mut committed = false;
             if let Some(route) = present.and_then(|car| routes.get_mut(car)) {
                 route.stops = route.stops.with(call);
-                committed = predictor.is_committed(&route.car.view, route.cab, call);
+                committed = predictor.is_committed(&route.car.view, route.car_calls, call);
             }
             index[side(call.direction)][usize::from(call.floor.index())] = Some(number);
             calls.push(Waiting {
@@ -232,13 +232,13 @@ impl<'a> Plan<'a> {
         cost
     }
 
-    /// The hall call that a button stands for; `None` for a cab call.
+    /// The hall call that a button stands for; `None` for a car call.
     fn call_of(&self, button: Button) -> Option<usize> {
         match button {
             Button::Hall(floor, direction) => {
                 self.index[side(direction)][usize::from(floor.index())]
             }
-            Button::Cab(_) => None,
+            Button::Car(_) => None,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::model::{Availability, CarPhase, CarView, HallCall};
 ///
 /// The rules are the car's own:
 ///
-/// - It goes on in its direction while there is any call ahead, and stops for cab calls and for
+/// - It goes on in its direction while there is any call ahead, and stops for car calls and for
 ///   hall calls in that direction; those in the other direction it leaves for the way back.
 /// - It turns at the farthest call. A call there for the other direction is served on arrival,
 ///   unless one for the car's own direction is there too: then it is served when the door has
@@ -46,8 +46,8 @@ pub(super) type Micros = u64;
 pub struct Prediction {
     /// For the hall calls that the car was supposed to have.
     pub hall: BTreeMap<HallCall, Duration>,
-    /// For its cab calls.
-    pub cab: BTreeMap<Floor, Duration>,
+    /// For its car calls.
+    pub car_calls: BTreeMap<Floor, Duration>,
 }
 
 impl Predictor {
@@ -74,16 +74,15 @@ impl Predictor {
         place(view).is_some()
     }
 
-    /// What becomes of the car's cab calls and of these hall calls, if it is to serve them.
+    /// What becomes of the car's car calls and of these hall calls, if it is to serve them.
     ///
     /// `None` if it [can't serve](Self::can_serve) any. Otherwise each call has its time.
     #[must_use]
     pub fn predict(&self, car: &CarSituation, hall: &BTreeSet<HallCall>) -> Option<Prediction> {
-        let stops = hall
-            .iter()
-            .fold(Stops::of_cab(car.cab.iter().copied()), |stops, &call| {
-                stops.with(call)
-            });
+        let stops = hall.iter().fold(
+            Stops::of_car_calls(car.car_calls.iter().copied()),
+            |stops, &call| stops.with(call),
+        );
         let mut prediction = Prediction::default();
         self.visit(&car.view, stops, |button, after| {
             let after = Duration::from_micros(after);
@@ -91,8 +90,8 @@ impl Predictor {
                 Button::Hall(floor, direction) => {
                     prediction.hall.insert(HallCall { floor, direction }, after);
                 }
-                Button::Cab(floor) => {
-                    prediction.cab.insert(floor, after);
+                Button::Car(floor) => {
+                    prediction.car_calls.insert(floor, after);
                 }
             }
         })?;
@@ -122,7 +121,7 @@ impl Predictor {
 
     /// Whether nothing can keep the car from serving this call at the stop it is making: it has
     /// begun to brake for the floor, or its door is open there or on its way open.
-    pub(super) fn is_committed(&self, view: &CarView, cab: Stops, call: HallCall) -> bool {
+    pub(super) fn is_committed(&self, view: &CarView, car_calls: Stops, call: HallCall) -> bool {
         let elapsed = micros(view.elapsed);
         let deadline = match (view.phase, view.floor) {
             (
@@ -151,7 +150,7 @@ impl Predictor {
         };
         let mut in_time = false;
         let button = Button::Hall(call.floor, call.direction);
-        self.visit(view, cab.with(call), |served, after| {
+        self.visit(view, car_calls.with(call), |served, after| {
             in_time |= served == button && after <= deadline;
         });
         in_time
@@ -261,9 +260,9 @@ impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
 
     /// From fully open to closed. If there is nobody for the door, it stays open for `rest`.
     fn stand_open(&mut self, heading: Direction, rest: Micros) {
-        let cab = self.serve(Button::Cab(self.at));
+        let car_calls = self.serve(Button::Car(self.at));
         let hall = self.serve(Button::Hall(self.at, heading));
-        self.pass(match cab + hall {
+        self.pass(match car_calls + hall {
             0 => rest,
             passengers => self.predictor.open_time(passengers),
         });

@@ -9,14 +9,14 @@ use crate::model::{FloorSet, HallCall};
 pub(super) struct Stops {
     up: FloorSet,
     down: FloorSet,
-    cab: FloorSet,
+    car_calls: FloorSet,
 }
 
 impl Stops {
-    pub(super) fn of_cab(cab: impl IntoIterator<Item = Floor>) -> Self {
+    pub(super) fn of_car_calls(car_calls: impl IntoIterator<Item = Floor>) -> Self {
         let mut stops = Self::default();
-        for floor in cab {
-            stops.cab.insert(floor);
+        for floor in car_calls {
+            stops.car_calls.insert(floor);
         }
         stops
     }
@@ -35,13 +35,13 @@ impl Stops {
     pub(super) fn serve(&mut self, button: Button) -> bool {
         match button {
             Button::Hall(floor, direction) => self.hall_mut(direction).remove(floor),
-            Button::Cab(floor) => self.cab.remove(floor),
+            Button::Car(floor) => self.car_calls.remove(floor),
         }
     }
 
     /// Whether a door that opens at this floor for this direction serves anything.
     pub(super) fn any_at(&self, floor: Floor, direction: Direction) -> bool {
-        self.cab.contains(floor) || self.hall(direction).contains(floor)
+        self.car_calls.contains(floor) || self.hall(direction).contains(floor)
     }
 
     /// Whether any call lies strictly beyond the floor.
@@ -70,7 +70,7 @@ impl Stops {
             return Some(floor);
         }
         let opposite = self.hall(direction.opposite());
-        let along = self.cab.union(self.hall(direction));
+        let along = self.car_calls.union(self.hall(direction));
         along
             .nearest_beyond(floor, direction)
             .or_else(|| opposite.farthest_beyond(floor, direction))
@@ -80,7 +80,7 @@ impl Stops {
     /// The way that a car goes which may go either way: towards its nearest car call (S3), or else
     /// for a call where it is, or else towards the nearest one; up where that leaves a choice.
     pub(super) fn direction_of_choice(&self, at: Floor) -> Direction {
-        if let Some(direction) = nearest(&self.cab, at) {
+        if let Some(direction) = nearest(&self.car_calls, at) {
             return direction;
         }
         if self.up.contains(at) {
@@ -103,7 +103,7 @@ impl Stops {
     }
 
     fn all(&self) -> FloorSet {
-        self.cab.union(&self.up).union(&self.down)
+        self.car_calls.union(&self.up).union(&self.down)
     }
 
     fn hall(&self, direction: Direction) -> &FloorSet {

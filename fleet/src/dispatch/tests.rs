@@ -54,11 +54,11 @@ fn moving(at: u8, stop_at: u8, next_stop: u8, elapsed: Duration) -> CarView {
     }
 }
 
-pub(super) fn car(name: &str, view: CarView, cab: &[u8]) -> CarSituation {
+pub(super) fn car(name: &str, view: CarView, car_calls: &[u8]) -> CarSituation {
     CarSituation {
         car: node(name),
         view,
-        cab: cab.iter().map(|&index| floor(index)).collect(),
+        car_calls: car_calls.iter().map(|&index| floor(index)).collect(),
     }
 }
 
@@ -257,8 +257,12 @@ fn total_wait(cars: &[CarSituation], assignments: &Assignments, count: u8) -> Du
 fn random_bank(seed: u64, count: u8, cars: usize) -> (Vec<CarSituation>, Vec<HallDemand>) {
     let mut random = fastrand::Rng::with_seed(seed);
     let cars = (0..cars).map(|number| {
-        let cab: Vec<_> = (0..random.u8(0..3)).map(|_| random.u8(0..count)).collect();
-        car(&format!("car-{number}"), idle_at(random.u8(0..count)), &cab)
+        let car_calls: Vec<_> = (0..random.u8(0..3)).map(|_| random.u8(0..count)).collect();
+        car(
+            &format!("car-{number}"),
+            idle_at(random.u8(0..count)),
+            &car_calls,
+        )
     });
     let cars = cars.collect();
     let calls: BTreeSet<_> = (0..random.usize(1..12))

@@ -28,7 +28,7 @@ pub enum Call {
     /// From a landing: any car will do.
     Hall(HallCall),
     /// From inside a car: only that car will do.
-    Cab {
+    Car {
         /// The car that the passenger rides in, by the name of its node.
         car: NodeId,
         /// Where the passenger wants to get off.
@@ -42,7 +42,7 @@ impl Call {
     pub fn of_button(button: Button, car: &NodeId) -> Self {
         match button {
             Button::Hall(floor, direction) => Self::Hall(HallCall { floor, direction }),
-            Button::Cab(floor) => Self::Cab {
+            Button::Car(floor) => Self::Car {
                 car: car.clone(),
                 floor,
             },
@@ -54,7 +54,7 @@ impl Call {
     pub fn button(&self) -> Button {
         match self {
             Self::Hall(HallCall { floor, direction }) => Button::Hall(*floor, *direction),
-            Self::Cab { floor, .. } => Button::Cab(*floor),
+            Self::Car { floor, .. } => Button::Car(*floor),
         }
     }
 
@@ -63,7 +63,7 @@ impl Call {
     pub fn floor(&self) -> Floor {
         match self {
             Self::Hall(call) => call.floor,
-            Self::Cab { floor, .. } => *floor,
+            Self::Car { floor, .. } => *floor,
         }
     }
 }
@@ -72,7 +72,7 @@ impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hall(call) => call.fmt(f),
-            Self::Cab { car, floor } => write!(f, "cab {car} {floor}"),
+            Self::Car { car, floor } => write!(f, "car {car} {floor}"),
         }
     }
 }

@@ -64,7 +64,7 @@ impl Node {
         let mut car_calls: BTreeMap<&NodeId, BTreeSet<Floor>> = BTreeMap::new();
         for call in self.orders.store().calls() {
             match call {
-                Call::Cab { car, floor } => {
+                Call::Car { car, floor } => {
                     car_calls.entry(car).or_default().insert(*floor);
                 }
                 Call::Hall(_) => {}
@@ -73,7 +73,7 @@ impl Node {
         self.cars(now)
             .into_iter()
             .map(|(car, view)| CarSituation {
-                cab: car_calls.remove(&car).unwrap_or_default(),
+                car_calls: car_calls.remove(&car).unwrap_or_default(),
                 car,
                 view,
             })

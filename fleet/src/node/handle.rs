@@ -207,13 +207,13 @@ impl Node {
     /// An operator places an order, which is the same as a press of its button.
     ///
     /// # Errors
-    /// The building has no such button, or the node no car for a cab order.
+    /// The building has no such button, or the node no car for a car order.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
         if !self.hello.floors.has_button(call.button()) {
             let top = self.hello.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
         }
-        if !self.cabin.has_car() && matches!(call, Call::Cab { .. }) {
+        if !self.cabin.has_car() && matches!(call, Call::Car { .. }) {
             let node = self.hello.node.clone();
             return Err(OrderRefused::NoCar { call, node });
         }
@@ -308,7 +308,7 @@ impl Node {
         let absorbed = self.cabin.absorbs(&call, now);
         let served = match call {
             Call::Hall(_) => true,
-            Call::Cab { .. } => self.cabin.has_car(),
+            Call::Car { .. } => self.cabin.has_car(),
         };
         if !absorbed && served && self.hello.floors.has_button(button) {
             self.place(call, now);

@@ -58,9 +58,9 @@ impl Node {
                 .copied()
                 .collect(),
         };
-        let cab = self.orders.own_car_calls();
+        let car_calls = self.orders.own_car_calls();
         let stops = Stops {
-            cab: &cab,
+            car_calls: &car_calls,
             assigned: &assigned,
             hall: &hall,
         };

@@ -373,7 +373,7 @@ impl Node {
                         Some(self.hello.node.clone())
                     }
                     Call::Hall(hall) => self.dispatching.car(*hall).cloned(),
-                    Call::Cab { car, .. } => Some(car.clone()),
+                    Call::Car { car, .. } => Some(car.clone()),
                 },
                 promised: self
                     .orders

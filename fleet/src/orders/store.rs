@@ -42,7 +42,7 @@ pub(crate) struct Journal {
     pub(crate) registers: usize,
     /// Those of them that wait to be served.
     pub(crate) open: Open,
-    /// How many are cab calls for the car of another node, which an operator can make.
+    /// How many are car calls for the car of another node, which an operator can make.
     pub(crate) elsewhere: usize,
 }
 
@@ -63,7 +63,7 @@ impl Open {
         self.halls > 0
     }
 
-    /// The cars for which cab calls wait.
+    /// The cars for which car calls wait.
     pub(crate) fn cars(&self) -> impl Iterator<Item = &NodeId> {
         self.cabs.keys()
     }
@@ -71,14 +71,14 @@ impl Open {
     fn add(&mut self, call: &Call) {
         match call {
             Call::Hall(_) => self.halls += 1,
-            Call::Cab { car, .. } => *self.cabs.entry(car.clone()).or_default() += 1,
+            Call::Car { car, .. } => *self.cabs.entry(car.clone()).or_default() += 1,
         }
     }
 
     fn remove(&mut self, call: &Call) {
         match call {
             Call::Hall(_) => self.halls -= 1,
-            Call::Cab { car, .. } => {
+            Call::Car { car, .. } => {
                 if let Some(count) = self.cabs.get_mut(car) {
                     *count -= 1;
                     if *count == 0 {
@@ -527,7 +527,7 @@ impl Register {
                 Direction::Up => (0, None),
                 Direction::Down => (1, None),
             },
-            Call::Cab { car, .. } => (2, Some(car)),
+            Call::Car { car, .. } => (2, Some(car)),
         };
         hasher.write(&[u8::from(self.served), kind, call.floor().index()]);
         hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
@@ -535,11 +535,11 @@ impl Register {
     }
 }
 
-/// Whether it is a cab call for another node's car than the one at which it was made.
+/// Whether it is a car call for another node's car than the one at which it was made.
 pub(crate) fn is_elsewhere(call: &Call, origin: &NodeId) -> bool {
     match call {
         Call::Hall(_) => false,
-        Call::Cab { car, .. } => car != origin,
+        Call::Car { car, .. } => car != origin,
     }
 }
 

@@ -79,7 +79,7 @@ impl Fate {
             let button = match self.random.u8(0..3) {
                 0 => Button::Hall(floor, Direction::Up),
                 1 => Button::Hall(floor, Direction::Down),
-                _ => Button::Cab(floor),
+                _ => Button::Car(floor),
             };
             world.press(node, button);
         }

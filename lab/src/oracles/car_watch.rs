@@ -143,7 +143,7 @@ impl CarWatch {
         let machine = &snapshot.machines[node];
         if let (Some(process), Some(at)) = (&machine.process, outputs.indicator) {
             let ahead = process.node.orders().orders().filter_map(|order| {
-                let Call::Cab { car, floor } = &order.call else {
+                let Call::Car { car, floor } = &order.call else {
                     return None;
                 };
                 let is_ahead = *car == machine.name && floor.is_beyond(at, heading);

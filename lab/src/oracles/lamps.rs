@@ -19,7 +19,7 @@ pub(super) fn the_disk_has_lit_the_lamps(snapshot: &Snapshot, node: usize) -> Ve
         .map(|record| record.call)
         .filter(|call| match call {
             Call::Hall(_) => true,
-            Call::Cab { car, .. } => *car == machine.name,
+            Call::Car { car, .. } => *car == machine.name,
         })
         .filter(|call| !machine.lit.contains(&call.button()))
         .map(|call| Finding::new("P3", node, format!("{call} is on its disk and dark")))

@@ -370,7 +370,7 @@ fn doors_and_motors_that_contradict_each_other_are_noticed() {
 fn a_motor_that_runs_without_a_controller_is_noticed() {
     let mut world = calm();
     for floor in 0..3 {
-        world.press(0, Button::Cab(Floor::try_from(floor).expect("a floor")));
+        world.press(0, Button::Car(Floor::try_from(floor).expect("a floor")));
     }
     let moves = |world: &World| world.car(0).shaft().driven().is_some();
     assert!(world.run_until(Duration::from_secs(30), moves).is_some());

@@ -81,7 +81,7 @@ fn hall_calls(snapshot: &Snapshot, group: &[usize]) -> Vec<HallCall> {
     calls
         .filter_map(|call| match call {
             Call::Hall(hall) => Some(*hall),
-            Call::Cab { .. } => None,
+            Call::Car { .. } => None,
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use elevator_driver::KeySwitch;
 use elevator_fleet::model::Availability;
 use liftmesh_lab::{Fault, LevellingFault, MotorFault, World, WorldSettings};
 
-use crate::building::{Building, cab, down, floor, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, floor, mins, secs, seed, up};
 
 /// So many machines with this many floors that have found each other.
 fn building(nodes: usize, floors: u8) -> Building {
@@ -55,8 +55,8 @@ fn is_driven(world: &World) -> bool {
 #[test]
 fn a_drive_that_trips_is_no_black_hole_for_calls() {
     let mut building = building(2, 8);
-    building.press(0, cab(4));
-    building.press(1, cab(7));
+    building.press(0, car_call(4));
+    building.press(1, car_call(7));
     building.run_for(secs(1));
     building.until_at_rest();
     building.inflict(Fault::Motor(0, Some(MotorFault::Trips)));
@@ -73,7 +73,7 @@ fn without_levelling_a_floor_with_a_dead_sensor_is_left_out() {
     let mut building = building(1, 6);
     building.inflict(Fault::Levelling(0, Some(LevellingFault::Off)));
     building.inflict(Fault::DeadSensor(0, Some(floor(3))));
-    building.press(0, cab(3));
+    building.press(0, car_call(3));
     let departures = beginnings(&mut building, mins(10), |_| {}, is_driven);
     assert!(departures.len() <= 60, "departs at {departures:?}");
     assert!(building.node(0).is_some(), "one dead sensor is no hang");
@@ -84,8 +84,8 @@ fn without_levelling_a_floor_with_a_dead_sensor_is_left_out() {
 fn a_car_without_a_working_sensor_hangs() {
     let mut building = building(2, 4);
     building.inflict(Fault::AllSensorsDead(0, true));
-    building.press(0, cab(0));
-    building.press(0, cab(3));
+    building.press(0, car_call(0));
+    building.press(0, car_call(3));
     building.until(mins(5), "the car hangs", |world| world.node(0).is_none());
 }
 
@@ -93,8 +93,8 @@ fn a_car_without_a_working_sensor_hangs() {
 #[test]
 fn a_drive_that_does_not_start_backs_off() {
     let mut building = building(2, 8);
-    building.press(0, cab(2));
-    building.press(1, cab(7));
+    building.press(0, car_call(2));
+    building.press(1, car_call(7));
     building.run_for(secs(1));
     building.until_at_rest();
     building.inflict(Fault::Motor(0, Some(MotorFault::Dead)));
@@ -111,8 +111,8 @@ fn a_drive_that_does_not_start_backs_off() {
 #[test]
 fn a_drive_that_runs_the_wrong_way_leaves_the_group() {
     let mut building = building(2, 12);
-    building.press(0, cab(6));
-    building.press(1, cab(11));
+    building.press(0, car_call(6));
+    building.press(1, car_call(11));
     building.run_for(secs(1));
     building.until_at_rest();
     building.inflict(Fault::Motor(0, Some(MotorFault::Reversed)));
@@ -133,8 +133,8 @@ fn a_drive_that_runs_the_wrong_way_leaves_the_group() {
 #[test]
 fn a_car_that_sticks_at_its_stop_hangs() {
     let mut building = building(1, 4);
-    building.press(0, cab(0));
-    building.press(0, cab(3));
+    building.press(0, car_call(0));
+    building.press(0, car_call(3));
     let arrives = |world: &World| {
         let car = world.car(0);
         car.shaft().driven().is_some() && car.inputs().floor == Some(floor(3))
@@ -155,8 +155,8 @@ fn a_stuck_car_hangs_however_often_it_is_interrupted() {
     for (begin, end) in interruptions {
         let mut building = building(1, 4);
         building.inflict(Fault::Motor(0, Some(MotorFault::Stuck)));
-        building.press(0, cab(0));
-        building.press(0, cab(3));
+        building.press(0, car_call(0));
+        building.press(0, car_call(3));
         for _ in 0..60 {
             building.run_for(secs(5));
             building.inflict(begin.clone());
@@ -205,7 +205,7 @@ fn a_sound_car_never_hangs() {
         let mut random = fastrand::Rng::with_seed(seed());
         let until = building.now() + mins(60);
         while building.now() < until {
-            building.press(0, cab(random.u8(0..floors)));
+            building.press(0, car_call(random.u8(0..floors)));
             match random.u8(0..8) {
                 0 => building.inflict(Fault::StopSwitch(0, true)),
                 1 => building.inflict(Fault::PanelCut(0, true)),

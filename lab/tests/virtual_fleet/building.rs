@@ -149,6 +149,6 @@ pub(crate) fn down(index: u8) -> Button {
     Button::Hall(floor(index), Direction::Down)
 }
 
-pub(crate) fn cab(index: u8) -> Button {
-    Button::Cab(floor(index))
+pub(crate) fn car_call(index: u8) -> Button {
+    Button::Car(floor(index))
 }

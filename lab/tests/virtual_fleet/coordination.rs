@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_fleet::node::Node;
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, cab, down, millis, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, millis, mins, secs, seed, up};
 
 /// Every order of so many things.
 fn permutations(count: usize) -> Vec<Vec<usize>> {
@@ -118,7 +118,7 @@ fn a_fourth_car_joins_with_no_change_to_the_others() {
     building.until_at_rest();
 }
 
-/// F6, F13: the hall orders of a slave that dies go to the others; its cab orders wait for it.
+/// F6, F13: the hall orders of a slave that dies go to the others; its car orders wait for it.
 #[test]
 fn a_slave_that_dies_in_service_loses_nothing() {
     dies_in_service(2);
@@ -137,10 +137,10 @@ fn dies_in_service(victim: usize) {
         for (node, button) in hall.into_iter().enumerate() {
             building.press(node % 3, button);
         }
-        building.press(victim, cab(3));
-        building.press(victim, cab(0));
-        building.until(secs(1), "its cab lamps are lit", |w| {
-            [cab(0), cab(3)]
+        building.press(victim, car_call(3));
+        building.press(victim, car_call(0));
+        building.until(secs(1), "its car lamps are lit", |w| {
+            [car_call(0), car_call(3)]
                 .iter()
                 .any(|button| w.is_lit(victim, *button))
         });
@@ -162,7 +162,7 @@ fn dies_in_service(victim: usize) {
         building.inflict(Fault::Restart(victim));
         building.until_at_rest();
         let after = &own(&building)[before..];
-        for button in [cab(0), cab(3)] {
+        for button in [car_call(0), car_call(3)] {
             if kept.contains(&button) {
                 assert!(
                     after.contains(&building.call(button, victim)),
@@ -185,8 +185,8 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
         (1, up(1)),
         (2, down(2)),
         (3, down(3)),
-        (1, cab(3)),
-        (2, cab(0)),
+        (1, car_call(3)),
+        (2, car_call(0)),
     ] {
         building.press(node, button);
     }
@@ -265,7 +265,7 @@ fn a_link_that_becomes_one_way_parts_the_two_without_flapping() {
 fn a_master_that_is_suspended_comes_back_without_harm() {
     for pause in [50, 150, 250, 1_000, 8_000] {
         let mut building = Building::merged(3);
-        for (node, button) in [(0, up(1)), (1, down(2)), (2, up(0)), (0, cab(3))] {
+        for (node, button) in [(0, up(1)), (1, down(2)), (2, up(0)), (0, car_call(3))] {
             building.press(node, button);
         }
         building.run_for(millis(700));

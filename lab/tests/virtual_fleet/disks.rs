@@ -5,7 +5,7 @@ use elevator_fleet::model::{Term, Timestamp};
 use elevator_fleet::node::Node;
 use liftmesh_lab::{Fault, World};
 
-use crate::building::{Building, cab, down, millis, secs, up};
+use crate::building::{Building, car_call, down, millis, secs, up};
 
 /// F13, P3: every lit order is served after the restart, whatever the moment of the cut.
 #[test]
@@ -16,8 +16,8 @@ fn a_power_cut_of_the_whole_building_loses_no_lit_order() {
             (0, up(1)),
             (1, down(2)),
             (2, up(0)),
-            (1, cab(3)),
-            (2, cab(1)),
+            (1, car_call(3)),
+            (2, car_call(1)),
         ] {
             building.press(node, button);
         }
@@ -47,7 +47,7 @@ fn a_power_cut_of_the_whole_building_loses_no_lit_order() {
 #[test]
 fn lamps_are_rebuilt_from_the_disk_alone() {
     let mut building = Building::merged(2);
-    building.press(1, cab(3));
+    building.press(1, car_call(3));
     building.press(1, up(2));
     building.run_for(millis(200));
     let lit = building.lamps(1);
@@ -89,8 +89,8 @@ fn ages_go_on_over_a_power_cut_of_the_whole_building() {
     let mut building = Building::merged(2);
     building.run_for(secs(30));
     let button = (0..4)
-        .map(cab)
-        .find(|button| building.car(0).inputs().floor.map(Button::Cab) != Some(*button))
+        .map(car_call)
+        .find(|button| building.car(0).inputs().floor.map(Button::Car) != Some(*button))
         .expect("a floor where the car is not");
     let call = building.call(button, 0);
     building.press(0, button);

@@ -49,7 +49,7 @@ fn car(number: u8) -> CarSituation {
             load: None,
             left_out: FloorSet::default(),
         },
-        cab: BTreeSet::from([floor(number * 7 % 50), floor(number * 11 % 50)]),
+        car_calls: BTreeSet::from([floor(number * 7 % 50), floor(number * 11 % 50)]),
     }
 }
 
@@ -154,7 +154,7 @@ fn master_of_a_bank() -> (Node, Timestamp) {
         now = now + Duration::from_millis(25);
         node.handle_timeout(now);
     }
-    node.handle_panel(PanelEvent::Pressed(Button::Cab(floor(100))), now);
+    node.handle_panel(PanelEvent::Pressed(Button::Car(floor(100))), now);
     let driven = PanelInputs {
         drive: DriveFeedback::Driven(Direction::Up),
         ..at_rest

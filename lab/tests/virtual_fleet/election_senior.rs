@@ -7,7 +7,7 @@ use elevator_fleet::model::Role;
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, cab, down, millis, secs, seed, up};
+use crate::building::{Building, car_call, down, millis, secs, seed, up};
 
 /// How many worlds each scenario is run in; what is measured is the longest of them.
 const WORLDS: u64 = 25;
@@ -103,7 +103,7 @@ fn a_unit_that_looks_for_a_master_serves_alone() {
         world.node_state(other) == Some(&NodeState::Seeking)
     });
     building.press(other, up(1));
-    building.press(other, cab(2));
+    building.press(other, car_call(2));
     building.until_at_rest();
     assert!(building.served(&building.call(up(1), other)) > 0);
 }

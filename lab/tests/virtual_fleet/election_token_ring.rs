@@ -8,7 +8,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::{Beacon, NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, cab, down, millis, secs, seed, up};
+use crate::building::{Building, car_call, down, millis, secs, seed, up};
 
 const SEEDS: u64 = 10;
 
@@ -267,7 +267,7 @@ fn a_holder_that_dies_in_service_loses_nothing() {
         {
             building.press(node % 3, button);
         }
-        building.press(1, cab(3));
+        building.press(1, car_call(3));
         building.run_for(millis(wait));
         let holder = building
             .running()

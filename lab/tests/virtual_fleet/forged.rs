@@ -5,7 +5,7 @@ use elevator_fleet::orders::{Record, Service, State};
 use elevator_fleet::wire::{Frame, News, StateTransfer};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, cab, down, floor, millis, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, floor, millis, mins, secs, seed, up};
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
@@ -47,7 +47,7 @@ fn impossible(world: &World, node: usize, sequence: u64) -> Vec<Record> {
 /// A fleet in which each node knows an order of every journal.
 fn experienced() -> Building {
     let mut building = Building::merged(3);
-    for (node, button) in [(0, up(1)), (1, down(2)), (2, up(0)), (1, cab(3))] {
+    for (node, button) in [(0, up(1)), (1, down(2)), (2, up(0)), (1, car_call(3))] {
         building.press(node, button);
     }
     building.until_at_rest();
@@ -165,7 +165,7 @@ fn a_flood_of_invented_journals_stops_no_order() {
             20 => building.press(1, up(2)),
             40 => building.inflict(Fault::Kill(0)),
             60 => building.inflict(Fault::Restart(0)),
-            70 => building.press(0, cab(2)),
+            70 => building.press(0, car_call(2)),
             _ => {}
         }
         building.run_for(millis(100));
@@ -179,7 +179,7 @@ fn a_flood_of_invented_journals_stops_no_order() {
     assert!(stores.iter().all(|store| *store == stores[0]), "{stores:?}");
     assert!(stores[0].1 <= 192 + 3, "{stores:?}");
     building.recovers();
-    for (button, node) in [(up(2), 1), (cab(2), 0)] {
+    for (button, node) in [(up(2), 1), (car_call(2), 0)] {
         assert!(building.served(&building.call(button, node)) > 0);
     }
     orders_are_taken_everywhere(&mut building);
@@ -310,7 +310,7 @@ fn at_the_bottom() -> Building {
     building.start_all();
     building.run_for(secs(15));
     for node in 0..3 {
-        building.press(node, cab(0));
+        building.press(node, car_call(0));
     }
     building.run_for(secs(1));
     building.until_at_rest();

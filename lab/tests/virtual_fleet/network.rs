@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, cab, down, millis, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, millis, mins, secs, seed, up};
 
 /// F8, F14: what is served on one side does not come back, what is not stays.
 #[test]
@@ -65,8 +65,8 @@ fn sides_that_meet_while_both_serve_lose_nothing() {
             (0, up(1)),
             (1, up(1)),
             (2, down(2)),
-            (3, cab(0)),
-            (1, cab(3)),
+            (3, car_call(0)),
+            (1, car_call(3)),
         ] {
             building.press(node, button);
         }
@@ -87,7 +87,7 @@ fn lost_datagrams_do_no_harm() {
     building.start_all();
     building.run_for(secs(5));
     assert_eq!(building.master(), Some(0));
-    for (node, button) in [(0, up(1)), (1, down(2)), (2, up(0)), (3, cab(3))] {
+    for (node, button) in [(0, up(1)), (1, down(2)), (2, up(0)), (3, car_call(3))] {
         building.press(node, button);
         building.run_for(secs(2));
     }

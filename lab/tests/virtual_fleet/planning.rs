@@ -2,7 +2,7 @@
 
 use liftmesh_lab::{Fault, WorldSettings};
 
-use crate::building::{Building, cab, down, millis, secs, seed, up};
+use crate::building::{Building, car_call, down, millis, secs, seed, up};
 
 /// A bank whose plans take up to a second.
 fn slow_planners(nodes: usize, seed: u64) -> Building {
@@ -23,7 +23,7 @@ fn a_late_plan_harms_nobody() {
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..60 {
             let at = random.u8(0..4);
-            let button = [up(at), down(at), cab(at)][random.usize(0..3)];
+            let button = [up(at), down(at), car_call(at)][random.usize(0..3)];
             building.press(random.usize(0..4), button);
             let node = random.usize(0..4);
             match random.u8(0..12) {

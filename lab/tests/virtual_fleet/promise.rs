@@ -7,7 +7,7 @@ use elevator_fleet::model::Call;
 use liftmesh_lab::{Fault, World, WorldSettings};
 use proptest::prelude::*;
 
-use crate::building::{Building, cab, down, millis, secs, up};
+use crate::building::{Building, car_call, down, millis, secs, up};
 
 /// What is lost.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ fn button() -> impl Strategy<Value = Button> {
     prop_oneof![
         (0..3_u8).prop_map(up),
         (1..4_u8).prop_map(down),
-        (0..4_u8).prop_map(cab),
+        (0..4_u8).prop_map(car_call),
     ]
 }
 

@@ -46,7 +46,7 @@ impl Riders {
             .iter()
             .filter_map(|service| match &service.call {
                 Call::Hall(call) => Some((service.node, *call)),
-                Call::Cab { .. } => None,
+                Call::Car { .. } => None,
             })
             .collect();
         self.services = world.services().len();
@@ -67,7 +67,7 @@ impl Riders {
         self.boarded = later;
         let due: Vec<(Duration, usize, Floor)> = due;
         for (_, car, to) in due {
-            world.press(car, Button::Cab(to));
+            world.press(car, Button::Car(to));
         }
     }
 
@@ -87,8 +87,8 @@ impl Riders {
                 .orders()
                 .calls()
                 .filter_map(|call| match call {
-                    Call::Cab { car: of, floor } if of == world.name(car) => Some(*floor),
-                    Call::Cab { .. } | Call::Hall(_) => None,
+                    Call::Car { car: of, floor } if of == world.name(car) => Some(*floor),
+                    Call::Car { .. } | Call::Hall(_) => None,
                 })
                 .collect();
             let (Some(at), Some(direction)) = (view.floor, view.direction) else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use elevator_fleet::model::Role;
 use liftmesh_lab::{Fault, WorldSettings};
 
-use crate::building::{Building, cab, down, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, mins, secs, seed, up};
 
 /// A unit without a car at the lowest address, and two cabins.
 fn with_unit(role: Role) -> Building {
@@ -23,7 +23,7 @@ fn with_unit(role: Role) -> Building {
 fn a_node_without_a_car_leads_and_is_never_assigned_an_order() {
     for role in [Role::ControlUnit, Role::Indicator] {
         let mut building = with_unit(role);
-        for (node, button) in [(1, up(0)), (2, down(3)), (1, cab(2))] {
+        for (node, button) in [(1, up(0)), (2, down(3)), (1, car_call(2))] {
             building.press(node, button);
             building.until(secs(1), "it is lit where it was pressed", |w| {
                 w.is_lit(node, button)
@@ -40,10 +40,10 @@ fn a_node_without_a_car_leads_and_is_never_assigned_an_order() {
 fn a_hall_call_from_a_lobby_is_served_and_a_cab_call_there_is_none() {
     let mut building = with_unit(Role::Indicator);
     building.press(0, up(1));
-    building.press(0, cab(2));
+    building.press(0, car_call(2));
     building.until_all_show(up(1), true, secs(1));
     building.until_all_show(up(1), false, mins(1));
-    assert!(!building.is_lit(0, cab(2)));
+    assert!(!building.is_lit(0, car_call(2)));
     building.until_at_rest();
     assert_eq!(building.services().len(), 1);
 }

@@ -2,7 +2,7 @@
 
 use liftmesh_lab::{Fault, WorldSettings};
 
-use crate::building::{Building, cab, down, millis, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, millis, mins, secs, seed, up};
 
 /// F1, F4, F12, F17, P2, P4
 #[test]
@@ -18,14 +18,14 @@ fn any_hall_button_lights_on_every_panel_one_car_comes_and_the_lamps_go_out_ever
     }
 }
 
-/// F4, F12: a cab lamp is its own panel's business.
+/// F4, F12: a car lamp is its own panel's business.
 #[test]
 fn cab_lamps_are_not_shared() {
     let mut building = Building::merged(3);
-    building.press(1, cab(3));
-    building.until(secs(1), "the cab lamp is lit", |w| w.is_lit(1, cab(3)));
+    building.press(1, car_call(3));
+    building.until(secs(1), "the car lamp is lit", |w| w.is_lit(1, car_call(3)));
     building.run_for(millis(200));
-    assert!(!building.is_lit(0, cab(3)) && !building.is_lit(2, cab(3)));
+    assert!(!building.is_lit(0, car_call(3)) && !building.is_lit(2, car_call(3)));
     building.until_at_rest();
     let services = building.services();
     assert!(
@@ -40,7 +40,7 @@ fn a_node_alone_serves_its_passengers() {
     let mut building = Building::dark(1);
     building.start(0);
     building.run_for(secs(1));
-    for button in [up(1), cab(3), down(2)] {
+    for button in [up(1), car_call(3), down(2)] {
         building.press(0, button);
     }
     building.until(secs(1), "all three are lit", |w| w.lamps(0).len() == 3);
@@ -55,7 +55,7 @@ fn a_door_never_moves_while_the_car_does() {
     let mut random = fastrand::Rng::with_seed(crate::building::seed());
     for _ in 0..100 {
         let floor = random.u8(0..4);
-        let button = [up(floor), down(floor), cab(floor)][random.usize(0..3)];
+        let button = [up(floor), down(floor), car_call(floor)][random.usize(0..3)];
         let node = random.usize(0..3);
         building.press(node, button);
         match random.u8(0..12) {

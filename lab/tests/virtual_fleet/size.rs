@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_fleet::wire::NodeState;
 use liftmesh_lab::{Fault, MeshTraffic, World, WorldSettings};
 
-use crate::building::{Building, cab, millis, secs, seed};
+use crate::building::{Building, car_call, millis, secs, seed};
 
 /// A fleet of so many nodes that has come to rest.
 fn large(nodes: usize) -> Building {
@@ -73,7 +73,7 @@ fn a_takeover_costs_each_survivor_one_link_and_one_change() {
     for nodes in [8_u64, 64] {
         let mut building = large(usize::try_from(nodes).expect("few"));
         for node in 0..usize::try_from(nodes).expect("few") {
-            building.press(node, cab(u8::try_from(node % 4).expect("few")));
+            building.press(node, car_call(u8::try_from(node % 4).expect("few")));
         }
         building.run_for(millis(500));
         building.inflict(Fault::Kill(0));

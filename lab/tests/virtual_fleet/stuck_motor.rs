@@ -5,7 +5,7 @@ use elevator_fleet::model::{Availability, Timestamp, Unavailable};
 use elevator_simulator::shaft::MotorFault;
 use liftmesh_lab::{Fault, World};
 
-use crate::building::{Building, cab, mins, secs, up};
+use crate::building::{Building, car_call, mins, secs, up};
 
 /// Makes node 0's car fly between floors 0 and 1 and between 0 and 3 until it knows how long that
 /// takes, and leaves it at floor 0; node 1's car ends at floor 3.
@@ -24,8 +24,8 @@ fn practised() -> Building {
 
 /// A passenger of this node's car rides to this floor.
 fn ride(building: &mut Building, node: usize, floor: u8) {
-    building.press(node, cab(floor));
-    building.until(secs(1), "lit", |w| w.is_lit(node, cab(floor)));
+    building.press(node, car_call(floor));
+    building.until(secs(1), "lit", |w| w.is_lit(node, car_call(floor)));
     building.until_at_rest();
 }
 
@@ -59,7 +59,7 @@ fn another_car_starts_soon_after_a_motor_died() {
 #[test]
 fn a_car_that_was_overdue_comes_back_when_it_arrives() {
     let mut building = practised();
-    building.press(0, cab(3));
+    building.press(0, car_call(3));
     building.until(secs(5), "under way", |w| is_driven(w, 0));
     building.inflict(Fault::Motor(0, Some(MotorFault::Stuck)));
     building.until(secs(6), "overdue", |w| availability(w) == OVERDUE);

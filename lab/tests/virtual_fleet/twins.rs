@@ -5,16 +5,16 @@ use elevator_fleet::model::Call;
 use elevator_fleet::wire::NodeState;
 use liftmesh_lab::{Twins, World, WorldSettings};
 
-use crate::building::{Building, cab, down, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, mins, secs, seed, up};
 
 /// Who presses what.
 const PRESSES: [(usize, fn() -> Button); 6] = [
     (0, || up(1)),
     (1, || down(2)),
     (2, || up(2)),
-    (0, || cab(2)),
-    (1, || cab(3)),
-    (2, || cab(0)),
+    (0, || car_call(2)),
+    (1, || car_call(3)),
+    (2, || car_call(0)),
 ];
 
 /// Three machines, of which the last two have something in common.
@@ -27,7 +27,7 @@ fn with(twins: Twins) -> Building {
     building
 }
 
-/// Everything is served, the cab calls of either machine by its own car.
+/// Everything is served, the car calls of either machine by its own car.
 fn each_serves_its_own(building: &mut Building) {
     press_everywhere(building);
     until_every_order_is_served(building);
@@ -64,9 +64,9 @@ fn press_everywhere(building: &mut Building) {
     }
 }
 
-/// The machines whose cars have served this cab call of machine `node`.
+/// The machines whose cars have served this car call of machine `node`.
 fn served_by(world: &World, node: usize, floor: u8) -> Vec<usize> {
-    let call = Call::of_button(cab(floor), world.name(node));
+    let call = Call::of_button(car_call(floor), world.name(node));
     let services = world.services().iter();
     let services = services.filter(|service| service.call == call);
     services.map(|service| service.node).collect()

@@ -99,11 +99,11 @@ fn a_silent_controller_loses_the_motor() {
 #[test]
 fn a_press_is_told_once_and_a_stuck_button_once_more() {
     let mut car = car();
-    let cab = Button::Cab(floor(2));
-    car.press(cab).unwrap();
-    car.set_button_stuck(cab, true).unwrap();
-    car.set_button_stuck(cab, true).unwrap();
-    assert_eq!(car.take_presses().collect::<Vec<_>>(), [cab, cab]);
+    let car_call = Button::Car(floor(2));
+    car.press(car_call).unwrap();
+    car.set_button_stuck(car_call, true).unwrap();
+    car.set_button_stuck(car_call, true).unwrap();
+    assert_eq!(car.take_presses().collect::<Vec<_>>(), [car_call, car_call]);
     assert_eq!(car.take_presses().count(), 0);
     let missing = Button::Hall(floor(3), Direction::Up);
     assert!(car.press(missing).is_err());
@@ -112,13 +112,13 @@ fn a_press_is_told_once_and_a_stuck_button_once_more() {
 #[test]
 fn a_button_that_is_held_for_long_is_told_as_stuck_until_it_is_let_go() {
     let mut car = car();
-    let cab = Button::Cab(floor(2));
-    car.set_button_stuck(cab, true).unwrap();
+    let car_call = Button::Car(floor(2));
+    car.set_button_stuck(car_call, true).unwrap();
     car.advance(STUCK_AFTER / 2);
     assert!(car.inputs().stuck.is_empty());
     car.advance(STUCK_AFTER / 2);
-    assert_eq!(car.inputs().stuck, [cab].into());
-    car.set_button_stuck(cab, false).unwrap();
+    assert_eq!(car.inputs().stuck, [car_call].into());
+    car.set_button_stuck(car_call, false).unwrap();
     assert!(car.inputs().stuck.is_empty());
 }
 

@@ -7,13 +7,13 @@ use crate::shaft::{LevellingFault, MotorFault};
 /// What `help` answers, without its closing `ok`.
 pub(crate) const HELP: &str = "\
 press hall FLOOR up|down     press a hall button for a moment
-press cab FLOOR              press a cab button for a moment
-hold BUTTON                  keep a button pressed (stuck), e.g. hold cab 2
+press car FLOOR              press a car button for a moment
+hold BUTTON                  keep a button pressed (stuck), e.g. hold car 2
 release BUTTON               let it go
 obstruct on|off              something stands in the door
 stop on|off                  pull or push the stop switch
 key normal|independent|fire|out
-load PERCENT|none            load in the cab, 0 to 255 % of the rated load
+load PERCENT|none            load in the car_call, 0 to 255 % of the rated load
 climate CELSIUS ILLUMINANCE  what the climate sensors read from here on; none: no such sensor
 fault motor stuck            the motor is driven and the car does not move
 fault motor trips            the drive runs for 1 s, moves nothing and cuts out
@@ -249,13 +249,13 @@ impl<'a> Words<'a> {
 
     fn button(&mut self) -> Result<Button, CommandError> {
         let button = match self.next() {
-            "cab" => Button::Cab(self.floor()?),
+            "car" => Button::Car(self.floor()?),
             "hall" => {
                 let floor = self.floor()?;
                 let up = self.choice("up", "down", "up or down")?;
                 Button::Hall(floor, if up { Direction::Up } else { Direction::Down })
             }
-            other => return Err(self.wrong(other, "hall or cab")),
+            other => return Err(self.wrong(other, "hall or car_call")),
         };
         if self.floors.has_button(button) {
             Ok(button)
@@ -326,7 +326,7 @@ mod tests {
         let hall = Button::Hall(floor(2), Direction::Up);
         let cases = [
             ("press hall 2 up", Command::Press(hall)),
-            ("  press   cab 3 ", Command::Press(Button::Cab(floor(3)))),
+            ("  press   car 3 ", Command::Press(Button::Car(floor(3)))),
             ("hold hall 2 up", Command::Hold(hall)),
             ("release hall 2 up", Command::Release(hall)),
             ("obstruct on", Command::Obstruct(true)),
@@ -382,9 +382,9 @@ mod tests {
             "press hall 2",
             "press hall 3 up",
             "press hall 0 down",
-            "press cab 4",
-            "press cab -1",
-            "press cab 1 now",
+            "press car 4",
+            "press car -1",
+            "press car 1 now",
             "stop maybe",
             "load 256",
             "fault noise 101",

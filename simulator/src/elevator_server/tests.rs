@@ -67,7 +67,7 @@ fn requests_may_come_in_any_pieces() {
 
 #[test]
 fn a_short_press_waits_for_its_poll_and_lasts_a_tenth_of_a_second() {
-    let button = Button::Cab(FloorCount::new(4).unwrap().top());
+    let button = Button::Car(FloorCount::new(4).unwrap().top());
     let mut latches = Latches::default();
     latches.press(button, milliseconds(0));
     assert!(
@@ -83,7 +83,7 @@ fn a_short_press_waits_for_its_poll_and_lasts_a_tenth_of_a_second() {
 
 #[test]
 fn every_press_makes_a_rising_edge() {
-    let button = Button::Cab(FloorCount::new(4).unwrap().top());
+    let button = Button::Car(FloorCount::new(4).unwrap().top());
     let mut latches = Latches::default();
     latches.press(button, milliseconds(0));
     assert!(latches.poll(button, milliseconds(10)));

@@ -85,7 +85,7 @@ table! {
     [service] struct Service {
         /// Where the car goes on fire recall, counted from 0 at the bottom. Below `floors`.
         recall_floor: Floor = Value("0"),
-        /// From this load on, in per cent of the rated load, a car with cab calls passes hall calls
+        /// From this load on, in per cent of the rated load, a car with car calls passes hall calls
         /// by. Below `overload`.
         bypass_load: Percent = Value("80"),
         /// From this load on, in per cent of the rated load, the door stays open and the car does

@@ -173,7 +173,7 @@ impl View {
                     lamp(car, button, (x, sill), buffer);
                 }
             }
-            lamp(car, Button::Cab(floor), (right + 1, sill), buffer);
+            lamp(car, Button::Car(floor), (right + 1, sill), buffer);
         }
         self.car(car, left + 1, column.car, buffer);
     }
@@ -296,8 +296,8 @@ fn lamp(car: &CarScene, button: Button, at: (u16, u16), buffer: &mut Buffer) {
         (Button::Hall(_, Direction::Up), false) => "△",
         (Button::Hall(_, Direction::Down), true) => "▼",
         (Button::Hall(_, Direction::Down), false) => "▽",
-        (Button::Cab(_), true) => "●",
-        (Button::Cab(_), false) => "○",
+        (Button::Car(_), true) => "●",
+        (Button::Car(_), false) => "○",
     };
     buffer.set_string(at.0, at.1, symbol, palette::lamp(lit));
 }

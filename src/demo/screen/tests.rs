@@ -62,7 +62,7 @@ fn scene() -> Scene {
     let mut first = CarScene::new(name("A"), [127, 0, 0, 11].into());
     first.node.life = Life::Running;
     first.node.said = Some(says("A", NodeState::Master));
-    first.lamps = [call.button(), Button::Cab(floor(2))].into();
+    first.lamps = [call.button(), Button::Car(floor(2))].into();
     first.door = DoorState::Open;
     first.door_fraction = 1.0;
     first.riding = 2;
@@ -392,7 +392,7 @@ fn of_the_docs() -> Scene {
     cars[0].node.said = Some(Box::new(said("A", NodeState::Master, "C")));
     cars[2].node.said = Some(Box::new(said("C", slave, "A")));
     cars[1].node.life = Life::Killed;
-    cars[1].lamps = [hall(1, Direction::Down), Button::Cab(floor(0))].into();
+    cars[1].lamps = [hall(1, Direction::Down), Button::Car(floor(0))].into();
     (cars[0].height, cars[0].indicator, cars[0].lantern) = (4.0, Some(floor(4)), None);
     cars[0].riding = 1;
     (cars[1].height, cars[1].indicator, cars[1].lantern) =
@@ -410,7 +410,7 @@ fn of_the_docs() -> Scene {
     };
     scene.orders = vec![
         order(hall(1, Direction::Down), 10_200, "C"),
-        order(Button::Cab(floor(0)), 4_900, "B"),
+        order(Button::Car(floor(0)), 4_900, "B"),
         order(hall(2, Direction::Down), 4_800, "A"),
     ];
     let event = |at, car: Option<&str>, text: &str, weight| Event {
@@ -420,17 +420,17 @@ fn of_the_docs() -> Scene {
         weight,
     };
     scene.events = VecDeque::from([
-        event(19, Some("A"), "served  cab A 4 after 16.1 s", Weight::Good),
+        event(19, Some("A"), "served  car A 4 after 16.1 s", Weight::Good),
         event(16, Some("C"), "hears B no more", Weight::Notable),
         event(16, Some("A"), "hears B no more", Weight::Notable),
         event(16, Some("A"), "lit     hall 2 down", Weight::Plain),
         event(16, None, "passenger at 2 wants to go to 0", Weight::Plain),
         event(16, Some("B"), "node killed (kill -9)", Weight::Bad),
-        event(15, Some("B"), "lit     cab B 0", Weight::Plain),
+        event(15, Some("B"), "lit     car B 0", Weight::Plain),
         event(10, Some("C"), "lit     hall 1 down", Weight::Plain),
         event(10, None, "passenger at 1 wants to go to 0", Weight::Plain),
         event(4, Some("A"), "served  hall 0 up after 1.5 s", Weight::Good),
-        event(3, Some("A"), "lit     cab A 4", Weight::Plain),
+        event(3, Some("A"), "lit     car A 4", Weight::Plain),
         event(2, Some("B"), "lit     hall 0 up", Weight::Plain),
     ]);
     scene.elapsed = Duration::from_secs(20);

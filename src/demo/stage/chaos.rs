@@ -182,7 +182,7 @@ impl Stage {
         if scene.moves.is_none() {
             if is_due && self.sights[car].living {
                 pressed_at = Some(now);
-                self.press(car, Button::Cab(self.far_end(car)));
+                self.press(car, Button::Car(self.far_end(car)));
             }
         } else if !scene.faults.stuck && scene.speed.abs() >= FAST {
             self.tell_car(car, motor_fault(true));

@@ -25,7 +25,7 @@ impl Stage {
                 }
             }
             Wish::Hall(direction) => self.press_if_there(Button::Hall(self.scene.floor, direction)),
-            Wish::Cab => self.press_if_there(Button::Cab(self.scene.floor)),
+            Wish::CarCall => self.press_if_there(Button::Car(self.scene.floor)),
             Wish::Kill => self.kill(car),
             Wish::Restart => self.start(car)?,
             Wish::Freeze if scene.node.life == Life::Frozen => self.thaw(car),

@@ -71,7 +71,7 @@ fn a_passenger_presses_boards_presses_inside_and_gets_off() {
     let opposite = open_at(1, Some(Direction::Down));
     assert!(crowd.step(at(3), &[opposite, idle()]).is_empty());
     let inside = crowd.step(at(3), &[open_at(1, Some(Direction::Up)), idle()]);
-    assert_eq!(inside, [Deed::Press(0, Button::Cab(floor(4)))]);
+    assert_eq!(inside, [Deed::Press(0, Button::Car(floor(4)))]);
     assert_eq!((crowd.waiting_at(floor(1)), crowd.riding_in(0)), (0, 1));
 
     let off = crowd.step(at(5), &[open_at(4, None), idle()]);

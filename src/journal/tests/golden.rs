@@ -57,9 +57,9 @@ fn hall(index: u8, direction: Direction) -> Call {
     Call::Hall(HallCall { floor, direction })
 }
 
-fn cab(name: &str, index: u8) -> Call {
+fn car_call(name: &str, index: u8) -> Call {
     let (car, floor) = (car(name), floor(index));
-    Call::Cab { car, floor }
+    Call::Car { car, floor }
 }
 
 /// What stands in every golden file.
@@ -84,8 +84,8 @@ fn records() -> Vec<Record> {
     vec![
         record(dot(3), "A", hall(2, Direction::Up), open(61.5)),
         record(dot(2), "A", hall(3, Direction::Down), served),
-        record(dot(4), "A", cab("A", 1), open(0.0)),
-        record(theirs, "B", cab("B", 0), open(4000.0)),
+        record(dot(4), "A", car_call("A", 1), open(0.0)),
+        record(theirs, "B", car_call("B", 0), open(4000.0)),
     ]
 }
 

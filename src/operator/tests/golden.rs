@@ -113,7 +113,7 @@ fn cabin() -> Status {
             holders: 1,
         },
         OrderStatus {
-            call: cab("A", 2),
+            call: car_call("A", 2),
             waited: Duration::ZERO,
             car: Some(node("A")),
             promised: true,
@@ -176,7 +176,7 @@ fn cabin() -> Status {
     let buttons = [
         Button::Hall(floor(1), Direction::Up),
         Button::Hall(floor(3), Direction::Down),
-        Button::Cab(floor(2)),
+        Button::Car(floor(2)),
     ];
     let usual = status(orders);
     Status {
@@ -348,7 +348,7 @@ fn reports() -> Vec<Report> {
             origin: node("A"),
         },
         Report::Placed {
-            call: cab("B", 2),
+            call: car_call("B", 2),
             origin: node("B"),
         },
         Report::Promised { call: call() },
@@ -514,7 +514,7 @@ fn queries_are_as_in_the_golden_file() {
         QueryLine::Status,
         order(&hall(3, Direction::Up)),
         order(&hall(3, Direction::Down)),
-        order(&cab("A", 5)),
+        order(&car_call("A", 5)),
         QueryLine::Network { cable: Cable::Cut },
         QueryLine::Network {
             cable: Cable::Whole,

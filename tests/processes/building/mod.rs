@@ -391,9 +391,9 @@ impl Building {
         Button::Hall(self.floor(floor), direction)
     }
 
-    /// The cab button for a floor.
-    pub(crate) fn cab(&self, floor: u8) -> Button {
-        Button::Cab(self.floor(floor))
+    /// The car button for a floor.
+    pub(crate) fn car_call(&self, floor: u8) -> Button {
+        Button::Car(self.floor(floor))
     }
 
     pub(crate) fn floor(&self, floor: u8) -> Floor {

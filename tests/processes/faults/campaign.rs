@@ -90,7 +90,7 @@ impl Campaign {
             let button = match self.chance.u8(..3) {
                 0 if floor > 0 => self.building.hall(floor, Direction::Down),
                 1 if floor + 1 < FLOORS => self.building.hall(floor, Direction::Up),
-                _ => self.building.cab(floor),
+                _ => self.building.car_call(floor),
             };
             self.building.press(at, button);
             self.pressed += 1;

@@ -74,11 +74,11 @@ fn a_hall_call_is_served_when_its_car_is_suspended_on_its_way() {
     a_hall_call_is_served_when_its_car_is_struck_on_its_way(Blow::Suspend);
 }
 
-/// F7, E1, E2: the master is struck with orders open, its own cab order among them.
+/// F7, E1, E2: the master is struck with orders open, its own car order among them.
 fn every_order_is_served_when_the_master_is_struck(blow: Blow) {
     let mut bank = Bank::open();
     let building = &mut bank.building;
-    let (own, other) = (building.cab(6), building.cab(5));
+    let (own, other) = (building.car_call(6), building.car_call(5));
     let halls = [
         building.hall(7, Direction::Down),
         building.hall(5, Direction::Up),

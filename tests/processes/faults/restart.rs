@@ -8,16 +8,16 @@ use elevator_fleet::wire::NodeState;
 use super::{Bank, THREE};
 use crate::building::Building;
 
-/// Two hall calls, and a cab call in each car.
+/// Two hall calls, and a car call in each car.
 fn orders(building: &Building) -> ([Button; 2], [(&'static str, Button); 3]) {
     let halls = [
         building.hall(6, Direction::Up),
         building.hall(3, Direction::Down),
     ];
     let cabs = [
-        ("A", building.cab(7)),
-        ("B", building.cab(2)),
-        ("C", building.cab(4)),
+        ("A", building.car_call(7)),
+        ("B", building.car_call(2)),
+        ("C", building.car_call(4)),
     ];
     (halls, cabs)
 }
@@ -130,14 +130,14 @@ fn the_lowest_address_returns_with_its_disk_and_every_lamp_stays_lit_until_serve
     let building = &mut bank.building;
     let before = building.hall(6, Direction::Up);
     let meanwhile = building.hall(3, Direction::Down);
-    let cab = building.cab(7);
+    let car_call = building.car_call(7);
     for name in THREE {
         building.take_out(name);
     }
-    building.press("A", cab);
+    building.press("A", car_call);
     building.press("A", before);
     building.wait_lit(&THREE, before);
-    building.wait_lit(&["A"], cab);
+    building.wait_lit(&["A"], car_call);
     building.kill("A");
     building.wait_for_master("B");
     building.press("C", meanwhile);
@@ -160,7 +160,7 @@ fn the_lowest_address_returns_with_its_disk_and_every_lamp_stays_lit_until_serve
     for button in [before, meanwhile] {
         building.wait_lit(&THREE, button);
     }
-    building.wait_lit(&["A"], cab);
+    building.wait_lit(&["A"], car_call);
     building.stays("the lamps are lit", Duration::from_millis(500), stay_lit);
     for name in THREE {
         building.put_in(name);

@@ -36,7 +36,7 @@ fn both_sides_of_a_cut_cable_serve_and_merge_when_it_is_mended() {
     building.wait_dark(&["B", "C"], common);
     place_and_serve(&building, &["B", "C"], building.hall(2, Direction::Up));
     place_and_serve(&building, &["A"], building.hall(4, Direction::Down));
-    place_and_serve(&building, &["A"], building.cab(5));
+    place_and_serve(&building, &["A"], building.car_call(5));
     // One more on each side that is open when the cable is mended.
     let (left, right) = (
         building.hall(1, Direction::Up),

@@ -37,7 +37,7 @@ fn any_button() -> impl Strategy<Value = Button> {
     prop_oneof![
         (any_floor(), any_direction())
             .prop_map(|(floor, direction)| Button::Hall(floor, direction)),
-        any_floor().prop_map(Button::Cab),
+        any_floor().prop_map(Button::Car),
     ]
 }
 

@@ -191,7 +191,7 @@ fn a_closed_door_is_not_opened_before_the_drive_has_stopped() {
 #[test]
 fn a_press_is_told_once_and_acknowledged_at_once_however_often_it_comes() {
     let mut bench = Bench::connected();
-    let button = Button::Cab(floor(3));
+    let button = Button::Car(floor(3));
     bench.hear(&press(BOOT, 1, button));
     assert_eq!(bench.events(), [PanelEvent::Pressed(button)]);
     assert_eq!(bench.sent_drives()[0].acknowledged, 1);
@@ -207,7 +207,7 @@ fn a_press_is_told_once_and_acknowledged_at_once_however_often_it_comes() {
 #[test]
 fn a_panel_that_restarts_is_connected_anew_and_counts_its_presses_anew() {
     let mut bench = Bench::connected();
-    let button = Button::Cab(floor(3));
+    let button = Button::Car(floor(3));
     bench.hear(&press(BOOT, 1, button));
     bench.events();
     // Its Hello is lost; a press of the new run comes first.

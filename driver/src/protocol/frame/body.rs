@@ -107,7 +107,7 @@ impl Frame for PanelFrame {
                 bytes.push(match press.button {
                     Button::Hall(_, Direction::Up) => 0,
                     Button::Hall(_, Direction::Down) => 1,
-                    Button::Cab(_) => 2,
+                    Button::Car(_) => 2,
                 });
                 bytes.push(press.button.floor().index());
             }
@@ -135,7 +135,7 @@ impl Frame for PanelFrame {
                 button: match (body.byte()?, body.floor()?) {
                     (0, floor) => Button::Hall(floor, Direction::Up),
                     (1, floor) => Button::Hall(floor, Direction::Down),
-                    (2, floor) => Button::Cab(floor),
+                    (2, floor) => Button::Car(floor),
                     _ => return None,
                 },
             }),
@@ -294,7 +294,7 @@ fn decode_status(body: &mut Body<'_>) -> Option<Status> {
 }
 
 fn encode_chunk(chunk: ButtonChunk, bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(&[chunk.first, chunk.up, chunk.down, chunk.cab]);
+    bytes.extend_from_slice(&[chunk.first, chunk.up, chunk.down, chunk.car_call]);
 }
 
 fn decode_chunk(body: &mut Body<'_>) -> Option<ButtonChunk> {
@@ -304,7 +304,7 @@ fn decode_chunk(body: &mut Body<'_>) -> Option<ButtonChunk> {
             .filter(|first| first.is_multiple_of(ButtonChunk::FLOORS))?,
         up: body.byte()?,
         down: body.byte()?,
-        cab: body.byte()?,
+        car_call: body.byte()?,
     })
 }
 

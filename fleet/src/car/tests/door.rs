@@ -50,11 +50,11 @@ fn press_at_an_open_door_restarts_the_dwell_and_needs_no_order() {
 fn open_door_absorbs_only_presses_for_its_floor_and_direction() {
     let mut world = open_at_two();
     let now = world.now;
-    assert!(world.car.absorbs(Button::Cab(floor(2)), now));
+    assert!(world.car.absorbs(Button::Car(floor(2)), now));
     for call in [
         Button::Hall(floor(2), Direction::Down),
         Button::Hall(floor(3), Direction::Up),
-        Button::Cab(floor(3)),
+        Button::Car(floor(3)),
     ] {
         assert!(!world.car.absorbs(call, now), "{call}");
     }
@@ -120,7 +120,7 @@ fn lasting_obstruction_leads_to_nudging() {
     world.obstruction = true;
     world.run_until("nudging", |w| w.car.door() == DoorCommand::Nudge);
     assert_eq!(world.now.since(opened), Duration::from_secs(20));
-    assert!(!world.car.absorbs(Button::Cab(floor(2)), world.now));
+    assert!(!world.car.absorbs(Button::Car(floor(2)), world.now));
     world.run_until("closed", |w| w.door() == DoorState::Closed);
     assert_eq!(availability(&world), Availability::InService);
 }

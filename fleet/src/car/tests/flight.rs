@@ -186,7 +186,7 @@ fn floor_with_a_dead_sensor_is_left_out_for_a_while_and_the_others_are_served() 
     world.press_cab(2);
     world.press_cab(4);
     world.run_until("floor 4 is served", |w| {
-        w.served_at(ServedCall::Cab(floor(4))).is_some()
+        w.served_at(ServedCall::Car(floor(4))).is_some()
     });
     let unreachable = CarEvent::FloorUnreachable(floor(2));
     assert!(world.events.contains(&unreachable));

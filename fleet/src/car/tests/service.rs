@@ -24,7 +24,7 @@ fn independent_car_waits_with_its_door_open_for_a_cab_call_and_ignores_the_landi
         (Some(floor(1)), DoorState::Open)
     );
     world.press_cab(4);
-    world.run_until("cab call served", |w| w.cab.is_empty());
+    world.run_until("car call served", |w| w.car_calls.is_empty());
     world.run(600);
     assert_eq!(
         (world.floor(), world.door()),
@@ -142,8 +142,8 @@ fn full_car_passes_the_landings_by_while_it_has_somebody_to_bring() {
     world.press_cab(4);
     world.press_hall(2, Direction::Up);
     world.run_until("all served", World::is_quiet);
-    let cab = world.served_at(ServedCall::Cab(floor(4))).unwrap();
-    assert!(world.served_hall(2, Direction::Up).unwrap() > cab);
+    let car_calls = world.served_at(ServedCall::Car(floor(4))).unwrap();
+    assert!(world.served_hall(2, Direction::Up).unwrap() > car_calls);
 }
 
 // F18
@@ -159,5 +159,5 @@ fn car_out_of_the_group_absorbs_no_hall_press() {
             .car
             .absorbs(Button::Hall(floor(1), Direction::Up), now)
     );
-    assert!(world.car.absorbs(Button::Cab(floor(1)), now));
+    assert!(world.car.absorbs(Button::Car(floor(1)), now));
 }

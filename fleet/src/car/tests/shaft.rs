@@ -91,7 +91,7 @@ pub(super) struct World {
     pub(super) obstruction: bool,
     pub(super) key: KeySwitch,
     pub(super) load: Option<u8>,
-    pub(super) cab: BTreeSet<Floor>,
+    pub(super) car_calls: BTreeSet<Floor>,
     pub(super) assigned: BTreeSet<HallCall>,
     pub(super) hall: BTreeSet<HallCall>,
     /// Everything served, with its time.
@@ -145,7 +145,7 @@ impl World {
             obstruction: false,
             key: KeySwitch::Normal,
             load: None,
-            cab: BTreeSet::new(),
+            car_calls: BTreeSet::new(),
             assigned: BTreeSet::new(),
             hall: BTreeSet::new(),
             served: Vec::new(),
@@ -229,8 +229,8 @@ impl World {
             return;
         }
         match button {
-            Button::Cab(floor) => {
-                self.cab.insert(floor);
+            Button::Car(floor) => {
+                self.car_calls.insert(floor);
             }
             Button::Hall(floor, direction) => {
                 self.hall.insert(HallCall { floor, direction });
@@ -245,12 +245,12 @@ impl World {
     }
 
     pub(super) fn press_cab(&mut self, index: u8) {
-        self.press(Button::Cab(floor(index)));
+        self.press(Button::Car(floor(index)));
     }
 
     pub(super) fn tell_stops(&mut self) {
         let stops = Stops {
-            cab: &self.cab,
+            car_calls: &self.car_calls,
             assigned: &self.assigned,
             hall: &self.hall,
         };
@@ -308,7 +308,7 @@ impl World {
     }
 
     pub(super) fn is_quiet(&self) -> bool {
-        self.cab.is_empty() && self.assigned.is_empty() && self.hall.is_empty()
+        self.car_calls.is_empty() && self.assigned.is_empty() && self.hall.is_empty()
     }
 
     pub(super) fn served_hall(&self, index: u8, direction: Direction) -> Option<Timestamp> {
@@ -593,8 +593,8 @@ impl World {
                             self.hall.remove(call);
                             self.assigned.remove(call);
                         }
-                        ServedCall::Cab(floor) => {
-                            self.cab.remove(floor);
+                        ServedCall::Car(floor) => {
+                            self.car_calls.remove(floor);
                         }
                     }
                 }

@@ -11,7 +11,7 @@ const STORM: u32 = 3000;
 fn press(world: &mut World, random: &mut fastrand::Rng) {
     let at = floor(random.u8(0..world.floors.get()));
     let button = match random.u8(0..3) {
-        0 => Button::Cab(at),
+        0 => Button::Car(at),
         1 => Button::Hall(at, Direction::Up),
         _ => Button::Hall(at, Direction::Down),
     };

@@ -112,7 +112,7 @@ fn dead_sensor_at_the_stop_of_a_drive_that_does_not_level_leaves_the_floor_out()
     world.press_cab(2);
     world.press_cab(4);
     world.run_until("floor 4 is served", |w| {
-        w.served_at(ServedCall::Cab(floor(4))).is_some()
+        w.served_at(ServedCall::Car(floor(4))).is_some()
     });
     world.run(TEN_MINUTES);
     let tries = world.count(|event| *event == CarEvent::FloorUnreachable(floor(2)));
@@ -677,7 +677,7 @@ fn speed_that_varies_by_a_fifth_raises_no_latch_and_hardly_a_suspicion() {
             );
             // A floor that is left out keeps its call for a minute.
             if world.car.left_out().next().is_some() {
-                world.cab.clear();
+                world.car_calls.clear();
                 world.tell_stops();
             }
         }

@@ -137,7 +137,7 @@ fn of_two_calls_equally_near_the_car_takes_the_one_in_its_older_direction() {
         world.run_until("idle at 2", |w| {
             w.is_quiet() && w.car.view(w.now).phase == CarPhase::Idle
         });
-        world.cab = [floor(1), floor(3)].into();
+        world.car_calls = [floor(1), floor(3)].into();
         world.tell_stops();
         world.run_until("all served", World::is_quiet);
         assert_eq!(arrivals(&world), expected);
@@ -154,9 +154,9 @@ fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
             direction,
         })
         .into();
-    world.cab = [floor(2), floor(4)].into();
+    world.car_calls = [floor(2), floor(4)].into();
     world.tell_stops();
-    world.run_until("at floor 4", |w| w.cab.is_empty());
+    world.run_until("at floor 4", |w| w.car_calls.is_empty());
     assert!(world.served_hall(2, Direction::Up).is_some());
     assert!(world.served_hall(2, Direction::Down).is_none());
 }
@@ -204,8 +204,8 @@ fn turn_round_waits_while_somebody_wants_to_go_the_first_way() {
     world.run_until("up served", |w| w.served_hall(3, Direction::Up).is_some());
     world.press_cab(5);
     world.run_until("both served", World::is_quiet);
-    let cab = world.served_at(ServedCall::Cab(floor(5))).unwrap();
-    assert!(world.served_hall(3, Direction::Down).unwrap() > cab);
+    let car_calls = world.served_at(ServedCall::Car(floor(5))).unwrap();
+    assert!(world.served_hall(3, Direction::Down).unwrap() > car_calls);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn call_that_turns_up_while_the_door_is_open_the_other_way_is_not_cleared_at_onc
     world.run_until("open at 2", |w| w.door() == DoorState::Open);
     world.tick();
     world.press_hall(2, Direction::Down);
-    world.run_until("at floor 4", |w| w.cab.is_empty());
+    world.run_until("at floor 4", |w| w.car_calls.is_empty());
     assert!(world.served_hall(2, Direction::Down).is_none());
     world.run_until("all served", World::is_quiet);
 }
@@ -280,7 +280,7 @@ fn car_keeps_its_direction_when_its_panel_comes_back() {
 #[test]
 fn car_without_a_direction_takes_its_riders_first_where_they_want_to_go() {
     let mut world = World::at(2).settled();
-    world.cab.insert(floor(5));
+    world.car_calls.insert(floor(5));
     assign(
         &mut world,
         &[

@@ -37,10 +37,10 @@ fn moving_up(stop_at: u8, next_stop: u8) -> CarPhase {
 }
 
 /// The predicted milliseconds for the hall calls, in the order in which they are given.
-fn hall_times(view: CarView, cab: &[u8], calls: &[(u8, Direction)]) -> Vec<u128> {
+fn hall_times(view: CarView, car_calls: &[u8], calls: &[(u8, Direction)]) -> Vec<u128> {
     let calls: Vec<_> = calls.iter().map(|&(at, way)| call(at, way)).collect();
     let prediction = predictor()
-        .predict(&car("a", view, cab), &calls.iter().copied().collect())
+        .predict(&car("a", view, car_calls), &calls.iter().copied().collect())
         .unwrap();
     calls
         .iter()
@@ -65,7 +65,7 @@ fn a_call_on_the_way_delays_the_cab_passenger_by_a_stop() {
         Duration::from_millis(9_000 + 1_500)
     );
     assert_eq!(
-        prediction.cab[&floor(4)],
+        prediction.car_calls[&floor(4)],
         Duration::from_millis(10_500 + 4_000 + 1_500 + 9_000 + 1_500)
     );
 }
@@ -192,9 +192,9 @@ fn a_car_that_is_out_of_service_or_lost_predicts_nothing() {
 #[test]
 fn a_car_is_committed_to_the_call_that_it_brakes_for() {
     let predictor = predictor();
-    let committed = |view: CarView, cab: &[u8], at, way| {
-        let cab = Stops::of_cab(cab.iter().map(|&index| floor(index)));
-        predictor.is_committed(&view, cab, call(at, way))
+    let committed = |view: CarView, car_calls: &[u8], at, way| {
+        let car_calls = Stops::of_car_calls(car_calls.iter().map(|&index| floor(index)));
+        predictor.is_committed(&view, car_calls, call(at, way))
     };
     let braking = in_phase(1, moving_up(2, 2), 5_000, Some(Up));
     assert!(committed(braking, &[], 2, Up));
@@ -222,7 +222,7 @@ proptest! {
             Some(prediction) => {
                 prop_assert!(Predictor::can_serve(&car.view));
                 prop_assert!(prediction.hall.keys().eq(&calls));
-                prop_assert!(prediction.cab.keys().eq(&car.cab));
+                prop_assert!(prediction.car_calls.keys().eq(&car.car_calls));
                 // Up, down and up again, stopping everywhere.
                 let bound = Duration::from_mins(12);
                 prop_assert!(prediction.hall.values().all(|&time| time < bound));

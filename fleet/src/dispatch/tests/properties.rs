@@ -49,11 +49,11 @@ fn any_view(count: u8) -> impl Strategy<Value = CarView> {
 }
 
 pub(in crate::dispatch) fn any_car(count: u8) -> impl Strategy<Value = CarSituation> {
-    let cab = proptest::collection::btree_set((0..count).prop_map(floor), 0..4);
-    (any_view(count), cab).prop_map(|(view, cab)| CarSituation {
+    let car_calls = proptest::collection::btree_set((0..count).prop_map(floor), 0..4);
+    (any_view(count), car_calls).prop_map(|(view, car_calls)| CarSituation {
         car: node("a"),
         view,
-        cab,
+        car_calls,
     })
 }
 
@@ -135,9 +135,9 @@ proptest! {
         let assignments = dispatcher(8).assign(&cars, &demand);
         let predictor = Predictor::new(Kinematics::default(), floors(8));
         for car in &cars {
-            let cab = Stops::of_cab(car.cab.iter().copied());
+            let car_calls = Stops::of_car_calls(car.car_calls.iter().copied());
             for demand in demand.iter().filter(|demand| demand.assigned.as_ref() == Some(&car.car)) {
-                if predictor.is_committed(&car.view, cab, demand.call) {
+                if predictor.is_committed(&car.view, car_calls, demand.call) {
                     prop_assert_eq!(assignments.get(&demand.call), Some(&car.car));
                 }
             }

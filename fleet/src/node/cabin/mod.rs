@@ -163,7 +163,7 @@ impl Cabin {
     pub(super) fn absorbs(&mut self, call: &Call, now: Timestamp) -> bool {
         let is_here = match call {
             Call::Hall(_) => true,
-            Call::Cab { car, .. } => *car == self.own,
+            Call::Car { car, .. } => *car == self.own,
         };
         let car = self.car.as_mut().filter(|_| is_here);
         let absorbs = car.is_some_and(|car| car.absorbs(call.button(), now));

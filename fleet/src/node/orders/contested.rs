@@ -103,7 +103,7 @@ impl Orders {
     pub(super) fn contest(&mut self, call: &Call, open: Dot, teller: &NodeId, since: Timestamp) {
         let is_answerable = match call {
             Call::Hall(_) => true,
-            Call::Cab { car, .. } => *car == self.own.node,
+            Call::Car { car, .. } => *car == self.own.node,
         };
         if is_answerable {
             self.contested.add(open, teller, since);

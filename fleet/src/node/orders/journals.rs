@@ -9,8 +9,8 @@
 //!   the highest sequences. The rest is *collected*: dropped from memory and disk. Nodes that know
 //!   the same cars rank alike, so their stores come to be equal where they have heard of the same
 //!   journals. Those that do not stay different, and repair that once a minute.
-//! - An order can be served if it is a hall call, or a cab call of a car that is or was a peer's or
-//!   this node's own. A cab call of any other car may be invented and stay open for ever, so it
+//! - An order can be served if it is a hall call, or a car call of a car that is or was a peer's or
+//!   this node's own. A car call of any other car may be invented and stay open for ever, so it
 //!   counts no more than what was served.
 //! - A journal with orders that can be served is not collected. Where there is no room, or where one
 //!   peer has brought too many of them, the newcomer is refused, as if it had never come: that peer
@@ -37,7 +37,7 @@ const MOST_REGISTERS: usize = 24_576;
 /// so many: each is of a node that is gone.
 const MOST_OF_A_PEER: usize = MOST_JOURNALS / 3;
 
-/// Cab calls for at most this many other cars are kept of a node, as an operator may ask for them.
+/// Car calls for at most this many other cars are kept of a node, as an operator may ask for them.
 const MOST_CARS: usize = 64;
 
 /// How often it is looked whether a journal has lost its announcer.
@@ -138,7 +138,7 @@ impl Orders {
     fn can_be_served(&self, call: &Call, fleet: Fleet<'_>) -> bool {
         match call {
             Call::Hall(_) => true,
-            Call::Cab { car, .. } => self.knows_car(car, fleet),
+            Call::Car { car, .. } => self.knows_car(car, fleet),
         }
     }
 

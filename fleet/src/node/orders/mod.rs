@@ -167,7 +167,7 @@ impl Orders {
     pub(super) fn hall_calls(&self) -> BTreeSet<HallCall> {
         let calls = self.store.calls().filter_map(|call| match call {
             Call::Hall(hall) => Some(*hall),
-            Call::Cab { .. } => None,
+            Call::Car { .. } => None,
         });
         calls.collect()
     }
@@ -175,8 +175,8 @@ impl Orders {
     /// The car calls that wait in this node's own car.
     pub(super) fn own_car_calls(&self) -> BTreeSet<Floor> {
         let calls = self.store.calls().filter_map(|call| match call {
-            Call::Cab { car, floor } if *car == self.own.node => Some(*floor),
-            Call::Cab { .. } | Call::Hall(_) => None,
+            Call::Car { car, floor } if *car == self.own.node => Some(*floor),
+            Call::Car { .. } | Call::Hall(_) => None,
         });
         calls.collect()
     }
@@ -202,14 +202,14 @@ impl Orders {
     }
 
     /// The order lamps that may be lit on this node's panel: every hall call of the fleet, and the
-    /// cab calls of its own car (F12).
+    /// car calls of its own car (F12).
     pub(super) fn lamps(&self) -> LampSet {
         self.store
             .orders()
             .filter(|order| self.promise.is_made(order.dot))
             .filter(|order| match &order.call {
                 Call::Hall(_) => true,
-                Call::Cab { car, .. } => *car == self.own.node,
+                Call::Car { car, .. } => *car == self.own.node,
             })
             .map(|order| order.call.button())
             .collect()

@@ -57,7 +57,7 @@ impl Orders {
             return refused("by nobody".to_owned());
         };
         let car = &service.car;
-        if let Call::Cab { car: of, .. } = &record.call
+        if let Call::Car { car: of, .. } = &record.call
             && of != car
         {
             let what = format!("by {car}, in whose cabin it was not placed");

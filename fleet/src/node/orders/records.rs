@@ -248,7 +248,7 @@ impl Orders {
                 self.effects.push_back(Effect::Served { call, by });
                 Call::Hall(call)
             }
-            ServedCall::Cab(floor) => Call::Cab {
+            ServedCall::Car(floor) => Call::Car {
                 car: own.clone(),
                 floor,
             },

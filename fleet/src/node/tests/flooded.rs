@@ -34,13 +34,13 @@ fn tombstones(journals: core::ops::Range<u64>) -> Vec<Record> {
     journals.map(tombstone).collect()
 }
 
-/// One cab call of each of these journals, for a car that is not there.
+/// One car call of each of these journals, for a car that is not there.
 fn ghosts(journals: core::ops::Range<u64>) -> Vec<Record> {
     let ghost = |journal| {
         let floor = call(2).floor();
         let car = name(99);
         let waited = Duration::from_secs(1);
-        let call = Call::Cab { car, floor };
+        let call = Call::Car { car, floor };
         record(INVENTED + journal, 7, call, State::Open { waited })
     };
     journals.map(ghost).collect()
@@ -53,15 +53,15 @@ fn hall_calls(journals: core::ops::Range<u64>) -> Vec<Record> {
     journals.map(open).collect()
 }
 
-/// Cab calls of one journal for each floor of 64 cars, the first of which has this number.
-fn cab_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
+/// Car calls of one journal for each floor of 64 cars, the first of which has this number.
+fn car_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
     let calls = (0..64_u8).flat_map(|car| {
         let floors = (0..floors.get()).filter_map(|index| floors.floor(index));
         floors.map(move |floor| (name(first + car), floor))
     });
     let ghost = |(sequence, (car, floor)): (u64, (NodeId, Floor))| {
         let waited = Duration::from_secs(1);
-        let call = Call::Cab { car, floor };
+        let call = Call::Car { car, floor };
         record(INVENTED + journal, sequence, call, State::Open { waited })
     };
     (1..).zip(calls).map(ghost).collect()
@@ -181,7 +181,7 @@ fn a_peer_that_invents_open_orders_leaves_room_for_others() {
     }
 }
 
-/// Cab calls of cars that nobody has heard of may wait for ever. However many peers invent them, and
+/// Car calls of cars that nobody has heard of may wait for ever. However many peers invent them, and
 /// whatever their sequences, there is room for the orders of a node that is gone.
 #[test]
 fn invented_cab_calls_leave_room_for_orders_that_can_be_served() {
@@ -195,7 +195,7 @@ fn invented_cab_calls_leave_room_for_orders_that_can_be_served() {
     }
     let (floor, waited) = (call(2).floor(), PERIOD);
     let car = name(50);
-    let calls = [call(2), Call::Cab { car, floor }];
+    let calls = [call(2), Call::Car { car, floor }];
     let gone: Vec<Record> = (77..)
         .zip(calls)
         .map(|(journal, call)| record(journal, 3, call, State::Open { waited }))
@@ -376,7 +376,7 @@ fn invented_calls_of_one_journal_stay_within_bounds() {
         let now = now + PERIOD * 40;
         let floors = FloorCount::new(4).expect("floors");
         for journal in 0..MOST as u64 {
-            flood(&mut one, &cab_calls(journal, 100, floors), now);
+            flood(&mut one, &car_calls(journal, 100, floors), now);
         }
         let registers = one.orders().registers();
         if is_known {
@@ -409,7 +409,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
     let mut last = Vec::new();
     for journal in 0..MOST as u64 {
         // All of them, and both directions of the two floors between.
-        let mut records = cab_calls(journal, 100, floors);
+        let mut records = car_calls(journal, 100, floors);
         let halls = [Direction::Up, Direction::Down].into_iter().zip(1_000..);
         records.extend(halls.flat_map(|(direction, sequence)| {
             [1, 2].map(|index| {
@@ -469,7 +469,7 @@ fn refused_services_of_invented_calls_fill_no_journal_of_others() {
     let (mut one, mut two, mut now) = settled();
     let floors = one.hello.floors;
     for (round, first) in [(0, 100), (1, 164)] {
-        let open = cab_calls(round, first, floors);
+        let open = car_calls(round, first, floors);
         flood(&mut one, &open, now);
         let lies = open.into_iter().map(|record| Record {
             state: State::Served(None),

@@ -21,7 +21,7 @@ fn inputs(change: impl FnOnce(&mut PanelInputs)) -> PanelEvent {
 /// A car on its way up, with calls that wait, and with a beacon and a batch for the disk due.
 fn under_way() -> (Node, Timestamp) {
     let (mut node, mut now) = cabin(1);
-    node.handle_panel(PanelEvent::Pressed(Button::Cab(top())), now);
+    node.handle_panel(PanelEvent::Pressed(Button::Car(top())), now);
     let down = Button::Hall(top(), Direction::Down);
     node.handle_panel(PanelEvent::Pressed(down), now);
     drain(&mut node);

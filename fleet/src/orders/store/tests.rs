@@ -21,7 +21,7 @@ fn call(index: u8) -> Call {
             floor,
             direction: Direction::Down,
         }),
-        _ => Call::Cab {
+        _ => Call::Car {
             car: node(0),
             floor,
         },

@@ -93,7 +93,7 @@ fn served_record() -> Record {
     Record {
         dot: dot(9, 7),
         origin: node("B"),
-        call: Call::Cab {
+        call: Call::Car {
             car: node("B"),
             floor: floor(0),
         },

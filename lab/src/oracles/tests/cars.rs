@@ -15,7 +15,7 @@ fn floor(index: u8) -> Floor {
 fn under_way() -> World {
     let mut world = calm();
     for index in 0..4 {
-        world.press(0, Button::Cab(floor(index)));
+        world.press(0, Button::Car(floor(index)));
     }
     let runs = |world: &World| {
         world.machines[0].motor_command() != MotorCommand::Stop
@@ -76,7 +76,7 @@ fn a_repaired_car_may_hang_until_it_has_arrived() {
     hangs(&mut world);
     assert_eq!(world.violations(), []);
     let at = world.machines[0].told.floor.expect("at a floor").index();
-    world.press(0, Button::Cab(floor((at + 2) % 4)));
+    world.press(0, Button::Car(floor((at + 2) % 4)));
     world.run_for(Duration::from_secs(30));
     hangs(&mut world);
     complains(&world, "H1");
@@ -119,7 +119,7 @@ fn a_rider_who_is_carried_away_is_noticed() {
     } else {
         (0, Direction::Down)
     };
-    world.press(0, Button::Cab(floor(to)));
+    world.press(0, Button::Car(floor(to)));
     world.run_for(Duration::from_secs(1));
     let riders = world.oracles.cars[0].riders.clone();
     let expected = riders.as_ref().map(|riders| riders.direction);

@@ -45,8 +45,8 @@ fn service_at_another_floor_is_noticed() {
 fn service_behind_a_closed_door_is_noticed() {
     let mut world = calm();
     let floor = world.machines[0].car.inputs().floor.expect("at a floor");
-    let cab = Button::Cab(floor);
-    let call = Call::of_button(cab, &world.machines[0].name);
+    let car_call = Button::Car(floor);
+    let call = Call::of_button(car_call, &world.machines[0].name);
     reports(&mut world, &served(call));
     complains(&world, "F18");
 }

@@ -170,7 +170,7 @@ fn any_car() -> impl Strategy<Value = CarView> {
 fn any_record() -> impl Strategy<Value = Record> {
     let call = prop_oneof![
         any_hall().prop_map(Call::Hall),
-        (any_name(), any_floor()).prop_map(|(car, floor)| Call::Cab { car, floor }),
+        (any_name(), any_floor()).prop_map(|(car, floor)| Call::Car { car, floor }),
     ];
     let state = prop_oneof![
         any::<Duration>().prop_map(|waited| State::Open { waited }),
