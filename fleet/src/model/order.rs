@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, NodeId, Timestamp};
 
-/// The identity of one life of a node's journal: random, made with the journal (O4).
+/// The identity of a node's journal: random, made with the journal (O4).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

@@ -48,7 +48,7 @@ pub struct Identity {
     pub role: Role,
     /// The TCP port on which it listens for links.
     pub link_port: u16,
-    /// The life of its process: random.
+    /// The incarnation of its process: random.
     pub nonce: Nonce,
 }
 

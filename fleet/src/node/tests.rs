@@ -28,23 +28,23 @@ use elevator_driver::{
 
 const PERIOD: Duration = Duration::from_millis(25);
 
-/// The node whose address ends so, in one of its lives.
-pub(super) fn node(index: u8, life: u64) -> Node {
-    electing(index, life, ElectionSettings::LowestIp)
+/// The node whose address ends so, in one of its incarnations.
+pub(super) fn node(index: u8, incarnation: u64) -> Node {
+    electing(index, incarnation, ElectionSettings::LowestIp)
 }
 
 /// The same under another protocol.
-fn electing(index: u8, life: u64, election: ElectionSettings) -> Node {
-    let mut node = unstarted(index, life, election);
+fn electing(index: u8, incarnation: u64, election: ElectionSettings) -> Node {
+    let mut node = unstarted(index, incarnation, election);
     node.start(Timestamp::START);
     node
 }
 
-fn unstarted(index: u8, life: u64, election: ElectionSettings) -> Node {
-    Node::new(settings(index, life, election))
+fn unstarted(index: u8, incarnation: u64, election: ElectionSettings) -> Node {
+    Node::new(settings(index, incarnation, election))
 }
 
-fn settings(index: u8, life: u64, election: ElectionSettings) -> NodeSettings {
+fn settings(index: u8, incarnation: u64, election: ElectionSettings) -> NodeSettings {
     NodeSettings {
         identity: Identity {
             fleet: FleetName::new("test").expect("a name"),
@@ -53,7 +53,7 @@ fn settings(index: u8, life: u64, election: ElectionSettings) -> NodeSettings {
             mac: Mac::of(address(index)),
             role: Role::Cabin,
             link_port: 46_000,
-            nonce: Nonce(u64::from(index) * 100 + life),
+            nonce: Nonce(u64::from(index) * 100 + incarnation),
         },
         election,
         floors: FloorCount::new(4).expect("floors"),
@@ -188,7 +188,7 @@ fn peers_that_hear_each_other_do_not_probe() {
     }
 }
 
-/// E1: the peer restarted while it was being dialled; its new life takes the call.
+/// E1: the peer restarted while it was being dialled; its new incarnation takes the call.
 #[test]
 fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
     let (mut second, mut first) = (node(2, 1), node(1, 1));

@@ -11,7 +11,7 @@ use crate::election::Message;
 use crate::model::{CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 
-/// The identity of one life of a node's process: random, made at its start.
+/// The identity of one incarnation of a node's process: random, made at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nonce(pub u64);
 
@@ -103,7 +103,7 @@ pub struct Hello {
     pub node: NodeId,
     /// Its address.
     pub address: Ipv4Addr,
-    /// The life of its process.
+    /// The incarnation of its process.
     pub nonce: Nonce,
     /// The floors of its shaft; a node with another number is refused.
     pub floors: FloorCount,

@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use crate::node::tests::node;
 
-    fn hello(index: u8, life: u64) -> Hello {
-        node(index, life).hello().clone()
+    fn hello(index: u8, incarnation: u64) -> Hello {
+        node(index, incarnation).hello().clone()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Who is heard, and hears this node.
 //!
 //! A peer counts while its packets arrive *and* it keeps echoing a recent beacon of this node's
-//! present life. So a one-way link finds nobody, and a replayed beacon proves nothing (E1).
+//! present incarnation. So a one-way link finds nobody, and a replayed beacon proves nothing (E1).
 
 mod conflict;
 mod echoes;
@@ -31,17 +31,17 @@ use pace::Delay;
 pub(in crate::node) use peer::Peer;
 use window::Order;
 
-/// The most lives of nodes that are kept track of; beyond it the ones that don't hear this node
+/// The most incarnations of nodes that are kept track of; beyond it the ones that don't hear this node
 /// are not taken in, so that a flood of strangers costs little.
-const MOST_LIVES: usize = 512;
+const MOST_INCARNATIONS: usize = 512;
 
-/// The lives of nodes that have been heard lately.
+/// The incarnations of nodes that have been heard lately.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Membership {
     own: Hello,
     times: MeshTimes,
-    lives: BTreeMap<Nonce, Peer>,
-    /// The life that counts under each name.
+    incarnations: BTreeMap<Nonce, Peer>,
+    /// The incarnation that counts under each name.
     found: BTreeMap<NodeId, Nonce>,
     /// This node's latest beacons, as far as an echo of them still counts.
     sent: VecDeque<Sent>,
@@ -56,7 +56,7 @@ pub(in crate::node) struct Membership {
     conflicts: Conflicts,
     /// Where the echoes of the next beacon begin: those of the peers that count, and of the others.
     rotation: (usize, usize),
-    /// No peer is to be probed or lost before this, and which life it is that may have to be. What is
+    /// No peer is to be probed or lost before this, and which incarnation it is that may have to be. What is
     /// heard of others only defers it.
     check_at: Option<(Timestamp, Option<Nonce>)>,
 }
@@ -66,7 +66,7 @@ pub(in crate::node) struct Membership {
 pub(in crate::node) enum Heard {
     /// Nothing: this node's own, or a stranger's.
     Ignored,
-    /// It comes from a life that does not count (yet).
+    /// It comes from a incarnation that does not count (yet).
     Unproven,
     /// It was overtaken by a later one: its orders may be taken in, where it stands is history.
     Overtaken {
@@ -77,7 +77,7 @@ pub(in crate::node) enum Heard {
     Current {
         /// It has not counted before.
         found: bool,
-        /// The earlier life of the same node that ends with this.
+        /// The earlier incarnation of the same node that ends with this.
         replaced: bool,
     },
     /// Something is wrong with the installation; told once.
@@ -100,7 +100,7 @@ impl Membership {
         Self {
             own,
             times,
-            lives: BTreeMap::new(),
+            incarnations: BTreeMap::new(),
             found: BTreeMap::new(),
             sent: VecDeque::new(),
             slowest: times.beacon_period,
@@ -118,7 +118,7 @@ impl Membership {
     pub(in crate::node) fn peers(&self) -> impl Iterator<Item = (&NodeId, &Peer)> {
         self.found
             .iter()
-            .filter_map(|(name, nonce)| Some((name, self.lives.get(nonce)?)))
+            .filter_map(|(name, nonce)| Some((name, self.incarnations.get(nonce)?)))
     }
 
     pub(in crate::node) fn names(&self) -> BTreeSet<NodeId> {
@@ -126,12 +126,14 @@ impl Membership {
     }
 
     pub(in crate::node) fn get(&self, name: &NodeId) -> Option<&Peer> {
-        self.lives.get(self.found.get(name)?)
+        self.incarnations.get(self.found.get(name)?)
     }
 
     /// Whether a node of this name is heard, even if it does not hear this one.
     pub(in crate::node) fn hears_of(&self, name: &NodeId) -> bool {
-        self.lives.values().any(|peer| peer.hello.node == *name)
+        self.incarnations
+            .values()
+            .any(|peer| peer.hello.node == *name)
     }
 
     /// The peer at this address; of two the first by name.
@@ -142,7 +144,7 @@ impl Membership {
     }
 
     pub(super) fn get_mut(&mut self, name: &NodeId) -> Option<&mut Peer> {
-        self.lives.get_mut(self.found.get(name)?)
+        self.incarnations.get_mut(self.found.get(name)?)
     }
 
     /// How many peers count.
@@ -158,14 +160,14 @@ impl Membership {
         let echoed = self.echo_sent_at(&beacon.echoes);
         let own = self.own.nonce;
         let is_strange = |echo: &Echo| {
-            let known = self.lives.get(&echo.nonce);
+            let known = self.incarnations.get(&echo.nonce);
             let counts = known.is_some_and(|peer| self.counts(&peer.hello));
             echo.nonce != own && !counts && !self.lost.covers(echo)
         };
         let strange = beacon.echoes.iter().any(is_strange);
         let told = Duration::from_millis(beacon.period.into());
-        let period = pace::believed(told, self.lives.len(), &self.times);
-        let Some(peer) = self.life(&beacon.hello, now) else {
+        let period = pace::believed(told, self.incarnations.len(), &self.times);
+        let Some(peer) = self.incarnation(&beacon.hello, now) else {
             return Heard::Ignored;
         };
         peer.note_delay(beacon.sequence, now);
@@ -201,7 +203,7 @@ impl Membership {
     }
 
     /// Takes note of a node at the other end of a link: a handshake proves that it hears and is
-    /// heard. One that came in does not end the life of an earlier process that still shows: that
+    /// heard. One that came in does not end the incarnation of an earlier process that still shows: that
     /// takes an echo.
     pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
         if let Some(verdict) = self.stranger(hello, now) {
@@ -214,10 +216,10 @@ impl Membership {
                     && self.shows(known, now)
             });
         let is_proven = |peer| self.shows(peer, now);
-        if is_rivalled && !self.lives.get(&hello.nonce).is_some_and(is_proven) {
+        if is_rivalled && !self.incarnations.get(&hello.nonce).is_some_and(is_proven) {
             return Heard::Unproven;
         }
-        let Some(peer) = self.life(hello, now) else {
+        let Some(peer) = self.incarnation(hello, now) else {
             return Heard::Ignored;
         };
         peer.heard_at = now;
@@ -231,8 +233,8 @@ impl Membership {
         if let Some(peer) = self.get_mut(name) {
             peer.heard_at = now;
             peer.echoed_at = Some(now);
-            let life = peer.hello.nonce;
-            self.defer_check(life, now);
+            let incarnation = peer.hello.nonce;
+            self.defer_check(incarnation, now);
         }
     }
 
@@ -247,7 +249,7 @@ impl Membership {
         let peer = peer.clone();
         self.lost.add(name.clone(), &peer, LossCause::Distrusted);
         self.found.remove(name);
-        self.lives
+        self.incarnations
             .retain(|_, other| other.hello.address != peer.hello.address);
         Some(self.distrusted.add(&peer.hello, offence, now))
     }
@@ -335,12 +337,14 @@ impl Membership {
         }
     }
 
-    fn life(&mut self, hello: &Hello, now: Timestamp) -> Option<&mut Peer> {
-        if self.lives.len() >= MOST_LIVES && !self.lives.contains_key(&hello.nonce) {
+    fn incarnation(&mut self, hello: &Hello, now: Timestamp) -> Option<&mut Peer> {
+        if self.incarnations.len() >= MOST_INCARNATIONS
+            && !self.incarnations.contains_key(&hello.nonce)
+        {
             return None;
         }
         let met = || Peer::new(hello.clone(), self.times.beacon_period, now);
-        Some(self.lives.entry(hello.nonce).or_insert_with(met))
+        Some(self.incarnations.entry(hello.nonce).or_insert_with(met))
     }
 
     fn counts(&self, hello: &Hello) -> bool {
@@ -348,7 +352,7 @@ impl Membership {
     }
 
     fn prove(&mut self, hello: &Hello, now: Timestamp) -> Heard {
-        let peer = self.lives.get(&hello.nonce);
+        let peer = self.incarnations.get(&hello.nonce);
         if peer.is_none_or(|peer| !self.shows(peer, now)) {
             return Heard::Unproven;
         }
@@ -359,7 +363,7 @@ impl Membership {
                 replaced: false,
             };
         }
-        let rival = before.and_then(|nonce| self.lives.get(&nonce));
+        let rival = before.and_then(|nonce| self.incarnations.get(&nonce));
         if let Some(rival) = rival.filter(|rival| rival.hello.address != hello.address) {
             // Both live: the one that came first stays, so that neither takes over from the other.
             let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
@@ -367,9 +371,9 @@ impl Membership {
             let shown = self.conflict(ConflictKind::Name, what, now);
             return shown.unwrap_or(Heard::Unproven);
         }
-        // One address has one process: the earlier life is over.
+        // One address has one process: the earlier incarnation is over.
         if let Some(nonce) = before {
-            self.lives.remove(&nonce);
+            self.incarnations.remove(&nonce);
         }
         self.found.insert(hello.node.clone(), hello.nonce);
         self.lost.remove(&hello.node);

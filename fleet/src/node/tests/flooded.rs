@@ -311,9 +311,9 @@ fn the_disk_holds_what_the_store_holds() {
 #[test]
 fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
     let (mut one, _, mut now) = settled();
-    for life in 1..=300 {
-        let mut settings = settings(5, life, ElectionSettings::LowestIp);
-        let journal = JournalId(INVENTED + life);
+    for incarnation in 1..=300 {
+        let mut settings = settings(5, incarnation, ElectionSettings::LowestIp);
+        let journal = JournalId(INVENTED + incarnation);
         settings.restored = Restored {
             journal,
             ..Restored::default()

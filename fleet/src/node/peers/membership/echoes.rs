@@ -8,7 +8,7 @@ use crate::model::Timestamp;
 use crate::node::peers::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::wire::{Echo, Nonce};
 
-/// An address briefly has two lives when a node restarts, and two nodes when it is misconfigured.
+/// An address briefly has two incarnations when a node restarts, and two nodes when it is misconfigured.
 const MOST_AT_ONE_ADDRESS: usize = 4;
 
 /// A beacon of this node's.
@@ -54,7 +54,7 @@ impl Membership {
     /// room that is left after the last of the peers.
     pub(in crate::node::peers) fn echoes(&mut self, most: usize) -> Vec<Echo> {
         let counts = |(_, peer): &(&Nonce, &Peer)| self.counts(&peer.hello);
-        let (peers, strangers): (Vec<_>, Vec<_>) = self.lives.iter().partition(counts);
+        let (peers, strangers): (Vec<_>, Vec<_>) = self.incarnations.iter().partition(counts);
         let (start, stranger) = self.rotation;
         let start = start.min(peers.len());
         let for_peers = most - STRANGERS_ECHOED.min(strangers.len()).min(most);
@@ -84,7 +84,7 @@ impl Membership {
     /// is.
     pub(in crate::node::peers) fn echoes_for(&self, address: Ipv4Addr) -> Vec<Echo> {
         let there = |(_, peer): &(&Nonce, &Peer)| peer.hello.address == address;
-        let there = self.lives.iter().filter(there);
+        let there = self.incarnations.iter().filter(there);
         there.filter_map(echo).take(MOST_AT_ONE_ADDRESS).collect()
     }
 

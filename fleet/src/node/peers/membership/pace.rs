@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::MOST_LIVES;
+use super::MOST_INCARNATIONS;
 use crate::model::Timestamp;
 use crate::node::MeshTimes;
 
@@ -15,7 +15,7 @@ use crate::node::MeshTimes;
 const SHARE: Duration = Duration::from_millis(3);
 
 /// A peer may hear twice as many nodes as this one, and so many more.
-const MORE_LIVES: usize = 64;
+const MORE_INCARNATIONS: usize = 64;
 
 /// How many times over a peer is granted the time by which its worst delay exceeds [`USUAL_DELAY`].
 const GRANTED: u32 = 3;
@@ -32,14 +32,14 @@ const HALVED_AFTER: Duration = Duration::from_secs(8);
 
 /// The period of a node with so many peers, none of which depends on it.
 pub(in crate::node) fn period(peers: usize, times: &MeshTimes) -> Duration {
-    let peers = u32::try_from(peers.min(MOST_LIVES)).unwrap_or(u32::MAX);
+    let peers = u32::try_from(peers.min(MOST_INCARNATIONS)).unwrap_or(u32::MAX);
     times.beacon_period.max(SHARE * peers)
 }
 
 /// What a peer tells of its period, as far as a node that hears so many believes it. The peer may hear
 /// more, but a forged one must not keep a dead peer alive for long.
-pub(super) fn believed(told: Duration, lives: usize, times: &MeshTimes) -> Duration {
-    let most = MORE_LIVES + 2 * lives;
+pub(super) fn believed(told: Duration, incarnations: usize, times: &MeshTimes) -> Duration {
+    let most = MORE_INCARNATIONS + 2 * incarnations;
     told.clamp(times.beacon_period, period(most, times))
 }
 

@@ -1,4 +1,4 @@
-//! One life of another node: what it has said of itself, and whether it still counts.
+//! One incarnation of another node: what it has said of itself, and whether it still counts.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::wire::{Hello, NodeState};
 /// a moment in which it listens.
 const MOST_EXCUSES: u8 = 16;
 
-/// One life of another node.
+/// One incarnation of another node.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Peer {
     pub(in crate::node) hello: Hello,
@@ -140,7 +140,7 @@ impl Peer {
         echoed.min(self.heard_at + limits.heard)
     }
 
-    pub(super) fn lives(&self, limits: &Limits, now: Timestamp) -> bool {
+    pub(super) fn is_alive(&self, limits: &Limits, now: Timestamp) -> bool {
         self.echoed_at.is_some() && now < self.lost_at(limits)
     }
 

@@ -50,9 +50,9 @@ impl Membership {
         second.max(self.delay.granted(now))
     }
 
-    /// Whether a life hears and is heard.
+    /// Whether a incarnation hears and is heard.
     pub(super) fn shows(&self, peer: &Peer, now: Timestamp) -> bool {
-        peer.lives(&self.limits(peer, now), now)
+        peer.is_alive(&self.limits(peer, now), now)
     }
 
     /// What the silence of this peer means.
@@ -67,10 +67,10 @@ impl Membership {
         )
     }
 
-    /// When the first peer is to be probed or is lost, or the first life is to be dropped, and which
+    /// When the first peer is to be probed or is lost, or the first incarnation is to be dropped, and which
     /// one that is.
     fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
-        let lives = self.lives.iter().map(|(nonce, peer)| {
+        let incarnations = self.incarnations.iter().map(|(nonce, peer)| {
             let limits = self.limits(peer, now);
             let silent = peer.heard_at + limits.heard;
             let at = if self.counts(&peer.hello) {
@@ -81,13 +81,16 @@ impl Membership {
             };
             (at, Some(*nonce))
         });
-        lives.min_by_key(|(at, _)| *at)
+        incarnations.min_by_key(|(at, _)| *at)
     }
 
-    /// This life has given a sign of life: where it was the next to be looked after, another one is.
+    /// This incarnation has given a sign of life: where it was the next to be looked after, another one is.
     /// Otherwise the process would wake once a period for nothing.
-    pub(super) fn defer_check(&mut self, life: Nonce, now: Timestamp) {
-        if self.check_at.is_some_and(|(_, next)| next == Some(life)) {
+    pub(super) fn defer_check(&mut self, incarnation: Nonce, now: Timestamp) {
+        if self
+            .check_at
+            .is_some_and(|(_, next)| next == Some(incarnation))
+        {
             self.check_at = self.next_deadline(now);
         }
     }
@@ -102,7 +105,7 @@ impl Membership {
     /// Drops whoever has been silent for too long; hands back the names that counted.
     fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
         let silent: BTreeSet<Nonce> = self
-            .lives
+            .incarnations
             .iter()
             .filter(|(_, peer)| peer.heard_at + self.limits(peer, now).heard <= now)
             .map(|(nonce, _)| *nonce)
@@ -111,7 +114,7 @@ impl Membership {
             .found
             .iter()
             .filter(|(_, nonce)| {
-                self.lives
+                self.incarnations
                     .get(nonce)
                     .is_none_or(|peer| !self.shows(peer, now))
             })
@@ -119,11 +122,11 @@ impl Membership {
             .collect();
         for name in &gone {
             let nonce = self.found.remove(name);
-            if let Some(peer) = nonce.and_then(|nonce| self.lives.get(&nonce)) {
+            if let Some(peer) = nonce.and_then(|nonce| self.incarnations.get(&nonce)) {
                 self.lost.add(name.clone(), peer, LossCause::Silent);
             }
         }
-        self.lives.retain(|nonce, _| !silent.contains(nonce));
+        self.incarnations.retain(|nonce, _| !silent.contains(nonce));
         gone
     }
 
@@ -156,7 +159,7 @@ impl Membership {
     /// [`Peer::excuse_silence`].
     pub(in crate::node::peers) fn excuse_silence(&mut self, late: Duration, now: Timestamp) {
         let times = self.times;
-        for peer in self.lives.values_mut() {
+        for peer in self.incarnations.values_mut() {
             peer.excuse_silence(late, &times, now);
         }
     }

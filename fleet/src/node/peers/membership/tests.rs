@@ -25,7 +25,7 @@ fn membership() -> Membership {
     Membership::new(hello("A", 1, 1), MeshTimes::default())
 }
 
-/// A connection in a node's name and address does not end the node's life; its next process,
+/// A connection in a node's name and address does not end the node's incarnation; its next process,
 /// which hears this node, does, and so does one that comes after a silence.
 #[test]
 fn a_connection_alone_does_not_end_a_life() {
@@ -36,9 +36,9 @@ fn a_connection_alone_does_not_end_a_life() {
         FOUND
     );
     membership.sent(1, MeshTimes::default().beacon_period, now);
-    for life in 8..20 {
+    for incarnation in 8..20 {
         assert_eq!(
-            membership.meet(&hello("B", 2, life), LinkSide::Accepted, now),
+            membership.meet(&hello("B", 2, incarnation), LinkSide::Accepted, now),
             Heard::Unproven
         );
         let peer = membership.get(&hello("B", 2, 7).node).expect("it lives");
@@ -273,7 +273,7 @@ fn a_flood_of_strangers_is_not_listed_in_full() {
     assert_eq!(members.conflicts().recent(Timestamp::START).count(), 16);
 }
 
-/// One address has one process: the later life ends the earlier.
+/// One address has one process: the later incarnation ends the earlier.
 #[test]
 fn a_restarted_node_takes_the_place_of_its_former_life() {
     let mut members = membership();

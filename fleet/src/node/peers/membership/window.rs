@@ -56,7 +56,7 @@ impl Run {
     }
 }
 
-/// The beacons of one life of a peer.
+/// The beacons of one incarnation of a peer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Window {
     /// The latest one heard.
