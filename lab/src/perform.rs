@@ -170,8 +170,8 @@ impl World {
         if let Some(falsify) = self.machines[node].falsifies {
             falsify(&mut beacon);
         }
-        if let Some(letter) = &beacon.letter {
-            self.election_traffic.count(codec::size(letter));
+        if let Some(piggybacked) = &beacon.piggybacked {
+            self.election_traffic.count(codec::size(piggybacked));
         }
         if self.settings.codec {
             let read = codec::encode_beacon(&beacon).and_then(|bytes| codec::decode_beacon(&bytes));

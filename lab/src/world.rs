@@ -140,7 +140,7 @@ pub struct Traffic {
 pub struct MeshTraffic {
     /// Beacons to everybody; each counts once.
     pub broadcasts: u64,
-    /// Beacons to one node: probes, their answers, letters.
+    /// Beacons to one node: probes, their answers, piggybacked messages.
     pub unicasts: u64,
     /// Dials for a link.
     pub dials: u64,

@@ -140,9 +140,9 @@ pub(super) fn is_urgent(beacon: &Beacon) -> bool {
         NodeState::Master | NodeState::Slave { .. } => false,
     };
     let elects = beacon
-        .letter
+        .piggybacked
         .as_ref()
-        .is_some_and(|letter| match letter.message {
+        .is_some_and(|piggybacked| match piggybacked.message {
             Message::SensorRequest | Message::SensorData(_) | Message::DisplayData(_) => false,
             Message::Bully(_) | Message::Senior(_) | Message::Ballot(_) | Message::TokenRing(_) => {
                 true

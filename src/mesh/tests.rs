@@ -91,7 +91,7 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         probe: false,
         echoes: Vec::new(),
         news: News::default(),
-        letter: None,
+        piggybacked: None,
     }
 }
 

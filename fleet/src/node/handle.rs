@@ -85,8 +85,8 @@ impl Node {
                 self.take_news(node, &beacon.news, now);
             }
         }
-        if let Some(letter) = beacon.letter.as_ref().filter(|_| verdict.is_first()) {
-            self.take_letter(node, letter, now);
+        if let Some(piggybacked) = beacon.piggybacked.as_ref().filter(|_| verdict.is_first()) {
+            self.on_piggybacked(node, piggybacked, now);
         }
         if beacon.probe && verdict != Heard::Ignored {
             self.unicast(from, false, now);

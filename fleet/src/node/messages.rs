@@ -9,7 +9,7 @@ use crate::climate::Source;
 use crate::election::ballot::packet;
 use crate::election::{Carrier, Input, Message};
 use crate::model::{NodeId, Timestamp};
-use crate::wire::Letter;
+use crate::wire::Piggybacked;
 
 impl Node {
     /// Sends a message to one node or to all. A node that is not heard is not told.
@@ -37,8 +37,8 @@ impl Node {
         enclosed: Enclosed,
         now: Timestamp,
     ) {
-        let (facts, letter) = (self.facts(now), Letter { to, message });
-        let (to, mut beacon) = self.peers.carry(facts, letter, now);
+        let (facts, piggybacked) = (self.facts(now), Piggybacked { to, message });
+        let (to, mut beacon) = self.peers.carry(facts, piggybacked, now);
         match enclosed {
             Enclosed::Nothing => {}
             Enclosed::Orders => self.enclose_orders(&mut beacon, now),
@@ -101,10 +101,18 @@ impl Node {
     }
 
     /// Takes in the message that a beacon of a peer that counts carries.
-    pub(super) fn take_letter(&mut self, from: &NodeId, letter: &Letter, now: Timestamp) {
-        let meant = letter.to.as_ref().is_none_or(|to| *to == self.hello.node);
+    pub(super) fn on_piggybacked(
+        &mut self,
+        from: &NodeId,
+        piggybacked: &Piggybacked,
+        now: Timestamp,
+    ) {
+        let meant = piggybacked
+            .to
+            .as_ref()
+            .is_none_or(|to| *to == self.hello.node);
         if meant {
-            self.take_message(from, &letter.message, now);
+            self.take_message(from, &piggybacked.message, now);
         }
     }
 

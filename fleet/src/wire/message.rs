@@ -146,12 +146,12 @@ pub struct Beacon {
     /// What it has to tell.
     pub news: News,
     /// What the election, or the care for the indicators, has to say.
-    pub letter: Option<Letter>,
+    pub piggybacked: Option<Piggybacked>,
 }
 
 /// A message that a beacon carries. It is taken in once, however often the beacon arrives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct Piggybacked {
     /// For whom it is, if not for everybody.
     pub to: Option<NodeId>,
     /// The message.

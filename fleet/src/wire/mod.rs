@@ -14,6 +14,6 @@ pub(crate) mod listing;
 mod message;
 
 pub use message::{
-    Ack, Beacon, Echo, Frame, Hello, Letter, News, NodeState, Nonce, PlanEntry, Protocol,
+    Ack, Beacon, Echo, Frame, Hello, News, NodeState, Nonce, Piggybacked, PlanEntry, Protocol,
     StateTransfer, StoreDigest, UnknownProtocol,
 };

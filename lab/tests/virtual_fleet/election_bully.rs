@@ -96,17 +96,21 @@ fn the_next_best_takes_a_dead_coordinators_place() {
 
 /// B2, B4: so do they without the mesh's help, asking the dead one too.
 #[test]
-fn the_sources_letter_finds_a_coordinator_too() {
-    let letter = Settings {
+fn as_in_the_source_a_member_finds_a_coordinator_too() {
+    let as_in_the_source = Settings {
         mesh_detection: false,
         ..settings()
     };
-    measure("leader dark, by the letter", &letter, |building, bound| {
-        building.inflict(Fault::PowerLoss(BEST));
-        let died = leads(building, BEST - 1, bound);
-        building.inflict(Fault::Restart(BEST));
-        died.max(leads(building, BEST, bound))
-    });
+    measure(
+        "leader dark, by the as_in_the_source",
+        &as_in_the_source,
+        |building, bound| {
+            building.inflict(Fault::PowerLoss(BEST));
+            let died = leads(building, BEST - 1, bound);
+            building.inflict(Fault::Restart(BEST));
+            died.max(leads(building, BEST, bound))
+        },
+    );
 }
 
 /// B2, B10: whoever was suspended finds another coordinator, and takes over again.
@@ -326,14 +330,14 @@ fn on_a_busy_network_that_loses_packets_it_takes_no_longer_than_the_bound() {
     println!("5 % loss, 40 ms: {median:?} at the median, at most {longest:?}, bound {bound:?}");
 }
 
-/// E1, E2, E4, E6, E7 under random faults: with estimates that are fixed, and by the letter.
+/// E1, E2, E4, E6, E7 under random faults: with estimates that are fixed, and as in the source.
 #[test]
 fn other_settings_hold_every_invariant_too() {
-    let letter = Settings {
+    let as_in_the_source = Settings {
         mesh_detection: false,
         ..settings()
     };
-    for (settings, seed) in [settings(), letter]
+    for (settings, seed) in [settings(), as_in_the_source]
         .into_iter()
         .flat_map(|settings| (1..=8).map(move |seed| (settings.clone(), seed)))
     {

@@ -283,15 +283,15 @@ fn a_holder_that_dies_in_service_loses_nothing() {
 #[test]
 fn a_node_that_refuses_every_token_does_not_stop_the_ring() {
     let falsify: fn(&mut Beacon) = |beacon| {
-        let Some(letter) = &mut beacon.letter else {
+        let Some(piggybacked) = &mut beacon.piggybacked else {
             return;
         };
-        if let Message::TokenRing(token_ring::Message::Accepted(stamp)) = &letter.message {
+        if let Message::TokenRing(token_ring::Message::Accepted(stamp)) = &piggybacked.message {
             let mut seen = stamp.clone();
             seen.hop = u64::MAX;
             seen.generation.number = u64::MAX;
             let stamp = stamp.clone();
-            letter.message = Message::TokenRing(token_ring::Message::Refused { stamp, seen });
+            piggybacked.message = Message::TokenRing(token_ring::Message::Refused { stamp, seen });
         }
     };
     let mut building = turning(4, seed());

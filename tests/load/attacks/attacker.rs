@@ -227,7 +227,7 @@ impl Faulty {
             probe: false,
             echoes: echoes.take(32).collect(),
             news: News::default(),
-            letter: None,
+            piggybacked: None,
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Settings {
     /// alone.
     pub patience: u32,
     /// The mesh's loss of the leader counts as the protocol's own, and its beacons for
-    /// `patience`. Default true; false is the source's letter (C5).
+    /// `patience`. Default true; false is the source's wording (C5).
     pub mesh_detection: bool,
 }
 

@@ -186,7 +186,7 @@ fn an_answer_changes_nothing() {
     assert!(unit.outputs.is_empty());
 }
 
-/// V2, V3: the source's letter.
+/// V2, V3: the source's wording.
 #[test]
 fn a_leader_without_control_packets_for_two_periods_is_lost_and_voted_upon() {
     let settings = Settings {

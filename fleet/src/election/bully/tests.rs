@@ -30,8 +30,8 @@ fn estimating(index: u8, estimate: u32) -> Candidate {
     }
 }
 
-/// The source's letter: sites are asked whether they live or not.
-fn letter() -> Settings {
+/// As in the source: sites are asked whether they live or not.
+fn as_in_the_source() -> Settings {
     Settings {
         mesh_detection: false,
         ..Settings::default()
@@ -134,7 +134,7 @@ fn the_estimate_is_configured_or_the_nodes_health() {
     let estimate = |estimate| {
         Settings {
             estimate,
-            ..letter()
+            ..as_in_the_source()
         }
         .estimate(80)
     };
@@ -157,14 +157,14 @@ fn whoever_misses_the_coordinator_asks_every_higher_site() {
 
 /// B2, C5: without the mesh's help its own patience decides, and the silent one is asked too.
 #[test]
-fn by_the_sources_letter_silence_is_the_only_sign_of_loss() {
-    let mut second = follower(2, &[1, 3], 3, letter());
+fn as_in_the_source_silence_is_the_only_sign_of_loss() {
+    let mut second = follower(2, &[1, 3], 3, as_in_the_source());
     assert_eq!(loses(&mut second, 3), []);
     assert_eq!(second.node_state(), slave_of(3));
     let outputs = hears(&mut second, 3, &NodeState::Master);
     assert_eq!(
         armed(&outputs, Timer::Silence),
-        Some(letter().silence),
+        Some(as_in_the_source().silence),
         "it works"
     );
     let outputs = fires(&mut second, Timer::Silence);
@@ -361,7 +361,7 @@ fn the_worked_example_goes_as_in_the_source() {
                 .filter(|other| *other != own)
                 .collect::<Vec<_>>(),
             4,
-            letter(),
+            as_in_the_source(),
         )
     });
 
@@ -581,7 +581,7 @@ fn a_number_that_was_configured_ranks_as_it_is() {
     }
 }
 
-/// B1, E6: whoever is cut off from all that followed is followed by nobody, also by the letter.
+/// B1, E6: whoever is cut off from all that followed is followed by nobody, also as in the source.
 #[test]
 fn who_is_lost_follows_no_more() {
     for mesh_detection in [true, false] {

@@ -45,7 +45,7 @@ impl Settings {
         }
     }
 
-    /// The source's letter: 5 minutes without a sensor request (M3). What the source leaves open
+    /// As in the source: 5 minutes without a sensor request (M3). What the source leaves open
     /// is in proportion.
     #[must_use]
     pub const fn source() -> Self {

@@ -233,7 +233,7 @@ fn the_presets_are_those_of_fleet_source_and_emulator() {
 
 /// M3, C5
 #[test]
-fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_the_letter_is_kept() {
+fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_set_as_in_the_source() {
     for mesh_detection in [true, false] {
         let mut second = executor();
         second.settings.mesh_detection = mesh_detection;

@@ -42,8 +42,8 @@ pub struct Settings {
     /// compared.
     pub claim_wait_per_rank: Duration,
     /// Whether the mesh's news of peers counts (C5): the loss of the holder as the silence of a
-    /// holder, and a state in a beacon as a sign of life. Default true; false is the source's
-    /// letter, where the protocol's own messages alone count.
+    /// holder, and a state in a beacon as a sign of life. Default true; false is as in the source's
+    /// wording, where the protocol's own messages alone count.
     pub mesh_detection: bool,
 }
 

@@ -9,7 +9,7 @@ use super::membership::pace;
 use super::{Addressee, Facts, Peers};
 use crate::model::Timestamp;
 use crate::wire::codec::{DATAGRAM_BODY, size};
-use crate::wire::{Beacon, Letter, News};
+use crate::wire::{Beacon, News, Piggybacked};
 
 /// The most echoes in a beacon; in a larger fleet the peers take turns.
 pub(in crate::node) const MOST_ECHOES: usize = 32;
@@ -143,12 +143,12 @@ impl Peers {
     pub(in crate::node) fn carry(
         &mut self,
         facts: Facts,
-        letter: Letter,
+        piggybacked: Piggybacked,
         now: Timestamp,
     ) -> (Addressee, Beacon) {
         let mut beacon = self.plain_beacon(facts, now);
-        let to = self.addressee(letter.to.as_ref());
-        beacon.letter = Some(letter);
+        let to = self.addressee(piggybacked.to.as_ref());
+        beacon.piggybacked = Some(piggybacked);
         beacon.echoes = match to {
             Addressee::One(to) => self.membership.echoes_for(to),
             Addressee::Everybody | Addressee::Nobody => self.membership.echoes(MOST_ECHOES),
@@ -187,7 +187,7 @@ impl Peers {
                 car,
                 ..News::default()
             },
-            letter: None,
+            piggybacked: None,
         }
     }
 }

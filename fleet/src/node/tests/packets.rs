@@ -50,7 +50,7 @@ fn pair() -> (Node, Node, Timestamp) {
     (one, two, now)
 }
 
-/// V8, V3: no letter of a beacon has the vote.
+/// V8, V3: no piggybacked message of a beacon has the vote.
 #[test]
 fn votes_and_control_packets_are_broadcast_by_packet() {
     let mut node = ballot(1);
@@ -58,7 +58,7 @@ fn votes_and_control_packets_are_broadcast_by_packet() {
     for millis in 0..500 {
         node.handle_timeout(Timestamp::START + Duration::from_millis(millis));
         let actions = drain(&mut node);
-        assert!(broadcasts(&actions).all(|beacon| beacon.letter.is_none()));
+        assert!(broadcasts(&actions).all(|beacon| beacon.piggybacked.is_none()));
         sent.extend(packets(&actions));
     }
     assert!(

@@ -14,7 +14,7 @@ use crate::model::{
 use crate::orders::{OrderStore, Record, Service, State};
 use crate::wire::listing::documented;
 use crate::wire::{
-    Ack, Echo, Hello, Letter, News, NodeState, Nonce, PlanEntry, Protocol, StateTransfer,
+    Ack, Echo, Hello, News, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
     StoreDigest,
 };
 
@@ -122,7 +122,7 @@ fn beacon() -> Beacon {
             sequence: 299,
         }],
         news: news(),
-        letter: Some(Letter {
+        piggybacked: Some(Piggybacked {
             to: Some(node("B")),
             message: Message::SensorRequest,
         }),

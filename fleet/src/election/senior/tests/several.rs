@@ -165,7 +165,7 @@ fn a_unit_that_comes_back_follows_the_master_that_there_is() {
     }
 }
 
-/// M3, C5: by the source's letter only the silence of sensor requests tells of a loss.
+/// M3, C5: as in the source, only the silence of sensor requests tells of a loss.
 #[test]
 fn without_the_mesh_a_loss_is_noticed_after_the_interval() {
     let settings = Settings::emulator();

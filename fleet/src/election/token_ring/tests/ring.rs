@@ -206,7 +206,7 @@ impl Ring {
     }
 }
 
-fn letter() -> Settings {
+fn as_in_the_source() -> Settings {
     Settings {
         mesh_detection: false,
         ..Settings::default()
@@ -216,7 +216,7 @@ fn letter() -> Settings {
 /// C3, T3: it starts with one token, which goes round in the order of the addresses.
 #[test]
 fn the_token_goes_round() {
-    for settings in [Settings::default(), letter()] {
+    for settings in [Settings::default(), as_in_the_source()] {
         let mut ring = Ring::of(1..=4, &settings, 1);
         let took = ring.until("one holder", Ring::agrees);
         println!("a start took {took} ms");
@@ -311,7 +311,7 @@ fn a_receiver_that_dies_while_it_is_handed_the_token_takes_none_along() {
 #[test]
 fn a_hand_over_whose_acknowledgements_are_lost_ends_with_one_token() {
     for seed in 0..20 {
-        let mut ring = Ring::of(1..=3, &letter(), seed);
+        let mut ring = Ring::of(1..=3, &as_in_the_source(), seed);
         ring.until("one holder", Ring::agrees);
         ring.loses = |_, _, message| matches!(message, Message::Accepted(_) | Message::Life(_));
         ring.until("two tokens", |ring| ring.holders().len() > 1);
@@ -344,7 +344,7 @@ fn cycle(settings: &Settings, seed: u64) -> Ring {
 /// T9
 #[test]
 fn three_holders_that_wait_for_each_other_in_a_cycle_get_out_of_it() {
-    for settings in [Settings::default(), letter()] {
+    for settings in [Settings::default(), as_in_the_source()] {
         let mut times = Vec::new();
         for seed in 0..200 {
             let mut ring = cycle(&settings, seed);
@@ -388,7 +388,10 @@ fn two_holders_that_meet_in_loss_act_together_for_a_moment_only() {
 /// T9: what the lot is for. All that wait equally long refuse each other when that is over.
 #[test]
 fn without_the_lot_all_three_come_out_at_once() {
-    let constant = Settings { k: 100, ..letter() };
+    let constant = Settings {
+        k: 100,
+        ..as_in_the_source()
+    };
     let mut ring = cycle(&constant, 1);
     let frozen = |node: &TokenRing| matches!(&node.state, State::Holding { phase, .. } if *phase != Phase::Resting);
     ring.until("one is out", |ring| !ring.nodes.values().all(frozen));
@@ -422,7 +425,7 @@ fn the_next_in_rank_recovers_the_token_of_a_holder_that_dies() {
 #[test]
 fn simultaneous_claims_that_get_lost_end_with_one_token() {
     for seed in 0..20 {
-        let mut ring = Ring::of(1..=4, &letter(), seed);
+        let mut ring = Ring::of(1..=4, &as_in_the_source(), seed);
         ring.loses = |_, _, message| matches!(message, Message::Claim { .. });
         ring.until("a holder", |ring| !ring.holders().is_empty());
         ring.loses = |_, _, _| false;

@@ -211,14 +211,14 @@ fn a_holder_says_each_t_that_it_lives() {
     assert_eq!(armed(&outputs, Timer::Life), Some(Settings::default().t));
 }
 
-/// T6: under the source's letter a holder's own messages alone keep a waiting node waiting.
+/// T6: as in the source, a holder's own messages alone keep a waiting node waiting.
 #[test]
 fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
-    let letter = Settings {
+    let as_in_the_source = Settings {
         mesh_detection: false,
         ..Settings::default()
     };
-    let mut waiting = with(2, letter.clone());
+    let mut waiting = with(2, as_in_the_source.clone());
     feed(&mut waiting, Input::Start);
     hears(&mut waiting, 1, &NodeState::Master);
     assert_eq!(
@@ -228,11 +228,11 @@ fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
     );
     let outputs = told(&mut waiting, 1, life(stamp(1, 1, 0), 1));
     assert_eq!(waiting.node_state(), slave_of(1));
-    assert_eq!(armed(&outputs, Timer::Watch), Some(letter.t));
+    assert_eq!(armed(&outputs, Timer::Watch), Some(as_in_the_source.t));
     loses(&mut waiting, 1);
     assert_eq!(waiting.node_state(), slave_of(1));
     let outputs = fires(&mut waiting, Timer::Watch);
-    assert_eq!(armed(&outputs, Timer::Claim), Some(letter.grace));
+    assert_eq!(armed(&outputs, Timer::Claim), Some(as_in_the_source.grace));
     let outputs = fires(&mut waiting, Timer::Claim);
     assert!(matches!(
         said(&outputs)[..],

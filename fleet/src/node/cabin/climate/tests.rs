@@ -59,8 +59,8 @@ fn pass(node: &mut Node, until: Timestamp) -> Vec<(Timestamp, Action)> {
 }
 
 fn messages(actions: impl IntoIterator<Item = Action>) -> Vec<Message> {
-    let letters = actions.into_iter().filter_map(|action| match action {
-        Action::Broadcast(beacon) | Action::Unicast { beacon, .. } => beacon.letter,
+    let piggybacked = actions.into_iter().filter_map(|action| match action {
+        Action::Broadcast(beacon) | Action::Unicast { beacon, .. } => beacon.piggybacked,
         Action::Dial { .. }
         | Action::Send { .. }
         | Action::Packet { .. }
@@ -70,7 +70,7 @@ fn messages(actions: impl IntoIterator<Item = Action>) -> Vec<Message> {
         | Action::Plan(_)
         | Action::Report(_) => None,
     });
-    letters.map(|letter| letter.message).collect()
+    piggybacked.map(|piggybacked| piggybacked.message).collect()
 }
 
 fn requests(wanted: &[(Timestamp, Action)]) -> usize {
@@ -230,9 +230,9 @@ fn a_request_is_answered_to_the_asker_alone() {
         panic!("{actions:?}");
     };
     assert_eq!(*to, first.hello.address);
-    let letter = beacon.letter.clone().expect("a letter");
-    assert_eq!(letter.to, Some(name(1)));
-    assert_eq!(letter.message, Message::SensorData(Reading::default()));
+    let piggybacked = beacon.piggybacked.clone().expect("a piggybacked");
+    assert_eq!(piggybacked.to, Some(name(1)));
+    assert_eq!(piggybacked.message, Message::SensorData(Reading::default()));
 }
 
 /// Between two groups that hear each other in part a display would change with every word.

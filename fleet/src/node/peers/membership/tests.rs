@@ -66,7 +66,7 @@ fn a_connection_alone_does_not_end_a_life() {
         probe: false,
         echoes,
         news: News::default(),
-        letter: None,
+        piggybacked: None,
     };
     assert_eq!(membership.hear(&beacon, now), next);
     now = now + MeshTimes::default().dead_after;

@@ -127,7 +127,7 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// A letter is taken in once, in whatever order the beacons arrive.
+    /// A piggybacked message is taken in once, in whatever order the beacons arrive.
     #[test]
     fn of_each_beacon_it_is_known_whether_it_was_heard_before() {
         let mut window = Window::default();

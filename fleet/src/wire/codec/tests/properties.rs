@@ -16,7 +16,7 @@ use crate::model::{
 use crate::orders::{Record, Service, State};
 use crate::wire::codec::*;
 use crate::wire::{
-    Ack, Echo, Hello, Letter, News, NodeState, Nonce, PlanEntry, Protocol, StateTransfer,
+    Ack, Echo, Hello, News, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
     StoreDigest,
 };
 
@@ -210,7 +210,7 @@ fn any_news() -> impl Strategy<Value = News> {
         })
 }
 
-fn any_letter() -> impl Strategy<Value = Letter> {
+fn any_piggybacked() -> impl Strategy<Value = Piggybacked> {
     let reading = any::<(Option<i8>, Option<u8>)>().prop_map(|(temperature, illuminance)| {
         Message::SensorData(Reading {
             temperature,
@@ -230,7 +230,8 @@ fn any_letter() -> impl Strategy<Value = Letter> {
         display,
         any_message(),
     ];
-    (proptest::option::of(any_name()), message).prop_map(|(to, message)| Letter { to, message })
+    (proptest::option::of(any_name()), message)
+        .prop_map(|(to, message)| Piggybacked { to, message })
 }
 
 fn any_beacon() -> impl Strategy<Value = Beacon> {
@@ -246,7 +247,7 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
     let numbers = any::<(u16, u64, u16, u64, u64, u32, u64)>();
     let flags = any::<(bool, bool)>();
     let echoes = proptest::collection::vec(echo, 0..8);
-    let told = (any_news(), proptest::option::of(any_letter()));
+    let told = (any_news(), proptest::option::of(any_piggybacked()));
     (any_hello(), numbers, node_state, flags, echoes, told).prop_map(
         |(
             hello,
@@ -270,7 +271,7 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
                 probe: flags.1,
                 echoes,
                 news: told.0,
-                letter: told.1,
+                piggybacked: told.1,
             }
         },
     )
