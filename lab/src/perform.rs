@@ -33,8 +33,8 @@ impl World {
                 self.dial(node, peer, address);
             }
             Action::Send { link, mut frame } => {
-                if let Frame::News(news) = &mut frame {
-                    self.distort(node, &mut news.plan);
+                if let Frame::Delta(delta) = &mut frame {
+                    self.distort(node, &mut delta.plan);
                 }
                 if let Frame::State(state) = &frame {
                     self.mesh_traffic.states += 1;
@@ -166,7 +166,7 @@ impl World {
     }
 
     fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
-        self.distort(node, &mut beacon.news.plan);
+        self.distort(node, &mut beacon.delta.plan);
         if let Some(falsify) = self.machines[node].falsifies {
             falsify(&mut beacon);
         }

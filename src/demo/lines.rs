@@ -26,7 +26,7 @@ const COMMANDS: usize = 64;
 
 /// What the lines bring to the stage.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum Delta {
     /// A car, counted from 0, as it is at this moment.
     Car(usize, Box<SimulatorState>),
     /// A simulator did not do what it was asked.
@@ -53,10 +53,10 @@ impl Line<String> {
         car: usize,
         client: ControlClient,
         slowdown: u32,
-        news: SyncSender<News>,
+        delta: SyncSender<Delta>,
     ) -> Result<Self, DemoError> {
         Self::start(format!("car {car}"), move |commands| {
-            accompany_car(car, client, CAR_PERIOD * slowdown, &commands, &news);
+            accompany_car(car, client, CAR_PERIOD * slowdown, &commands, &delta);
         })
     }
 }
@@ -67,10 +67,10 @@ impl Line<Cable> {
         car: usize,
         data_dir: PathBuf,
         slowdown: u32,
-        news: SyncSender<News>,
+        delta: SyncSender<Delta>,
     ) -> Result<Self, DemoError> {
         Self::start(format!("node {car}"), move |commands| {
-            accompany_node(car, &data_dir, NODE_PERIOD * slowdown, &commands, &news);
+            accompany_node(car, &data_dir, NODE_PERIOD * slowdown, &commands, &delta);
         })
     }
 }
@@ -84,7 +84,7 @@ impl<C: Send + 'static> Line<C> {
         }
     }
 
-    /// Waits for the thread; nobody may wait for its news any more.
+    /// Waits for the thread; nobody may wait for its changes any more.
     pub(super) fn end(self) {
         drop(self.commands);
         // A panic of the thread has been told on the standard error stream.
@@ -109,7 +109,7 @@ fn accompany_car(
     mut client: ControlClient,
     period: Duration,
     commands: &Receiver<String>,
-    news: &SyncSender<News>,
+    delta: &SyncSender<Delta>,
 ) {
     loop {
         let told = match commands.recv_timeout(period) {
@@ -121,11 +121,11 @@ fn accompany_car(
         };
         let (item, is_last) = match told {
             Ok(None) => continue,
-            Ok(Some(state)) => (News::Car(car, state), false),
-            Err(ControlError::Refused(why)) => (News::Refused(car, why), false),
-            Err(error) => (News::CarGone(car, error), true),
+            Ok(Some(state)) => (Delta::Car(car, state), false),
+            Err(ControlError::Refused(why)) => (Delta::Refused(car, why), false),
+            Err(error) => (Delta::CarGone(car, error), true),
         };
-        if news.send(item).is_err() || is_last {
+        if delta.send(item).is_err() || is_last {
             return;
         }
     }
@@ -136,7 +136,7 @@ fn accompany_node(
     data_dir: &Path,
     period: Duration,
     commands: &Receiver<Cable>,
-    news: &SyncSender<News>,
+    delta: &SyncSender<Delta>,
 ) {
     let mut client = None;
     loop {
@@ -146,7 +146,7 @@ fn accompany_node(
             Err(RecvTimeoutError::Disconnected) => return,
         };
         if let Some(error) = refused
-            && news.send(News::Unmoved(car, error.to_string())).is_err()
+            && delta.send(Delta::Unmoved(car, error.to_string())).is_err()
         {
             return;
         }
@@ -155,7 +155,7 @@ fn accompany_node(
         if view.is_none() {
             client = None;
         }
-        if news.send(News::Node(car, view)).is_err() {
+        if delta.send(Delta::Node(car, view)).is_err() {
             return;
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   one thread a simulator ─┐                        ┌─▶ Scene ──▶ View: screen, or lines
-//!   one thread a node ──────┼─ News (bounded) ─▶ Stage ─▶ Account: placed, served, lost
+//!   one thread a node ──────┼─ Changes (bounded) ─▶ Stage ─▶ Account: placed, served, lost
 //!   keys, signals, time ────┘                        └─▶ processes, presses, faults
 //! ```
 //!

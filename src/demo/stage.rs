@@ -1,5 +1,5 @@
 //! The owner of everything that happens in a demo: processes, passengers, scene and account. Other
-//! threads bring it [`News`]; it alone decides what follows.
+//! threads bring it [`Delta`]; it alone decides what follows.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -16,7 +16,7 @@ use super::Plan;
 use super::chaos::Toll;
 use super::error::DemoError;
 use super::leadership::Leadership;
-use super::lines::{Line, News};
+use super::lines::{Delta, Line};
 use super::process::{Process, end};
 use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
 use super::site::{Site, address};
@@ -34,7 +34,7 @@ mod wishes;
 
 use self::chaos::Chaos;
 
-/// News that wait for the stage. When full, whoever brings the next waits; what it would have seen
+/// Changes that wait for the stage. When full, whoever brings the next waits; what it would have seen
 /// meanwhile is left out.
 const NEWS: usize = 256;
 
@@ -67,7 +67,7 @@ pub(super) struct Stage {
     // The order matters: processes end before their directory is removed.
     actors: Vec<Actor>,
     site: Site,
-    news: Receiver<News>,
+    delta: Receiver<Delta>,
     begun: Instant,
     scene: Scene,
     fresh: Vec<Event>,
@@ -132,7 +132,7 @@ impl Stage {
     /// Everything that was started is ended.
     pub(super) fn open(plan: Plan, site: Site) -> Result<Self, DemoError> {
         let cars = site.cars().len();
-        let (bring, news) = sync_channel(NEWS);
+        let (bring, delta) = sync_channel(NEWS);
         let simulators = (0..cars)
             .map(|car| {
                 let what = format!("the simulator of car {}", site.name(car));
@@ -168,7 +168,7 @@ impl Stage {
             arrivals: Arrivals::new(plan.seed, plan.floors, cars, plan.gap).peekable(),
             actors,
             site,
-            news,
+            delta,
             begun: Instant::now(),
             fresh: Vec::new(),
             sights: vec![Sight::default(); cars],
@@ -216,7 +216,7 @@ impl Stage {
         self.chaos.as_ref().map(Chaos::toll)
     }
 
-    /// Takes in news for this long, and then lets everybody act.
+    /// Takes in changes for this long, and then lets everybody act.
     ///
     /// # Errors
     /// The demo cannot go on.
@@ -224,8 +224,8 @@ impl Stage {
         let until = Instant::now() + period;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            match self.news.recv_timeout(left) {
-                Ok(news) => self.hear(news)?,
+            match self.delta.recv_timeout(left) {
+                Ok(delta) => self.hear(delta)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -236,10 +236,13 @@ impl Stage {
     /// Ends everything in an orderly way.
     pub(super) fn close(self) {
         let Self {
-            actors, site, news, ..
+            actors,
+            site,
+            delta,
+            ..
         } = self;
-        // Nobody waits any more until news are taken.
-        drop(news);
+        // Nobody waits any more until changes are taken.
+        drop(delta);
         let (mut nodes, mut simulators, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         for actor in actors {
             nodes.extend(actor.node);
@@ -326,12 +329,12 @@ impl Actor {
         site: &Site,
         car: usize,
         mut simulator: Process,
-        news: &SyncSender<News>,
+        delta: &SyncSender<Delta>,
     ) -> Result<Self, DemoError> {
         let client = connect(site, car, &mut simulator)?;
         Ok(Self {
-            to_car: Line::to_car(car, client, site.slowdown(), news.clone())?,
-            to_node: Line::to_node(car, site.data_dir(car), site.slowdown(), news.clone())?,
+            to_car: Line::to_car(car, client, site.slowdown(), delta.clone())?,
+            to_node: Line::to_node(car, site.data_dir(car), site.slowdown(), delta.clone())?,
             node: Some(start_node(site, car)?),
             simulator,
             settled_since: None,

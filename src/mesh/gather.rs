@@ -43,7 +43,7 @@ enum Rate {
     Low,
     /// Gathered while nothing is urgent.
     Middle,
-    /// Gathered, urgent or not: news goes over links at once.
+    /// Gathered, urgent or not: changes goes over links at once.
     High,
     /// More than the socket may hold while they wait.
     Flood,
@@ -148,8 +148,8 @@ pub(super) fn is_urgent(beacon: &Beacon) -> bool {
                 true
             }
         });
-    let news = &beacon.news;
-    let tells = !(news.records.is_empty() && news.acks.is_empty() && news.plan.is_empty());
+    let delta = &beacon.delta;
+    let tells = !(delta.records.is_empty() && delta.acks.is_empty() && delta.plan.is_empty());
     seeks || elects || tells || beacon.probe
 }
 

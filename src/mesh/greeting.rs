@@ -118,7 +118,7 @@ async fn exchange(own: &Hello, stream: TcpStream) -> Result<(Connection, Hello),
         | Frame::State(_)
         | Frame::Next
         | Frame::Joined
-        | Frame::News(_)
+        | Frame::Delta(_)
         | Frame::Probe
         | Frame::Alive => Err(GreetingError::NoHello),
     }

@@ -4,7 +4,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, JournalId, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
-use elevator_fleet::wire::{News, NodeState, Nonce, Protocol};
+use elevator_fleet::wire::{Delta, NodeState, Nonce, Protocol};
 use tokio::time::timeout;
 
 use super::*;
@@ -90,7 +90,7 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
         journal: JournalId(1),
         probe: false,
         echoes: Vec::new(),
-        news: News::default(),
+        delta: Delta::default(),
         piggybacked: None,
     }
 }
@@ -194,7 +194,7 @@ async fn frames_cross_a_link_in_order_both_ways() {
     for frame in [Frame::Joined, Frame::Probe, Frame::Alive] {
         two.send(link_of_two, &frame);
     }
-    one.send(link_of_one, &Frame::News(News::default()));
+    one.send(link_of_one, &Frame::Delta(Delta::default()));
     for expected in [Frame::Joined, Frame::Probe, Frame::Alive] {
         let link = link_of_one;
         let frame = expected;
@@ -202,7 +202,7 @@ async fn frames_cross_a_link_in_order_both_ways() {
     }
     let expected = MeshEvent::Frame {
         link: link_of_two,
-        frame: Frame::News(News::default()),
+        frame: Frame::Delta(Delta::default()),
     };
     assert_eq!(event(&mut two).await, expected);
 }
@@ -276,7 +276,7 @@ async fn a_mesh_whose_cable_is_cut_says_nothing_and_mending_ends_its_links() {
     let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
     one.set_cable(Cable::Cut);
     one.broadcast(&beacon(&one, 1));
-    one.send(link_of_one, &Frame::News(News::default()));
+    one.send(link_of_one, &Frame::Delta(Delta::default()));
     one.set_cable(Cable::Whole);
     let down = |link| MeshEvent::LinkDown { link };
     assert_eq!(event(&mut one).await, down(link_of_one));
@@ -288,7 +288,7 @@ async fn a_mesh_whose_cable_is_cut_hears_nothing_and_opens_no_link() {
     let lan = Lan::new();
     let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
     one.set_cable(Cable::Cut);
-    two.send(link_of_two, &Frame::News(News::default()));
+    two.send(link_of_two, &Frame::Delta(Delta::default()));
     two.close(link_of_two);
     let down = MeshEvent::LinkDown { link: link_of_one };
     assert_eq!(

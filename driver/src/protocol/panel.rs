@@ -275,16 +275,16 @@ impl PanelSession {
         if let Some(press) = self.next_press(now) {
             return Some(PanelFrame::Press(press));
         }
-        // The echo alone is no news: it waits for the heartbeat.
-        let news = Status::of(&self.inputs, self.boot, 0);
-        if self.status_due.is_due(&news, now) {
+        // The echo alone is no changes: it waits for the heartbeat.
+        let delta = Status::of(&self.inputs, self.boot, 0);
+        if self.status_due.is_due(&delta, now) {
             self.status_due = Due {
-                told: Some(news),
+                told: Some(delta),
                 at: now + self.heartbeat,
             };
             return Some(PanelFrame::Status(Status {
                 echo: self.echo,
-                ..news
+                ..delta
             }));
         }
         let climate = self.inputs.climate;

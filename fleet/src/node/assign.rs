@@ -7,7 +7,7 @@ use elevator_driver::Floor;
 use super::{Action, LinkId, Node, PlanVersion, Report};
 use crate::dispatch::{Assignments, CarSituation};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
-use crate::wire::{Frame, News, PlanEntry};
+use crate::wire::{Delta, Frame, PlanEntry};
 
 impl Node {
     /// The plan that was asked for by [`Action::Plan`]. It may be out of date: what it says of calls
@@ -87,13 +87,13 @@ impl Node {
         }
         let links: Vec<LinkId> = self.peers.links().joined().map(|(link, _)| link).collect();
         for link in links {
-            let news = News {
+            let delta = Delta {
                 plan: changed.clone(),
-                ..News::default()
+                ..Delta::default()
             };
             self.actions.push_back(Action::Send {
                 link,
-                frame: Frame::News(news),
+                frame: Frame::Delta(delta),
             });
         }
         for entry in changed {

@@ -25,7 +25,7 @@ impl Node {
         if self.started && self.peers.beacon_due(leads) <= now {
             let facts = self.facts(now);
             let mut beacon = self.peers.broadcast(facts, leads, now);
-            self.add_news(&mut beacon, now);
+            self.add_delta(&mut beacon, now);
             self.actions.push_back(Action::Broadcast(beacon));
         }
     }
@@ -40,9 +40,9 @@ impl Node {
     /// Adds the open orders, the oldest first, and the plan, as far as they fit.
     pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
         let mut room = Room::left_by(beacon);
-        self.orders.enclose(&mut beacon.news, &mut room, now);
+        self.orders.enclose(&mut beacon.delta, &mut room, now);
         for entry in self.dispatching.bequeath() {
-            if !room.add(&mut beacon.news.plan, entry) {
+            if !room.add(&mut beacon.delta.plan, entry) {
                 break;
             }
         }
@@ -50,17 +50,17 @@ impl Node {
 
     /// Adds what there is to tell and fits a datagram: acknowledgements first, then orders, then
     /// the plan.
-    fn add_news(&mut self, beacon: &mut Beacon, now: Timestamp) {
+    fn add_delta(&mut self, beacon: &mut Beacon, now: Timestamp) {
         let plans = self.leadership.leads() && !self.dispatching.is_empty();
         if !self.orders.has_untold() && !plans {
             return;
         }
         let mut room = Room::left_by(beacon);
-        let news = &mut beacon.news;
-        self.orders.tell(news, &mut room, now);
+        let delta = &mut beacon.delta;
+        self.orders.tell(delta, &mut room, now);
         if plans {
             self.dispatching
-                .tell(|entry| room.add(&mut news.plan, entry.clone()));
+                .tell(|entry| room.add(&mut delta.plan, entry.clone()));
         }
     }
 }

@@ -76,13 +76,13 @@ impl Node {
         let node = &beacon.hello.node;
         match self.take_heard(&verdict, &beacon.hello, now) {
             Trust::None => {}
-            Trust::Orders => self.take_orders(node, &beacon.news, now),
+            Trust::Orders => self.take_orders(node, &beacon.delta, now),
             Trust::Full => {
                 self.leadership.hear_term(beacon.term);
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.node_state, now);
                 self.tell_heard(node, now);
-                self.take_news(node, &beacon.news, now);
+                self.take_delta(node, &beacon.delta, now);
             }
         }
         if let Some(piggybacked) = beacon.piggybacked.as_ref().filter(|_| verdict.is_first()) {
@@ -165,7 +165,7 @@ impl Node {
                     self.joined(link, now);
                 }
             }
-            Frame::News(news) => self.take_news(&peer, &news, now),
+            Frame::Delta(delta) => self.take_delta(&peer, &delta, now),
         }
         self.settle(now);
     }

@@ -6,13 +6,13 @@
 //!        ▼
 //!       Node ──▶ Leadership, Peers, Orders, Dispatching, Cabin
 //!        │            each owns its state, and changes no other
-//!        │ ◀───────── wishes, verdicts, effects, news
+//!        │ ◀───────── wishes, verdicts, effects, changes
 //!        ▼ poll_action(), poll_timeout()
 //!   panel; broadcast, dial, send, persist, report; plan ─▶ Dispatcher, on another thread
 //! ```
 //!
 //! Every `handle_*` takes one thing in and then settles: it tells the car where to stop, brings the
-//! lamps in line, hands changes to the disk and news to the peers, and asks for a plan if it leads.
+//! lamps in line, hands changes to the disk and changes to the peers, and asks for a plan if it leads.
 //! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after
 //! each call and sleeps until [`Node::poll_timeout`].
 //!
@@ -27,19 +27,19 @@
 //!
 //! The other files route: `elect.rs` between the election and everybody, `neighbours.rs` what comes
 //! and goes with a peer, `messages.rs` what nodes say to each other, `beacons.rs` what beacons tell,
-//! `news.rs` what comes and goes of orders, `assign.rs` what plans are made of.
+//! `delta.rs` what comes and goes of orders, `assign.rs` what plans are made of.
 
 mod action;
 mod assign;
 mod beacons;
 mod cabin;
+mod delta;
 mod dispatching;
 mod elect;
 mod handle;
 mod leadership;
 mod messages;
 mod neighbours;
-mod news;
 mod orders;
 mod peers;
 mod report;

@@ -4,7 +4,7 @@ use super::peers::{Due, Heard, Offence};
 use super::{Action, LinkId, Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{NodeId, Timestamp};
-use crate::wire::{Frame, Hello, News, NodeState, PlanEntry};
+use crate::wire::{Delta, Frame, Hello, NodeState, PlanEntry};
 
 impl Node {
     pub(super) fn take_heard(&mut self, verdict: &Heard, hello: &Hello, now: Timestamp) -> Trust {
@@ -93,14 +93,14 @@ impl Node {
         }
         if self.leadership.leads() {
             let plan: Vec<PlanEntry> = self.dispatching.entries().collect();
-            let news = News {
+            let delta = Delta {
                 plan,
                 car: self.cabin.view(now),
-                ..News::default()
+                ..Delta::default()
             };
             self.actions.push_back(Action::Send {
                 link,
-                frame: Frame::News(news),
+                frame: Frame::Delta(delta),
             });
         }
         self.cabin.forget_told();

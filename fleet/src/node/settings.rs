@@ -57,7 +57,7 @@ pub struct Identity {
 pub struct MeshTimes {
     /// Between two beacons. Default 25 ms; at most a quarter of `dead_after`.
     pub beacon_period: Duration,
-    /// Between two beacons that are sent because of news. Default 4 ms; at most `beacon_period`.
+    /// Between two beacons that are sent because of changes. Default 4 ms; at most `beacon_period`.
     pub beacon_gap: Duration,
     /// A peer that was silent for so long is probed. Default 60 ms; between `beacon_period` and
     /// `dead_after`.

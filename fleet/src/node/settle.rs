@@ -37,7 +37,7 @@ impl Node {
             self.cabin.update_panel(self.orders.lamps(), now);
         }
         self.update_disk(now);
-        if self.orders.has_news() || is_stale {
+        if self.orders.has_delta() || is_stale {
             self.tell_links(now);
         }
         self.broadcast_if_due(now);

@@ -103,7 +103,7 @@ fn at_rest() -> PanelInputs {
 }
 
 impl Node {
-    /// A beacon of this moment, without news.
+    /// A beacon of this moment, without changes.
     fn plain_beacon(&mut self, now: Timestamp) -> Beacon {
         let facts = self.facts(now);
         self.peers.plain_beacon(facts, now)

@@ -115,7 +115,7 @@ pub struct Hello {
     pub role: Role,
 }
 
-/// A datagram: every node sends one at a fixed period, and at once when it has news.
+/// A datagram: every node sends one at a fixed period, and at once when it has changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beacon {
     /// The sender.
@@ -144,7 +144,7 @@ pub struct Beacon {
     /// sequence here knows that it is heard.
     pub echoes: Vec<Echo>,
     /// What it has to tell.
-    pub news: News,
+    pub delta: Delta,
     /// What the election, or the care for the indicators, has to say.
     pub piggybacked: Option<Piggybacked>,
 }
@@ -170,7 +170,7 @@ pub struct Echo {
 /// What a node tells, by datagram and over links alike. Every part may be incomplete: it says
 /// nothing of what it leaves out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct News {
+pub struct Delta {
     /// The sender's car.
     pub car: Option<CarView>,
     /// Orders that some peer has not acknowledged yet.
@@ -181,7 +181,7 @@ pub struct News {
     pub plan: Vec<PlanEntry>,
 }
 
-impl News {
+impl Delta {
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -225,7 +225,7 @@ pub enum Frame {
     /// The peer's state has been taken in: it may count on the sender.
     Joined,
     /// What is new.
-    News(News),
+    Delta(Delta),
     /// A sign of life is asked for.
     Probe,
     /// The sign of life.

@@ -1,7 +1,7 @@
 //! What nodes say to each other, and its bytes.
 //!
 //! A [`Beacon`] is a datagram: complete in itself, harmless when lost, repeated or overtaken. A
-//! [`Frame`] travels over a link between two nodes, in order. Both carry the same [`News`], and
+//! [`Frame`] travels over a link between two nodes, in order. Both carry the same [`Delta`], and
 //! both feed the same merge, so it does not matter which arrives first.
 //!
 //! The bytes are described in `docs/PROTOCOL.md`; [`codec`] makes and reads them. It stands here
@@ -14,6 +14,6 @@ pub(crate) mod listing;
 mod message;
 
 pub use message::{
-    Ack, Beacon, Echo, Frame, Hello, News, NodeState, Nonce, Piggybacked, PlanEntry, Protocol,
+    Ack, Beacon, Delta, Echo, Frame, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol,
     StateTransfer, StoreDigest, UnknownProtocol,
 };

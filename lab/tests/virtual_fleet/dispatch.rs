@@ -20,7 +20,7 @@ use elevator_fleet::model::{
 use elevator_fleet::node::{
     Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, PlanRequest, Restored,
 };
-use elevator_fleet::wire::{Frame, News, Nonce, StateTransfer};
+use elevator_fleet::wire::{Delta, Frame, Nonce, StateTransfer};
 use rustix::time::{ClockId, clock_gettime};
 
 /// In the thread's own time on the processor: what else the machine does hardly counts.
@@ -168,12 +168,12 @@ fn master_of_a_bank() -> (Node, Timestamp) {
             durable: true,
             more: false,
         };
-        let news = News {
+        let delta = Delta {
             car: Some(car(number % 19).view),
-            ..News::default()
+            ..Delta::default()
         };
         node.handle_link_up(link, cabin(number).hello(), LinkSide::Accepted, now);
-        for frame in [Frame::State(state), Frame::Joined, Frame::News(news)] {
+        for frame in [Frame::State(state), Frame::Joined, Frame::Delta(delta)] {
             node.handle_frame(link, frame, now);
         }
     }

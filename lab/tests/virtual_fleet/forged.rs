@@ -2,7 +2,7 @@
 
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId, Term, Timestamp};
 use elevator_fleet::orders::{Record, Service, State};
-use elevator_fleet::wire::{Frame, News, StateTransfer};
+use elevator_fleet::wire::{Delta, Frame, StateTransfer};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, car_call, down, floor, millis, mins, secs, seed, up};
@@ -82,11 +82,11 @@ fn a_frame_of_impossible_sequences_stops_no_order() {
         let records = impossible(&building, 0, sequence);
         for (from, to) in [(1, 0), (0, 2)] {
             let records = records.clone();
-            let news = News {
+            let delta = Delta {
                 records,
-                ..News::default()
+                ..Delta::default()
             };
-            building.forge(from, to, &Frame::News(news));
+            building.forge(from, to, &Frame::Delta(delta));
             assert!(building.conflicts(to) > 0, "{to} says nothing of it");
         }
         building.run_for(secs(1));
@@ -155,12 +155,12 @@ fn a_flood_of_invented_journals_stops_no_order() {
     building.run_for(secs(10));
     for round in 0..100 {
         let records = invented(round);
-        let news = News {
+        let delta = Delta {
             records,
-            ..News::default()
+            ..Delta::default()
         };
         let master = building.master().unwrap_or(0);
-        building.forge(2, master, &Frame::News(news));
+        building.forge(2, master, &Frame::Delta(delta));
         match round {
             20 => building.press(1, up(2)),
             40 => building.inflict(Fault::Kill(0)),
@@ -206,13 +206,13 @@ fn a_member_that_sends_rubbish_stops_no_service() {
             call: far,
             state: State::Served(None),
         }];
-        let news = News {
+        let delta = Delta {
             records,
-            ..News::default()
+            ..Delta::default()
         };
         for (round, button) in (0..20).zip([up(0), down(2), up(1), down(1)].into_iter().cycle()) {
             for other in (0..3).filter(|other| *other != faulty) {
-                building.forge(faulty, other, &Frame::News(news.clone()));
+                building.forge(faulty, other, &Frame::Delta(delta.clone()));
             }
             // It stays up.
             let node = if round % 2 == 0 { 2 } else { faulty };
@@ -244,9 +244,9 @@ fn all_served(building: &mut Building, from: usize, how: impl Fn(&Call) -> Optio
         record.state = State::Served(how(&record.call));
     }
     assert!(!records.is_empty());
-    let told = Frame::News(News {
+    let told = Frame::Delta(Delta {
         records,
-        ..News::default()
+        ..Delta::default()
     });
     let size = building.size();
     for (from, to) in (0..size).flat_map(|one| (0..size).map(move |other| (one, other))) {
@@ -347,9 +347,9 @@ fn an_order_that_only_the_master_holds_is_served() {
         let waited = millis(100);
         record.state = State::Served(Some(Service { waited, car }));
     }
-    let told = Frame::News(News {
+    let told = Frame::Delta(Delta {
         records,
-        ..News::default()
+        ..Delta::default()
     });
     building.forge(0, 1, &told);
     building.forge(0, 2, &told);

@@ -13,7 +13,7 @@ table! {
     [mesh] MeshTimes {
         /// Between two beacons. At most a quarter of `dead_after`.
         beacon_period: Time<5, 5_000> = Value("25 ms"),
-        /// Between two beacons that are sent because of news. At most `beacon_period`.
+        /// Between two beacons that are sent because of changes. At most `beacon_period`.
         beacon_gap: Time<1, 5_000> = Value("4 ms"),
         /// A peer that was silent for so long is probed. Between `beacon_period` and `dead_after`.
         probe_after: Time<5, 30_000> = Value("60 ms"),

@@ -1,4 +1,4 @@
-//! What the stage does with news.
+//! What the stage does with changes.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use super::{LATE, SETTLE, Stage, silent};
 use crate::account::Sight;
 use crate::account::Verdict;
 use crate::demo::error::DemoError;
-use crate::demo::lines::News;
+use crate::demo::lines::Delta;
 use crate::demo::scene::{Life, Weight};
 use crate::mesh::Cable;
 
 impl Stage {
-    pub(super) fn hear(&mut self, news: News) -> Result<(), DemoError> {
-        match news {
-            News::Car(car, state) => self.see(car, &state),
-            News::Refused(car, why) => self.tell(Some(car), Weight::Bad, why),
-            News::CarGone(car, source) => {
+    pub(super) fn hear(&mut self, delta: Delta) -> Result<(), DemoError> {
+        match delta {
+            Delta::Car(car, state) => self.see(car, &state),
+            Delta::Refused(car, why) => self.tell(Some(car), Weight::Bad, why),
+            Delta::CarGone(car, source) => {
                 let simulator = &mut self.actors[car].simulator;
                 // Its exit code says more than its silence.
                 return Err(match simulator.ended() {
@@ -27,8 +27,8 @@ impl Stage {
                     None => silent(&self.site, car, simulator, source),
                 });
             }
-            News::Node(car, said) => self.listen(car, said),
-            News::Unmoved(car, why) => {
+            Delta::Node(car, said) => self.listen(car, said),
+            Delta::Unmoved(car, why) => {
                 self.scene.cars[car].node.cable = Cable::Whole;
                 self.tell(Some(car), Weight::Bad, why);
             }

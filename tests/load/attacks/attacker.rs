@@ -13,7 +13,8 @@ use elevator_fleet::model::{Call, Dot, FleetName, HallCall, JournalId, Mac, Node
 use elevator_fleet::node::LinkId;
 use elevator_fleet::orders::{Record, Service, State};
 use elevator_fleet::wire::{
-    Beacon, Echo, Frame, Hello, News, NodeState, Nonce, Protocol, StateTransfer, StoreDigest, codec,
+    Beacon, Delta, Echo, Frame, Hello, NodeState, Nonce, Protocol, StateTransfer, StoreDigest,
+    codec,
 };
 use liftmesh::mesh::{LinkTimes, Mesh, MeshEvent, MeshSettings};
 use socket2::{Domain, Socket, Type};
@@ -226,7 +227,7 @@ impl Faulty {
             journal: JournalId(1),
             probe: false,
             echoes: echoes.take(32).collect(),
-            news: News::default(),
+            delta: Delta::default(),
             piggybacked: None,
         }
     }
@@ -234,7 +235,7 @@ impl Faulty {
     fn take(&mut self, event: MeshEvent) {
         match event {
             MeshEvent::Beacon { beacon, .. } => {
-                self.learn(&beacon.news.records);
+                self.learn(&beacon.delta.records);
                 let heard = Heard {
                     sequence: beacon.sequence,
                     port: beacon.link_port,
@@ -265,7 +266,7 @@ impl Faulty {
                     };
                     self.send(link, &answer);
                 }
-                Frame::News(news) => self.learn(&news.records),
+                Frame::Delta(delta) => self.learn(&delta.records),
                 Frame::Probe => self.send(link, &Frame::Alive),
                 Frame::Digest(_) => self.send(link, &state(Vec::new())),
                 Frame::Hello(_) | Frame::Joined | Frame::Alive | Frame::Next => {}
@@ -381,11 +382,11 @@ impl Faulty {
                         ..self.invented(1).remove(0)
                     };
                     let records = vec![record];
-                    let news = News {
+                    let delta = Delta {
                         records,
-                        ..News::default()
+                        ..Delta::default()
                     };
-                    self.send_to_all(&Frame::News(news));
+                    self.send_to_all(&Frame::Delta(delta));
                 }
             }
             Attack::Idle => {}
@@ -426,11 +427,11 @@ impl Faulty {
                 ..record.clone()
             });
             let records = served.collect();
-            let news = News {
+            let delta = Delta {
                 records,
-                ..News::default()
+                ..Delta::default()
             };
-            self.send_to_all(&Frame::News(news));
+            self.send_to_all(&Frame::Delta(delta));
         }
     }
 
@@ -449,11 +450,11 @@ impl Faulty {
         });
         let records: Vec<Record> = served.collect();
         if !records.is_empty() {
-            let news = News {
+            let delta = Delta {
                 records,
-                ..News::default()
+                ..Delta::default()
             };
-            self.send_to_all(&Frame::News(news));
+            self.send_to_all(&Frame::Delta(delta));
         }
     }
 

@@ -12,7 +12,7 @@ use elevator_fleet::model::{Call, NodeId};
 use elevator_simulator::{CarState, ControlClient};
 use liftmesh::account::{Account, Sight, Tally, Verdict};
 
-/// News that wait for the keeper; who brings more waits.
+/// Changes that wait for the keeper; who brings more waits.
 const NEWS: usize = 1024;
 
 /// A node that has just started, or goes on, gets its lamps in line within this.
@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The account while it is kept.
 pub(crate) struct Books {
-    news: SyncSender<Option<News>>,
+    delta: SyncSender<Option<Delta>>,
     keeper: JoinHandle<Report>,
 }
 
@@ -42,7 +42,7 @@ const LATE: Duration = Duration::from_millis(500);
 /// What has happened before the books are closed is known to the keeper within this.
 const LATEST_NEWS: Duration = Duration::from_secs(5);
 
-enum News {
+enum Delta {
     Seen(NodeId, Box<CarState>),
     Pressed(Call),
     Runs(NodeId),
@@ -52,16 +52,16 @@ enum News {
 impl Books {
     /// Opens the books for these cars, whose nodes run and have settled.
     pub(crate) fn open(cars: &[(NodeId, PathBuf)]) -> Self {
-        let (news, heard) = sync_channel(NEWS);
+        let (delta, heard) = sync_channel(NEWS);
         for (car, control) in cars {
             let panel = ControlClient::connect(control).expect("the simulator's control socket");
             let states = panel.watch().expect("a watch");
-            let (car, news) = (car.clone(), news.clone());
+            let (car, delta) = (car.clone(), delta.clone());
             // Ends with the simulator, or with the books.
             std::thread::spawn(move || {
                 for state in states {
-                    if news
-                        .send(Some(News::Seen(car.clone(), Box::new(state))))
+                    if delta
+                        .send(Some(Delta::Seen(car.clone(), Box::new(state))))
                         .is_err()
                     {
                         return;
@@ -71,32 +71,34 @@ impl Books {
         }
         let cars: Vec<NodeId> = cars.iter().map(|(car, _)| car.clone()).collect();
         let keeper = std::thread::spawn(move || Keeper::new(&cars).keep(&heard));
-        Self { news, keeper }
+        Self { delta, keeper }
     }
 
     /// A button is pressed.
     pub(crate) fn press(&self, at: &NodeId, button: Button) {
-        self.tell(News::Pressed(Call::of_button(button, at)));
+        self.tell(Delta::Pressed(Call::of_button(button, at)));
     }
 
     /// A node has been started, or goes on.
     pub(crate) fn runs(&self, node: &NodeId) {
-        self.tell(News::Runs(node.clone()));
+        self.tell(Delta::Runs(node.clone()));
     }
 
     /// A node is about to be killed or suspended: its panel means nothing from here on.
     pub(crate) fn stands_still(&self, node: &NodeId) {
-        self.tell(News::StandsStill(node.clone()));
+        self.tell(Delta::StandsStill(node.clone()));
     }
 
     /// Closes the books: whatever is still lit is lost.
     pub(crate) fn close(self) -> Report {
-        self.news.send(None).expect("the keeper of the books");
+        self.delta.send(None).expect("the keeper of the books");
         self.keeper.join().expect("the keeper of the books")
     }
 
-    fn tell(&self, news: News) {
-        self.news.send(Some(news)).expect("the keeper of the books");
+    fn tell(&self, delta: Delta) {
+        self.delta
+            .send(Some(delta))
+            .expect("the keeper of the books");
     }
 }
 
@@ -133,13 +135,13 @@ impl Keeper {
     }
 
     /// Keeps the books until they are to be closed, which `None` says.
-    fn keep(mut self, heard: &Receiver<Option<News>>) -> Report {
+    fn keep(mut self, heard: &Receiver<Option<Delta>>) -> Report {
         let mut looked = Instant::now();
         let mut closing: Option<Instant> = None;
         while closing.is_none_or(|since| self.is_open() && since.elapsed() < LATEST_NEWS) {
             match heard.recv_timeout(LOOK_EVERY) {
                 Ok(None) | Err(RecvTimeoutError::Disconnected) => closing = Some(Instant::now()),
-                Ok(Some(news)) => self.hear(news),
+                Ok(Some(delta)) => self.hear(delta),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if looked.elapsed() >= LOOK_EVERY {
@@ -162,16 +164,16 @@ impl Keeper {
         self.account.lit().next().is_some()
     }
 
-    fn hear(&mut self, news: News) {
+    fn hear(&mut self, delta: Delta) {
         let now = self.begun.elapsed();
-        match news {
-            News::Seen(car, state) => {
+        match delta {
+            Delta::Seen(car, state) => {
                 self.watched(&car).state = Some(state);
                 self.look(&car);
             }
-            News::Pressed(call) => self.account.press(call, now),
-            News::Runs(node) => self.watched(&node).node = NodeState::RunsSince(now),
-            News::StandsStill(node) => {
+            Delta::Pressed(call) => self.account.press(call, now),
+            Delta::Runs(node) => self.watched(&node).node = NodeState::RunsSince(now),
+            Delta::StandsStill(node) => {
                 self.watched(&node).node = NodeState::StandsStillSince(now);
                 self.look(&node);
             }

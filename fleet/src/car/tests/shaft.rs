@@ -565,12 +565,12 @@ impl World {
             key: self.key,
             ..PanelInputs::default()
         };
-        let news = self.told.as_ref() != Some(&inputs) && !self.faults.cut;
-        if news {
+        let delta = self.told.as_ref() != Some(&inputs) && !self.faults.cut;
+        if delta {
             self.told = Some(inputs.clone());
         }
         self.to_car
-            .push_back(news.then_some(PanelEvent::Inputs(inputs)));
+            .push_back(delta.then_some(PanelEvent::Inputs(inputs)));
         while self.to_car.len() > self.latency {
             if let Some(event) = self.to_car.pop_front().flatten() {
                 self.car.handle_panel(&event, self.now);

@@ -175,7 +175,7 @@ enum Event<'a> {
         peer: &'a NodeId,
         leads: bool,
         /// It has not said so before, or was not known.
-        news: bool,
+        delta: bool,
     },
     Lost(&'a NodeId),
     Fired(Timer),
@@ -220,9 +220,9 @@ impl Ballot {
                 let before = self
                     .peers
                     .insert(peer.node.clone(), Peer { regular, leads });
-                let news = before.is_none_or(|before| leads && !before.leads);
+                let delta = before.is_none_or(|before| leads && !before.leads);
                 let peer = &peer.node;
-                Some(Event::Says { peer, leads, news })
+                Some(Event::Says { peer, leads, delta })
             }
             Input::Lost { peer } => {
                 self.peers.remove(peer);

@@ -123,7 +123,7 @@ impl Ballot {
                 outputs.push(Output::Broadcast(Message::Reset.into()));
                 State::Leading
             }
-            Event::Says { peer, news, .. } if self.regular && news && !self.yields_to(peer) => {
+            Event::Says { peer, delta, .. } if self.regular && delta && !self.yields_to(peer) => {
                 outputs.push(Output::Broadcast(Message::Reset.into()));
                 State::Leading
             }

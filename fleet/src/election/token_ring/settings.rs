@@ -41,7 +41,7 @@ pub struct Settings {
     /// node claims. Default 25 ms; longer than a message takes as a rule. Claims that cross are
     /// compared.
     pub claim_wait_per_rank: Duration,
-    /// Whether the mesh's news of peers counts (C5): the loss of the holder as the silence of a
+    /// Whether the mesh's changes of peers counts (C5): the loss of the holder as the silence of a
     /// holder, and a state in a beacon as a sign of life. Default true; false is as in the source's
     /// wording, where the protocol's own messages alone count.
     pub mesh_detection: bool,

@@ -91,7 +91,7 @@ impl Cabin {
 
     /// The car, unless the linked peers know it as it is, but for the time that passes. They count
     /// as told from here on.
-    pub(super) fn news(&mut self, now: Timestamp) -> Option<CarView> {
+    pub(super) fn delta(&mut self, now: Timestamp) -> Option<CarView> {
         let view = self.view(now)?;
         let is_known = self.told.is_some_and(|told| {
             CarView {
@@ -386,9 +386,9 @@ mod tests {
     #[test]
     fn linked_peers_are_told_of_the_car_when_it_changes() {
         let (mut cabin, now) = (cabin(Some(car())), Timestamp::START);
-        assert_eq!(cabin.news(now), cabin.view(now));
-        assert_eq!(cabin.news(now + Duration::from_secs(1)), None);
+        assert_eq!(cabin.delta(now), cabin.view(now));
+        assert_eq!(cabin.delta(now + Duration::from_secs(1)), None);
         cabin.forget_told();
-        assert!(cabin.news(now).is_some());
+        assert!(cabin.delta(now).is_some());
     }
 }

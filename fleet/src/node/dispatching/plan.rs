@@ -69,9 +69,9 @@ impl Plan {
             return false;
         }
         // The next master says again what the last has said.
-        let news = known.is_none_or(|(_, car)| *car != entry.car);
+        let delta = known.is_none_or(|(_, car)| *car != entry.car);
         self.entries.insert(entry.call, (entry.version, entry.car));
-        news
+        delta
     }
 
     /// A call has been served: the next press of it is assigned afresh.

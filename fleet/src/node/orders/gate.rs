@@ -82,7 +82,7 @@ pub(super) fn is_possible(record: &Record, floors: FloorCount) -> bool {
 pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<String> {
     let (records, car, plan) = match frame {
         Frame::State(state) => (state.records.as_slice(), None, [].as_slice()),
-        Frame::News(news) => (news.records.as_slice(), news.car, news.plan.as_slice()),
+        Frame::Delta(delta) => (delta.records.as_slice(), delta.car, delta.plan.as_slice()),
         Frame::Hello(_)
         | Frame::Digest(_)
         | Frame::Next

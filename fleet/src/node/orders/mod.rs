@@ -70,7 +70,7 @@ pub(super) struct Orders {
 pub(super) enum Effect {
     /// People may want to know of it.
     Report(Report),
-    /// There is news that should not wait for the next beacon's time.
+    /// There is changes that should not wait for the next beacon's time.
     Hurry,
     /// The set of open orders is another one.
     Changed,

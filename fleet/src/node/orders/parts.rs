@@ -9,7 +9,7 @@ use crate::model::{CarView, Dot, NodeId, Term, Timestamp};
 use crate::node::LinkId;
 use crate::node::peers::Room;
 use crate::wire::codec::{CHUNK, size};
-use crate::wire::{Ack, News, StateTransfer, StoreDigest};
+use crate::wire::{Ack, Delta, StateTransfer, StoreDigest};
 
 /// How many records go over a link in one turn of the loop; the rest follows in the next.
 const MOST_OVER_A_LINK: usize = 2048;
@@ -68,8 +68,8 @@ impl Orders {
     }
 
     /// Whether there may be something to send over the links since this was asked last.
-    pub(in crate::node) fn has_news(&mut self) -> bool {
-        self.replication.take_news()
+    pub(in crate::node) fn has_delta(&mut self) -> bool {
+        self.replication.take_delta()
     }
 
     /// What a linked peer has not been told over its link, this node's car included, in parts that
@@ -79,20 +79,20 @@ impl Orders {
         peer: &NodeId,
         mut car: Option<CarView>,
         now: Timestamp,
-    ) -> Vec<News> {
+    ) -> Vec<Delta> {
         let (records, acks) = self.replication.take_for_link(peer, MOST_OVER_A_LINK);
         let record = |dot| self.store.record(dot, now);
         let mut records = records.into_iter().filter_map(record).peekable();
         let mut acks = acks.into_iter().map(|dot| self.ack(dot)).peekable();
         let parts = std::iter::from_fn(|| {
             let mut room = CHUNK;
-            let news = News {
+            let delta = Delta {
                 car: car.take(),
                 records: chunk(&mut records, &mut room),
                 acks: chunk(&mut acks, &mut room),
                 plan: Vec::new(),
             };
-            (!news.is_empty()).then_some(news)
+            (!delta.is_empty()).then_some(delta)
         });
         parts.collect()
     }
@@ -111,7 +111,7 @@ impl Orders {
     }
 
     /// Adds what there is to tell in a beacon: acknowledgements first, then orders.
-    pub(in crate::node) fn tell(&mut self, news: &mut News, room: &mut Room, now: Timestamp) {
+    pub(in crate::node) fn tell(&mut self, delta: &mut Delta, room: &mut Room, now: Timestamp) {
         let (store, ledger) = (&self.store, &self.ledger);
         self.replication.take_acks(|dot| {
             let ack = Ack {
@@ -119,23 +119,23 @@ impl Orders {
                 served: store.get(dot).is_none(),
                 durable: ledger.is_durable(dot),
             };
-            room.add(&mut news.acks, ack)
+            room.add(&mut delta.acks, ack)
         });
         self.replication.tell_records(|dot| {
             let record = store.record(dot, now);
-            record.is_none_or(|record| room.add(&mut news.records, record))
+            record.is_none_or(|record| room.add(&mut delta.records, record))
         });
     }
 
     /// Adds the open orders, the oldest first, as far as they fit.
-    pub(in crate::node) fn enclose(&self, news: &mut News, room: &mut Room, now: Timestamp) {
+    pub(in crate::node) fn enclose(&self, delta: &mut Delta, room: &mut Room, now: Timestamp) {
         let mut orders: Vec<_> = self.store.orders().collect();
         orders.sort_by_key(|order| order.placed);
         for order in orders {
             let Some(record) = self.store.record(order.dot, now) else {
                 continue;
             };
-            if !room.add(&mut news.records, record) {
+            if !room.add(&mut delta.records, record) {
                 break;
             }
         }

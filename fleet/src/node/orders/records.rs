@@ -7,7 +7,7 @@ use crate::car::ServedCall;
 use crate::model::{Call, Dot, NodeId, Timestamp};
 use crate::node::{Report, Taken};
 use crate::orders::{Holding, Merged, Record, State};
-use crate::wire::{Ack, News, StateTransfer};
+use crate::wire::{Ack, Delta, StateTransfer};
 
 impl Orders {
     /// Places a press of this call.
@@ -176,25 +176,25 @@ impl Orders {
     }
 
     /// Takes in what stays true whatever overtakes it: records and acknowledgements.
-    pub(in crate::node) fn take_news(
+    pub(in crate::node) fn take_delta(
         &mut self,
         peer: &NodeId,
-        news: &News,
+        delta: &Delta,
         fleet: Fleet<'_>,
         random: &mut Rng,
         now: Timestamp,
     ) {
-        for record in self.admit(peer, &news.records, fleet, random, now) {
+        for record in self.admit(peer, &delta.records, fleet, random, now) {
             if self.has_room(peer, record, fleet, now) && self.take_record(peer, record, fleet, now)
             {
                 self.replication.acknowledge(record.dot);
                 self.hurry();
             }
         }
-        if !news.records.is_empty() {
+        if !delta.records.is_empty() {
             self.collect(fleet, now);
         }
-        for ack in &news.acks {
+        for ack in &delta.acks {
             self.take_ack(peer, *ack);
         }
     }

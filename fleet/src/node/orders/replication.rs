@@ -22,7 +22,7 @@ pub(super) struct Replication {
     /// Counts what is owed, so that the oldest goes first.
     turn: u64,
     /// Something is owed that may not have gone over the links.
-    news: bool,
+    delta: bool,
 }
 
 /// The records that one peer is owed; each is in one of the two.
@@ -48,7 +48,7 @@ impl Owed {
 }
 
 impl Replication {
-    /// A peer is heard for the first time: it is owed what may be news to it.
+    /// A peer is heard for the first time: it is owed what may be changes to it.
     pub(super) fn found(&mut self, peer: &NodeId, dots: impl Iterator<Item = Dot>) {
         self.settled_all(peer);
         let owed = self.owed.entry(peer.clone()).or_default();
@@ -57,7 +57,7 @@ impl Replication {
                 self.turns.add(dot, self.turn);
             }
         }
-        self.news = true;
+        self.delta = true;
     }
 
     pub(super) fn lost(&mut self, peer: &NodeId) {
@@ -69,7 +69,7 @@ impl Replication {
     /// Full states have been exchanged over a fresh link.
     pub(super) fn linked(&mut self, peer: &NodeId) {
         self.link_acks.insert(peer.clone(), BTreeSet::new());
-        self.news = true;
+        self.delta = true;
         if let Some(owed) = self.owed.get_mut(peer) {
             owed.unsent.append(&mut owed.sent);
         }
@@ -82,7 +82,7 @@ impl Replication {
     /// A register has changed: every peer is owed it, but the one that told of it.
     pub(super) fn changed(&mut self, dot: Dot, from: Option<&NodeId>) {
         self.turn += 1;
-        self.news = true;
+        self.delta = true;
         for (peer, owed) in &mut self.owed {
             let was_owed = owed.remove(dot);
             let is_owed = from != Some(peer) && owed.unsent.insert(dot);
@@ -102,7 +102,7 @@ impl Replication {
                 owed.unsent.insert(dot);
                 self.turns.add(dot, self.turn);
             }
-            self.news = true;
+            self.delta = true;
         }
     }
 
@@ -143,20 +143,20 @@ impl Replication {
     /// This node has taken a record in.
     pub(super) fn acknowledge(&mut self, dot: Dot) {
         self.acks.insert(dot);
-        self.news = true;
+        self.delta = true;
         for acks in self.link_acks.values_mut() {
             acks.insert(dot);
         }
     }
 
-    /// Whether a beacon has news to carry.
+    /// Whether a beacon has changes to carry.
     pub(super) fn is_waiting(&self) -> bool {
         !self.acks.is_empty() || !self.turns.is_empty()
     }
 
     /// Whether there may be something to send over the links since this was asked last.
-    pub(super) fn take_news(&mut self) -> bool {
-        std::mem::take(&mut self.news)
+    pub(super) fn take_delta(&mut self) -> bool {
+        std::mem::take(&mut self.delta)
     }
 
     /// Takes what goes over the link to a peer next: records, at most so many, and acknowledgements.
@@ -178,7 +178,7 @@ impl Replication {
                 owed.sent.insert(dot);
                 records.push(dot);
             }
-            self.news |= !owed.unsent.is_empty();
+            self.delta |= !owed.unsent.is_empty();
         }
         (records, acks)
     }

@@ -9,7 +9,7 @@ use super::membership::pace;
 use super::{Addressee, Facts, Peers};
 use crate::model::Timestamp;
 use crate::wire::codec::{DATAGRAM_BODY, size};
-use crate::wire::{Beacon, News, Piggybacked};
+use crate::wire::{Beacon, Delta, Piggybacked};
 
 /// The most echoes in a beacon; in a larger fleet the peers take turns.
 pub(in crate::node) const MOST_ECHOES: usize = 32;
@@ -21,7 +21,7 @@ pub(in crate::node) const STRANGERS_ECHOED: usize = 4;
 /// The bytes by which the lengths of a beacon's lists can grow as they fill.
 const LENGTHS: usize = 8;
 
-/// The most beacons ahead of time in one period, because of news, of all the peers together. What
+/// The most beacons ahead of time in one period, because of changes, of all the peers together. What
 /// the nodes of a large fleet have to say goes over links as well.
 const MOST_EARLY_OF_ALL: usize = 16;
 
@@ -37,7 +37,7 @@ pub(super) struct BeaconClock {
     told: Duration,
     /// How many beacons have gone out ahead of time since one was due.
     early: usize,
-    /// There is news that should not wait for the period.
+    /// There is changes that should not wait for the period.
     urgent: bool,
 }
 
@@ -80,7 +80,7 @@ impl Room {
 }
 
 impl Peers {
-    /// There is news that should not wait for the period.
+    /// There is changes that should not wait for the period.
     pub(in crate::node) fn hurry(&mut self) {
         self.clock.hurry();
     }
@@ -101,7 +101,7 @@ impl Peers {
         }
     }
 
-    /// Between two beacons without news. In a large fleet only a node that others depend on, as it
+    /// Between two beacons without changes. In a large fleet only a node that others depend on, as it
     /// leads them, keeps that of the settings.
     fn beacon_period(&self, leads: bool) -> Duration {
         if leads && self.links.joined().next().is_some() {
@@ -111,7 +111,7 @@ impl Peers {
         }
     }
 
-    /// The beacon that is due, without its news.
+    /// The beacon that is due, without its changes.
     pub(in crate::node) fn broadcast(
         &mut self,
         facts: Facts,
@@ -124,7 +124,7 @@ impl Peers {
         beacon
     }
 
-    /// A sign of life to one node. News goes to all: what is told once, as acknowledgements are,
+    /// A sign of life to one node. Changes go to all: what is told once, as acknowledgements are,
     /// would be lost to the others.
     pub(in crate::node) fn unicast(
         &mut self,
@@ -183,9 +183,9 @@ impl Peers {
             journal,
             probe: false,
             echoes: Vec::new(),
-            news: News {
+            delta: Delta {
                 car,
-                ..News::default()
+                ..Delta::default()
             },
             piggybacked: None,
         }

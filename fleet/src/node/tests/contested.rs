@@ -1,6 +1,6 @@
 //! Orders of which a service is refused here, and believed elsewhere.
 
-use super::forged::{LINK, call, conflicts, dot, exchange, news, pair, sound, with_journal};
+use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, with_journal};
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{Record, Service, State};
@@ -83,8 +83,8 @@ fn a_call_is_placed_again_seldom() {
             ..served(1, 1, None, PERIOD)
         });
         let lies: Vec<Record> = lies.collect();
-        one.handle_frame(LINK, news(lies.clone()), next);
-        two.handle_frame(LINK, news(lies), next);
+        one.handle_frame(LINK, delta(lies.clone()), next);
+        two.handle_frame(LINK, delta(lies), next);
         now = next;
     }
     let presses = |journal| one.orders().highest(JournalId(journal)).expect("known");
@@ -111,16 +111,16 @@ fn hearsay_of_a_service_is_asked_of_the_car_that_is_named() {
     let asked = |one: &mut Node| {
         let actions = drain(one);
         assert!(conflicts(&actions).is_empty(), "{actions:?}");
-        let mut records = broadcasts(&actions).flat_map(|beacon| &beacon.news.records);
+        let mut records = broadcasts(&actions).flat_map(|beacon| &beacon.delta.records);
         records.any(|record| record.dot == told.dot && !record.state.is_served())
     };
     assert!(!asked(&mut one));
-    one.handle_frame(LINK, news(vec![told.clone()]), settled);
+    one.handle_frame(LINK, delta(vec![told.clone()]), settled);
     assert_eq!(open(&one), [dot(2, 1)], "not on another's word");
     one.handle_timeout(settled + PERIOD);
     assert!(asked(&mut one), "the order is the question");
     let mut beacon = three.plain_beacon(settled + PERIOD);
-    beacon.news.records = vec![told];
+    beacon.delta.records = vec![told];
     one.handle_beacon(three.hello().address, &beacon, settled + PERIOD);
     assert_eq!(open(&one), []);
 }
@@ -143,10 +143,10 @@ fn a_press_of_two_calls_is_refused() {
             (vec![waits(1, 0)], 1)
         };
         let before = one.status(now).refused.impossible;
-        one.handle_frame(LINK, news(records), now);
+        one.handle_frame(LINK, delta(records), now);
         one.handle_timeout(now + PERIOD);
         let actions = drain(&mut one);
-        let acks = broadcasts(&actions).flat_map(|beacon| &beacon.news.acks);
+        let acks = broadcasts(&actions).flat_map(|beacon| &beacon.delta.acks);
         let acks = acks.filter(|ack| ack.dot == dot(2, number)).count();
         assert_eq!(acks, usize::from(together), "{actions:?}");
         assert_eq!(conflicts(&actions).len(), 1, "{actions:?}");

@@ -1,10 +1,10 @@
 //! More journals and calls than any fleet has, as a faulty member or a failing disk makes them.
 
-use super::forged::{LINK, call, conflicts, dot, exchange, news, pair, sound, with_journal};
+use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, with_journal};
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{OrderStore, Record, State};
-use crate::wire::{Ack, Echo, News};
+use crate::wire::{Ack, Delta, Echo};
 
 /// As many as are kept that nobody announces.
 const MOST: usize = 192;
@@ -71,7 +71,7 @@ fn car_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
 fn tells(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Timestamp) {
     let mut beacon = peer.plain_beacon(now);
     beacon.echoes = echo_of(one, now);
-    beacon.news.records = records;
+    beacon.delta.records = records;
     one.handle_beacon(peer.hello().address, &beacon, now);
 }
 
@@ -91,7 +91,7 @@ fn once_heard(one: &mut Node, two: &mut Node, cars: core::ops::Range<u8>, now: T
 fn flood(node: &mut Node, records: &[Record], now: Timestamp) -> Vec<Action> {
     let mut wanted = Vec::new();
     for part in records.chunks(500) {
-        node.handle_frame(LINK, news(part.to_vec()), now);
+        node.handle_frame(LINK, delta(part.to_vec()), now);
         wanted.extend(drain(node));
     }
     wanted
@@ -175,7 +175,7 @@ fn a_peer_that_invents_open_orders_leaves_room_for_others() {
         let later = now + PERIOD * 8;
         talk(&mut one, &mut four, now, later);
         let mut next = four.plain_beacon(later);
-        next.news.records = vec![gone.clone()];
+        next.delta.records = vec![gone.clone()];
         one.handle_beacon(four.hello().address, &next, later);
         assert!(one.orders().get(gone.dot).is_some());
     }
@@ -249,30 +249,30 @@ fn an_order_that_a_peer_does_not_keep_is_told_once() {
     let ghost = ghosts(900..901).remove(0);
     one.merge_record(&ghost, None, now);
     let tells = |actions: &[Action]| {
-        let beacons = broadcasts(actions).map(|beacon| &beacon.news);
+        let beacons = broadcasts(actions).map(|beacon| &beacon.delta);
         let frames = actions.iter().filter_map(|action| {
             let Action::Send { frame, .. } = action else {
                 return None;
             };
-            let Frame::News(news) = frame else {
+            let Frame::Delta(delta) = frame else {
                 return None;
             };
-            Some(news)
+            Some(delta)
         });
-        let records = beacons.chain(frames).flat_map(|news| &news.records);
+        let records = beacons.chain(frames).flat_map(|delta| &delta.records);
         records.filter(|record| record.dot == ghost.dot).count()
     };
-    let acked = News {
+    let acked = Delta {
         acks: vec![Ack {
             dot: ghost.dot,
             served: true,
             durable: false,
         }],
-        ..News::default()
+        ..Delta::default()
     };
     one.handle_timeout(now + PERIOD);
     assert!(tells(&drain(&mut one)) > 0);
-    one.handle_frame(LINK, Frame::News(acked), now + PERIOD);
+    one.handle_frame(LINK, Frame::Delta(acked), now + PERIOD);
     let mut told = 0;
     for turn in 2..20 {
         one.handle_timeout(now + PERIOD * turn);
@@ -327,7 +327,7 @@ fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
             told.origin = name(5);
             let mut beacon = failing.plain_beacon(Timestamp::START);
             beacon.echoes = echo_of(&mut one, now);
-            beacon.news.records = vec![told];
+            beacon.delta.records = vec![told];
             one.handle_beacon(failing.hello().address, &beacon, now);
         }
         now = now + Duration::from_millis(500);
@@ -352,7 +352,7 @@ fn a_peer_that_announces_ever_new_journals_fills_no_store() {
         next.echoes = echo_of(&mut one, now);
         let mut ghost = ghosts(number..number + 1).remove(0);
         ghost.origin = name(2);
-        next.news.records = vec![ghost];
+        next.delta.records = vec![ghost];
         one.handle_beacon(two.hello().address, &next, now);
         now = now + Duration::from_millis(10);
         drain(&mut one);

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::bounds::JUMP;
 use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId};
 use crate::orders::{Record, Service, State};
-use crate::wire::{News, PlanEntry, StateTransfer};
+use crate::wire::{Delta, PlanEntry, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
 
@@ -67,10 +67,10 @@ pub(super) fn pair() -> (Node, Node, Timestamp) {
     (one, two, later)
 }
 
-pub(super) fn news(records: Vec<Record>) -> Frame {
-    Frame::News(News {
+pub(super) fn delta(records: Vec<Record>) -> Frame {
+    Frame::Delta(Delta {
         records,
-        ..News::default()
+        ..Delta::default()
     })
 }
 
@@ -114,18 +114,18 @@ fn is_joined(action: &Action) -> bool {
 
 /// The sequences that a node writes, acknowledges or passes on.
 fn told_of(actions: &[Action]) -> Vec<u64> {
-    let of_news = |news: &News| -> Vec<u64> {
-        let records = news.records.iter().map(|record| record.dot.sequence);
-        let acks = news.acks.iter().map(|ack| ack.dot.sequence);
+    let of_delta = |delta: &Delta| -> Vec<u64> {
+        let records = delta.records.iter().map(|record| record.dot.sequence);
+        let acks = delta.acks.iter().map(|ack| ack.dot.sequence);
         records.chain(acks).collect()
     };
     let mut told: Vec<u64> = broadcasts(actions)
-        .flat_map(|beacon| of_news(&beacon.news))
+        .flat_map(|beacon| of_delta(&beacon.delta))
         .collect();
     for action in actions {
         if let Action::Send { frame, .. } = action {
-            if let Frame::News(news) = frame {
-                told.extend(of_news(news));
+            if let Frame::Delta(delta) = frame {
+                told.extend(of_delta(delta));
             }
             if let Frame::State(state) = frame {
                 told.extend(state.records.iter().map(|record| record.dot.sequence));
@@ -202,7 +202,7 @@ fn orders_are_taken(one: &mut Node, two: &mut Node, now: Timestamp) {
 #[test]
 fn a_record_that_cannot_be_is_as_if_it_had_never_come() {
     for sequence in [u64::MAX, MOST_SEQUENCE + 1, 1_000 + JUMP * 2] {
-        for frame in [news, state] {
+        for frame in [delta, state] {
             let (mut one, mut two, now) = pair();
             let before = one.orders().digest();
             let forged = [1, 2].map(|journal| {
@@ -247,12 +247,12 @@ fn who_sends_rubbish_is_cut_off_for_a_while() {
         call: nowhere,
         car: name(2),
     }];
-    let assignment = Frame::News(News {
+    let assignment = Frame::Delta(Delta {
         records: vec![sound],
         plan,
-        ..News::default()
+        ..Delta::default()
     });
-    for frame in [news(records.clone()), state(records), assignment] {
+    for frame in [delta(records.clone()), state(records), assignment] {
         let (mut one, mut two, now) = pair();
         let before = one.orders().digest();
         one.handle_frame(LINK, frame.clone(), now);
@@ -286,8 +286,8 @@ fn rubbish_in_a_datagram_costs_nobody_the_trust() {
     let mut beacon = two.plain_beacon(now);
     let car = cabin(3).0.cabin.view(now).expect("a car");
     let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
-    beacon.news.car = Some(CarView { floor: top, ..car });
-    beacon.news.records = vec![served(2, MOST_SEQUENCE + 1, call(0))];
+    beacon.delta.car = Some(CarView { floor: top, ..car });
+    beacon.delta.records = vec![served(2, MOST_SEQUENCE + 1, call(0))];
     one.handle_beacon(two.hello().address, &beacon, now);
     let peer = one.peers.members().get(&name(2)).expect("it stays");
     assert_eq!(peer.car, None);
@@ -302,7 +302,7 @@ fn refused_records_are_reported_once_a_minute() {
     let mut reports = 0;
     for second in 0..90 {
         let now = start + Duration::from_secs(second);
-        one.handle_frame(LINK, news(vec![served(2, JUMP * 2, call(0))]), now);
+        one.handle_frame(LINK, delta(vec![served(2, JUMP * 2, call(0))]), now);
         reports += conflicts(&drain(&mut one)).len();
     }
     assert_eq!(reports, 2);
@@ -315,7 +315,7 @@ fn one_message_does_not_climb_in_steps() {
     let highest = |node: &Node| node.orders().highest(JournalId(2)).expect("it is known");
     let known = highest(&one);
     let steps = (1..4).map(|step| served(2, known + step * JUMP, call(0)));
-    one.handle_frame(LINK, news(steps.collect()), now);
+    one.handle_frame(LINK, delta(steps.collect()), now);
     assert_eq!(highest(&one), known + JUMP);
 }
 
@@ -327,8 +327,8 @@ fn a_journal_of_which_others_know_too_much_is_given_up() {
         let (mut one, mut two, now) = pair();
         let forged = served(1, 1_000 + ahead, call(0));
         // The second takes it for one of the first's, as far as it can be.
-        two.handle_frame(LINK, news(vec![forged.clone()]), now);
-        one.handle_frame(LINK, news(vec![forged]), now);
+        two.handle_frame(LINK, delta(vec![forged.clone()]), now);
+        one.handle_frame(LINK, delta(vec![forged]), now);
         let given_up = |actions: &[Action]| {
             let mut changes = persists(actions)
                 .into_iter()
@@ -345,7 +345,7 @@ fn a_journal_of_which_others_know_too_much_is_given_up() {
 #[test]
 fn presses_of_before_an_old_copy_of_the_disk_are_not_made_again() {
     let (mut one, _, now) = pair();
-    one.handle_frame(LINK, news(vec![served(1, 1_000_000, call(0))]), now);
+    one.handle_frame(LINK, delta(vec![served(1, 1_000_000, call(0))]), now);
     let actions = drain(&mut one);
     assert!(conflicts(&actions).is_empty(), "{actions:?}");
     for (lsn, _) in persists(&actions) {
@@ -533,9 +533,9 @@ fn orders_of_a_journal_that_is_given_up_are_placed_again() {
         state: State::Served(Some(service)),
         ..served(1, 1_000 + JUMP / 2 + 1, call(1))
     };
-    two.handle_frame(LINK, news(vec![forged.clone()]), later);
+    two.handle_frame(LINK, delta(vec![forged.clone()]), later);
     assert_eq!(two.orders().of_call(&call(1)).count(), 0);
-    one.handle_frame(LINK, news(vec![forged]), later);
+    one.handle_frame(LINK, delta(vec![forged]), later);
     assert!(promised(&one), "before the disk has heard of it");
     let end = later + PERIOD * 8;
     exchange(&mut one, &mut two, later, end);
@@ -571,12 +571,16 @@ fn an_order_that_is_made_old_is_not_closed_by_a_lie() {
                 state,
             };
             let waited = Duration::from_hours(10);
-            one.handle_frame(LINK, news(vec![tells(State::Open { waited })]), later);
+            one.handle_frame(LINK, delta(vec![tells(State::Open { waited })]), later);
             let service = Service {
                 waited,
                 car: car.clone(),
             };
-            one.handle_frame(LINK, news(vec![tells(State::Served(Some(service)))]), later);
+            one.handle_frame(
+                LINK,
+                delta(vec![tells(State::Served(Some(service)))]),
+                later,
+            );
             let still = one.orders().get(order.dot);
             assert!(still.is_some(), "{} by {car}", order.dot);
         }

@@ -199,7 +199,7 @@ fn a_master_that_invents_services_is_left_all_the_same() {
         let later = now + Duration::from_millis(500);
         let mut actions = talk(&mut slave, &mut master, now, later);
         let mut beacon = master.plain_beacon(later);
-        beacon.news.records = lies;
+        beacon.delta.records = lies;
         slave.handle_beacon(master.hello().address, &beacon, later);
         actions.extend(drain(&mut slave));
         let is_sign = |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));

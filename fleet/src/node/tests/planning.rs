@@ -5,7 +5,7 @@ use elevator_driver::{Direction, DoorState};
 use super::*;
 use crate::dispatch::Assignments;
 use crate::model::{Availability, CarPhase, FloorSet, HallCall, Unavailable};
-use crate::wire::{News, StateTransfer};
+use crate::wire::{Delta, StateTransfer};
 
 const LINK: LinkId = LinkId(1);
 
@@ -50,11 +50,11 @@ fn master() -> (Node, Timestamp) {
 
 fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
     let car = Some(view);
-    let news = News {
+    let delta = Delta {
         car,
-        ..News::default()
+        ..Delta::default()
     };
-    node.handle_frame(LINK, Frame::News(news), now);
+    node.handle_frame(LINK, Frame::Delta(delta), now);
 }
 
 /// The slave is still there.
@@ -94,9 +94,9 @@ fn plan(of: &[(HallCall, u8)]) -> Assignments {
 fn told(node: &mut Node) -> Assignments {
     let told = drain(node).into_iter().filter_map(|action| match action {
         Action::Send {
-            frame: Frame::News(news),
+            frame: Frame::Delta(delta),
             ..
-        } => Some(news.plan),
+        } => Some(delta.plan),
         Action::Send { .. }
         | Action::Broadcast(_)
         | Action::Unicast { .. }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::forged::{LINK, call, dot, exchange, news, pair, sound, with_journal};
+use super::forged::{LINK, call, delta, dot, exchange, pair, sound, with_journal};
 use super::*;
 use crate::model::NodeId;
 use crate::node::peers::{MOST_ECHOES, STRANGERS_ECHOED};
@@ -144,7 +144,7 @@ fn a_car_that_others_may_hear_may_have_served() {
             call: call(0),
             state: State::Served(Some(service)),
         };
-        one.handle_frame(LINK, news(vec![told]), now);
+        one.handle_frame(LINK, delta(vec![told]), now);
         let is_believed = one.orders().of_call(&call(0)).next().is_none();
         assert_eq!(
             is_believed,

@@ -6,7 +6,7 @@ use super::*;
 use crate::model::{Dot, JournalId};
 use crate::orders::{Holding, Record, State};
 use crate::wire::codec::{self, MAX_FRAME};
-use crate::wire::{News, StateTransfer, StoreDigest};
+use crate::wire::{Delta, StateTransfer, StoreDigest};
 
 const LINK: LinkId = LinkId(1);
 const FLOORS: u8 = 40;
@@ -186,12 +186,12 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
         let repair = |action: &&Action| matches!(action, Action::Report(Report::Repair { .. }));
         wanted.iter().filter(repair).count()
     };
-    let news = News {
+    let delta = Delta {
         records: tombstones(1),
-        ..News::default()
+        ..Delta::default()
     };
     // The frames of repairs go nowhere, and beacons carry what is owed only to whom it is owed.
-    one.handle_frame(LINK, Frame::News(news), now);
+    one.handle_frame(LINK, Frame::Delta(delta), now);
     let minute = Duration::from_mins(1);
     assert_eq!(repairs_in(&mut one, &mut two, now, now + minute), 7);
     let later = now + minute * 3;
@@ -202,11 +202,11 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
     }
     let equal = later + Duration::from_secs(1);
     assert_eq!(repairs_in(&mut one, &mut two, later, equal), 0);
-    let news = News {
+    let delta = Delta {
         records: tombstones(2),
-        ..News::default()
+        ..Delta::default()
     };
-    one.handle_frame(LINK, Frame::News(news), equal);
+    one.handle_frame(LINK, Frame::Delta(delta), equal);
     let soon = equal + Duration::from_millis(300);
     assert_eq!(repairs_in(&mut one, &mut two, equal, soon), 1);
 }

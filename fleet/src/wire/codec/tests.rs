@@ -14,7 +14,7 @@ use crate::model::{
 use crate::orders::{OrderStore, Record, Service, State};
 use crate::wire::listing::documented;
 use crate::wire::{
-    Ack, Echo, Hello, News, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
+    Ack, Delta, Echo, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
     StoreDigest,
 };
 
@@ -49,8 +49,8 @@ fn hello() -> Hello {
     }
 }
 
-fn news() -> News {
-    News {
+fn delta() -> Delta {
+    Delta {
         car: Some(CarView {
             availability: Availability::InService,
             floor: Some(floor(1)),
@@ -121,7 +121,7 @@ fn beacon() -> Beacon {
             nonce: Nonce(2000),
             sequence: 299,
         }],
-        news: news(),
+        delta: delta(),
         piggybacked: Some(Piggybacked {
             to: Some(node("B")),
             message: Message::SensorRequest,
@@ -145,7 +145,7 @@ fn frames() -> [(&'static str, Frame); 8] {
         ("hello", Frame::Hello(hello())),
         ("state", Frame::State(state)),
         ("joined", Frame::Joined),
-        ("news", Frame::News(news())),
+        ("delta", Frame::Delta(delta())),
         ("probe", Frame::Probe),
         ("alive", Frame::Alive),
         ("store", Frame::Digest(digest)),
@@ -295,7 +295,7 @@ fn values_that_their_types_do_not_have_are_malformed() {
 #[test]
 fn a_beacon_that_does_not_fit_a_datagram_is_not_encoded() {
     let mut large = beacon();
-    large.news.records = vec![open_record(); 120];
+    large.delta.records = vec![open_record(); 120];
     let size = HEADER + size(&large) + CHECK;
     let limit = MAX_DATAGRAM;
     assert!(size > limit);
@@ -303,5 +303,5 @@ fn a_beacon_that_does_not_fit_a_datagram_is_not_encoded() {
         encode_beacon(&large),
         Err(WireError::TooLarge { size, limit })
     );
-    assert!(encode_frame(&Frame::News(large.news)).is_ok());
+    assert!(encode_frame(&Frame::Delta(large.delta)).is_ok());
 }

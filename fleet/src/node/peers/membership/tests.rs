@@ -6,7 +6,7 @@ use super::*;
 use crate::model::{
     Availability, CarPhase, CarView, FleetName, FloorSet, JournalId, Mac, Role, Term, Unavailable,
 };
-use crate::wire::{News, NodeState, Protocol};
+use crate::wire::{Delta, NodeState, Protocol};
 
 fn hello(node: &str, address: u8, nonce: u64) -> Hello {
     Hello {
@@ -65,7 +65,7 @@ fn a_connection_alone_does_not_end_a_life() {
         period: 25,
         probe: false,
         echoes,
-        news: News::default(),
+        delta: Delta::default(),
         piggybacked: None,
     };
     assert_eq!(membership.hear(&beacon, now), next);

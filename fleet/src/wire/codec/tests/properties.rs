@@ -16,7 +16,7 @@ use crate::model::{
 use crate::orders::{Record, Service, State};
 use crate::wire::codec::*;
 use crate::wire::{
-    Ack, Echo, Hello, News, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
+    Ack, Delta, Echo, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
     StoreDigest,
 };
 
@@ -185,7 +185,7 @@ fn any_record() -> impl Strategy<Value = Record> {
     })
 }
 
-fn any_news() -> impl Strategy<Value = News> {
+fn any_delta() -> impl Strategy<Value = Delta> {
     let ack = (any_dot(), any::<bool>(), any::<bool>()).prop_map(|(dot, served, durable)| Ack {
         dot,
         served,
@@ -202,7 +202,7 @@ fn any_news() -> impl Strategy<Value = News> {
         proptest::collection::vec(ack, 0..6),
         proptest::collection::vec(entry, 0..6),
     )
-        .prop_map(|(car, records, acks, plan)| News {
+        .prop_map(|(car, records, acks, plan)| Delta {
             car,
             records,
             acks,
@@ -247,7 +247,7 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
     let numbers = any::<(u16, u64, u16, u64, u64, u32, u64)>();
     let flags = any::<(bool, bool)>();
     let echoes = proptest::collection::vec(echo, 0..8);
-    let told = (any_news(), proptest::option::of(any_piggybacked()));
+    let told = (any_delta(), proptest::option::of(any_piggybacked()));
     (any_hello(), numbers, node_state, flags, echoes, told).prop_map(
         |(
             hello,
@@ -270,7 +270,7 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
                 journal: crate::model::JournalId(own),
                 probe: flags.1,
                 echoes,
-                news: told.0,
+                delta: told.0,
                 piggybacked: told.1,
             }
         },
@@ -300,7 +300,7 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         }),
         Just(Frame::Next),
         Just(Frame::Joined),
-        any_news().prop_map(Frame::News),
+        any_delta().prop_map(Frame::Delta),
         Just(Frame::Probe),
         Just(Frame::Alive),
     ]

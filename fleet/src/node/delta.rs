@@ -4,7 +4,7 @@ use super::orders::{Effect, Fleet, Purpose};
 use super::peers::Handshake;
 use super::{Action, LinkId, Node, Report};
 use crate::model::{NodeId, Timestamp};
-use crate::wire::{Beacon, Frame, News, StateTransfer, StoreDigest};
+use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
 impl Node {
     /// Passes on what has come of the latest call to the orders.
@@ -31,18 +31,18 @@ impl Node {
         self.cabin.invalidate();
     }
 
-    pub(super) fn take_news(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
-        self.take_car(peer, news, now);
-        self.take_orders(peer, news, now);
+    pub(super) fn take_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
+        self.take_car(peer, delta, now);
+        self.take_orders(peer, delta, now);
         if self.leadership.follows(peer) {
-            for entry in &news.plan {
+            for entry in &delta.plan {
                 self.take_assignment(entry.clone());
             }
         }
     }
 
-    fn take_car(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
-        let car = news.car.filter(|car| car.is_within(self.hello.floors));
+    fn take_car(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
+        let car = delta.car.filter(|car| car.is_within(self.hello.floors));
         if let Some(view) = car
             && self.peers.note_car(peer, view, now)
         {
@@ -51,10 +51,10 @@ impl Node {
     }
 
     /// Takes in what stays true whatever overtakes it: records and acknowledgements.
-    pub(super) fn take_orders(&mut self, peer: &NodeId, news: &News, now: Timestamp) {
+    pub(super) fn take_orders(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
         let random = &mut self.random;
-        self.orders.take_news(peer, news, fleet, random, now);
+        self.orders.take_delta(peer, delta, fleet, random, now);
         self.route_orders(now);
     }
 
@@ -142,10 +142,10 @@ impl Node {
         if joined.is_empty() {
             return;
         }
-        let car = self.cabin.news(now);
+        let car = self.cabin.delta(now);
         for (link, peer) in joined {
-            for news in self.orders.news_for(&peer, car, now) {
-                let frame = Frame::News(news);
+            for delta in self.orders.news_for(&peer, car, now) {
+                let frame = Frame::Delta(delta);
                 self.actions.push_back(Action::Send { link, frame });
             }
         }
