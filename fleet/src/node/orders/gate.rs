@@ -139,7 +139,7 @@ impl Orders {
             match self.credit(peer, record, fleet) {
                 Credit::Taken => admitted.push(record),
                 Credit::Hearsay { car, open } => {
-                    self.replication.owe(&car, open);
+                    self.replication.enqueue(&car, open);
                     self.contest(&record.call, open, peer, now + ANSWER_LIMIT);
                 }
                 Credit::Refused { open, why } => {

@@ -294,7 +294,7 @@ impl Orders {
 
     /// The peer's store equals this node's.
     pub(super) fn settle_all(&mut self, peer: &NodeId) {
-        self.replication.settled_all(peer);
+        self.replication.acked_all(peer);
     }
 }
 

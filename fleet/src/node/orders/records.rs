@@ -144,14 +144,14 @@ impl Orders {
         match (record.state.is_served(), self.store.get(dot).is_some()) {
             (false, true) => {
                 self.promise.record(dot, peer, Holding::Held);
-                self.replication.settled(peer, dot);
+                self.replication.acked(peer, dot);
                 self.is_promise_stale = true;
             }
-            (true, false) => self.replication.settled(peer, dot),
+            (true, false) => self.replication.acked(peer, dot),
             // The peer is behind: it lacks the service of this press, or a later one in its place.
             (false, false) | (true, true) => {
                 if let Some(present) = self.store.present(dot, call) {
-                    self.replication.owe(peer, present);
+                    self.replication.enqueue(peer, present);
                 }
             }
         }
@@ -171,7 +171,7 @@ impl Orders {
         }
         // A peer that has it as served tells how, and one that does not keep it has no use for it.
         if open || ack.served {
-            self.replication.settled(peer, ack.dot);
+            self.replication.acked(peer, ack.dot);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::model::{Dot, NodeId};
 /// Bounded by the registers that can exist, times the peers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replication {
-    owed: BTreeMap<NodeId, Owed>,
+    outbox: BTreeMap<NodeId, Outbox>,
     /// What any peer is owed, for the beacons.
     turns: Turns<Dot>,
     /// Acknowledgements for the next beacon.
@@ -27,13 +27,13 @@ pub(super) struct Replication {
 
 /// The records that one peer is owed; each is in one of the two.
 #[derive(Debug, Clone, Default)]
-struct Owed {
+struct Outbox {
     unsent: BTreeSet<Dot>,
     /// Gone over the present link: TCP delivers them, or breaks.
     sent: BTreeSet<Dot>,
 }
 
-impl Owed {
+impl Outbox {
     fn contains(&self, dot: Dot) -> bool {
         self.unsent.contains(&dot) || self.sent.contains(&dot)
     }
@@ -50,10 +50,10 @@ impl Owed {
 impl Replication {
     /// A peer is heard for the first time: it is owed what may be changes to it.
     pub(super) fn found(&mut self, peer: &NodeId, dots: impl Iterator<Item = Dot>) {
-        self.settled_all(peer);
-        let owed = self.owed.entry(peer.clone()).or_default();
+        self.acked_all(peer);
+        let outbox = self.outbox.entry(peer.clone()).or_default();
         for dot in dots {
-            if owed.unsent.insert(dot) {
+            if outbox.unsent.insert(dot) {
                 self.turns.add(dot, self.turn);
             }
         }
@@ -61,8 +61,8 @@ impl Replication {
     }
 
     pub(super) fn lost(&mut self, peer: &NodeId) {
-        self.settled_all(peer);
-        self.owed.remove(peer);
+        self.acked_all(peer);
+        self.outbox.remove(peer);
         self.link_acks.remove(peer);
     }
 
@@ -70,8 +70,8 @@ impl Replication {
     pub(super) fn linked(&mut self, peer: &NodeId) {
         self.link_acks.insert(peer.clone(), BTreeSet::new());
         self.delta = true;
-        if let Some(owed) = self.owed.get_mut(peer) {
-            owed.unsent.append(&mut owed.sent);
+        if let Some(outbox) = self.outbox.get_mut(peer) {
+            outbox.unsent.append(&mut outbox.sent);
         }
     }
 
@@ -83,10 +83,10 @@ impl Replication {
     pub(super) fn changed(&mut self, dot: Dot, from: Option<&NodeId>) {
         self.turn += 1;
         self.delta = true;
-        for (peer, owed) in &mut self.owed {
-            let was_owed = owed.remove(dot);
-            let is_owed = from != Some(peer) && owed.unsent.insert(dot);
-            match (was_owed, is_owed) {
+        for (peer, outbox) in &mut self.outbox {
+            let was_queued = outbox.remove(dot);
+            let is_queued = from != Some(peer) && outbox.unsent.insert(dot);
+            match (was_queued, is_queued) {
                 (false, true) => self.turns.add(dot, self.turn),
                 (true, false) => self.turns.remove(dot),
                 (true, true) | (false, false) => {}
@@ -96,10 +96,10 @@ impl Replication {
     }
 
     /// A peer is behind, or may be.
-    pub(super) fn owe(&mut self, peer: &NodeId, dot: Dot) {
-        if let Some(owed) = self.owed.get_mut(peer) {
-            if !owed.contains(dot) {
-                owed.unsent.insert(dot);
+    pub(super) fn enqueue(&mut self, peer: &NodeId, dot: Dot) {
+        if let Some(outbox) = self.outbox.get_mut(peer) {
+            if !outbox.contains(dot) {
+                outbox.unsent.insert(dot);
                 self.turns.add(dot, self.turn);
             }
             self.delta = true;
@@ -107,18 +107,18 @@ impl Replication {
     }
 
     /// A peer knows as much as this node.
-    pub(super) fn settled(&mut self, peer: &NodeId, dot: Dot) {
-        if let Some(owed) = self.owed.get_mut(peer)
-            && owed.remove(dot)
+    pub(super) fn acked(&mut self, peer: &NodeId, dot: Dot) {
+        if let Some(outbox) = self.outbox.get_mut(peer)
+            && outbox.remove(dot)
         {
             self.turns.remove(dot);
         }
     }
 
     /// A peer's store equals this node's.
-    pub(super) fn settled_all(&mut self, peer: &NodeId) {
-        if let Some(owed) = self.owed.get_mut(peer) {
-            for dot in std::mem::take(owed).iter() {
+    pub(super) fn acked_all(&mut self, peer: &NodeId) {
+        if let Some(outbox) = self.outbox.get_mut(peer) {
+            for dot in std::mem::take(outbox).iter() {
                 self.turns.remove(dot);
             }
         }
@@ -133,8 +133,8 @@ impl Replication {
     /// The register is no longer kept. What it was is acknowledged all the same, as served: who
     /// told of it need not tell it again.
     pub(super) fn collected(&mut self, dot: Dot) {
-        for owed in self.owed.values_mut() {
-            if owed.remove(dot) {
+        for outbox in self.outbox.values_mut() {
+            if outbox.remove(dot) {
                 self.turns.remove(dot);
             }
         }
@@ -171,14 +171,14 @@ impl Replication {
             .map(std::mem::take)
             .unwrap_or_default();
         let mut records = Vec::new();
-        if let Some(owed) = self.owed.get_mut(peer) {
+        if let Some(outbox) = self.outbox.get_mut(peer) {
             while records.len() < most
-                && let Some(dot) = owed.unsent.pop_first()
+                && let Some(dot) = outbox.unsent.pop_first()
             {
-                owed.sent.insert(dot);
+                outbox.sent.insert(dot);
                 records.push(dot);
             }
-            self.delta |= !owed.unsent.is_empty();
+            self.delta |= !outbox.unsent.is_empty();
         }
         (records, acks)
     }
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(told(&mut replication, 2), [dot(1), dot(2)]);
         replication.changed(dot(4), None);
         assert_eq!(told(&mut replication, 2), [dot(3), dot(1)]);
-        replication.settled(&peer, dot(2));
+        replication.acked(&peer, dot(2));
         assert_eq!(told(&mut replication, 9), [dot(4), dot(3), dot(1)]);
     }
 
@@ -261,19 +261,19 @@ mod tests {
                     2 => replication.linked(peer),
                     3 => replication.changed(dot, None),
                     4 => replication.changed(dot, Some(peer)),
-                    5 => replication.owe(peer, dot),
-                    6 => replication.settled(peer, dot),
+                    5 => replication.enqueue(peer, dot),
+                    6 => replication.acked(peer, dot),
                     7 => replication.collected(dot),
                     _ => drop(replication.take_for_link(peer, 2)),
                 }
-                let owing = |dot| {
-                    let owed = replication.owed.values();
-                    owed.filter(|owed| owed.contains(dot)).count()
+                let queued = |dot| {
+                    let outbox = replication.outbox.values();
+                    outbox.filter(|outbox| outbox.contains(dot)).count()
                 };
                 for dot in (0..6).map(self::dot) {
-                    prop_assert_eq!(replication.turns.peers(dot), owing(dot));
+                    prop_assert_eq!(replication.turns.peers(dot), queued(dot));
                 }
-                let waiting = (0..6).map(self::dot).filter(|dot| owing(*dot) > 0);
+                let waiting = (0..6).map(self::dot).filter(|dot| queued(*dot) > 0);
                 let waiting: BTreeSet<Dot> = waiting.collect();
                 prop_assert_eq!(replication.is_waiting(), !waiting.is_empty());
                 let told: BTreeSet<Dot> = told(&mut replication, 9).into_iter().collect();

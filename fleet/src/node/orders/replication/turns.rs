@@ -109,15 +109,15 @@ mod tests {
 
     /// Tells as many as fit a beacon, of so many that are owed; hands back how often a key was
     /// looked at.
-    fn cost_of_a_beacon(owed: u32) -> u32 {
+    fn cost_of_a_beacon(outbox: u32) -> u32 {
         const FITTING: u64 = 20;
         let mut turns = Turns::default();
-        for key in 0..owed {
+        for key in 0..outbox {
             turns.add(Counted(key), 0);
         }
         COMPARISONS.set(0);
         for turn in 1..=FITTING {
-            let (_, next) = turns.first().expect("owed");
+            let (_, next) = turns.first().expect("outbox");
             turns.set(next, turn);
         }
         COMPARISONS.get()
