@@ -194,7 +194,7 @@ fn write_car(page: &mut String, name: &NodeId, car: &CarStatus) -> fmt::Result {
         Err(why) => write!(page, "  panel not connected: {why}")?,
     }
     writeln!(page, "\n  line {}", line(car.line))?;
-    let floors = list(car.view.left_out.iter());
+    let floors = list(car.view.locked_out.iter());
     if !floors.is_empty() {
         writeln!(page, "  left out for a while, sensor silent: {floors}")?;
     }

@@ -148,7 +148,7 @@ const STATUS: &str = r#"{
             "connected": true, "door": "open", "at": 1, "stopped": false, "obstructed": true,
             "key": "normal", "lamps": [{"kind": "car", "floor": 2}], "disconnected": null,
             "line": {"frames": 700, "damaged": 3, "lost": 4, "unknown": 0},
-            "left_out": [0, 3], "stuck": [{"kind": "hall", "floor": 1, "direction": "up"}]
+            "locked_out": [0, 3], "stuck": [{"kind": "hall", "floor": 1, "direction": "up"}]
         },
         "climate": {
             "temperature": 22, "illuminance": null, "average": 21.5, "brightness": 188,

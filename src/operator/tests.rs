@@ -66,7 +66,7 @@ fn car_view() -> CarView {
         elapsed: Duration::from_millis(1_234),
         direction: Some(Direction::Up),
         load: Some(40),
-        left_out: FloorSet::default(),
+        locked_out: FloorSet::default(),
     }
 }
 

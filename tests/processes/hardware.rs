@@ -164,7 +164,7 @@ fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
     let call = building.hall(6, Direction::Down);
     building.press("A", call);
     building.wait("A leaves the floor out", |building| {
-        own_car(building, "A").view.left_out == [building.floor(6)].into_iter().collect()
+        own_car(building, "A").view.locked_out == [building.floor(6)].into_iter().collect()
     });
     building.wait("B comes", |building| is_open_at(building, "B", 6));
     building.wait_dark(&TWO, call);
@@ -183,7 +183,7 @@ fn a_cab_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
     let button = building.car_call(3);
     building.press("A", button);
     building.wait("A leaves the floor out", |building| {
-        own_car(building, "A").view.left_out == [building.floor(3)].into_iter().collect()
+        own_car(building, "A").view.locked_out == [building.floor(3)].into_iter().collect()
     });
     let other = building.car_call(1);
     building.press("A", other);
@@ -193,7 +193,7 @@ fn a_cab_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
     building.wait("A gets there", |building| is_open_at(building, "A", 3));
     building.wait_dark(&["A"], button);
     building.wait("nothing is left out", |building| {
-        own_car(building, "A").view.left_out == FloorSet::default()
+        own_car(building, "A").view.locked_out == FloorSet::default()
     });
     building.assert_safe();
 }

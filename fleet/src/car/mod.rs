@@ -155,8 +155,8 @@ impl Car {
     }
 
     /// The floors that are left out for a while: the car stopped there and no sensor said so.
-    pub fn left_out(&self) -> impl Iterator<Item = Floor> {
-        self.supervision.left_out()
+    pub fn locked_out(&self) -> impl Iterator<Item = Floor> {
+        self.supervision.locked_out()
     }
 
     /// The car as the others are to see it.
@@ -169,7 +169,7 @@ impl Car {
             elapsed: now.since(self.phase_since),
             direction: self.direction,
             load: self.inputs.load,
-            left_out: self.left_out().collect(),
+            locked_out: self.locked_out().collect(),
         }
     }
 

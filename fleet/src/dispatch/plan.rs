@@ -245,7 +245,7 @@ impl<'a> Plan<'a> {
 
 impl Route<'_> {
     fn reaches(&self, call: HallCall) -> bool {
-        !self.car.view.left_out.contains(call.floor)
+        !self.car.view.locked_out.contains(call.floor)
     }
 }
 

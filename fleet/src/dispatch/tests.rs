@@ -29,7 +29,7 @@ pub(super) fn idle_at(at: u8) -> CarView {
         elapsed: Duration::ZERO,
         direction: None,
         load: None,
-        left_out: FloorSet::default(),
+        locked_out: FloorSet::default(),
     }
 }
 
@@ -212,7 +212,7 @@ fn of_a_call_that_is_listed_twice_the_longer_wait_counts() {
 #[test]
 fn call_at_a_floor_that_a_car_leaves_out_goes_to_another() {
     let near = CarView {
-        left_out: [floor(6)].into_iter().collect(),
+        locked_out: [floor(6)].into_iter().collect(),
         ..idle_at(7)
     };
     let cars = [car("near", near, &[]), car("far", idle_at(0), &[])];

@@ -24,7 +24,7 @@ pub(crate) struct CarForm {
     direction: Option<Direction>,
     load: Option<u8>,
     #[serde(with = "floors", default)]
-    left_out: FloorSet,
+    locked_out: FloorSet,
 }
 
 /// `{"kind":"moving","direction":"up","stop_at":3,"next_stop":2}`.

@@ -24,7 +24,7 @@ pub struct CarView {
     /// The load in per cent of the rated load, where it is known.
     pub load: Option<u8>,
     /// The floors that it leaves out for a while, because it can't be located there.
-    pub left_out: FloorSet,
+    pub locked_out: FloorSet,
 }
 
 impl CarView {

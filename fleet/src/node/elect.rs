@@ -10,7 +10,7 @@ use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
 use crate::wire::NodeState;
 
 impl Node {
-    pub(super) fn elect(&mut self, input: Input<'_>, now: Timestamp) {
+    pub(super) fn step_election(&mut self, input: Input<'_>, now: Timestamp) {
         let draw = self.random.u64(..);
         let outcome = self.leadership.handle(input, draw, now);
         if outcome.has_new_estimate {
@@ -56,7 +56,7 @@ impl Node {
     pub(super) fn fire_election_timers(&mut self, now: Timestamp) {
         for (at, timer) in self.leadership.due(now) {
             if self.leadership.take_due(&timer, at) {
-                self.elect(Input::Fired(&timer), now);
+                self.step_election(Input::Fired(&timer), now);
             }
         }
     }
@@ -65,7 +65,7 @@ impl Node {
     pub(super) fn refresh_estimate(&mut self, now: Timestamp) {
         let health = self.cabin.health(!self.orders.has_lost_disk());
         if let Some(estimate) = self.leadership.note_health(health) {
-            self.elect(Input::Estimate(estimate), now);
+            self.step_election(Input::Estimate(estimate), now);
         }
     }
 
@@ -83,7 +83,7 @@ impl Node {
                 node_state: &node_state,
                 term,
             };
-            self.elect(heard, now);
+            self.step_election(heard, now);
         }
     }
 

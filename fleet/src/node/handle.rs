@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Button, PanelEvent};
 
 use super::cabin::Occurrence;
-use super::neighbours::Trust;
+use super::neighbours::Acceptance;
 use super::orders::rubbish;
 use super::peers::{Handshake, Heard, Offence, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
@@ -66,7 +66,7 @@ impl Node {
         self.orders.start(&mut self.random, now);
         self.route_orders(now);
         self.orders_have_changed();
-        self.elect(Input::Start, now);
+        self.step_election(Input::Start, now);
         self.settle(now);
     }
 
@@ -75,9 +75,9 @@ impl Node {
         let verdict = self.peers.hear(beacon, now);
         let node = &beacon.hello.node;
         match self.take_heard(&verdict, &beacon.hello, now) {
-            Trust::None => {}
-            Trust::Orders => self.take_orders(node, &beacon.delta, now),
-            Trust::Full => {
+            Acceptance::None => {}
+            Acceptance::Orders => self.take_orders(node, &beacon.delta, now),
+            Acceptance::Full => {
                 self.leadership.hear_term(beacon.term);
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.node_state, now);
@@ -105,11 +105,11 @@ impl Node {
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
         let verdict = self.peers.meet(peer, side, now);
         // A handshake is a sign of life, even if the link is refused.
-        let trust = self.take_heard(&verdict, peer, now);
+        let acceptance = self.take_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted
             && self.leadership.link_rule() == LinkRule::FollowState
             && !accepts(self.leadership.node_state());
-        if refused || trust != Trust::Full {
+        if refused || acceptance != Acceptance::Full {
             self.actions.push_back(Action::Close(link));
             if side == LinkSide::Dialled {
                 self.dial_failed(&peer.node, now);

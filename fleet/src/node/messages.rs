@@ -120,7 +120,7 @@ impl Node {
     /// that could follow each other only.
     pub(super) fn take_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
         if self.may_follow(from) {
-            self.elect(Input::Message { from, message }, now);
+            self.step_election(Input::Message { from, message }, now);
         }
         self.take_climate(from, message, now);
     }

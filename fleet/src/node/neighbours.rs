@@ -7,13 +7,18 @@ use crate::model::{NodeId, Timestamp};
 use crate::wire::{Delta, Frame, Hello, NodeState, PlanEntry};
 
 impl Node {
-    pub(super) fn take_heard(&mut self, verdict: &Heard, hello: &Hello, now: Timestamp) -> Trust {
+    pub(super) fn take_heard(
+        &mut self,
+        verdict: &Heard,
+        hello: &Hello,
+        now: Timestamp,
+    ) -> Acceptance {
         match verdict {
-            Heard::Ignored | Heard::Unproven => Trust::None,
-            Heard::Overtaken { .. } => Trust::Orders,
+            Heard::Ignored | Heard::Unproven => Acceptance::None,
+            Heard::Reordered { .. } => Acceptance::Orders,
             Heard::Conflict(what) => {
                 self.report(Report::Conflict(what.clone()));
-                Trust::None
+                Acceptance::None
             }
             Heard::Current { found, replaced } => {
                 if *replaced {
@@ -22,7 +27,7 @@ impl Node {
                 if *found {
                     self.find(hello);
                 }
-                Trust::Full
+                Acceptance::Full
             }
         }
     }
@@ -43,7 +48,7 @@ impl Node {
         }
         self.orders.peer_lost(peer);
         self.report(Report::PeerLost { node: peer.clone() });
-        self.elect(Input::Lost { peer }, now);
+        self.step_election(Input::Lost { peer }, now);
         self.dispatching.invalidate();
     }
 
@@ -89,7 +94,7 @@ impl Node {
         if self.peers.keeps_every_link() {
             self.tell_heard(&peer, now);
         } else {
-            self.elect(Input::Joined { peer: &peer, side }, now);
+            self.step_election(Input::Joined { peer: &peer, side }, now);
         }
         if self.leadership.leads() {
             let plan: Vec<PlanEntry> = self.dispatching.entries().collect();
@@ -112,7 +117,7 @@ impl Node {
         self.orders.peer_parted(peer);
         self.dial_failed(peer, now);
         if self.peers.keeps_every_link() {
-            self.elect(Input::Lost { peer }, now);
+            self.step_election(Input::Lost { peer }, now);
         }
         self.dispatching.invalidate();
     }
@@ -142,7 +147,7 @@ impl Node {
             let draw = self.random.u64(..);
             self.peers.redial_later(peer, draw, now);
         } else {
-            self.elect(Input::Parted { peer }, now);
+            self.step_election(Input::Parted { peer }, now);
         }
     }
 
@@ -162,7 +167,7 @@ impl Node {
 
 /// How much of a beacon is taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum Acceptance {
     None,
     Orders,
     Full,

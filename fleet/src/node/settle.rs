@@ -32,7 +32,7 @@ impl Node {
         self.orders.review_promises(|| self.peers.members().names());
         self.route_orders(now);
         self.refresh_climate(now);
-        let is_stale = self.cabin.take_stale();
+        let is_stale = self.cabin.take_dirty();
         if is_stale {
             self.cabin.update_panel(self.orders.lamps(), now);
         }

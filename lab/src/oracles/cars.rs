@@ -113,13 +113,16 @@ pub(super) fn no_rider_is_carried_away(
     }
     let position = process.node.outputs().and_then(|outputs| outputs.indicator);
     let status = process.node.status(process.clock(snapshot.now));
-    let left_out = status.car.map(|car| car.view.left_out).unwrap_or_default();
+    let locked_out = status
+        .car
+        .map(|car| car.view.locked_out)
+        .unwrap_or_default();
     let carried_away: Vec<Floor> = riders
         .calls
         .iter()
         .filter(|(dot, _)| process.node.orders().get(**dot).is_some())
         .map(|(_, floor)| *floor)
-        .filter(|floor| !left_out.contains(*floor))
+        .filter(|floor| !locked_out.contains(*floor))
         .filter(|floor| position.is_some_and(|at| floor.is_beyond(at, riders.direction)))
         .collect();
     if carried_away.is_empty() {

@@ -47,7 +47,7 @@ fn car(number: u8) -> CarSituation {
             elapsed: Duration::ZERO,
             direction: None,
             load: None,
-            left_out: FloorSet::default(),
+            locked_out: FloorSet::default(),
         },
         car_calls: BTreeSet::from([floor(number * 7 % 50), floor(number * 11 % 50)]),
     }

@@ -82,7 +82,7 @@ fn cars() -> Vec<CarView> {
     let phases = phases.map(|phase| CarView {
         phase,
         direction: Some(Direction::Down),
-        left_out: [floor(0), floor(2)].into_iter().collect(),
+        locked_out: [floor(0), floor(2)].into_iter().collect(),
         ..car_view()
     });
     let reasons = reasons.map(|why| CarView {

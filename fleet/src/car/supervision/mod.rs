@@ -40,7 +40,7 @@ pub(super) struct Supervision {
     /// How long the motor has been driven although it was told to stop.
     pub(super) defied: DrivenTime,
     /// The floors to leave out, and until when.
-    left_out: BTreeMap<Floor, Timestamp>,
+    locked_out: BTreeMap<Floor, Timestamp>,
 }
 
 /// Whether the present flight takes longer than it ever took.
@@ -124,7 +124,7 @@ impl Supervision {
 
     /// Forgets what is over at `now`.
     pub(super) fn expire(&mut self, now: Timestamp) {
-        self.left_out.retain(|_, until| *until > now);
+        self.locked_out.retain(|_, until| *until > now);
         self.strikes.expire(now);
     }
 
@@ -133,21 +133,21 @@ impl Supervision {
         self.progress.observe_floor(floor);
         self.strikes.observe(floor);
         if let Some(floor) = floor {
-            self.left_out.remove(&floor);
+            self.locked_out.remove(&floor);
             self.times.sensor_seen(floor);
         }
     }
 
     pub(super) fn leave_out(&mut self, floor: Floor, until: Timestamp) {
-        self.left_out.insert(floor, until);
+        self.locked_out.insert(floor, until);
     }
 
     pub(super) fn is_left_out(&self, floor: Floor) -> bool {
-        self.left_out.contains_key(&floor)
+        self.locked_out.contains_key(&floor)
     }
 
-    pub(super) fn left_out(&self) -> impl Iterator<Item = Floor> {
-        self.left_out.keys().copied()
+    pub(super) fn locked_out(&self) -> impl Iterator<Item = Floor> {
+        self.locked_out.keys().copied()
     }
 
     /// The flight was voided: nobody knows what the car did meanwhile (H1).
@@ -159,7 +159,7 @@ impl Supervision {
 
     /// The times at which something is due if nothing happens.
     pub(super) fn deadlines(&self) -> impl Iterator<Item = (Timestamp, CarTimer)> {
-        let floors = self.left_out.values().min();
+        let floors = self.locked_out.values().min();
         let floors = floors.map(|until| (*until, CarTimer::UnreachableFloor));
         let retry = self.strikes.until().map(|at| (at, CarTimer::DriveRetry));
         let landing = self.strikes.landing().map(|at| (at, CarTimer::Settle));

@@ -47,7 +47,7 @@ fn drive_that_trips_loses_its_call_at_once_then_the_group_then_latches() {
     world.run(40);
     let view = world.car.view(world.now);
     assert!(
-        view.left_out.contains(floor(3)),
+        view.locked_out.contains(floor(3)),
         "others get the call: {view:?}"
     );
     // Another call, as a group gives it to a car that it counts on.
@@ -513,7 +513,7 @@ fn floor_beyond_a_dead_sensor_counts_when_the_car_stops_there() {
     let stopped = told(Some(3), DriveFeedback::Stopped);
     world.car.handle_panel(&stopped, later);
     world.car.handle_timeout(later + Duration::from_secs(1));
-    assert!(world.car.left_out().eq([floor(2)]));
+    assert!(world.car.locked_out().eq([floor(2)]));
     let counted = world.car.supervision.progress.driven.total(later);
     assert_eq!(counted, Duration::ZERO);
 }
@@ -676,7 +676,7 @@ fn speed_that_varies_by_a_fifth_raises_no_latch_and_hardly_a_suspicion() {
                 world.car
             );
             // A floor that is left out keeps its call for a minute.
-            if world.car.left_out().next().is_some() {
+            if world.car.locked_out().next().is_some() {
                 world.car_calls.clear();
                 world.tell_stops();
             }

@@ -238,7 +238,7 @@ impl Cabin {
     }
 
     /// Whether panel and peers have to be told of the car; says so once.
-    pub(super) fn take_stale(&mut self) -> bool {
+    pub(super) fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.is_stale)
     }
 

@@ -1,7 +1,7 @@
 //! Who serves which hall call: the plan, and how the master gets it.
 //!
 //! ```text
-//!   stale, replan period ──▶ Planning ──▶ PlanRequest ─▶ (a dispatcher, elsewhere)
+//!   dirty, replan period ──▶ Planning ──▶ PlanRequest ─▶ (a dispatcher, elsewhere)
 //!                                                              │
 //!   master's lines ──▶ Plan ◀── what is not gone ◀── Assignments
 //!                        └──▶ new lines, for the peers and the car
@@ -107,7 +107,7 @@ impl Dispatching {
         self.is_stale = false;
     }
 
-    /// Whether the plan is stale and no request is under way.
+    /// Whether the plan is dirty and no request is under way.
     pub(super) fn wants_plan(&self) -> bool {
         self.is_stale && !self.planning.is_under_way()
     }
@@ -158,7 +158,7 @@ impl Dispatching {
         let able: BTreeMap<NodeId, CarView> = able.collect();
         let serves = |car: &NodeId, call: HallCall| {
             able.get(car)
-                .is_some_and(|view| !view.left_out.contains(call.floor))
+                .is_some_and(|view| !view.locked_out.contains(call.floor))
         };
         let assign = |call: HallCall| {
             let (planned, present) = (plan.remove(&call)?, self.plan.car(call));
@@ -194,7 +194,7 @@ mod tests {
             elapsed: Duration::ZERO,
             direction: None,
             load: None,
-            left_out: FloorSet::default(),
+            locked_out: FloorSet::default(),
         }
     }
 

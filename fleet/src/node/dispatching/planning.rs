@@ -3,7 +3,7 @@
 //! A plan for a large bank takes longer than anything may delay the stop of a motor, so the node
 //! never makes one itself. It hands out a [`PlanRequest`], and the driver answers it by
 //! [`Node::handle_plan`](crate::node::Node::handle_plan). One request is under way at a time. What
-//! changes meanwhile makes the plan stale, and the next request leaves when the answer arrives.
+//! changes meanwhile makes the plan dirty, and the next request leaves when the answer arrives.
 
 use std::time::Duration;
 

@@ -300,7 +300,7 @@ impl Oversight {
 }
 
 fn serves(view: &CarView, call: HallCall) -> bool {
-    Predictor::can_serve(view) && !view.left_out.contains(call.floor)
+    Predictor::can_serve(view) && !view.locked_out.contains(call.floor)
 }
 
 #[cfg(test)]
@@ -325,7 +325,7 @@ mod tests {
             elapsed: Duration::ZERO,
             direction: None,
             load: None,
-            left_out: FloorSet::default(),
+            locked_out: FloorSet::default(),
         };
         let call = OpenCall {
             is_car_heard: car.is_some(),

@@ -105,22 +105,22 @@ impl Orders {
         let mut promise = Promise::new(own.node.clone());
         let mut ledger = Ledger::new(restored, rotates);
         let mut effects = VecDeque::new();
-        let mut left_out = 0_usize;
+        let mut locked_out = 0_usize;
         for record in &restored.records {
             if gate::is_possible(record, own.floors) {
                 ledger.know(record.dot);
                 store.merge(record.clone(), Timestamp::START);
             } else {
                 // From before such records were refused.
-                left_out += 1;
+                locked_out += 1;
             }
         }
         for order in store.orders() {
             promise.record(order.dot, &own.node, Holding::Durable);
         }
-        if left_out > 0 {
+        if locked_out > 0 {
             effects.push_back(Effect::Report(Report::Conflict(format!(
-                "{left_out} orders on the disk can't be: they are left out"
+                "{locked_out} orders on the disk can't be: they are left out"
             ))));
         }
         Self {

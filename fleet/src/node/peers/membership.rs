@@ -69,7 +69,7 @@ pub(in crate::node) enum Heard {
     /// It comes from a incarnation that does not count (yet).
     Unproven,
     /// It was overtaken by a later one: its orders may be taken in, where it stands is history.
-    Overtaken {
+    Reordered {
         /// It has not been heard before, as far back as is remembered.
         first: bool,
     },
@@ -89,7 +89,7 @@ impl Heard {
     pub(in crate::node) fn is_first(&self) -> bool {
         match self {
             Self::Current { .. } => true,
-            Self::Overtaken { first } => *first,
+            Self::Reordered { first } => *first,
             Self::Ignored | Self::Unproven | Self::Conflict(_) => false,
         }
     }
@@ -176,10 +176,10 @@ impl Membership {
         }
         match peer.window.mark(beacon.sequence, now) {
             Order::Latest => peer.echoed_at = peer.echoed_at.max(echoed),
-            Order::Overtaken { first } => {
+            Order::Reordered { first } => {
                 peer.echoed_at = peer.echoed_at.max(echoed);
                 return if self.counts(&beacon.hello) {
-                    Heard::Overtaken { first }
+                    Heard::Reordered { first }
                 } else {
                     Heard::Unproven
                 };

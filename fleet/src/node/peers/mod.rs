@@ -157,7 +157,7 @@ impl Peers {
     ) -> Option<String> {
         match self.membership.hear_version(from, version, now)? {
             Heard::Conflict(what) => Some(what),
-            Heard::Ignored | Heard::Unproven | Heard::Overtaken { .. } | Heard::Current { .. } => {
+            Heard::Ignored | Heard::Unproven | Heard::Reordered { .. } | Heard::Current { .. } => {
                 None
             }
         }
@@ -187,7 +187,7 @@ impl Peers {
                     view.floor,
                     view.availability,
                     view.direction,
-                    view.left_out,
+                    view.locked_out,
                 )
             };
             seen(before) != seen(view)

@@ -25,7 +25,7 @@ fn idle_at(floor: u8) -> CarView {
         elapsed: Duration::ZERO,
         direction: None,
         load: None,
-        left_out: FloorSet::default(),
+        locked_out: FloorSet::default(),
     }
 }
 

@@ -62,7 +62,7 @@ fn delta() -> Delta {
             elapsed: Duration::from_millis(1500),
             direction: Some(Direction::Up),
             load: None,
-            left_out: FloorSet::default(),
+            locked_out: FloorSet::default(),
         }),
         records: vec![open_record()],
         acks: vec![Ack {

@@ -284,7 +284,7 @@ fn a_protocol_that_asks_by_itself_is_left_to_it() {
     node.leadership.set_election(Box::new(AsksByItself));
     let wanted = pass(&mut node, at(20_000));
     assert_eq!(requests(&wanted), 0);
-    node.elect(Input::Start, at(20_000));
+    node.step_election(Input::Start, at(20_000));
     node.settle(at(20_000));
     let told = messages(drain(&mut node));
     assert!(

@@ -173,7 +173,7 @@ fn a_lost_peer_whose_car_hung_is_told_from_a_silent_one() {
         elapsed: Duration::ZERO,
         direction: None,
         load: None,
-        left_out: FloorSet::default(),
+        locked_out: FloorSet::default(),
     };
     members.get_mut(&name).expect("met").car = Some((hung, start));
     let now = start + Duration::from_secs(1);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::Timestamp;
 
 /// How far a beacon's sequence may jump, on top of what a node can send since the last one. Without
-/// a limit one forged beacon would make all of the peer's own stale.
+/// a limit one forged beacon would make all of the peer's own dirty.
 const WINDOW: u64 = 1024;
 
 /// The most beacons that a node sends in a millisecond.
@@ -22,7 +22,7 @@ pub(super) enum Order {
     /// It is the latest so far.
     Latest,
     /// A later one has been heard.
-    Overtaken {
+    Reordered {
         /// It has not been heard before, as far back as is remembered.
         first: bool,
     },
@@ -108,7 +108,7 @@ impl Window {
         if self.behind.goes_on(sequence, now) {
             return self.count_from(sequence, now);
         }
-        Order::Overtaken { first }
+        Order::Reordered { first }
     }
 
     /// The peer has shaken hands: whatever its next beacon's number is, it counts.
@@ -134,7 +134,7 @@ mod tests {
         let sequences = [1, 3, 2, 2, 3, 1, 70, 6, 7, 7, 69, 200, 135, 137];
         let firsts = sequences.map(|at| match window.mark(at, Timestamp::START) {
             Order::Latest => true,
-            Order::Overtaken { first } => first,
+            Order::Reordered { first } => first,
             Order::Impossible => panic!("{at}"),
         });
         let expected = [
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(firsts, expected, "6 and 135 are too old to tell");
     }
 
-    /// One forged datagram must not make all of the peer's own beacons stale.
+    /// One forged datagram must not make all of the peer's own beacons dirty.
     #[test]
     fn a_beacon_that_no_node_can_have_reached_is_not_taken_in() {
         let mut window = Window::default();
@@ -195,7 +195,7 @@ mod tests {
         window.mark(40, now);
         for sequence in 10..30 {
             let order = window.mark(sequence, now + Duration::from_millis(sequence));
-            assert!(matches!(order, Order::Overtaken { .. }), "{sequence}");
+            assert!(matches!(order, Order::Reordered { .. }), "{sequence}");
         }
         assert_eq!(
             window.mark(41, now + Duration::from_millis(30)),

@@ -155,14 +155,14 @@ fn any_car() -> impl Strategy<Value = CarView> {
         proptest::collection::vec(any_floor(), 0..4),
     )
         .prop_map(
-            |(availability, floor, phase, elapsed, direction, load, left_out)| CarView {
+            |(availability, floor, phase, elapsed, direction, load, locked_out)| CarView {
                 availability,
                 floor,
                 phase,
                 elapsed,
                 direction,
                 load,
-                left_out: left_out.into_iter().collect(),
+                locked_out: locked_out.into_iter().collect(),
             },
         )
 }
