@@ -195,8 +195,8 @@ impl Oracles {
             }
             Report::Served { here: false, .. }
             | Report::TakenOver { .. }
-            | Report::PeerFound { .. }
-            | Report::Joined { .. }
+            | Report::PeerDiscovered { .. }
+            | Report::Synced { .. }
             | Report::Repair { .. }
             | Report::Placed { .. }
             | Report::Assigned { .. }

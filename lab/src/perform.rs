@@ -103,8 +103,8 @@ impl World {
             | Report::Rotated { .. }
             | Report::Promised { .. }
             | Report::Hung(_)
-            | Report::PeerFound { .. }
-            | Report::Joined { .. }
+            | Report::PeerDiscovered { .. }
+            | Report::Synced { .. }
             | Report::Repair { .. }
             | Report::Placed { .. }
             | Report::Assigned { .. }

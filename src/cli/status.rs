@@ -302,7 +302,7 @@ fn write_peers(page: &mut String, status: &Status) -> fmt::Result {
             peer.node.to_string(),
             peer.address.to_string(),
             peer.node_state.to_string(),
-            choose(peer.joined, "joined", "none"),
+            choose(peer.synced, "synced", "none"),
             choose(peer.in_step, "in step", "differs"),
             format!("{} ms", peer.silent.as_millis()),
             match &peer.car {

@@ -128,7 +128,7 @@ const STATUS: &str = r#"{
         "refused": {"services": 2, "no_room": 30}, "distrusted": {"neglect": 1},
         "peers": [{
             "node": "B", "role": "control-unit", "address": "127.0.0.2", "node_state": {"kind": "master"},
-            "silent": 0.012, "joined": true, "in_step": false, "car": null
+            "silent": 0.012, "synced": true, "in_step": false, "car": null
         }],
         "lost": [
             {"node": "C", "role": "cabin", "address": "127.0.0.3", "silent": 75.4, "cause": "hung"},
@@ -193,7 +193,7 @@ Conflicts
 
 Peers
   NODE  ADDRESS    STATE   LINK    STORE    SILENT  CAR
-  B     127.0.0.2  master  joined  differs  12 ms   control-unit
+  B     127.0.0.2  master  synced  differs  12 ms   control-unit
 
 Lost peers
   NODE  ADDRESS    LAST HEARD  CAUSE

@@ -117,7 +117,7 @@ async fn exchange(own: &Hello, stream: TcpStream) -> Result<(Connection, Hello),
         Frame::Digest(_)
         | Frame::State(_)
         | Frame::Next
-        | Frame::Joined
+        | Frame::Synced
         | Frame::Delta(_)
         | Frame::Probe
         | Frame::Alive => Err(GreetingError::NoHello),

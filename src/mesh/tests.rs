@@ -191,11 +191,11 @@ async fn a_beacon_from_another_address_is_dropped() {
 async fn frames_cross_a_link_in_order_both_ways() {
     let lan = Lan::new();
     let (mut one, link_of_one, mut two, link_of_two) = linked(&lan).await;
-    for frame in [Frame::Joined, Frame::Probe, Frame::Alive] {
+    for frame in [Frame::Synced, Frame::Probe, Frame::Alive] {
         two.send(link_of_two, &frame);
     }
     one.send(link_of_one, &Frame::Delta(Delta::default()));
-    for expected in [Frame::Joined, Frame::Probe, Frame::Alive] {
+    for expected in [Frame::Synced, Frame::Probe, Frame::Alive] {
         let link = link_of_one;
         let frame = expected;
         assert_eq!(event(&mut one).await, MeshEvent::Frame { link, frame });
@@ -230,13 +230,13 @@ async fn what_was_sent_before_a_link_is_closed_arrives() {
     // What the closing side has not read must not cost the other what was sent to it.
     for _ in 0..50 {
         one.send(link_of_one, &Frame::Alive);
-        two.send(link_of_two, &Frame::Joined);
+        two.send(link_of_two, &Frame::Synced);
     }
     two.close(link_of_two);
     for _ in 0..50 {
         let expected = MeshEvent::Frame {
             link: link_of_one,
-            frame: Frame::Joined,
+            frame: Frame::Synced,
         };
         assert_eq!(event(&mut one).await, expected);
     }
@@ -257,14 +257,14 @@ async fn a_peer_that_is_gone_is_told_at_once() {
 async fn the_end_of_the_mesh_sends_what_is_queued() {
     let lan = Lan::new();
     let (mut one, link, mut two, link_of_two) = linked(&lan).await;
-    two.send(link_of_two, &Frame::Joined);
+    two.send(link_of_two, &Frame::Synced);
     let (shut_down, frame) = tokio::join!(two.shut_down(), event(&mut one));
     let () = shut_down;
     assert_eq!(
         frame,
         MeshEvent::Frame {
             link,
-            frame: Frame::Joined
+            frame: Frame::Synced
         }
     );
     assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
@@ -365,7 +365,7 @@ fn hello_bytes(settings: &MeshSettings) -> Vec<u8> {
 
 /// Sends a frame from one end of a link and waits for it at the other.
 async fn still_carries(from: (&mut Mesh, LinkId), to: (&mut Mesh, LinkId)) {
-    let frame = Frame::Joined;
+    let frame = Frame::Synced;
     from.0.send(from.1, &frame);
     assert_eq!(event(to.0).await, MeshEvent::Frame { link: to.1, frame });
 }

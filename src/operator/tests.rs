@@ -109,7 +109,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             address: Ipv4Addr::new(127, 0, 0, 2),
             node_state: NodeState::Slave { master: node("A") },
             silent: Duration::from_millis(12),
-            joined: true,
+            synced: true,
             in_step: false,
             car: Some(CarView {
                 availability: Availability::Unavailable(Unavailable::DoorBlocked),

@@ -31,12 +31,12 @@ impl ReportLog {
             Report::Rotated { from, to, term } => {
                 debug!(%from, %to, %term, "the duty has gone on");
             }
-            Report::PeerFound { node, address } => info!(%node, %address, "peer found"),
+            Report::PeerDiscovered { node, address } => info!(%node, %address, "peer discovered"),
             Report::PeerLost { node } => warn!(%node, "peer lost"),
             Report::Distrusted { node, reason, wait } => {
                 warn!(%node, reason, wait_ms = millis(*wait), "a faulty peer is treated as gone");
             }
-            Report::Joined { node } => info!(%node, "peer joined"),
+            Report::Synced { node } => info!(%node, "peer synced"),
             Report::Repair { node } => warn!(%node, "stores differed: the whole state is sent"),
             Report::Placed { call, origin } => {
                 self.open.insert(call.clone(), origin.clone());

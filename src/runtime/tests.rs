@@ -206,7 +206,7 @@ fn two_nodes_find_each_other_and_share_their_orders() {
     }
     let [one, two] = [cabins[0].start(), cabins[1].start()];
     one.until("joined peer", |status| {
-        status.node_state == NodeState::Master && status.peers.iter().any(|peer| peer.joined)
+        status.node_state == NodeState::Master && status.peers.iter().any(|peer| peer.synced)
     });
     let master = NodeId::new("car-1").expect("a name");
     two.until("master", |status| {

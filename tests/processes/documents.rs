@@ -226,7 +226,7 @@ fn every_quoted_line_is_in_the_source() {
     let continued = |code: &String| {
         let mut parts = code.split("\\\n");
         let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |joined, part| joined + part.trim_start())
+        parts.fold(first, |synced, part| synced + part.trim_start())
     };
     let code: Vec<String> = code.iter().map(continued).collect();
     let document = read("docs/OPERATIONS.md");

@@ -195,7 +195,7 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
             }
         }
         building.status("A").is_some_and(|status| {
-            status.node_state == NodeState::Master && status.peers.iter().all(|peer| peer.joined)
+            status.node_state == NodeState::Master && status.peers.iter().all(|peer| peer.synced)
         })
     });
     for button in buttons {

@@ -1,4 +1,4 @@
-//! What real processes do when the network between them fails: hosts in network namespaces, joined
+//! What real processes do when the network between them fails: hosts in network namespaces, synced
 //! by a bridge whose ports can be cut, made deaf in one direction, or lossy.
 //!
 //! The tests need root, `ip` and `nft`; without them they say so and do nothing, or fail where

@@ -252,7 +252,14 @@ fn a_group_may_read_status_and_events_and_nothing_else() {
     let view: Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!(view["node"], "A");
     let mut events = Command::new(&program)
-        .args(["events", "--json", "--kind", "peer_found", "--limit", "1"])
+        .args([
+            "events",
+            "--json",
+            "--kind",
+            "peer_discovered",
+            "--limit",
+            "1",
+        ])
         .args(["--socket", socket])
         .uid(READER.0)
         .gid(READER.1)
@@ -273,7 +280,7 @@ fn a_group_may_read_status_and_events_and_nothing_else() {
     }
     let output = events.wait_with_output().expect("its output");
     let event: Value = serde_json::from_slice(&output.stdout).expect("one event");
-    assert_eq!(event["event"], "peer_found");
+    assert_eq!(event["event"], "peer_discovered");
 
     let order = ["order", "hall", "1", "up", "--data-dir", data_dir];
     assert_eq!(as_user(READER, &order).status.code(), Some(1), "no way in");

@@ -190,14 +190,14 @@ pub enum Input<'a> {
     },
     /// A link stands and full states have been exchanged over it (F14). Told under
     /// [`LinkRule::FollowState`] alone.
-    Joined {
+    Synced {
         /// With whom.
         peer: &'a NodeId,
         /// Which of the two dialled.
         side: LinkSide,
     },
     /// A link is gone, or could not be made. Told under [`LinkRule::FollowState`] alone.
-    Parted {
+    Disconnected {
         /// From whom.
         peer: &'a NodeId,
     },
@@ -266,7 +266,7 @@ pub enum Output {
     /// Send a message to one node together with the open orders and the plan, as far as they fit
     /// (T5).
     HandOver(NodeId, Message),
-    /// Open a link to a peer. Answered by [`Input::Joined`] or [`Input::Parted`].
+    /// Open a link to a peer. Answered by [`Input::Synced`] or [`Input::Disconnected`].
     Dial(NodeId),
     /// Close the link to this peer, if there is one.
     HangUp(NodeId),

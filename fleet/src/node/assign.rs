@@ -52,7 +52,7 @@ impl Node {
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
         let own = self.cabin.view(now);
         let own = own.map(|view| (self.hello.node.clone(), view));
-        let others = self.peers.links().joined().filter_map(|(_, name)| {
+        let others = self.peers.links().synced().filter_map(|(_, name)| {
             let (view, at) = self.peers.members().get(name)?.car?;
             let elapsed = view.elapsed.saturating_add(now.since(at));
             Some((name.clone(), CarView { elapsed, ..view }))
@@ -85,7 +85,7 @@ impl Node {
         if changed.is_empty() {
             return;
         }
-        let links: Vec<LinkId> = self.peers.links().joined().map(|(link, _)| link).collect();
+        let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
         for link in links {
             let delta = Delta {
                 plan: changed.clone(),

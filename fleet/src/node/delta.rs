@@ -117,10 +117,10 @@ impl Node {
     pub(super) fn state_is_taken(&mut self, link: LinkId, now: Timestamp) {
         self.actions.push_back(Action::Send {
             link,
-            frame: Frame::Joined,
+            frame: Frame::Synced,
         });
         if self.peers.state_taken(link) == Handshake::Done {
-            self.joined(link, now);
+            self.synced(link, now);
         }
     }
 
@@ -136,14 +136,14 @@ impl Node {
 
     /// Sends over each link what its peer has not been told over it.
     pub(super) fn tell_links(&mut self, now: Timestamp) {
-        let links = self.peers.links().joined();
-        let joined: Vec<(LinkId, NodeId)> =
+        let links = self.peers.links().synced();
+        let synced: Vec<(LinkId, NodeId)> =
             links.map(|(link, peer)| (link, peer.clone())).collect();
-        if joined.is_empty() {
+        if synced.is_empty() {
             return;
         }
         let car = self.cabin.delta(now);
-        for (link, peer) in joined {
+        for (link, peer) in synced {
             for delta in self.orders.news_for(&peer, car, now) {
                 let frame = Frame::Delta(delta);
                 self.actions.push_back(Action::Send { link, frame });

@@ -91,7 +91,7 @@ impl Node {
     pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
         match self.leadership.link_rule() {
             LinkRule::FollowState => true,
-            LinkRule::EveryPair => self.peers.links().is_joined(peer),
+            LinkRule::EveryPair => self.peers.links().is_synced(peer),
         }
     }
 

@@ -118,7 +118,7 @@ impl Node {
             let digest = self.orders.store().digest();
             let node = &peer.node;
             if let Some(before) = self.peers.open_link(link, node, side, digest, now) {
-                // The peer has not been parted from: the new link takes the place of the old.
+                // The peer has not been disconnected from: the new link takes the place of the old.
                 self.actions.push_back(Action::Close(before));
             }
             self.send_digest(link);
@@ -160,9 +160,9 @@ impl Node {
                 }
             }
             Frame::Next => self.orders.continue_transfer(link, now),
-            Frame::Joined => {
+            Frame::Synced => {
                 if self.peers.state_given(link) == Handshake::Done {
-                    self.joined(link, now);
+                    self.synced(link, now);
                 }
             }
             Frame::Delta(delta) => self.take_delta(&peer, &delta, now),

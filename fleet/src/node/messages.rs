@@ -127,8 +127,8 @@ impl Node {
 
     /// This node has asked everybody for sensor data.
     pub(super) fn gather_readings(&mut self, now: Timestamp) {
-        let joined = self.peers.links().joined().map(|(_, peer)| peer.clone());
-        self.cabin.start_gathering(joined.collect(), now);
+        let synced = self.peers.links().synced().map(|(_, peer)| peer.clone());
+        self.cabin.start_gathering(synced.collect(), now);
     }
 
     /// Takes in what concerns the climate. Any peer that counts will do, whether the election

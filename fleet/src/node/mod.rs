@@ -167,8 +167,8 @@ impl Node {
 
     /// Whether full states have been exchanged over the present link to this peer (F14).
     #[must_use]
-    pub fn has_joined(&self, peer: &NodeId) -> bool {
-        self.peers.links().is_joined(peer)
+    pub fn has_synced(&self, peer: &NodeId) -> bool {
+        self.peers.links().is_synced(peer)
     }
 
     /// The highest term that the node knows.

@@ -34,9 +34,9 @@ impl Node {
 
     fn find(&mut self, hello: &Hello) {
         let node = hello.node.clone();
-        self.orders.peer_found(&node);
+        self.orders.peer_discovered(&node);
         self.peers.find(hello);
-        self.report(Report::PeerFound {
+        self.report(Report::PeerDiscovered {
             node,
             address: hello.address,
         });
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    pub(super) fn joined(&mut self, link: LinkId, now: Timestamp) {
+    pub(super) fn synced(&mut self, link: LinkId, now: Timestamp) {
         let Some((peer, side)) = self
             .peers
             .links()
@@ -89,12 +89,12 @@ impl Node {
             return;
         };
         self.orders.peer_joined(&peer);
-        self.report(Report::Joined { node: peer.clone() });
+        self.report(Report::Synced { node: peer.clone() });
         self.peers.note_joined(&peer);
         if self.peers.keeps_every_link() {
             self.tell_heard(&peer, now);
         } else {
-            self.step_election(Input::Joined { peer: &peer, side }, now);
+            self.step_election(Input::Synced { peer: &peer, side }, now);
         }
         if self.leadership.leads() {
             let plan: Vec<PlanEntry> = self.dispatching.entries().collect();
@@ -147,7 +147,7 @@ impl Node {
             let draw = self.random.u64(..);
             self.peers.redial_later(peer, draw, now);
         } else {
-            self.step_election(Input::Parted { peer }, now);
+            self.step_election(Input::Disconnected { peer }, now);
         }
     }
 

@@ -43,7 +43,7 @@ pub enum Report {
         term: Term,
     },
     /// Another node hears this one and is heard.
-    PeerFound {
+    PeerDiscovered {
         /// Who.
         node: NodeId,
         /// Where.
@@ -65,7 +65,7 @@ pub enum Report {
         wait: Duration,
     },
     /// Full states have been exchanged with a node.
-    Joined {
+    Synced {
         /// With whom.
         node: NodeId,
     },
@@ -159,10 +159,10 @@ impl Report {
     /// The names of all kinds, as the field `event` has them.
     pub const NAMES: [&str; 21] = [
         "node_state",
-        "peer_found",
+        "peer_discovered",
         "peer_lost",
         "distrusted",
-        "joined",
+        "synced",
         "repair",
         "placed",
         "promised",
@@ -186,10 +186,10 @@ impl Report {
     pub fn name(&self) -> &'static str {
         match self {
             Self::NodeState { .. } | Self::Rotated { .. } => "node_state",
-            Self::PeerFound { .. } => "peer_found",
+            Self::PeerDiscovered { .. } => "peer_discovered",
             Self::PeerLost { .. } => "peer_lost",
             Self::Distrusted { .. } => "distrusted",
-            Self::Joined { .. } => "joined",
+            Self::Synced { .. } => "synced",
             Self::Repair { .. } => "repair",
             Self::Placed { .. } => "placed",
             Self::Promised { .. } => "promised",
@@ -217,13 +217,13 @@ impl fmt::Display for Report {
             Self::NodeState { from, to, term } | Self::Rotated { from, to, term } => {
                 write!(f, "{from} → {to}, term {term}")
             }
-            Self::PeerFound { node, address } => write!(f, "{node} is heard, at {address}"),
+            Self::PeerDiscovered { node, address } => write!(f, "{node} is heard, at {address}"),
             Self::PeerLost { node } => write!(f, "{node} is not heard any more"),
             Self::Distrusted { node, reason, wait } => {
                 let wait = wait.as_secs_f64();
                 write!(f, "{node} is not trusted for {wait:.0} s: {reason}")
             }
-            Self::Joined { node } => write!(f, "states exchanged with {node}"),
+            Self::Synced { node } => write!(f, "states exchanged with {node}"),
             Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
             Self::Placed { call, origin } => write!(f, "{call} placed at {origin}"),
             Self::Promised { call } => write!(f, "{call} promised"),

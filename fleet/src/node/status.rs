@@ -172,7 +172,7 @@ pub struct PeerStatus {
     #[serde(with = "seconds")]
     pub silent: Duration,
     /// There is a link to it, and full states have been exchanged over it.
-    pub joined: bool,
+    pub synced: bool,
     /// Its store equals this node's.
     pub in_step: bool,
     /// Its car, as it described it.
@@ -328,7 +328,7 @@ impl Node {
                 address: peer.hello.address,
                 node_state: peer.node_state.clone(),
                 silent: now.since(peer.heard_at),
-                joined: self.peers.links().is_joined(name),
+                synced: self.peers.links().is_synced(name),
                 in_step: peer.digest == self.orders.store().digest(),
                 car: peer.car.map(|(view, _)| view),
             })

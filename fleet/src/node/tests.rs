@@ -210,7 +210,7 @@ fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
         more: false,
     };
     second.handle_frame(link, Frame::State(state), now);
-    second.handle_frame(link, Frame::Joined, now);
+    second.handle_frame(link, Frame::Synced, now);
     let master = name(1);
     assert_eq!(*second.node_state(), NodeState::Slave { master });
 }
@@ -287,12 +287,12 @@ fn a_link_that_has_joined_at_one_end_only_is_given_up() {
                 two.handle_frame(link, frame, now);
             }
             for frame in frames(&mut two) {
-                if frame != Frame::Joined {
+                if frame != Frame::Synced {
                     one.handle_frame(link, frame, now);
                 }
             }
         }
-        assert!(two.has_joined(&name(1)) && !one.has_joined(&name(2)));
+        assert!(two.has_synced(&name(1)) && !one.has_synced(&name(2)));
         let soon = now + Duration::from_secs(1);
         let before = talk(&mut one, &mut two, now, soon);
         assert!(!before.contains(&Action::Close(link)), "{protocol}");

@@ -223,7 +223,7 @@ pub enum Frame {
     /// stay different.
     State(StateTransfer),
     /// The peer's state has been taken in: it may count on the sender.
-    Joined,
+    Synced,
     /// What is new.
     Delta(Delta),
     /// A sign of life is asked for.

@@ -139,7 +139,7 @@ fn are_linked(snapshot: &Snapshot, one: usize, other: usize) -> bool {
     let knows = |from: usize, to: usize| {
         let name = &snapshot.machines[to].name;
         let node = snapshot.node(from);
-        node.is_some_and(|node| node.has_joined(name))
+        node.is_some_and(|node| node.has_synced(name))
     };
     snapshot.network.connects(one, other) && knows(one, other) && knows(other, one)
 }

@@ -113,7 +113,7 @@ fn a_fourth_car_joins_with_no_change_to_the_others() {
     let took = building.until(secs(1), "it shows the lamp", |w| {
         w.is_lit(3, up(2)) && w.master() == Some(0)
     });
-    println!("a fourth car joined after {took:?}");
+    println!("a fourth car synced after {took:?}");
     assert_eq!(node_states(&building), before);
     building.until_at_rest();
 }

@@ -173,7 +173,7 @@ fn master_of_a_bank() -> (Node, Timestamp) {
             ..Delta::default()
         };
         node.handle_link_up(link, cabin(number).hello(), LinkSide::Accepted, now);
-        for frame in [Frame::State(state), Frame::Joined, Frame::Delta(delta)] {
+        for frame in [Frame::State(state), Frame::Synced, Frame::Delta(delta)] {
             node.handle_frame(link, frame, now);
         }
     }

@@ -134,14 +134,14 @@ fn two_sides_of_a_partition_have_a_coordinator_each_and_merge() {
     measure("partition and merge", &settings(), |building, bound| {
         let groups = vec![vec![0, 2, 4], vec![1, 3]];
         building.inflict(Fault::Partition(groups.clone()));
-        let parted = building.until(bound, "each side has a coordinator", |world| {
+        let disconnected = building.until(bound, "each side has a coordinator", |world| {
             groups
                 .iter()
                 .all(|group| world.master_of(group) == group.last().copied())
         });
         building.run_for(secs(2));
         building.inflict(Fault::Heal);
-        parted.max(leads(building, BEST, bound))
+        disconnected.max(leads(building, BEST, bound))
     });
 }
 

@@ -382,7 +382,7 @@ fn of_the_docs() -> Scene {
             address: [127, 0, 0, 12].into(),
             node_state: node_state.clone(),
             silent: Duration::ZERO,
-            joined: true,
+            synced: true,
             in_step: true,
             car: None,
         }],

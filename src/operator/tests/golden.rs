@@ -131,7 +131,7 @@ fn cabin() -> Status {
             address: Ipv4Addr::new(127, 0, 1, number),
             node_state: node_state.clone(),
             silent: Duration::from_millis(12),
-            joined: number % 2 == 0,
+            synced: number % 2 == 0,
             in_step: number % 3 == 0,
             car: Some(car),
         })
@@ -143,7 +143,7 @@ fn cabin() -> Status {
             address: Ipv4Addr::new(127, 0, 1, number),
             node_state: slave("A"),
             silent: Duration::from_millis(250),
-            joined: true,
+            synced: true,
             in_step: true,
             car: None,
         });
@@ -331,7 +331,7 @@ fn reports() -> Vec<Report> {
     };
     let mut reports: Vec<_> = node_states.into();
     reports.extend([
-        Report::PeerFound {
+        Report::PeerDiscovered {
             node: node("B"),
             address: Ipv4Addr::new(127, 0, 0, 2),
         },
@@ -341,7 +341,7 @@ fn reports() -> Vec<Report> {
             reason: "it sent rubbish".to_owned(),
             wait: Duration::from_secs(8),
         },
-        Report::Joined { node: node("B") },
+        Report::Synced { node: node("B") },
         Report::Repair { node: node("B") },
         Report::Placed {
             call: call(),

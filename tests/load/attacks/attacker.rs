@@ -262,14 +262,14 @@ impl Faulty {
                     let answer = if state.more {
                         Frame::Next
                     } else {
-                        Frame::Joined
+                        Frame::Synced
                     };
                     self.send(link, &answer);
                 }
                 Frame::Delta(delta) => self.learn(&delta.records),
                 Frame::Probe => self.send(link, &Frame::Alive),
                 Frame::Digest(_) => self.send(link, &state(Vec::new())),
-                Frame::Hello(_) | Frame::Joined | Frame::Alive | Frame::Next => {}
+                Frame::Hello(_) | Frame::Synced | Frame::Alive | Frame::Next => {}
             },
             MeshEvent::LinkDown { link } | MeshEvent::Malformed { link } => {
                 self.links.remove(&link);

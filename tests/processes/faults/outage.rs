@@ -52,13 +52,13 @@ fn a_hall_call_is_served_when_its_car_is_struck_on_its_way(blow: Blow) {
     building.wait_dark(&living, button);
     let served = struck.elapsed();
     blow.undo(building, victim);
-    let joined = building.wait_for_master("A");
+    let synced = building.wait_for_master("A");
     building.put_in("A");
     building.wait_in_service(&THREE);
     building.close_books();
     building.assert_safe();
     println!(
-        "{blow:?} of a car on its way: one group of the living after {noticed:?}, served after {served:?}, whole {joined:?} after its return"
+        "{blow:?} of a car on its way: one group of the living after {noticed:?}, served after {served:?}, whole {synced:?} after its return"
     );
 }
 

@@ -154,7 +154,7 @@ fn the_lowest_address_returns_with_its_disk_and_every_lamp_stays_lit_until_serve
         building.status("A").is_some_and(|status| {
             status.node_state == NodeState::Master
                 && status.peers.len() == 2
-                && status.peers.iter().all(|peer| peer.joined)
+                && status.peers.iter().all(|peer| peer.synced)
         })
     });
     for button in [before, meanwhile] {

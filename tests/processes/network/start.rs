@@ -52,7 +52,7 @@ fn a_node_serves_alone_until_its_network_comes(interface: Interface) {
             Interface::Bare => building.lan().address_host(number),
             Interface::Ready => {}
         }
-        let joined = building.wait_for_master("A");
+        let synced = building.wait_for_master("A");
         for button in [one, two] {
             building.wait_lit(&["A", "B"], button);
         }
@@ -62,7 +62,7 @@ fn a_node_serves_alone_until_its_network_comes(interface: Interface) {
         building.close_books();
         building.assert_safe();
         println!(
-            "{late} starts with its interface {interface:?}: one group {joined:?} after it is ready"
+            "{late} starts with its interface {interface:?}: one group {synced:?} after it is ready"
         );
     }
 }

@@ -230,9 +230,10 @@ impl Ballot {
             }
             Input::Message { from, message } => self.meaning(from, message),
             Input::Fired(ElectionTimer::Ballot(timer)) => Some(Event::Fired(*timer)),
-            Input::Fired(_) | Input::Joined { .. } | Input::Parted { .. } | Input::Estimate(_) => {
-                None
-            }
+            Input::Fired(_)
+            | Input::Synced { .. }
+            | Input::Disconnected { .. }
+            | Input::Estimate(_) => None,
         }
     }
 

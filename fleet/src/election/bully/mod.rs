@@ -236,8 +236,8 @@ impl Bully {
                 self.compared().into_iter().collect()
             }
             Input::Fired(ElectionTimer::Bully(timer)) => vec![Event::TimedOut(*timer)],
-            Input::Joined { .. }
-            | Input::Parted { .. }
+            Input::Synced { .. }
+            | Input::Disconnected { .. }
             | Input::Message { .. }
             | Input::Fired(_) => Vec::new(),
         }

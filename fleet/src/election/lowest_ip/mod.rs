@@ -3,13 +3,13 @@
 //! ```text
 //!              hears a lower master: dial it
 //!                  ┌──────────────┐
-//!                  │              ▼   joined: hang up on the slaves
+//!                  │              ▼   synced: hang up on the slaves
 //!   start ──▶ Master            Joining ─────────────────────────────▶ Slave
 //!                  ▲              │                                      │
 //!                  └──────────────┘                                      │
-//!                  ▲   parted: wait, longer each time                    │
+//!                  ▲   disconnected: wait, longer each time                    │
 //!                  └─────────────────────────────────────────────────────┘
-//!                      parted from the master, or it is no longer master (joining: no wait)
+//!                      disconnected from the master, or it is no longer master (joining: no wait)
 //! ```
 //!
 //! It has no messages: it reads the state of each peer in its beacons, and opens and closes links.
@@ -140,7 +140,7 @@ impl LowestIp {
 
     /// A master follows whom it dialled, even if it had given the dial up in the meantime. While it
     /// joins another, and as a slave, it hangs up on everybody else.
-    fn joined(&mut self, peer: &NodeId, side: LinkSide) -> Option<Output> {
+    fn synced(&mut self, peer: &NodeId, side: LinkSide) -> Option<Output> {
         match (&self.state, side) {
             (State::Joining { master }, LinkSide::Dialled) if master != peer => {
                 Some(Output::HangUp(peer.clone()))
@@ -159,7 +159,7 @@ impl LowestIp {
         }
     }
 
-    fn parted(&mut self, peer: &NodeId, draw: u64) -> Option<Output> {
+    fn disconnected(&mut self, peer: &NodeId, draw: u64) -> Option<Output> {
         match &self.state {
             State::Joining { master } if master == peer => {
                 self.state = State::Master;
@@ -192,10 +192,10 @@ impl Election for LowestIp {
                 }
                 output
             }
-            Input::Joined { peer, side } => self.joined(peer, side),
-            Input::Parted { peer } => self.parted(peer, draw),
+            Input::Synced { peer, side } => self.synced(peer, side),
+            Input::Disconnected { peer } => self.disconnected(peer, draw),
             Input::Lost { peer } => {
-                let output = self.parted(peer, draw);
+                let output = self.disconnected(peer, draw);
                 self.failures.remove(peer);
                 output
             }
@@ -206,7 +206,7 @@ impl Election for LowestIp {
             Input::Fired(ElectionTimer::LowestIp(Timer::Join(peer))) => match &self.state {
                 State::Joining { master } if master == peer => {
                     outputs.push(Output::HangUp(peer.clone()));
-                    self.parted(peer, draw)
+                    self.disconnected(peer, draw)
                 }
                 State::Master | State::Joining { .. } | State::Slave { .. } => None,
             },

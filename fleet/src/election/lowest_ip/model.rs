@@ -152,7 +152,7 @@ fn part(check: &Check<Lan>, moment: &mut At<Lan>, node: usize, from: usize) {
     check.feed(
         moment,
         node,
-        &Input::Parted {
+        &Input::Disconnected {
             peer: check.name(from),
         },
         0,
@@ -171,7 +171,7 @@ fn dial_succeeds(check: &Check<Lan>, moment: &mut At<Lan>, node: usize, peer: us
         check.feed(
             moment,
             node,
-            &Input::Joined {
+            &Input::Synced {
                 peer: check.name(peer),
                 side,
             },

@@ -26,10 +26,10 @@ fn hears(node: &mut LowestIp, index: u8, node_state: &NodeState) -> Vec<Output> 
     outputs
 }
 
-fn joined(node: &mut LowestIp, index: u8) -> Vec<Output> {
+fn synced(node: &mut LowestIp, index: u8) -> Vec<Output> {
     feed(
         node,
-        Input::Joined {
+        Input::Synced {
             peer: &name(index),
             side: LinkSide::Dialled,
         },
@@ -60,7 +60,7 @@ fn a_master_dials_a_lower_master_and_follows_it_once_joined() {
         [],
         "one dial at a time"
     );
-    assert_eq!(joined(&mut third, 2), [Output::HangUpAllBut(name(2))]);
+    assert_eq!(synced(&mut third, 2), [Output::HangUpAllBut(name(2))]);
     assert_eq!(third.node_state(), slave_of(2));
 }
 
@@ -78,9 +78,9 @@ fn slaves_and_higher_masters_are_not_followed() {
 fn a_slave_ignores_a_lower_master_until_its_own_has_gone() {
     let mut third = node(3);
     hears(&mut third, 2, &NodeState::Master);
-    joined(&mut third, 2);
+    synced(&mut third, 2);
     assert_eq!(hears(&mut third, 1, &NodeState::Master), []);
-    feed(&mut third, Input::Parted { peer: &name(2) });
+    feed(&mut third, Input::Disconnected { peer: &name(2) });
     assert_eq!(third.node_state(), NodeState::Master);
     assert_eq!(
         hears(&mut third, 1, &NodeState::Master),
@@ -94,7 +94,7 @@ fn a_dial_that_was_given_up_counts_if_it_succeeds() {
     let mut third = node(3);
     hears(&mut third, 1, &NodeState::Master);
     loses(&mut third, 1);
-    assert_eq!(joined(&mut third, 1), [Output::HangUpAllBut(name(1))]);
+    assert_eq!(synced(&mut third, 1), [Output::HangUpAllBut(name(1))]);
     assert_eq!(third.node_state(), slave_of(1));
 }
 
@@ -103,11 +103,11 @@ fn a_dial_that_was_given_up_counts_if_it_succeeds() {
 fn a_node_that_joins_or_follows_one_master_hangs_up_on_another() {
     let mut third = node(3);
     hears(&mut third, 1, &NodeState::Master);
-    feed(&mut third, Input::Parted { peer: &name(1) });
+    feed(&mut third, Input::Disconnected { peer: &name(1) });
     hears(&mut third, 2, &NodeState::Master);
-    assert_eq!(joined(&mut third, 1), [Output::HangUp(name(1))]);
-    joined(&mut third, 2);
-    assert_eq!(joined(&mut third, 1), [Output::HangUpAllBut(name(2))]);
+    assert_eq!(synced(&mut third, 1), [Output::HangUp(name(1))]);
+    synced(&mut third, 2);
+    assert_eq!(synced(&mut third, 1), [Output::HangUpAllBut(name(2))]);
     assert_eq!(third.node_state(), slave_of(2));
 }
 
@@ -126,7 +126,7 @@ fn a_join_that_takes_too_long_is_broken_off_and_tried_again_after_a_wait() {
         }
         other => panic!("{other:?}"),
     }
-    joined(&mut third, 1);
+    synced(&mut third, 1);
     assert_eq!(feed(&mut third, Input::Fired(&late)), [], "it carries");
     assert_eq!(third.node_state(), slave_of(1));
 }
@@ -152,12 +152,12 @@ fn a_slave_leads_when_its_master_is_lost_or_leads_no_more() {
     for how in 0..3 {
         let mut third = node(3);
         hears(&mut third, 2, &NodeState::Master);
-        joined(&mut third, 2);
+        synced(&mut third, 2);
         loses(&mut third, 4);
         assert_eq!(third.node_state(), slave_of(2), "somebody else's loss");
         match how {
             0 => loses(&mut third, 2),
-            1 => feed(&mut third, Input::Parted { peer: &name(2) }),
+            1 => feed(&mut third, Input::Disconnected { peer: &name(2) }),
             _ => hears(&mut third, 2, &slave_of(1)),
         };
         assert_eq!(third.node_state(), NodeState::Master);
@@ -174,7 +174,7 @@ fn failed_dials_are_repeated_after_growing_waits() {
             hears(&mut third, 1, &NodeState::Master),
             [Output::Dial(name(1))]
         );
-        match feed(&mut third, Input::Parted { peer: &name(1) }).as_slice() {
+        match feed(&mut third, Input::Disconnected { peer: &name(1) }).as_slice() {
             [Output::Arm(ElectionTimer::LowestIp(Timer::Redial(peer)), wait)]
                 if *peer == name(1) =>
             {
@@ -198,7 +198,7 @@ fn failed_dials_are_repeated_after_growing_waits() {
 fn an_unreachable_master_does_not_stand_in_the_way_of_another() {
     let mut third = node(3);
     hears(&mut third, 1, &NodeState::Master);
-    feed(&mut third, Input::Parted { peer: &name(1) });
+    feed(&mut third, Input::Disconnected { peer: &name(1) });
     assert_eq!(
         hears(&mut third, 2, &NodeState::Master),
         [Output::Dial(name(2))]

@@ -190,7 +190,7 @@ impl Senior {
                     None
                 }
             }
-            Input::Joined { .. } | Input::Parted { .. } | Input::Estimate(_) => None,
+            Input::Synced { .. } | Input::Disconnected { .. } | Input::Estimate(_) => None,
         }
     }
 

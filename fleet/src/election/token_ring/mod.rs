@@ -418,8 +418,8 @@ impl Election for TokenRing {
             // What belongs to other protocols, or to the care for the indicators.
             Input::Message { .. }
             | Input::Fired(_)
-            | Input::Joined { .. }
-            | Input::Parted { .. }
+            | Input::Synced { .. }
+            | Input::Disconnected { .. }
             | Input::Estimate(_) => {}
         }
         let after = self.state.timers();

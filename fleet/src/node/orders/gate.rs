@@ -86,7 +86,7 @@ pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<Stri
         Frame::Hello(_)
         | Frame::Digest(_)
         | Frame::Next
-        | Frame::Joined
+        | Frame::Synced
         | Frame::Probe
         | Frame::Alive => return None,
     };

@@ -267,7 +267,7 @@ impl Orders {
     }
 
     /// A peer counts from here on: it may not know any of the open orders.
-    pub(super) fn peer_found(&mut self, peer: &NodeId) {
+    pub(super) fn peer_discovered(&mut self, peer: &NodeId) {
         let open: Vec<Dot> = self.store.orders().map(|order| order.dot).collect();
         self.replication.found(peer, open.into_iter());
         self.is_promise_stale = true;
@@ -289,7 +289,7 @@ impl Orders {
 
     /// The link to a peer is gone.
     pub(super) fn peer_parted(&mut self, peer: &NodeId) {
-        self.replication.parted(peer);
+        self.replication.disconnected(peer);
     }
 
     /// The peer's store equals this node's.

@@ -75,7 +75,7 @@ impl Replication {
         }
     }
 
-    pub(super) fn parted(&mut self, peer: &NodeId) {
+    pub(super) fn disconnected(&mut self, peer: &NodeId) {
         self.link_acks.remove(peer);
     }
 

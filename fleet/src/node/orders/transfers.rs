@@ -2,7 +2,7 @@
 //!
 //! A state goes in parts; for each that it has taken in, the peer asks for one more. A master with
 //! many slaves may have to send its state to all of them, so only some states are sent at once. The
-//! others wait for a turn. Links that are not joined come before repairs, as their peers give up if
+//! others wait for a turn. Links that are not synced come before repairs, as their peers give up if
 //! it takes too long; among equals the state with the fewest turns so far comes first.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::node::LinkId;
 /// their way for peers that ask for more.
 const AT_ONCE: usize = 8;
 
-/// How many of those may be for links that are not joined while a repair waits: peers that never
+/// How many of those may be for links that are not synced while a repair waits: peers that never
 /// join do not stop the repairs.
 const MOST_JOINING: usize = AT_ONCE - 1;
 
@@ -30,13 +30,13 @@ const STALLED_AFTER: Duration = Duration::from_millis(250);
 const SLICE: Duration = Duration::from_secs(1);
 
 /// The same while another waits for its first turn, or more than [`AT_ONCE`] wait: a fraction of the
-/// 1.6 s after which a peer gives up a link that is not joined.
+/// 1.6 s after which a peer gives up a link that is not synced.
 const SHORT_SLICE: Duration = Duration::from_millis(200);
 
 /// What a state is sent for; the earlier of these comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::node) enum Purpose {
-    /// The handshake of a link that is not joined.
+    /// The handshake of a link that is not synced.
     Join,
     /// A difference between the stores (O7).
     Repair,
@@ -158,7 +158,7 @@ impl Transfers {
         turns.count() < AT_ONCE
     }
 
-    /// Whether links that are not joined have their share of the turns.
+    /// Whether links that are not synced have their share of the turns.
     fn joins_have_their_share(&self) -> bool {
         let turns = self.states.values().filter(|state| state.turn().is_some());
         let joining = turns.filter(|state| state.purpose == Purpose::Join);

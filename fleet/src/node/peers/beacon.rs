@@ -104,7 +104,7 @@ impl Peers {
     /// Between two beacons without changes. In a large fleet only a node that others depend on, as it
     /// leads them, keeps that of the settings.
     fn beacon_period(&self, leads: bool) -> Duration {
-        if leads && self.links.joined().next().is_some() {
+        if leads && self.links.synced().next().is_some() {
             self.times.beacon_period
         } else {
             pace::period(self.membership.count(), &self.times)

@@ -30,7 +30,7 @@ pub(in crate::node) struct Link {
 
 impl Link {
     /// Full states have been exchanged (F14).
-    pub(super) fn is_joined(&self) -> bool {
+    pub(super) fn is_synced(&self) -> bool {
         self.state_taken && self.state_given
     }
 }
@@ -98,16 +98,16 @@ impl Links {
     }
 
     /// The links over which full states have been exchanged.
-    pub(in crate::node) fn joined(&self) -> impl Iterator<Item = (LinkId, &NodeId)> {
+    pub(in crate::node) fn synced(&self) -> impl Iterator<Item = (LinkId, &NodeId)> {
         self.links
             .iter()
-            .filter(|(_, link)| link.is_joined())
+            .filter(|(_, link)| link.is_synced())
             .map(|(id, link)| (*id, &link.peer))
     }
 
-    pub(in crate::node) fn is_joined(&self, peer: &NodeId) -> bool {
+    pub(in crate::node) fn is_synced(&self, peer: &NodeId) -> bool {
         let link = self.to(peer).and_then(|id| self.get(id));
-        link.is_some_and(Link::is_joined)
+        link.is_some_and(Link::is_synced)
     }
 
     pub(super) fn state_taken(&mut self, id: LinkId) -> Handshake {
@@ -122,9 +122,9 @@ impl Links {
         let Some(link) = self.links.get_mut(&id) else {
             return Handshake::Going;
         };
-        let before = link.is_joined();
+        let before = link.is_synced();
         step(link);
-        if !before && link.is_joined() {
+        if !before && link.is_synced() {
             Handshake::Done
         } else {
             Handshake::Going

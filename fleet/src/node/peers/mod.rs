@@ -298,7 +298,7 @@ impl Peers {
     /// Full states have been exchanged with a peer.
     pub(super) fn note_joined(&mut self, peer: &NodeId) {
         if let Some(pairing) = self.pairing.as_mut() {
-            pairing.joined(peer);
+            pairing.synced(peer);
         }
     }
 
@@ -306,7 +306,7 @@ impl Peers {
     /// number.
     pub(super) fn redial_later(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
         if let Some(pairing) = self.pairing.as_mut() {
-            pairing.parted(peer, draw, now);
+            pairing.disconnected(peer, draw, now);
         }
     }
 
@@ -339,7 +339,7 @@ impl Peers {
         let follows = matches!(says, NodeState::Slave { master } if *master == self.own.node);
         let link = self.links.to(peer);
         let claims = leads && follows && link.is_none();
-        let misfit = leads && link.is_some() && self.links.is_joined(peer) != follows;
+        let misfit = leads && link.is_some() && self.links.is_synced(peer) != follows;
         let known = self.membership.get_mut(peer)?;
         if !claims && !misfit {
             known.disputed_since = None;

@@ -33,11 +33,11 @@ enum State {
     /// To be dialled at the next opportunity.
     #[default]
     Due,
-    /// Dialled, or linked; given up if it has not joined by then.
+    /// Dialled, or linked; given up if it has not synced by then.
     Going {
         until: Timestamp,
     },
-    Joined,
+    Synced,
     /// Not before then.
     Waiting {
         until: Timestamp,
@@ -83,11 +83,11 @@ impl Pairing {
         }
     }
 
-    pub(super) fn joined(&mut self, peer: &NodeId) {
+    pub(super) fn synced(&mut self, peer: &NodeId) {
         self.accepted.remove(peer);
         if let Some(dial) = self.dials.get_mut(peer) {
             *dial = Dial {
-                state: State::Joined,
+                state: State::Synced,
                 failures: 0,
             };
         }
@@ -95,13 +95,13 @@ impl Pairing {
 
     /// The link is gone or could not be made. One that carried is dialled again at once: its peer
     /// may have restarted.
-    pub(super) fn parted(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
+    pub(super) fn disconnected(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
         self.accepted.remove(peer);
         let Some(dial) = self.dials.get_mut(peer) else {
             return;
         };
         dial.state = match dial.state {
-            State::Joined => State::Due,
+            State::Synced => State::Due,
             State::Due | State::Going { .. } | State::Waiting { .. } => {
                 let wait = redial::wait(self.redial_after, dial.failures, draw);
                 dial.failures += 1;
@@ -122,7 +122,7 @@ impl Pairing {
                     due.push(Due::Dial(peer.clone()));
                 }
                 State::Going { until } if until <= now => due.push(Due::GiveUp(peer.clone())),
-                State::Going { .. } | State::Joined => {}
+                State::Going { .. } | State::Synced => {}
             }
         }
         let stalled = self.accepted.iter().filter(|(_, until)| **until <= now);
@@ -135,7 +135,7 @@ impl Pairing {
         let dials = self.dials.values().filter_map(|dial| match dial.state {
             State::Due => Some(Timestamp::START),
             State::Going { until } | State::Waiting { until } => Some(until),
-            State::Joined => None,
+            State::Synced => None,
         });
         dials.chain(self.accepted.values().copied()).min()
     }
@@ -164,7 +164,7 @@ mod tests {
         node.found(address(3), &name(3));
         assert_eq!(node.due(at(0)), [Due::Dial(name(1))]);
         assert_eq!(node.due(at(1)), []);
-        node.joined(&name(1));
+        node.synced(&name(1));
         assert_eq!(node.next(), None);
     }
 
@@ -185,7 +185,7 @@ mod tests {
         let (mut now, mut waits) = (at(0), Vec::new());
         for _ in 0..8 {
             assert_eq!(node.due(now), [Due::Dial(name(1))]);
-            node.parted(&name(1), 0, now);
+            node.disconnected(&name(1), 0, now);
             let next = node.next().expect("a wait");
             waits.push(next.since(now).as_millis());
             now = next;
@@ -199,11 +199,11 @@ mod tests {
         node.found(address(1), &name(1));
         node.due(at(0));
         assert_eq!(node.due(at(1600)), [Due::GiveUp(name(1))]);
-        node.parted(&name(1), 0, at(1600));
+        node.disconnected(&name(1), 0, at(1600));
         assert_eq!(node.due(at(1650)), [Due::Dial(name(1))]);
     }
 
-    /// C3: the end that dialled may have joined, while the last frame to this one is lost.
+    /// C3: the end that dialled may have synced, while the last frame to this one is lost.
     #[test]
     fn an_accepted_link_that_does_not_carry_in_time_is_given_up() {
         let mut node = second();
@@ -212,13 +212,13 @@ mod tests {
         assert_eq!(node.next(), Some(at(1600)));
         assert_eq!(node.due(at(1599)), []);
         assert_eq!(node.due(at(1600)), [Due::GiveUp(name(3))]);
-        node.parted(&name(3), 0, at(1600));
+        node.disconnected(&name(3), 0, at(1600));
         assert_eq!(
             (node.due(at(1601)), node.next()),
             (vec![], None),
             "its peer dials"
         );
-        for over in [Pairing::joined, Pairing::lost] {
+        for over in [Pairing::synced, Pairing::lost] {
             node.opened(&name(3), at(2000));
             over(&mut node, &name(3));
             assert_eq!(node.next(), None);
@@ -230,8 +230,8 @@ mod tests {
         let mut node = second();
         node.found(address(1), &name(1));
         node.due(at(0));
-        node.joined(&name(1));
-        node.parted(&name(1), 0, at(9));
+        node.synced(&name(1));
+        node.disconnected(&name(1), 0, at(9));
         assert_eq!(node.due(at(9)), [Due::Dial(name(1))]);
         node.lost(&name(1));
         assert_eq!(node.next(), None);

@@ -105,7 +105,7 @@ fn hearsay_of_a_service_is_asked_of_the_car_that_is_named() {
     exchange(&mut one, &mut two, met, later);
     let settled = later + PERIOD * 2;
     talk(&mut one, &mut three, later, settled);
-    assert!(one.has_joined(&name(2)));
+    assert!(one.has_synced(&name(2)));
     assert_eq!(open(&three), [dot(2, 1)]);
     let told = served(2, 1, Some(name(3)), PERIOD);
     let asked = |one: &mut Node| {

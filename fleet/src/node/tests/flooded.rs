@@ -128,7 +128,7 @@ fn a_newcomer_is_served(one: &mut Node, now: Timestamp) {
             one.handle_frame(link, frame, later);
         }
     }
-    assert!(one.has_joined(&name(3)) && three.has_joined(&name(1)));
+    assert!(one.has_synced(&name(3)) && three.has_synced(&name(1)));
     assert_eq!(three.handle_order(call(0), later), Ok(Taken::Placed));
     for frame in frames(&mut three) {
         one.handle_frame(link, frame, later);

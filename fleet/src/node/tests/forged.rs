@@ -50,7 +50,7 @@ pub(super) fn sound(index: u8) -> Restored {
     }
 }
 
-/// The first two nodes, joined; each has placed an order that both know. And that moment.
+/// The first two nodes, synced; each has placed an order that both know. And that moment.
 pub(super) fn pair() -> (Node, Node, Timestamp) {
     let (mut one, mut two) = (with_journal(1, sound(1)), with_journal(2, sound(2)));
     let now = Timestamp::START + PERIOD * 8;
@@ -102,11 +102,11 @@ fn complaints(actions: &[Action], peer: &NodeId) -> usize {
         + actions.iter().filter(distrusted).count()
 }
 
-fn is_joined(action: &Action) -> bool {
+fn is_synced(action: &Action) -> bool {
     matches!(
         action,
         Action::Send {
-            frame: Frame::Joined,
+            frame: Frame::Synced,
             ..
         }
     )
@@ -259,7 +259,7 @@ fn who_sends_rubbish_is_cut_off_for_a_while() {
         let actions = drain(&mut one);
         assert_eq!(complaints(&actions, &name(2)), 1, "{actions:?}");
         assert!(actions.contains(&Action::Close(LINK)));
-        assert!(!actions.iter().any(is_joined), "{actions:?}");
+        assert!(!actions.iter().any(is_synced), "{actions:?}");
         let hello = two.hello().clone();
         one.handle_link_up(LinkId(2), &hello, LinkSide::Accepted, now);
         assert!(drain(&mut one).contains(&Action::Close(LinkId(2))));

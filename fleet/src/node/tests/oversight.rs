@@ -84,7 +84,7 @@ fn a_call_without_a_car_is_served_and_then_the_master_is_left() {
             .distrusts(master.hello().address, later)
     );
     // It is heard all the time, and followed again once its time is over.
-    let found = |report: &Report| matches!(report, Report::PeerFound { .. });
+    let found = |report: &Report| matches!(report, Report::PeerDiscovered { .. });
     let at = reports(&mut slave, &mut master, later, 30, found);
     assert_eq!(at, [22]);
 }

@@ -39,7 +39,7 @@ fn vote(number: u32) -> Message {
     ballot::Message::Vote(number).into()
 }
 
-/// Two nodes that hear each other and have joined, of which none leads yet.
+/// Two nodes that hear each other and have synced, of which none leads yet.
 fn pair() -> (Node, Node, Timestamp) {
     let (mut one, mut two) = (ballot(1), ballot(2));
     let now = Timestamp::START + PERIOD * 3;

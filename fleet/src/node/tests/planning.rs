@@ -41,7 +41,7 @@ fn master() -> (Node, Timestamp) {
         more: false,
     };
     node.handle_frame(LINK, Frame::State(state), now);
-    node.handle_frame(LINK, Frame::Joined, now);
+    node.handle_frame(LINK, Frame::Synced, now);
     slave_tells(&mut node, idle_at(2), now);
     drain(&mut node);
     assert_eq!(*node.node_state(), NodeState::Master);

@@ -35,8 +35,8 @@ impl Election for Pair {
             }
             Input::Heard { .. }
             | Input::Lost { .. }
-            | Input::Joined { .. }
-            | Input::Parted { .. }
+            | Input::Synced { .. }
+            | Input::Disconnected { .. }
             | Input::Message { .. }
             | Input::Estimate(_) => {}
         }

@@ -89,7 +89,7 @@ fn shake_hands(one: &mut Node, two: &mut Node, now: Timestamp) {
 }
 
 fn are_joined(one: &Node, two: &Node) -> bool {
-    one.has_joined(&name(2)) && two.has_joined(&name(1))
+    one.has_synced(&name(2)) && two.has_synced(&name(1))
 }
 
 /// F14

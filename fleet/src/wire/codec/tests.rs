@@ -144,7 +144,7 @@ fn frames() -> [(&'static str, Frame); 8] {
     [
         ("hello", Frame::Hello(hello())),
         ("state", Frame::State(state)),
-        ("joined", Frame::Joined),
+        ("synced", Frame::Synced),
         ("delta", Frame::Delta(delta())),
         ("probe", Frame::Probe),
         ("alive", Frame::Alive),

@@ -22,7 +22,7 @@ struct Ring {
     /// What gets lost: from, to, what.
     loses: fn(u8, u8, &Message) -> bool,
     /// Nobody hears anybody.
-    parted: bool,
+    disconnected: bool,
     /// How many of a hundred messages, and of a hundred beacons, get lost.
     loss: u8,
     /// Every holder of every stamp (E7).
@@ -42,7 +42,7 @@ impl Ring {
             dead: BTreeMap::new(),
             random: fastrand::Rng::with_seed(seed),
             loses: |_, _, _| false,
-            parted: false,
+            disconnected: false,
             loss: 0,
             holders: BTreeMap::new(),
             refused: 0,
@@ -80,7 +80,7 @@ impl Ring {
             for peer in self.alive() {
                 let meant = to.as_ref().is_none_or(|to| *to == name(peer)) && peer != index;
                 let lost = self.random.u8(0..100) < self.loss;
-                if meant && !self.parted && !lost && !(self.loses)(index, peer, &message) {
+                if meant && !self.disconnected && !lost && !(self.loses)(index, peer, &message) {
                     self.sent += 1;
                     let at = (self.now + LATENCY, self.sent);
                     self.mail.insert(at, (index, peer, message.clone()));
@@ -127,7 +127,7 @@ impl Ring {
         let alive = self.alive();
         for from in alive
             .iter()
-            .filter(|_| !self.parted)
+            .filter(|_| !self.disconnected)
             .copied()
             .collect::<Vec<_>>()
         {
@@ -330,9 +330,9 @@ fn cycle(settings: &Settings, seed: u64) -> Ring {
     ring.until("they know each other", |ring| {
         ring.nodes.values().all(|node| node.peers.len() == 2)
     });
-    ring.parted = true;
+    ring.disconnected = true;
     ring.until("three holders", |ring| ring.holders().len() == 3);
-    ring.parted = false;
+    ring.disconnected = false;
     ring.mail.clear();
     for (own, other) in [(1, 2), (2, 3), (3, 1)] {
         let token = ring.nodes[&other].token().expect("it holds").clone();
@@ -372,10 +372,10 @@ fn two_holders_that_meet_in_loss_act_together_for_a_moment_only() {
         ring.until("they know each other", |ring| {
             ring.nodes.values().all(|node| node.peers.len() == 1)
         });
-        ring.parted = true;
+        ring.disconnected = true;
         ring.until("two holders", |ring| ring.acting().len() == 2);
         ring.run_for(seed * 13);
-        ring.parted = false;
+        ring.disconnected = false;
         ring.mail.clear();
         ring.loss = 50;
         acting = acting.max(ring.until("one acts", |ring| ring.acting().len() == 1));

@@ -299,7 +299,7 @@ fn any_frame() -> impl Strategy<Value = Frame> {
             })
         }),
         Just(Frame::Next),
-        Just(Frame::Joined),
+        Just(Frame::Synced),
         any_delta().prop_map(Frame::Delta),
         Just(Frame::Probe),
         Just(Frame::Alive),
