@@ -32,13 +32,13 @@ pub struct Reading {
     pub illuminance: Option<u8>,
 }
 
-/// What the coordinator tells every indicator to show (V11).
+/// What the master tells every indicator to show (V11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DisplayData {
     /// The average temperature in tenths of a degree Celsius; `None` while no reading is fresh
     /// (K2).
     pub temperature: Option<i16>,
-    /// Seconds since 1970-01-01; 0 while the coordinator does not know them.
+    /// Seconds since 1970-01-01; 0 while the master does not know them.
     pub time: u32,
     /// The backlight, 0 (off) to 255 (full).
     pub brightness: u8,
@@ -47,10 +47,10 @@ pub struct DisplayData {
 /// How the climate is measured and shown. Alike on every node, but for `utc_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClimateSettings {
-    /// Between two sensor requests of a coordinator whose protocol has none of its own. Default
+    /// Between two sensor requests of a master whose protocol has none of its own. Default
     /// 1 s.
     pub poll_period: Duration,
-    /// For so long the coordinator waits for the answers to a request before it tells the
+    /// For so long the master waits for the answers to a request before it tells the
     /// indicators what to show; it waits no longer than until all have answered. Default 20 ms;
     /// below `poll_period`.
     pub gather_time: Duration,

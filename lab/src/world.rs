@@ -41,7 +41,7 @@ pub struct WorldSettings {
     pub seed: u64,
     /// The floors of every shaft.
     pub floors: FloorCount,
-    /// How the coordinator is elected.
+    /// How the master is elected.
     pub election: ElectionSettings,
     /// The machines that are no cabins.
     pub roles: BTreeMap<usize, Role>,

@@ -40,7 +40,7 @@ pub struct Settings {
     pub(crate) floors: FloorCount,
     /// The directory of the journal and of the operator's socket.
     pub(crate) data_dir: PathBuf,
-    /// How the coordinator is elected.
+    /// How the master is elected.
     pub(crate) election: ElectionSettings,
     /// Where packets are sent and received, under a protocol that has a port of its own.
     pub(crate) packets: Option<PacketSettings>,

@@ -102,7 +102,7 @@ pub(crate) struct Args {
     /// The number of floors, 2 to 40
     #[arg(long, default_value = "6", value_name = "N", value_parser = floors)]
     pub(crate) floors: FloorCount,
-    /// How the coordinator is elected
+    /// How the master is elected
     #[arg(long, default_value_t = Protocol::LowestIp, value_name = "PROTOCOL",
           value_parser = crate::cli::protocol())]
     pub(crate) election: Protocol,

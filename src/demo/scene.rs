@@ -27,9 +27,9 @@ pub(super) struct Scene {
     pub(super) phase: Phase,
     /// The building's power.
     pub(super) power: Power,
-    /// How the coordinator is elected.
+    /// How the master is elected.
     pub(super) election: Protocol,
-    /// Whom all that hear each other know as the coordinator at this moment.
+    /// Whom all that hear each other know as the master at this moment.
     pub(super) leader: Option<NodeId>,
     /// The seed of the passengers.
     pub(super) seed: u64,

@@ -355,7 +355,7 @@ fn the_average_temperature_is_on_every_display_and_a_killed_nodes_reading_lapses
     });
     assert!(took > Duration::from_secs(3), "it counts while it is fresh");
     building.kill("A");
-    building.wait("the next coordinator knows of no temperature", |building| {
+    building.wait("the next master knows of no temperature", |building| {
         shows(&building.car("B"), "-- C ")
     });
     set(&building, "B", "-7 10");
@@ -363,7 +363,7 @@ fn the_average_temperature_is_on_every_display_and_a_killed_nodes_reading_lapses
         shows(&building.car("B"), "-7.0 C ")
     });
     building.start("A");
-    building.wait("the coordinator that is back counts both", |building| {
+    building.wait("the master that is back counts both", |building| {
         let there = ["A", "B"];
         there
             .iter()

@@ -55,7 +55,7 @@ impl Dimmer {
         shown(level)
     }
 
-    /// Goes on from what another coordinator has had shown, so that the indicators see no change
+    /// Goes on from what another master has had shown, so that the indicators see no change
     /// of office.
     pub fn follow(&mut self, brightness: u8, now: Timestamp) {
         match &mut self.level {

@@ -57,7 +57,7 @@ pub use lowest_ip::LowestIp;
 pub use senior::Senior;
 pub use token_ring::TokenRing;
 
-/// A protocol that chooses the coordinator.
+/// A protocol that chooses the master.
 pub trait Election: fmt::Debug + Send {
     /// Takes an input in; what is to be done is appended to `outputs`.
     ///
@@ -274,16 +274,16 @@ pub enum Output {
     HangUpAllBut(NodeId),
 }
 
-/// What coordinators, candidates and indicators say to each other.
+/// What masters, candidates and indicators say to each other.
 ///
 /// The three of the sensors serve every protocol (C4); what carries them, and what they are called
 /// there, is the protocol's matter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// The coordinator asks every unit for what its sensors read: *ZDZ* of `senior` (M1), the
+    /// The master asks every unit for what its sensors read: *ZDZ* of `senior` (M1), the
     /// control packet of `ballot` (V2).
     SensorRequest,
-    /// The answer, to the coordinator alone: *ZDO* (M1), the answer packet (V9).
+    /// The answer, to the master alone: *ZDO* (M1), the answer packet (V9).
     SensorData(Reading),
     /// What every indicator shows: *display data* (M1), the information packet (V11).
     DisplayData(DisplayData),
@@ -336,7 +336,7 @@ pub trait Rules {
     fn profile(&self) -> &'static Profile;
 
     /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one coordinator, known to all of it.
+    /// long, has exactly one master, known to all of it.
     fn bound(&self) -> Duration;
 
     /// C3: within so long after another has taken the lead all that hear it follow. Where the duty

@@ -17,7 +17,7 @@ use crate::wire::Nonce;
 pub struct NodeSettings {
     /// Who it is.
     pub identity: Identity,
-    /// How the coordinator is elected.
+    /// How the master is elected.
     pub election: ElectionSettings,
     /// The floors of the shafts, the same on every node.
     pub floors: FloorCount,

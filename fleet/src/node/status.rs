@@ -36,7 +36,7 @@ pub struct Status {
     /// The MAC address of its interface, or what stands in for it.
     #[serde(with = "text")]
     pub mac: Mac,
-    /// How the coordinator is elected.
+    /// How the master is elected.
     pub election: Protocol,
     /// The election protocol's own state.
     pub election_state: Vec<Detail>,
@@ -130,16 +130,16 @@ pub struct ClimateStatus {
     /// What the node's own sensors read.
     #[serde(flatten)]
     pub own: Reading,
-    /// The fleet's average temperature in °C, as the coordinator told it.
+    /// The fleet's average temperature in °C, as the master told it.
     pub average: Option<f64>,
-    /// The backlight that the coordinator told, 0 to 255.
+    /// The backlight that the master told, 0 to 255.
     pub brightness: Option<u8>,
-    /// How old that is which the coordinator told; `None` once it is unknown (K1).
+    /// How old that is which the master told; `None` once it is unknown (K1).
     #[serde(with = "optional_seconds", default)]
     pub age: Option<Duration>,
     /// The indicator's text.
     pub display: String,
-    /// The fresh readings that this node has gathered, as coordinator.
+    /// The fresh readings that this node has gathered, as master.
     pub units: Vec<UnitStatus>,
 }
 

@@ -15,7 +15,7 @@ use crate::orders::Record;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nonce(pub u64);
 
-/// Which protocol elects the coordinator (C1). All nodes of a fleet are configured alike.
+/// Which protocol elects the master (C1). All nodes of a fleet are configured alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
@@ -73,7 +73,7 @@ impl fmt::Display for Protocol {
 /// Where a node stands, as it tells the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeState {
-    /// It has no coordinator yet and serves alone.
+    /// It has no master yet and serves alone.
     Seeking,
     /// It follows a master.
     Slave {

@@ -1,4 +1,4 @@
-//! Readings reach the coordinator, averages reach every panel.
+//! Readings reach the master, averages reach every panel.
 
 use elevator_driver::Climate;
 use elevator_fleet::election::ElectionSettings;
@@ -69,7 +69,7 @@ fn under_every_protocol_the_average_is_on_every_panel() {
         let leader = building
             .running()
             .find(|node| building.node_state(*node) == Some(&NodeState::Master));
-        let victim = leader.expect("a coordinator");
+        let victim = leader.expect("a master");
         building.inflict(Fault::PowerLoss(victim));
         let left = ["30.0", "26.7", "23.3", "20.0"][victim];
         building.until(bound + secs(8), &what, |w| all_show(w, left));
@@ -100,7 +100,7 @@ fn every_panel_has_the_backlight_of_the_average_light() {
     assert_eq!(backlights(&building), [Some(30); 2], "never dark");
 }
 
-/// C4, F7, K1: the next coordinator asks, and the dead one's reading lapses.
+/// C4, F7, K1: the next master asks, and the dead one's reading lapses.
 #[test]
 fn the_average_goes_on_without_a_coordinator_that_died() {
     for victim in [0, 2] {
@@ -132,7 +132,7 @@ fn dead_sensors_are_left_out_and_unknown_is_shown_as_unknown() {
     building.until(SOON, "unknown", |w| all_show(w, "--"));
     assert_eq!(display(&building, 1), "-- C 12:00");
     let backlight = building.car(0).state().display_brightness;
-    assert!(backlight.is_some(), "the coordinator's default");
+    assert!(backlight.is_some(), "the master's default");
 }
 
 /// K2, F8: each group has its own average, and one again when they are one again.

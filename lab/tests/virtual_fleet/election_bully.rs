@@ -113,7 +113,7 @@ fn as_in_the_source_a_member_finds_a_coordinator_too() {
     );
 }
 
-/// B2, B10: whoever was suspended finds another coordinator, and takes over again.
+/// B2, B10: whoever was suspended finds another master, and takes over again.
 #[test]
 fn a_suspended_coordinator_is_replaced_and_comes_back() {
     measure("leader suspended", &settings(), |building, bound| {
@@ -128,13 +128,13 @@ fn a_suspended_coordinator_is_replaced_and_comes_back() {
     });
 }
 
-/// B10, F8: each side has its coordinator; when they meet, the higher stays.
+/// B10, F8: each side has its master; when they meet, the higher stays.
 #[test]
 fn two_sides_of_a_partition_have_a_coordinator_each_and_merge() {
     measure("partition and merge", &settings(), |building, bound| {
         let groups = vec![vec![0, 2, 4], vec![1, 3]];
         building.inflict(Fault::Partition(groups.clone()));
-        let disconnected = building.until(bound, "each side has a coordinator", |world| {
+        let disconnected = building.until(bound, "each side has a master", |world| {
             groups
                 .iter()
                 .all(|group| world.master_of(group) == group.last().copied())
@@ -145,7 +145,7 @@ fn two_sides_of_a_partition_have_a_coordinator_each_and_merge() {
     });
 }
 
-/// B7: it takes over from a coordinator that works, and orders are kept (F14).
+/// B7: it takes over from a master that works, and orders are kept (F14).
 #[test]
 fn the_best_returns_and_takes_over() {
     measure("return of the best", &settings(), |building, bound| {
@@ -307,7 +307,7 @@ fn events() -> [Happening; 9] {
     ]
 }
 
-/// C3: *election*, *answer* and *coordinator* may be lost.
+/// C3: *election*, *answer* and *master* may be lost.
 #[test]
 fn on_a_busy_network_that_loses_packets_it_takes_no_longer_than_the_bound() {
     let bound = settings().bound();

@@ -21,19 +21,19 @@ table! {
         /// is followed counts as ahead by `hysteresis` less 1. 0 bars the node. Numbers on every
         /// node, or `health` on every node.
         estimate: Estimate = Value("health"),
-        /// By how much an estimate must exceed the coordinator's before its node stands for
+        /// By how much an estimate must exceed the master's before its node stands for
         /// election.
         hysteresis: Whole<u32, 1, 10_000> = Value("25"),
-        /// For how long an estimate must exceed the coordinator's by that before its node stands; 0
+        /// For how long an estimate must exceed the master's by that before its node stands; 0
         /// s: it stands at once.
         hold_off: Time<0, 600_000> = Value("500 ms"),
         /// How long a candidate waits for an answer. At most `coordinator_wait`.
         answer_wait: Time<20, 60_000> = Value("200 ms"),
         /// How often a candidate asks while nobody answers. At most `answer_wait`.
         ask_again: Time<5, 60_000> = Value("50 ms"),
-        /// How long a candidate that was answered waits for a coordinator before it begins again.
+        /// How long a candidate that was answered waits for a master before it begins again.
         coordinator_wait: Time<20, 120_000> = Value("400 ms"),
-        /// Without `mesh_detection`: a coordinator of which no beacon came for so long is silent.
+        /// Without `mesh_detection`: a master of which no beacon came for so long is silent.
         silence: Time<50, 600_000> = Value("400 ms"),
         ..Self::default()
     }

@@ -33,10 +33,10 @@ table! {
 table! {
     /// What the climate sensors measure and the indicators show; alike on every node.
     [climate] ClimateSettings {
-        /// How often the coordinator asks every unit for what its sensors read, where its protocol
+        /// How often the master asks every unit for what its sensors read, where its protocol
         /// does not by itself.
         poll_period: Time<100, 600_000> = Value("1 s"),
-        /// How long the coordinator waits for the answers before it tells the indicators what to
+        /// How long the master waits for the answers before it tells the indicators what to
         /// show. Below `poll_period`.
         gather_time: Time<1, 10_000> = Value("20 ms"),
         /// A reading of this age is unknown. At least twice `poll_period`.

@@ -48,9 +48,9 @@ table! {
         /// The directory of the journal and of the operator's socket; one a node, on a disk that
         /// survives a power cut.
         data_dir: PathBuf = Required("/var/lib/liftmesh"),
-        /// How the coordinator is elected, the same on every node.
+        /// How the master is elected, the same on every node.
         election: Protocol = Value("lowest-ip"),
-        /// Whether a coordinator that the mesh has lost counts as lost at once; otherwise only the
+        /// Whether a master that the mesh has lost counts as lost at once; otherwise only the
         /// protocol's own signs count, which are slower. Without effect under `lowest-ip`.
         mesh_detection: bool = Value("true"),
     }

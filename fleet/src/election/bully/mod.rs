@@ -2,24 +2,24 @@
 //!
 //! ```text
 //!             starts (B7)                   nobody answers within T, nobody to ask (B3)
-//!   Sleep ───────────────▶ Candidate ────────────────────────────────────▶ Coordinator
+//!   Sleep ───────────────▶ Candidate ────────────────────────────────────▶ Master
 //!                          │ ▲  ▲  │                                         │  │
 //!                          │ │  └──┘ answered, and nobody has                │  │
 //!                          │ │       announced itself in time (B4)           │  │
 //!                          │ └───────────────────────────────────────────────┘  │
-//!                          │ ▲  another coordinator, or a lower site asks, and  │
+//!                          │ ▲  another master, or a lower site asks, and  │
 //!                          │ │  there is a higher one to ask (B6, B10)          │
-//!       coordinator (B5)   │ │                                                  │
-//!                          ▼ │  coordinator lost, own estimate clearly higher,  │
+//!       master (B5)   │ │                                                  │
+//!                          ▼ │  master lost, own estimate clearly higher,  │
 //!                          Lost  a lower site asks (B2, B6, B10)                │
 //!                            ▲                                                  │
 //!                            └──────────────────────────────────────────────────┘
-//!                               a higher site's coordinator (B5)
+//!                               a higher site's master (B5)
 //! ```
 //!
 //! A site asks every site with a higher estimate (*election*), a site that is asked answers
-//! (*answer*), and a new coordinator announces itself to every site with a lower estimate
-//! (*coordinator*) (B1 to B5). With equal estimates the higher name ranks higher. An estimate of 0
+//! (*answer*), and a new master announces itself to every site with a lower estimate
+//! (*master*) (B1 to B5). With equal estimates the higher name ranks higher. An estimate of 0
 //! bars a site: it neither answers nor leads (B6). An election with no site to ask is over at once.
 //!
 //! # What it adds to the source
@@ -27,18 +27,18 @@
 //! - *Election* is repeated within T, because it may be lost. A candidate that hears of another
 //!   higher site asks it too, and waits for T again. Once the mesh has lost every higher site,
 //!   there is nothing to wait for (C5).
-//! - An election by itself interrupts no service. A site that votes while a coordinator works
-//!   continues under it, and a coordinator stays in its state, until another site has announced
+//! - An election by itself interrupts no service. A site that votes while a master works
+//!   continues under it, and a master stays in its state, until another site has announced
 //!   itself.
-//! - *Coordinator* carries a term, so that a late one changes nothing (E7). Of two with the same
+//! - *Master* carries a term, so that a late one changes nothing (E7). Of two with the same
 //!   term the higher site counts.
-//! - A follower whose coordinator reports that it is no longer master starts an election. A site
-//!   that waits for a coordinator which dies after its *answer* begins again (B4, B8).
-//! - A coordinator that a lower site asks, and that no site outranks, announces itself to that site
+//! - A follower whose master reports that it is no longer master starts an election. A site
+//!   that waits for a master which dies after its *answer* begins again (B4, B8).
+//! - A master that a lower site asks, and that no site outranks, announces itself to that site
 //!   alone, because the others follow it already.
-//! - With estimates by health, a coordinator's estimate gets a bonus: the hysteresis less 1 while a
+//! - With estimates by health, a master's estimate gets a bonus: the hysteresis less 1 while a
 //!   node follows it, otherwise 1. A fitter follower starts an election only after it has exceeded
-//!   the coordinator by the hysteresis for the hold-off (B10). Decision 10 has the reasons.
+//!   the master by the hysteresis for the hold-off (B10). Decision 10 has the reasons.
 //!   Configured numbers rank unchanged.
 
 mod settings;
@@ -66,7 +66,7 @@ pub enum Message {
     Answer,
     /// To every site with a lower estimate: I lead.
     Coordinator {
-        /// The highest term that the coordinator knows.
+        /// The highest term that the master knows.
         term: Term,
     },
 }
@@ -80,9 +80,9 @@ pub enum Timer {
     Ask,
     /// Nobody has announced itself (B4).
     Coordinator,
-    /// The coordinator has been silent for too long (B2).
+    /// The master has been silent for too long (B2).
     Silence,
-    /// This site's estimate has exceeded the coordinator's for long enough (B10).
+    /// This site's estimate has exceeded the master's for long enough (B10).
     HoldOff,
 }
 
@@ -128,14 +128,14 @@ enum State {
     Candidate(Stage, Office),
     /// It has lost, and follows who won.
     Lost {
-        coordinator: NodeId,
+        master: NodeId,
         comparison: Comparison,
     },
     /// It has won.
     Coordinator,
 }
 
-/// A follower's estimate, beside its coordinator's.
+/// A follower's estimate, beside its master's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Comparison {
     /// Not clearly higher.
@@ -149,23 +149,23 @@ enum Comparison {
 enum Stage {
     /// It waits for an *answer*, for at most T.
     Asking,
-    /// It waits for *coordinator*.
+    /// It waits for *master*.
     Answered,
 }
 
 /// What a candidate does until the election is decided.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Office {
-    /// There is no coordinator: it serves alone.
+    /// There is no master: it serves alone.
     Vacant,
-    /// It follows a coordinator that works.
+    /// It follows a master that works.
     Follows(NodeId),
     /// It leads.
     Leads,
 }
 
 impl Office {
-    /// The coordinator that it follows, if any, works no more.
+    /// The master that it follows, if any, works no more.
     fn without_coordinator(self) -> Self {
         match self {
             Self::Vacant | Self::Follows(_) => Self::Vacant,
@@ -182,19 +182,19 @@ enum Event {
     HigherFound(NodeId),
     /// No site outranks this one any more.
     NobodyHigher,
-    /// The coordinator that this site follows works.
+    /// The master that this site follows works.
     CoordinatorWorks,
-    /// The coordinator that this site follows is gone, or leads no more.
+    /// The master that this site follows is gone, or leads no more.
     CoordinatorGone,
     /// Some other site says that it leads.
     AnotherLeads,
-    /// This site's estimate has been held against its coordinator's.
+    /// This site's estimate has been held against its master's.
     Compared(Comparison),
     /// *Election* from a lower site.
     Asked(NodeId),
     /// *Answer* from a higher site.
     Answered,
-    /// *Coordinator*, no older than what is known.
+    /// *Master*, no older than what is known.
     Announced(NodeId),
     TimedOut(Timer),
 }
@@ -305,14 +305,14 @@ impl Bully {
         }
     }
 
-    /// What came of holding this site's estimate against that of its coordinator, if it has one
+    /// What came of holding this site's estimate against that of its master, if it has one
     /// (B10).
     fn compared(&self) -> Option<Event> {
-        let coordinator = self.sites.get(self.follows()?)?;
+        let master = self.sites.get(self.follows()?)?;
         let clearly = match self.settings.estimate {
-            Estimate::Fixed(_) => self.settings.exceeds(self.fitness, *coordinator),
-            // The hysteresis is in the coordinator's estimate.
-            Estimate::Health => self.fitness > *coordinator,
+            Estimate::Fixed(_) => self.settings.exceeds(self.fitness, *master),
+            // The hysteresis is in the master's estimate.
+            Estimate::Health => self.fitness > *master,
         };
         let exceeds = clearly && !self.is_barred();
         Some(Event::Compared(if exceeds {
@@ -331,8 +331,8 @@ impl Bully {
 
     fn follows(&self) -> Option<&NodeId> {
         match &self.state {
-            State::Lost { coordinator, .. } | State::Candidate(_, Office::Follows(coordinator)) => {
-                Some(coordinator)
+            State::Lost { master, .. } | State::Candidate(_, Office::Follows(master)) => {
+                Some(master)
             }
             State::Sleep
             | State::Candidate(_, Office::Vacant | Office::Leads)
@@ -369,9 +369,9 @@ impl Election for Bully {
     fn node_state(&self) -> NodeState {
         match &self.state {
             State::Sleep | State::Candidate(_, Office::Vacant) => NodeState::Seeking,
-            State::Lost { coordinator, .. } | State::Candidate(_, Office::Follows(coordinator)) => {
+            State::Lost { master, .. } | State::Candidate(_, Office::Follows(master)) => {
                 NodeState::Slave {
-                    master: coordinator.clone(),
+                    master: master.clone(),
                 }
             }
             State::Coordinator | State::Candidate(_, Office::Leads) => NodeState::Master,
@@ -393,9 +393,9 @@ impl Election for Bully {
         let (state, waits_for) = match &self.state {
             State::Sleep => ("sleep", None),
             State::Candidate(Stage::Asking, _) => ("candidate", Some("answer")),
-            State::Candidate(Stage::Answered, _) => ("candidate", Some("coordinator")),
+            State::Candidate(Stage::Answered, _) => ("candidate", Some("master")),
             State::Lost { .. } => ("lost", None),
-            State::Coordinator => ("coordinator", None),
+            State::Coordinator => ("master", None),
         };
         let mut details = vec![
             Detail::new("state", state),

@@ -3,11 +3,11 @@
 //! In every state:
 //!
 //! - a candidate has the timers that end its waiting, a follower that is clearly fitter than its
-//!   coordinator the one that ends its hold-off, and nobody else has any;
+//!   master the one that ends its hold-off, and nobody else has any;
 //! - terms never fall, and nobody begins to follow by a message of an older term (E3, E7);
 //! - a barred site does not lead (B6);
 //! - from here on, once nothing more breaks and messages arrive before timers fire, the sites come
-//!   to rest under one coordinator that nobody outranks (E1, E2, E7, C3).
+//!   to rest under one master that nobody outranks (E1, E2, E7, C3).
 //!
 //! The last one is what `eventually` can't say, for here an election may run out time after time.
 //!
@@ -147,23 +147,19 @@ fn is_right(moment: &At<Sites>) -> bool {
     let mut leaders = moment
         .living()
         .filter(|(_, machine)| machine.state == State::Coordinator);
-    let Some((leader, coordinator)) = leaders.next() else {
+    let Some((leader, master)) = leaders.next() else {
         return moment.living().all(|(_, machine)| machine.is_barred());
     };
     let followed = moment.living().all(|(site, machine)| match &machine.state {
         State::Coordinator => site == leader,
-        State::Lost {
-            coordinator: of, ..
-        } => *of == coordinator.node,
+        State::Lost { master: of, .. } => *of == master.node,
         State::Sleep | State::Candidate(..) => false,
     });
     let outranked = moment.living().any(|(site, machine)| {
         if moment.happened.falls > 0 {
-            machine
-                .settings
-                .exceeds(machine.fitness, coordinator.fitness)
+            machine.settings.exceeds(machine.fitness, master.fitness)
         } else {
-            (machine.estimate(), site) > (coordinator.estimate(), leader)
+            (machine.estimate(), site) > (master.estimate(), leader)
         }
     });
     followed && !outranked

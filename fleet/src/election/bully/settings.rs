@@ -13,14 +13,14 @@ pub struct Settings {
     /// How fit this node is to lead (B1). Default [`Estimate::Health`]; alike on every node of the
     /// fleet, or fixed on every node, for the two have different scales.
     pub estimate: Estimate,
-    /// By how much a site's estimate must exceed the coordinator's before it starts an election
+    /// By how much a site's estimate must exceed the master's before it starts an election
     /// (B10). 0 counts as 1. Default 25: a car that leaves service (20) changes no leader, a panel
-    /// or a disk that fails does. With [`Estimate::Health`] a coordinator that is followed is
+    /// or a disk that fails does. With [`Estimate::Health`] a master that is followed is
     /// ahead by 1 less in every election, whoever starts it.
     pub hysteresis: u32,
-    /// For so long a site's estimate must have exceeded the coordinator's before it starts an
+    /// For so long a site's estimate must have exceeded the master's before it starts an
     /// election (B10). Default 500 ms: a panel's line that is soon back changes no leader. At least
-    /// a few beacon periods, in which a new coordinator hears of its followers.
+    /// a few beacon periods, in which a new master hears of its followers.
     pub hold_off: Duration,
     /// T: for so long a candidate waits for an *answer* (B2). Default 200 ms; at least the way
     /// there and back, and a few times `ask_again`.
@@ -28,15 +28,15 @@ pub struct Settings {
     /// While nobody answers, *election* is sent again this often, for it or its answer may be lost.
     /// Default 50 ms; at most `answer_wait`, which keeps to a single *election*.
     pub ask_again: Duration,
-    /// For so long a candidate that was answered waits for *coordinator* (B4). Default 400 ms; at
+    /// For so long a candidate that was answered waits for *master* (B4). Default 400 ms; at
     /// least `answer_wait`, which the site that answered may need itself, and the way there and
     /// back.
     pub coordinator_wait: Duration,
-    /// Whether the coordinator counts as silent when the mesh has lost it, and whoever the mesh
+    /// Whether the master counts as silent when the mesh has lost it, and whoever the mesh
     /// has lost is no site any more (C5). Default `true`. Otherwise sites are asked whether they
     /// live or not, as in the source, and `silence` decides.
     pub mesh_detection: bool,
-    /// Without `mesh_detection`: a coordinator of which no beacon came for so long counts as silent
+    /// Without `mesh_detection`: a master of which no beacon came for so long counts as silent
     /// (B2). Default 400 ms; at least eight beacon periods.
     pub silence: Duration,
 }
@@ -61,13 +61,13 @@ impl Default for Settings {
 const MESH: Duration = Duration::from_secs(1);
 
 impl Settings {
-    /// Whether a site is fitter than the coordinator by enough to call for an election (B10).
+    /// Whether a site is fitter than the master by enough to call for an election (B10).
     #[must_use]
-    pub fn exceeds(&self, site: u32, coordinator: u32) -> bool {
-        site >= coordinator.saturating_add(self.hysteresis.max(1))
+    pub fn exceeds(&self, site: u32, master: u32) -> bool {
+        site >= master.saturating_add(self.hysteresis.max(1))
     }
 
-    /// What office adds to a coordinator's estimate: all but 1 of the hysteresis, so that whoever
+    /// What office adds to a master's estimate: all but 1 of the hysteresis, so that whoever
     /// is fitter by the hysteresis outranks it; and 1 as long as nobody follows it, so that those
     /// who have been on their own yield to the others. A number that was configured ranks as it is.
     pub(super) fn office(&self, is_followed: bool) -> u32 {

@@ -85,7 +85,7 @@ fn state(site: &Bully) -> String {
     detail(site, "state").expect("a state")
 }
 
-fn coordinator(term: u64) -> Message {
+fn master(term: u64) -> Message {
     Message::Coordinator { term: Term(term) }
 }
 
@@ -99,10 +99,10 @@ fn amid(own: u8, others: &[u8], settings: Settings) -> Bully {
     site
 }
 
-/// One that follows the coordinator of term 1.
+/// One that follows the master of term 1.
 fn follower(own: u8, others: &[u8], of: u8, settings: Settings) -> Bully {
     let mut site = amid(own, others, settings);
-    told(&mut site, of, coordinator(1));
+    told(&mut site, of, master(1));
     hears_in(&mut site, of, &NodeState::Master, 1);
     assert_eq!(site.node_state(), slave_of(of));
     site
@@ -204,7 +204,7 @@ fn a_candidate_asks_higher_sites_as_it_hears_of_them() {
 fn a_site_that_nobody_answers_leads_and_tells_the_lower_ones() {
     let mut second = amid(2, &[0, 1, 3], Settings::default());
     let outputs = fires(&mut second, Timer::Answer);
-    assert_eq!(sent(&outputs), [(0, coordinator(1)), (1, coordinator(1))]);
+    assert_eq!(sent(&outputs), [(0, master(1)), (1, master(1))]);
     assert_eq!(second.node_state(), NodeState::Master);
 }
 
@@ -213,12 +213,12 @@ fn a_site_that_nobody_answers_leads_and_tells_the_lower_ones() {
 fn an_election_with_nobody_to_ask_is_over_at_once() {
     let mut second = follower(2, &[0, 1, 3], 3, Settings::default());
     let outputs = loses(&mut second, 3);
-    assert_eq!(sent(&outputs), [(0, coordinator(2)), (1, coordinator(2))]);
+    assert_eq!(sent(&outputs), [(0, master(2)), (1, master(2))]);
     assert_eq!(second.node_state(), NodeState::Master);
 
     let mut second = amid(2, &[1, 3], Settings::default());
     told(&mut second, 3, Message::Answer);
-    assert_eq!(sent(&loses(&mut second, 3)), [(1, coordinator(1))]);
+    assert_eq!(sent(&loses(&mut second, 3)), [(1, master(1))]);
 }
 
 /// B4
@@ -241,11 +241,11 @@ fn an_answered_candidate_waits_for_the_coordinator_and_then_begins_again() {
 fn whoever_announces_itself_is_followed() {
     let mut first = amid(1, &[2, 3], Settings::default());
     told(&mut first, 3, Message::Answer);
-    told(&mut first, 2, coordinator(1));
+    told(&mut first, 2, master(1));
     assert_eq!(first.node_state(), slave_of(2));
-    told(&mut first, 3, coordinator(2));
+    told(&mut first, 3, master(2));
     assert_eq!(first.node_state(), slave_of(3), "a better one");
-    told(&mut first, 2, coordinator(2));
+    told(&mut first, 2, master(2));
     assert_eq!(first.node_state(), slave_of(3), "whose works");
 }
 
@@ -274,12 +274,12 @@ fn a_site_that_is_asked_answers_and_holds_an_election_of_its_own() {
     );
 }
 
-/// B6, B10: a coordinator that nobody outranks has won its election at once.
+/// B6, B10: a master that nobody outranks has won its election at once.
 #[test]
 fn a_coordinator_that_is_asked_answers_and_announces_itself() {
     let mut third = leader(3, &[1, 2]);
     let outputs = told(&mut third, 1, Message::Election);
-    assert_eq!(sent(&outputs), [(1, Message::Answer), (1, coordinator(1))]);
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (1, master(1))]);
     hears(&mut third, 4, &NodeState::Seeking);
     let outputs = told(&mut third, 1, Message::Election);
     assert_eq!(
@@ -308,7 +308,7 @@ fn a_barred_site_neither_answers_nor_leads() {
     fires(&mut barred, Timer::Answer);
     assert_eq!(barred.node_state(), NodeState::Seeking);
     hears(&mut barred, 4, &NodeState::Master);
-    told(&mut barred, 4, coordinator(1));
+    told(&mut barred, 4, master(1));
     assert_eq!(barred.node_state(), slave_of(4));
     assert_eq!(feed(&mut barred, Input::Estimate(0)), []);
 }
@@ -327,9 +327,9 @@ fn a_restarted_site_with_the_highest_estimate_throws_the_coordinator_out() {
         hears(site, 3, &NodeState::Seeking);
     }
     let outputs = fires(&mut third, Timer::Answer);
-    assert_eq!(sent(&outputs), [(1, coordinator(2)), (2, coordinator(2))]);
-    told(&mut first, 3, coordinator(2));
-    told(&mut second, 3, coordinator(2));
+    assert_eq!(sent(&outputs), [(1, master(2)), (2, master(2))]);
+    told(&mut first, 3, master(2));
+    told(&mut second, 3, master(2));
     for site in [first, second] {
         assert_eq!(site.node_state(), slave_of(3));
     }
@@ -341,9 +341,9 @@ fn a_restarted_site_that_is_not_the_highest_changes_nothing() {
     let mut third = leader(3, &[1, 2]);
     let mut second = amid(2, &[1, 3], Settings::default());
     let outputs = told(&mut third, 2, Message::Election);
-    assert_eq!(sent(&outputs), [(2, Message::Answer), (2, coordinator(1))]);
+    assert_eq!(sent(&outputs), [(2, Message::Answer), (2, master(1))]);
     told(&mut second, 3, Message::Answer);
-    told(&mut second, 3, coordinator(1));
+    told(&mut second, 3, master(1));
     assert_eq!(
         (third.node_state(), second.node_state()),
         (NodeState::Master, slave_of(3))
@@ -390,11 +390,11 @@ fn the_worked_example_goes_as_in_the_source() {
     assert_eq!(sent(&outputs), [(2, Message::Answer)]);
     told(&mut second, 3, Message::Answer);
     let unsent = fires(&mut third, Timer::Answer);
-    assert_eq!(sent(&unsent), [(1, coordinator(2)), (2, coordinator(2))]);
+    assert_eq!(sent(&unsent), [(1, master(2)), (2, master(2))]);
     assert_eq!(third.node_state(), NodeState::Master);
     drop(third);
 
-    // Step 4: S1's wait runs out; its new election makes S2 the coordinator.
+    // Step 4: S1's wait runs out; its new election makes S2 the master.
     let outputs = fires(&mut first, Timer::Coordinator);
     assert!(sent(&outputs).contains(&(2, Message::Election)));
     let outputs = told(&mut second, 1, Message::Election);
@@ -407,8 +407,8 @@ fn the_worked_example_goes_as_in_the_source() {
     let outputs = fires(&mut second, Timer::Coordinator);
     assert_eq!(sent(&outputs), asked([3, 4]));
     let outputs = fires(&mut second, Timer::Answer);
-    assert_eq!(sent(&outputs), [(1, coordinator(2))]);
-    told(&mut first, 2, coordinator(2));
+    assert_eq!(sent(&outputs), [(1, master(2))]);
+    told(&mut first, 2, master(2));
     assert_eq!(
         (first.node_state(), second.node_state()),
         (slave_of(2), NodeState::Master)
@@ -425,15 +425,15 @@ fn the_state_is_shown_by_its_name() {
     assert_eq!(first.details()[2], Detail::new("waits for", "answer"));
     hears(&mut first, 2, &NodeState::Seeking);
     told(&mut first, 2, Message::Answer);
-    assert_eq!(first.details()[2], Detail::new("waits for", "coordinator"));
-    told(&mut first, 2, coordinator(1));
+    assert_eq!(first.details()[2], Detail::new("waits for", "master"));
+    told(&mut first, 2, master(1));
     assert_eq!(
         state(&first),
         "lost",
         "it has lost the election, not its way"
     );
     assert_eq!(first.details()[2], Detail::new("follows", name(2)));
-    assert_eq!(state(&leader(2, &[1])), "coordinator");
+    assert_eq!(state(&leader(2, &[1])), "master");
     assert_eq!(first.details()[1], Detail::new("estimate", 10));
 }
 
@@ -443,7 +443,7 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
     let mut second = leader(2, &[1]);
     let mut third = leader(3, &[]);
     let outputs = hears_in(&mut third, 2, &NodeState::Master, 1);
-    assert_eq!(sent(&outputs), [(2, coordinator(1))], "nobody to ask");
+    assert_eq!(sent(&outputs), [(2, master(1))], "nobody to ask");
     let outputs = hears_in(&mut second, 3, &NodeState::Master, 1);
     assert_eq!(sent(&outputs), asked([3]));
     assert_eq!(
@@ -452,9 +452,9 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
         "until the other has won"
     );
     let outputs = told(&mut third, 2, Message::Election);
-    assert_eq!(sent(&outputs), [(2, Message::Answer), (2, coordinator(1))]);
+    assert_eq!(sent(&outputs), [(2, Message::Answer), (2, master(1))]);
     told(&mut second, 3, Message::Answer);
-    told(&mut second, 3, coordinator(1));
+    told(&mut second, 3, master(1));
     assert_eq!(
         (second.node_state(), third.node_state()),
         (slave_of(3), NodeState::Master)
@@ -465,8 +465,8 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
 #[test]
 fn a_coordinator_answers_a_lower_ones_announcement_with_its_own() {
     let mut third = leader(3, &[1, 2]);
-    let outputs = told(&mut third, 2, coordinator(5));
-    assert_eq!(sent(&outputs), [(1, coordinator(5)), (2, coordinator(5))]);
+    let outputs = told(&mut third, 2, master(5));
+    assert_eq!(sent(&outputs), [(1, master(5)), (2, master(5))]);
     assert_eq!(third.node_state(), NodeState::Master);
 }
 
@@ -478,7 +478,7 @@ fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_elect
     assert_eq!(hears_in(&mut second, 3, &NodeState::Master, 1), []);
     feed(&mut second, Input::Estimate(55));
     let outputs = fires(&mut second, Timer::HoldOff);
-    assert_eq!(sent(&outputs), [(1, coordinator(2)), (3, coordinator(2))]);
+    assert_eq!(sent(&outputs), [(1, master(2)), (3, master(2))]);
     assert_eq!(second.node_state(), NodeState::Master);
 
     let mut second = follower(2, &[1, 3], 3, configured());
@@ -488,7 +488,7 @@ fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_elect
     assert_eq!(
         second.node_state(),
         NodeState::Master,
-        "or if the coordinator's falls"
+        "or if the master's falls"
     );
 }
 
@@ -508,9 +508,9 @@ fn an_estimate_has_to_be_clearly_higher_for_as_long_as_the_hold_off() {
     assert_eq!(outputs, [Output::Disarm(Timer::HoldOff.into())]);
     let outputs = feed(&mut second, Input::Estimate(55));
     assert_eq!(armed(&outputs, Timer::HoldOff), Some(settings.hold_off));
-    let outputs = told(&mut second, 4, coordinator(2));
+    let outputs = told(&mut second, 4, master(2));
     assert_eq!(outputs, [], "not known");
-    let outputs = told(&mut second, 3, coordinator(2));
+    let outputs = told(&mut second, 3, master(2));
     assert!(outputs.contains(&Output::Disarm(Timer::HoldOff.into())));
 }
 
@@ -524,7 +524,7 @@ fn whoever_is_followed_stays_in_office_until_somebody_is_clearly_fitter() {
     testing::hears(&mut second, &estimating(1, 10), &slave_of(2));
     testing::hears(&mut second, &estimating(3, 43), &NodeState::Seeking);
     let outputs = told(&mut second, 1, Message::Election);
-    assert_eq!(sent(&outputs), [(1, Message::Answer), (1, coordinator(1))]);
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (1, master(1))]);
     testing::hears(&mut second, &estimating(3, 45), &NodeState::Seeking);
     let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(
@@ -553,9 +553,9 @@ fn a_coordinator_whom_nobody_follows_yields_to_one_that_is_followed() {
         &NodeState::Master,
     );
     let outputs = told(&mut second, 3, Message::Election);
-    assert_eq!(sent(&outputs), [(3, Message::Answer), (3, coordinator(1))]);
+    assert_eq!(sent(&outputs), [(3, Message::Answer), (3, master(1))]);
     told(&mut third, 2, Message::Answer);
-    told(&mut third, 2, coordinator(1));
+    told(&mut third, 2, master(1));
     assert_eq!(
         (second.node_state(), third.node_state()),
         (NodeState::Master, slave_of(2))
@@ -576,7 +576,7 @@ fn a_number_that_was_configured_ranks_as_it_is() {
         hears_in(&mut second, 1, &slave_of(2), 1);
         let followed = second.estimate();
         testing::hears(&mut second, &estimating(3, 90), &NodeState::Seeking);
-        told(&mut second, 3, coordinator(9));
+        told(&mut second, 3, master(9));
         assert_eq!([sought, alone, followed, second.estimate()], expected);
     }
 }
@@ -604,12 +604,12 @@ fn a_late_coordinator_of_an_older_term_changes_nothing() {
     let mut first = follower(1, &[2, 3], 3, Settings::default());
     loses(&mut first, 3);
     hears(&mut first, 3, &NodeState::Seeking);
-    told(&mut first, 2, coordinator(2));
+    told(&mut first, 2, master(2));
     let before = first.clone();
-    assert_eq!(told(&mut first, 3, coordinator(1)), []);
+    assert_eq!(told(&mut first, 3, master(1)), []);
     assert_eq!(first, before);
     hears_in(&mut first, 2, &NodeState::Master, 7);
-    told(&mut first, 3, coordinator(6));
+    told(&mut first, 3, master(6));
     assert_eq!(
         first.node_state(),
         slave_of(2),
@@ -617,11 +617,11 @@ fn a_late_coordinator_of_an_older_term_changes_nothing() {
     );
     let mut candidate = amid(1, &[2], Settings::default());
     hears_in(&mut candidate, 2, &NodeState::Seeking, 4);
-    told(&mut candidate, 2, coordinator(3));
+    told(&mut candidate, 2, master(3));
     assert_eq!(candidate.node_state(), NodeState::Seeking);
 }
 
-/// C3: *coordinator* of the one that took its place may have been lost.
+/// C3: *master* of the one that took its place may have been lost.
 #[test]
 fn a_follower_whose_coordinator_says_that_it_leads_no_more_starts_an_election() {
     for node_state in [slave_of(4), NodeState::Seeking] {
@@ -637,17 +637,14 @@ fn a_follower_whose_coordinator_says_that_it_leads_no_more_starts_an_election() 
 fn whoever_takes_office_announces_a_term_above_all_that_it_knows() {
     let mut second = amid(2, &[1], Settings::default());
     hears_in(&mut second, 1, &NodeState::Seeking, 8);
-    assert_eq!(
-        sent(&fires(&mut second, Timer::Answer)),
-        [(1, coordinator(9))]
-    );
+    assert_eq!(sent(&fires(&mut second, Timer::Answer)), [(1, master(9))]);
 }
 
 /// C2: whatever arrives twice changes nothing more.
 #[test]
 fn messages_that_arrive_twice_do_no_harm() {
     let mut first = amid(1, &[2, 3], Settings::default());
-    for message in [Message::Answer, coordinator(1)] {
+    for message in [Message::Answer, master(1)] {
         told(&mut first, 3, message);
         let before = first.clone();
         told(&mut first, 3, message);

@@ -19,11 +19,8 @@ impl Bully {
             State::Candidate(stage, until_then) => {
                 self.candidate(stage, until_then, event, outputs);
             }
-            State::Lost {
-                coordinator,
-                comparison,
-            } => self.follower(coordinator, comparison, event, outputs),
-            State::Coordinator => self.coordinator(event, outputs),
+            State::Lost { master, comparison } => self.follower(master, comparison, event, outputs),
+            State::Coordinator => self.master(event, outputs),
         }
     }
 
@@ -100,7 +97,7 @@ impl Bully {
 
     fn follower(
         &mut self,
-        coordinator: NodeId,
+        master: NodeId,
         comparison: Comparison,
         event: Event,
         outputs: &mut Vec<Output>,
@@ -115,17 +112,17 @@ impl Bully {
                     Comparison::Trails => Output::Disarm(Timer::HoldOff.into()),
                 });
                 self.state = State::Lost {
-                    coordinator,
+                    master,
                     comparison: result,
                 };
             }
-            Event::TimedOut(Timer::HoldOff) => self.elect(Office::Follows(coordinator), outputs),
+            Event::TimedOut(Timer::HoldOff) => self.elect(Office::Follows(master), outputs),
             Event::Asked(by) => {
                 outputs.push(answer(by));
-                self.elect(Office::Follows(coordinator), outputs);
+                self.elect(Office::Follows(master), outputs);
             }
             Event::Announced(by) => {
-                if self.yields(&Office::Follows(coordinator), &by) {
+                if self.yields(&Office::Follows(master), &by) {
                     self.follow(by, outputs);
                 }
             }
@@ -140,7 +137,7 @@ impl Bully {
         }
     }
 
-    fn coordinator(&mut self, event: Event, outputs: &mut Vec<Output>) {
+    fn master(&mut self, event: Event, outputs: &mut Vec<Output>) {
         match event {
             Event::Asked(by) => {
                 outputs.push(answer(by.clone()));
@@ -201,9 +198,9 @@ impl Bully {
     }
 
     /// B5
-    fn follow(&mut self, coordinator: NodeId, outputs: &mut Vec<Output>) {
+    fn follow(&mut self, master: NodeId, outputs: &mut Vec<Output>) {
         self.state = State::Lost {
-            coordinator,
+            master,
             comparison: Comparison::Trails,
         };
         outputs.extend(ALL_TIMERS.map(|timer| Output::Disarm(timer.into())));
@@ -211,11 +208,11 @@ impl Bully {
     }
 
     /// Whether a site gives up what it does for a site that has announced itself: it follows
-    /// nobody below itself while it leads, and nobody below its coordinator while that works.
+    /// nobody below itself while it leads, and nobody below its master while that works.
     fn yields(&self, until_then: &Office, by: &NodeId) -> bool {
         match until_then {
             Office::Vacant => true,
-            Office::Follows(coordinator) => self.rank(coordinator) <= self.rank(by),
+            Office::Follows(master) => self.rank(master) <= self.rank(by),
             Office::Leads => self.is_higher(by),
         }
     }

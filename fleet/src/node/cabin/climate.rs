@@ -1,7 +1,7 @@
 //! Who asks for sensor data, who answers, and what the indicators are told (C4).
 //!
 //! ```text
-//!   coordinator                                   every other unit
+//!   master                                   every other unit
 //!        │ ── SensorRequest, to all ──────────────────▶ │
 //!        │ ◀───────────── SensorData, to the asker ──── │   for `gather_time` at most
 //!        │ ── DisplayData, to all ────────────────────▶ │
@@ -45,7 +45,7 @@ struct Gathering {
 /// The timers of the climate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClimateTimer {
-    /// The coordinator is to ask for sensor data.
+    /// The master is to ask for sensor data.
     Request,
     /// Whoever has not answered by then is not waited for.
     Gather,
@@ -148,7 +148,7 @@ impl Climate {
         Some(data)
     }
 
-    /// Shows what a coordinator tells.
+    /// Shows what a master tells.
     pub(super) fn follow(&mut self, data: DisplayData, now: Timestamp) {
         self.dimmer.follow(data.brightness, now);
         self.told = Some((data, now));

@@ -3,7 +3,7 @@
 /// A node's health, from 1 to 100: 1 because it runs, 49 for a disk that works, 30 for a panel that
 /// answers, 20 for a car in service.
 ///
-/// A coordinator without a disk can't promise orders on its own (P1), one without a panel drives no
+/// A master without a disk can't promise orders on its own (P1), one without a panel drives no
 /// car; a car out of service says little about the node. A node that was made without a car reaches
 /// 50.
 #[must_use]

@@ -199,7 +199,7 @@ impl Leadership {
         self.leads() && !self.election.requests_sensor_data()
     }
 
-    /// Whether the indicator shows what this peer says. Who has a coordinator shows what that one
+    /// Whether the indicator shows what this peer says. Who has a master shows what that one
     /// says: between two groups that hear each other in part it would change with every word.
     pub(super) fn shows_for(&self, peer: &NodeId) -> bool {
         match &self.node_state {

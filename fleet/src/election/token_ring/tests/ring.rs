@@ -162,7 +162,7 @@ impl Ring {
         self.alive().into_iter().filter(holds).collect()
     }
 
-    /// Those that act as coordinator.
+    /// Those that act as master.
     fn acting(&self) -> Vec<u8> {
         let acts = |index: &u8| self.nodes[index].node_state() == NodeState::Master;
         self.alive().into_iter().filter(acts).collect()
