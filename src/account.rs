@@ -160,10 +160,7 @@ impl Account {
                 continue;
             }
             if let Some(at) = entry.lit_on.intersection(living).next() {
-                let verdict = Verdict::Unserved {
-                    call: call.clone(),
-                    at: at.clone(),
-                };
+                let verdict = Verdict::Unserved { call: call.clone(), at: at.clone() };
                 entry.service = Service::Counted;
                 self.tally.count(&verdict);
                 unserved.push(verdict);
@@ -205,23 +202,17 @@ impl Account {
     fn see_car(&mut self, car: &NodeId, sight: &Sight, now: Duration) {
         let Some(floor) = sight.serves else { return };
         let serves = |call: &Call| match call {
-            Call::Hall(HallCall {
-                floor: at,
-                direction,
-            }) => *at == floor && sight.leads(*direction),
+            Call::Hall(HallCall { floor: at, direction }) => {
+                *at == floor && sight.leads(*direction)
+            }
             Call::Car { car: of, floor: at } => of == car && *at == floor,
         };
         // A press that lights no lamp because the door is open is served at once (F18).
-        self.pressed
-            .retain(|call, _| self.open.contains_key(call) || !serves(call));
+        self.pressed.retain(|call, _| self.open.contains_key(call) || !serves(call));
         for (_, entry) in self.open.iter_mut().filter(|(call, _)| serves(call)) {
             match &mut entry.service {
                 Service::Awaited => {
-                    entry.service = Service::Visited {
-                        by: car.clone(),
-                        first: now,
-                        last: now,
-                    };
+                    entry.service = Service::Visited { by: car.clone(), first: now, last: now };
                 }
                 Service::Visited { last, .. } => *last = now,
                 Service::Counted => {}

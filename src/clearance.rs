@@ -79,9 +79,7 @@ pub(crate) fn clear(
     let Some(latch) = find(data_dir)? else {
         return Ok(None);
     };
-    let node = latch::owner(data_dir)
-        .or(node)
-        .ok_or(ClearError::Nameless)?;
+    let node = latch::owner(data_dir).or(node).ok_or(ClearError::Nameless)?;
     if latch == Latch::JournalLost {
         // Once the journal is made anew, nothing else would say that it was lost.
         latch::set(data_dir, &latch).map_err(ClearError::Latch)?;
@@ -202,10 +200,9 @@ fn refused(data_dir: &Path, error: BindError) -> ClearError {
         BindError::AnotherNode(path) => ClearError::Running(path),
         BindError::Directory { source, .. }
         | BindError::Lock { source, .. }
-        | BindError::Socket { source, .. } => ClearError::Directory {
-            path: data_dir.to_owned(),
-            source,
-        },
+        | BindError::Socket { source, .. } => {
+            ClearError::Directory { path: data_dir.to_owned(), source }
+        }
     }
 }
 

@@ -58,9 +58,7 @@ fn run(settings: &Settings) -> Exit {
 }
 
 fn run_node(settings: &Settings) -> anyhow::Result<Outcome> {
-    let threads = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = threads.block_on(runtime::run(settings));
     threads.shutdown_timeout(LEFTOVERS);
     Ok(outcome?)

@@ -43,11 +43,7 @@ impl Panel {
                 trace!(event = ?refused.0, "the node ends and does not hear its panel");
             }
         })?;
-        Ok(Self {
-            events,
-            line,
-            url: url.clone(),
-        })
+        Ok(Self { events, line, url: url.clone() })
     }
 
     /// Brings the panel in line with this. Never waits; the latest wins.

@@ -57,30 +57,21 @@ pub(crate) fn probe(settings: &Settings) -> Vec<Finding> {
     let mut findings = vec![
         finding("data_dir", data_dir(&settings.data_dir, running)),
         finding("address", network::address(settings.address)),
-        finding(
-            "broadcast",
-            network::broadcast(settings.address, settings.broadcast),
-        ),
+        finding("broadcast", network::broadcast(settings.address, settings.broadcast)),
     ];
     findings.extend(network::ports(settings, running == Running::Yes));
     if let Some(panel) = &settings.panel {
         findings.push(finding("panel", panel::panel(panel, running)));
     }
     if let Some(reading) = &settings.reading {
-        findings.push(finding(
-            "operator.read_only_socket",
-            read_only_socket(reading, running),
-        ));
+        findings.push(finding("operator.read_only_socket", read_only_socket(reading, running)));
     }
     findings
 }
 
 impl Verdict {
     fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Wrong {
-            what: what.into(),
-            remedy: remedy.into(),
-        }
+        Self::Wrong { what: what.into(), remedy: remedy.into() }
     }
 }
 
@@ -116,10 +107,9 @@ fn data_dir(path: &Path, running: Running) -> Verdict {
         return Verdict::wrong(format!("{shown} has a latch: {latch}"), remedy);
     }
     match fs::metadata(path) {
-        Ok(directory) if !directory.is_dir() => Verdict::wrong(
-            format!("{shown} is no directory"),
-            "give the path of a directory",
-        ),
+        Ok(directory) if !directory.is_dir() => {
+            Verdict::wrong(format!("{shown} is no directory"), "give the path of a directory")
+        }
         Ok(_) => match access(path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
             Ok(()) if running == Running::Yes => {
                 Verdict::Good(format!("{shown} is in use by this node, which runs"))

@@ -31,22 +31,14 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
         scope.spawn(|| keep_lit(&building, &buttons, &done));
         building.wait("every hall call is lit", |building| {
             let lamps = building.car("A").lamps;
-            buttons
-                .iter()
-                .filter(|button| lamps.contains(button))
-                .count()
-                * 10
-                >= buttons.len() * 9
+            buttons.iter().filter(|button| lamps.contains(button)).count() * 10 >= buttons.len() * 9
         });
         let times = presses(&building, rounds * PRESSES);
         done.store(true, Ordering::Relaxed);
         times
     });
     let (took, after) = (began.elapsed(), ticks(&building, &CARS));
-    let share = before
-        .iter()
-        .zip(&after)
-        .map(|(before, after)| after - before);
+    let share = before.iter().zip(&after).map(|(before, after)| after - before);
     let share = share.sum::<f64>() / took.as_secs_f64();
     vec![
         Figure::of_times(
@@ -101,9 +93,7 @@ fn presses(building: &Building, count: usize) -> Vec<Duration> {
         }
         let mut panels = Panels::of(building, &[name]);
         let mut panel = building.panel(name);
-        std::thread::sleep(Duration::from_micros(
-            40_300 + 1_700 * (times.len() as u64 % 11),
-        ));
+        std::thread::sleep(Duration::from_micros(40_300 + 1_700 * (times.len() as u64 % 11)));
         let began = Instant::now();
         panel.press(button).expect("a press");
         let lit = panels.until(Which::All, |car| car.lamps.contains(&button));

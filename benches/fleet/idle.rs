@@ -34,8 +34,7 @@ fn fleet(line: Line, names: &'static [&'static str], what: &str) -> [Figure; 3] 
     let (took, after) = (began.elapsed().as_secs_f64(), used(&building, names));
     let per_second = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
         let each = before.iter().zip(&after);
-        each.map(|(before, after)| (of(after) - of(before)) / took)
-            .collect()
+        each.map(|(before, after)| (of(after) - of(before)) / took).collect()
     };
     let shares = per_second(|(ticks, _)| ticks / TICKS * 100.0);
     let resident = names.iter().map(|name| resident(&building, name)).collect();
@@ -73,9 +72,7 @@ fn wake_ups(building: &Building, name: &str) -> f64 {
     let each = tasks.map(|task| {
         let status = task.expect("a thread").path().join("status");
         let text = std::fs::read_to_string(status).expect("a running thread");
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
         let count = line.expect("a count").trim();
         count.parse::<f64>().expect("a number")
     });

@@ -39,11 +39,7 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
             &own,
             Some(Target::at_most(Decisive::Median, limit)),
         ));
-        figures.push(Figure::of_times(
-            &format!("press -> all lamps ({name})"),
-            &all,
-            None,
-        ));
+        figures.push(Figure::of_times(&format!("press -> all lamps ({name})"), &all, None));
     }
     figures
 }

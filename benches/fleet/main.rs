@@ -10,10 +10,7 @@
 //! Everything but virtual time is seen from outside: at the simulated panels, from the moment before
 //! the press or the signal. Looking costs up to a millisecond, which is in the figures.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a measurement ends where what it needs is missing"
-)]
+#![expect(clippy::expect_used, reason = "a measurement ends where what it needs is missing")]
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
 mod busy;

@@ -26,10 +26,7 @@ fn round(building: &mut Building, name: &str) -> Duration {
     building.wait_lit(&[name], button);
     building.kill(name);
     // A panel keeps its lamps; one that has restarted shows none.
-    building
-        .panel(name)
-        .send("fault panel restart")
-        .expect("a fault");
+    building.panel(name).send("fault panel restart").expect("a fault");
     building.wait_dark(&[name], button);
     let mut panels = Panels::of(building, &[name]);
     let began = Instant::now();

@@ -30,11 +30,7 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn at_most(figure: Decisive, value: f64) -> Self {
-        Self {
-            figure,
-            bound: Bound::AtMost,
-            value,
-        }
+        Self { figure, bound: Bound::AtMost, value }
     }
 }
 

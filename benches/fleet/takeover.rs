@@ -25,9 +25,7 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
     let mut building = Building::with_cars(FLOORS, Line::Serial, &CARS);
     let mut series = |end| -> Vec<Duration> {
         let victims = CARS.iter().cycle().take(rounds.max(CARS.len()));
-        victims
-            .map(|victim| round(&mut building, victim, end))
-            .collect()
+        victims.map(|victim| round(&mut building, victim, end)).collect()
     };
     let killed = series(End::Kill);
     let suspended = series(End::Suspend);
@@ -51,9 +49,7 @@ fn round(building: &mut Building, victim: &str, end: End) -> Duration {
     let others: Vec<&str> = CARS.into_iter().filter(|name| *name != victim).collect();
     let call = building.hall(FLOORS - 1, Direction::Down);
     building.press(others[0], call);
-    building.wait("the nearest car is on its way", |building| {
-        building.car(victim).speed > 1.0
-    });
+    building.wait("the nearest car is on its way", |building| building.car(victim).speed > 1.0);
     let mut panels = Panels::of(building, &others);
     for name in &others {
         assert!(building.car(name).driven.is_none(), "{name} moves already");

@@ -17,19 +17,10 @@ pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
         settings.inspect = false;
     });
     let full = series(rounds, |_| {});
-    let target = Target {
-        figure: Decisive::Median,
-        bound: Bound::AtLeast,
-        value: 1_000.0,
-    };
+    let target = Target { figure: Decisive::Median, bound: Bound::AtLeast, value: 1_000.0 };
     vec![
         Figure::new("virtual time, 8 quiet nodes", TIMES, bare, Some(target)),
-        Figure::new(
-            "virtual time, with real bytes and invariants",
-            TIMES,
-            full,
-            None,
-        ),
+        Figure::new("virtual time, with real bytes and invariants", TIMES, full, None),
     ]
 }
 

@@ -36,16 +36,10 @@ mod tests {
     use super::*;
     use crate::vocabulary::Direction;
 
-    const HOME: MotorCommand = MotorCommand::Home {
-        direction: Direction::Down,
-    };
+    const HOME: MotorCommand = MotorCommand::Home { direction: Direction::Down };
 
     fn outputs(door: DoorCommand) -> PanelOutputs {
-        PanelOutputs {
-            motor: HOME,
-            door,
-            ..PanelOutputs::default()
-        }
+        PanelOutputs { motor: HOME, door, ..PanelOutputs::default() }
     }
 
     // S1
@@ -58,10 +52,7 @@ mod tests {
             assert_eq!(permitted_motor(&close, Some(door)), MotorCommand::Stop);
         }
         let open = outputs(DoorCommand::Open);
-        assert_eq!(
-            permitted_motor(&open, Some(DoorState::Closed)),
-            MotorCommand::Stop
-        );
+        assert_eq!(permitted_motor(&open, Some(DoorState::Closed)), MotorCommand::Stop);
     }
 
     // S1
@@ -69,14 +60,8 @@ mod tests {
     fn a_closed_door_opens_only_at_rest_and_an_open_one_is_not_slammed() {
         let open = outputs(DoorCommand::Open);
         let driven = DriveFeedback::Driven(Direction::Up);
-        assert_eq!(
-            permitted_door(&open, DoorState::Closed, driven),
-            DoorCommand::Close
-        );
-        assert_eq!(
-            permitted_door(&open, DoorState::Opening, driven),
-            DoorCommand::Open
-        );
+        assert_eq!(permitted_door(&open, DoorState::Closed, driven), DoorCommand::Close);
+        assert_eq!(permitted_door(&open, DoorState::Opening, driven), DoorCommand::Open);
         assert_eq!(
             permitted_door(&open, DoorState::Closed, DriveFeedback::Stopped),
             DoorCommand::Open

@@ -135,10 +135,7 @@ impl PanelLine {
         let mailbox = Arc::new(Mailbox::new());
         let settings = settings.at_least_a_millisecond();
         let thread = start(url, floors, settings, &mailbox, sink)?;
-        Ok(Self {
-            mailbox,
-            thread: Some(thread),
-        })
+        Ok(Self { mailbox, thread: Some(thread) })
     }
 
     /// What the panel is to do from this moment on. Never waits for the line; where two follow each
@@ -251,10 +248,7 @@ pub(crate) struct Retry {
 
 impl Retry {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self {
-            next: FIRST_RETRY.min(limit),
-            limit,
-        }
+        Self { next: FIRST_RETRY.min(limit), limit }
     }
 
     /// The line was good: begin with short delays again.

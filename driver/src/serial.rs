@@ -44,10 +44,7 @@ pub(crate) fn run(
 ) {
     let session = ControllerSession::new(
         floors,
-        SessionSettings {
-            heartbeat: settings.heartbeat,
-            silence: settings.silence,
-        },
+        SessionSettings { heartbeat: settings.heartbeat, silence: settings.silence },
         Duration::ZERO,
     );
     let line = SerialLine {
@@ -106,9 +103,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
 
     /// Opens the port and drops what has piled up in it.
     fn open(&self) -> serialport::Result<Box<dyn SerialPort>> {
-        let port = serialport::new(&self.path, self.baud)
-            .timeout(PORT_TIMEOUT)
-            .open()?;
+        let port = serialport::new(&self.path, self.baud).timeout(PORT_TIMEOUT).open()?;
         port.clear(ClearBuffer::Input)?;
         Ok(port)
     }
@@ -156,9 +151,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
             self.session.set_outputs(outputs);
         }
         self.session.handle_bytes(&mail.bytes, self.now());
-        let failure = mail
-            .failure
-            .map(|reason| format!("lost {}: {reason}", self.path));
+        let failure = mail.failure.map(|reason| format!("lost {}: {reason}", self.path));
         (mail.closing, failure)
     }
 
@@ -227,10 +220,7 @@ impl Reader {
         let thread = thread::Builder::new()
             .name("panel-reader".to_owned())
             .spawn(move || read(port, &mailbox, &stopped))?;
-        Ok(Self {
-            stop,
-            thread: Some(thread),
-        })
+        Ok(Self { stop, thread: Some(thread) })
     }
 }
 
@@ -250,10 +240,8 @@ fn read(mut port: Box<dyn SerialPort>, mailbox: &Mailbox, stop: &AtomicBool) {
             Ok(0) => return mailbox.fail("the device hung up".to_owned()),
             Ok(length) => mailbox.deliver(&buffer[..length]),
             Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-                ) => {}
+                if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::Interrupted) => {
+            }
             Err(error) => return mailbox.fail(error.to_string()),
         }
     }

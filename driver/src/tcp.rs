@@ -135,9 +135,8 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
 
     /// Connects and makes sure that the motor is off; everything else waits for the first answers.
     fn connect(&mut self) -> Result<Connection, Fault> {
-        let addresses = (self.host.as_str(), self.port)
-            .to_socket_addrs()
-            .map_err(Fault::Unreachable)?;
+        let addresses =
+            (self.host.as_str(), self.port).to_socket_addrs().map_err(Fault::Unreachable)?;
         let mut failure = std::io::ErrorKind::NotFound.into();
         for address in addresses {
             match TcpStream::connect_timeout(&address, self.settings.reply) {
@@ -232,10 +231,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             [_, 0, ..] => None,
             [_, _, index, _] => {
                 let floor = self.floors.floor(index);
-                Some(floor.ok_or(Fault::NoSuchFloor {
-                    floor: index,
-                    floors: self.floors.get(),
-                })?)
+                Some(floor.ok_or(Fault::NoSuchFloor { floor: index, floors: self.floors.get() })?)
             }
         };
         self.car.see_floor(floor);
@@ -276,10 +272,8 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
     fn tell_inputs(&mut self, connection: &mut Connection) {
         let is_stuck = |since: &Instant| since.elapsed() >= STUCK_AFTER;
         let stuck = self.held.iter().filter(|(_, since)| is_stuck(since));
-        let inputs = PanelInputs {
-            stuck: stuck.map(|(&button, _)| button).collect(),
-            ..self.car.inputs()
-        };
+        let inputs =
+            PanelInputs { stuck: stuck.map(|(&button, _)| button).collect(), ..self.car.inputs() };
         if connection.told.as_ref() != Some(&inputs) {
             connection.told = Some(inputs.clone());
             (self.sink)(PanelEvent::Inputs(inputs));
@@ -299,9 +293,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             connection.drive(motor)?;
         }
         if connection.door != door {
-            connection
-                .wire
-                .command(wire::door_lamp(door == DoorState::Open))?;
+            connection.wire.command(wire::door_lamp(door == DoorState::Open))?;
             connection.door = door;
         }
         connection.drive(motor)?;
@@ -327,9 +319,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
 
     fn write_lamps(&self, connection: &mut Connection) -> Result<(), Fault> {
         let outputs = self.car.outputs();
-        let indicator = outputs
-            .indicator
-            .filter(|&floor| self.floors.contains(floor));
+        let indicator = outputs.indicator.filter(|&floor| self.floors.contains(floor));
         if let Some(floor) = indicator
             && connection.indicator != indicator
         {
@@ -337,9 +327,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             connection.indicator = indicator;
         }
         if connection.stop_lamp != outputs.lamps.stop {
-            connection
-                .wire
-                .command(wire::stop_lamp(outputs.lamps.stop))?;
+            connection.wire.command(wire::stop_lamp(outputs.lamps.stop))?;
             connection.stop_lamp = outputs.lamps.stop;
         }
         let orders = &outputs.lamps.orders;

@@ -81,9 +81,8 @@ impl FromStr for PanelUrl {
 }
 
 fn parse_serial(rest: &str) -> Result<PanelUrl, PanelUrlError> {
-    let (path, options) = rest
-        .split_once('?')
-        .map_or((rest, None), |(path, options)| (path, Some(options)));
+    let (path, options) =
+        rest.split_once('?').map_or((rest, None), |(path, options)| (path, Some(options)));
     if !path.starts_with('/') || path.len() < 2 {
         return Err(PanelUrlError::Path(path.to_owned()));
     }
@@ -98,10 +97,7 @@ fn parse_serial(rest: &str) -> Result<PanelUrl, PanelUrlError> {
             .filter(|&baud| baud > 0)
             .ok_or_else(|| PanelUrlError::Baud(speed.to_owned()))?;
     }
-    Ok(PanelUrl::Serial {
-        path: path.to_owned(),
-        baud,
-    })
+    Ok(PanelUrl::Serial { path: path.to_owned(), baud })
 }
 
 fn parse_tcp(rest: &str) -> Result<PanelUrl, PanelUrlError> {
@@ -109,13 +105,9 @@ fn parse_tcp(rest: &str) -> Result<PanelUrl, PanelUrlError> {
     let bad_host = || PanelUrlError::Host(rest.to_owned());
     let (host, port) = if let Some(inner) = rest.strip_prefix('[') {
         let (host, port) = inner.split_once(']').ok_or_else(bad_host)?;
-        (
-            host,
-            port.strip_prefix(':').or((port.is_empty()).then_some("")),
-        )
+        (host, port.strip_prefix(':').or((port.is_empty()).then_some("")))
     } else {
-        rest.split_once(':')
-            .map_or((rest, Some("")), |(host, port)| (host, Some(port)))
+        rest.split_once(':').map_or((rest, Some("")), |(host, port)| (host, Some(port)))
     };
     let port = port.ok_or_else(bad_host)?;
     if host.is_empty() || host.contains(['/', '?', '#', '@']) {
@@ -129,10 +121,7 @@ fn parse_tcp(rest: &str) -> Result<PanelUrl, PanelUrlError> {
             .filter(|&port| port > 0)
             .ok_or_else(|| PanelUrlError::Port(port.to_owned()))?
     };
-    Ok(PanelUrl::Tcp {
-        host: host.to_owned(),
-        port,
-    })
+    Ok(PanelUrl::Tcp { host: host.to_owned(), port })
 }
 
 impl fmt::Display for PanelUrl {
@@ -185,41 +174,23 @@ mod tests {
             parse("serial:///dev/ttyS1").unwrap().to_string(),
             "serial:///dev/ttyS1?baud=115200"
         );
-        assert_eq!(
-            parse("tcp://panel").unwrap().to_string(),
-            "tcp://panel:15657"
-        );
-        assert_eq!(
-            parse("tcp://[::1]").unwrap().to_string(),
-            "tcp://[::1]:15657"
-        );
+        assert_eq!(parse("tcp://panel").unwrap().to_string(), "tcp://panel:15657");
+        assert_eq!(parse("tcp://[::1]").unwrap().to_string(), "tcp://[::1]:15657");
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         let wrong = |text: &str| parse(text).unwrap_err();
-        assert_eq!(
-            wrong("http://x"),
-            PanelUrlError::Scheme("http://x".to_owned())
-        );
-        assert_eq!(
-            wrong("serial://ttyUSB0"),
-            PanelUrlError::Path("ttyUSB0".to_owned())
-        );
-        assert_eq!(
-            wrong("serial:///dev/ttyS0?baud=0"),
-            PanelUrlError::Baud("0".to_owned())
-        );
+        assert_eq!(wrong("http://x"), PanelUrlError::Scheme("http://x".to_owned()));
+        assert_eq!(wrong("serial://ttyUSB0"), PanelUrlError::Path("ttyUSB0".to_owned()));
+        assert_eq!(wrong("serial:///dev/ttyS0?baud=0"), PanelUrlError::Baud("0".to_owned()));
         assert_eq!(
             wrong("serial:///dev/ttyS0?parity=even"),
             PanelUrlError::UnknownOption("parity=even".to_owned())
         );
         assert_eq!(wrong("tcp://:80"), PanelUrlError::Host(":80".to_owned()));
         assert_eq!(wrong("tcp://a:0"), PanelUrlError::Port("0".to_owned()));
-        assert_eq!(
-            wrong("tcp://a:66000"),
-            PanelUrlError::Port("66000".to_owned())
-        );
+        assert_eq!(wrong("tcp://a:66000"), PanelUrlError::Port("66000".to_owned()));
         assert_eq!(wrong("tcp://[::1"), PanelUrlError::Host("[::1".to_owned()));
     }
 }

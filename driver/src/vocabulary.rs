@@ -26,9 +26,7 @@ impl FloorCount {
     /// A count of floors, or `None` outside 2 to 254.
     #[must_use]
     pub fn new(count: u8) -> Option<Self> {
-        (Self::MIN..=Self::MAX)
-            .contains(&count)
-            .then_some(Self(count))
+        (Self::MIN..=Self::MAX).contains(&count).then_some(Self(count))
     }
 
     /// The count as a number.
@@ -153,9 +151,7 @@ impl TryFrom<u8> for Floor {
     type Error = FloorError;
 
     fn try_from(index: u8) -> Result<Self, Self::Error> {
-        FloorCount(FloorCount::MAX)
-            .floor(index)
-            .ok_or(FloorError(index))
+        FloorCount(FloorCount::MAX).floor(index).ok_or(FloorError(index))
     }
 }
 

@@ -55,11 +55,7 @@ impl Lan {
                 }
             }
             Action::Unicast { to, beacon } => {
-                if let Some(node) = self
-                    .nodes
-                    .iter_mut()
-                    .find(|node| node.hello().address == to)
-                {
+                if let Some(node) = self.nodes.iter_mut().find(|node| node.hello().address == to) {
                     node.handle_beacon(sender.address, &beacon, now);
                 }
             }
@@ -94,9 +90,7 @@ impl Lan {
     }
 
     fn index(&self, name: &NodeId) -> Option<usize> {
-        self.nodes
-            .iter()
-            .position(|node| node.hello().node == *name)
+        self.nodes.iter().position(|node| node.hello().node == *name)
     }
 
     fn other_end(&self, link: LinkId, sender: &NodeId) -> Option<usize> {
@@ -108,16 +102,10 @@ impl Lan {
     fn kill(&mut self, index: usize) {
         let killed = self.nodes.remove(index).hello().node.clone();
         let links = std::mem::take(&mut self.links);
-        let (broken, whole) = links
-            .into_iter()
-            .partition(|(_, ends)| ends.contains(&killed));
+        let (broken, whole) = links.into_iter().partition(|(_, ends)| ends.contains(&killed));
         self.links = whole;
         for (link, ends) in broken {
-            for end in ends
-                .iter()
-                .filter_map(|end| self.index(end))
-                .collect::<Vec<_>>()
-            {
+            for end in ends.iter().filter_map(|end| self.index(end)).collect::<Vec<_>>() {
                 self.nodes[end].handle_link_down(link, self.now);
             }
         }
@@ -145,21 +133,14 @@ fn node(number: u8, name: &str) -> Result<Node, Failed> {
         mesh: MeshTimes::default(),
         car: None,
         climate: ClimateSettings::default(),
-        restored: Restored {
-            journal: JournalId(u64::from(number)),
-            ..Restored::default()
-        },
+        restored: Restored { journal: JournalId(u64::from(number)), ..Restored::default() },
         seed: u64::from(number),
     }))
 }
 
 fn main() -> Result<(), Failed> {
     let nodes = vec![node(1, "A")?, node(2, "B")?, node(3, "C")?];
-    let mut lan = Lan {
-        nodes,
-        links: Vec::new(),
-        now: Timestamp::START,
-    };
+    let mut lan = Lan { nodes, links: Vec::new(), now: Timestamp::START };
     for node in &mut lan.nodes {
         node.start(lan.now);
     }
@@ -167,10 +148,7 @@ fn main() -> Result<(), Failed> {
     lan.run(Duration::from_secs(1));
 
     println!("-- a passenger presses up at floor 2, at node C");
-    let call = Call::Hall(HallCall {
-        floor: Floor::try_from(2)?,
-        direction: Direction::Up,
-    });
+    let call = Call::Hall(HallCall { floor: Floor::try_from(2)?, direction: Direction::Up });
     lan.nodes[2].handle_order(call.clone(), lan.now)?;
     lan.run(Duration::from_secs(1));
 
@@ -179,11 +157,7 @@ fn main() -> Result<(), Failed> {
     lan.run(Duration::from_secs(1));
     for node in &lan.nodes {
         let orders = node.orders().of_call(&call).count();
-        println!(
-            "{}: {:?}, holds {orders} order",
-            node.hello().node,
-            node.node_state()
-        );
+        println!("{}: {:?}, holds {orders} order", node.hello().node, node.node_state());
     }
     Ok(())
 }

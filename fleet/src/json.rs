@@ -64,14 +64,8 @@ pub enum CallError {
 impl From<&Call> for CallForm {
     fn from(call: &Call) -> Self {
         match call {
-            Call::Hall(call) => Self::Hall {
-                floor: call.floor.index(),
-                direction: call.direction,
-            },
-            Call::Car { car, floor } => Self::Car {
-                car: car.to_string(),
-                floor: floor.index(),
-            },
+            Call::Hall(call) => Self::Hall { floor: call.floor.index(), direction: call.direction },
+            Call::Car { car, floor } => Self::Car { car: car.to_string(), floor: floor.index() },
         }
     }
 }
@@ -81,14 +75,12 @@ impl TryFrom<&CallForm> for Call {
 
     fn try_from(form: &CallForm) -> Result<Self, CallError> {
         Ok(match form {
-            CallForm::Hall { floor, direction } => Self::Hall(HallCall {
-                floor: Floor::try_from(*floor)?,
-                direction: *direction,
-            }),
-            CallForm::Car { car, floor } => Self::Car {
-                car: NodeId::new(car)?,
-                floor: Floor::try_from(*floor)?,
-            },
+            CallForm::Hall { floor, direction } => {
+                Self::Hall(HallCall { floor: Floor::try_from(*floor)?, direction: *direction })
+            }
+            CallForm::Car { car, floor } => {
+                Self::Car { car: NodeId::new(car)?, floor: Floor::try_from(*floor)? }
+            }
         })
     }
 }

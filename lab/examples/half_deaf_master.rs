@@ -43,20 +43,13 @@ fn tell(protocol: Protocol, mut world: World) -> Result<(), Failed> {
 
     let others: Vec<usize> = all.into_iter().filter(|node| *node != master).collect();
     for from in &others {
-        world.inflict(Fault::CutOneWay {
-            from: *from,
-            to: master,
-        });
+        world.inflict(Fault::CutOneWay { from: *from, to: master });
     }
-    let took = world.run_until(LIMIT, |world| {
-        world.master_of(&others).is_some_and(|next| next != master)
-    });
+    let took =
+        world.run_until(LIMIT, |world| world.master_of(&others).is_some_and(|next| next != master));
     match (took, world.master_of(&others)) {
         (Some(took), Some(next)) => {
-            println!(
-                "  deaf: {} leads the others {took:.1?} later",
-                world.name(next)
-            );
+            println!("  deaf: {} leads the others {took:.1?} later", world.name(next));
         }
         _ => println!("  deaf: the others have found no master in {LIMIT:?}"),
     }

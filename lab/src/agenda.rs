@@ -18,17 +18,9 @@ pub(super) enum Event {
     /// The node asked to be woken.
     Wake { node: usize, life: u64 },
     /// A datagram arrives.
-    Datagram {
-        from: usize,
-        to: usize,
-        beacon: Arc<Beacon>,
-    },
+    Datagram { from: usize, to: usize, beacon: Arc<Beacon> },
     /// A packet of the protocol's own port arrives.
-    Told {
-        from: usize,
-        to: usize,
-        bytes: Arc<[u8]>,
-    },
+    Told { from: usize, to: usize, bytes: Arc<[u8]> },
     /// A dial reaches its target.
     Dialled(ConnectionId),
     /// The target's answer reaches the dialler.
@@ -42,18 +34,9 @@ pub(super) enum Event {
     /// The disk has finished a transaction.
     Committed { node: usize, life: u64 },
     /// A plan is finished.
-    Planned {
-        node: usize,
-        life: u64,
-        version: PlanVersion,
-        plan: Assignments,
-    },
+    Planned { node: usize, life: u64, version: PlanVersion, plan: Assignments },
     /// The panel speaks.
-    Panel {
-        node: usize,
-        life: u64,
-        event: PanelEvent,
-    },
+    Panel { node: usize, life: u64, event: PanelEvent },
     /// The car has moved on a little.
     CarMoves { node: usize },
     /// The panel's watchdog runs out, unless the controller has spoken since.
@@ -105,11 +88,7 @@ impl Agenda {
     pub(super) fn enter(&mut self, at: Duration, event: Event) {
         self.sequence += 1;
         let sequence = self.sequence;
-        self.heap.push(Reverse(Entry {
-            at,
-            sequence,
-            event,
-        }));
+        self.heap.push(Reverse(Entry { at, sequence, event }));
     }
 
     /// Takes the next event, if it is due by `until`.
@@ -117,8 +96,6 @@ impl Agenda {
         if self.heap.peek()?.0.at > until {
             return None;
         }
-        self.heap
-            .pop()
-            .map(|Reverse(entry)| (entry.at, entry.event))
+        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
     }
 }

@@ -51,10 +51,7 @@ impl Campaign {
             100..=[1_000, 5_000, 40_000][usize::from(seed % 3 == 1) + usize::from(seed % 9 == 1)];
         world.weather.duplication =
             [2, 0, 20][usize::from(seed % 5 == 1) + usize::from(seed % 10 == 1)];
-        Self {
-            world,
-            duration: Duration::from_mins(1),
-        }
+        Self { world, duration: Duration::from_mins(1) }
     }
 
     /// Runs it.

@@ -74,9 +74,7 @@ impl Disk {
 
     /// Whether an open order of this call stands on it.
     pub(super) fn holds(&self, call: &Call) -> bool {
-        self.records
-            .values()
-            .any(|(record, _)| record.call == *call && !record.state.is_served())
+        self.records.values().any(|(record, _)| record.call == *call && !record.state.is_served())
     }
 
     /// The open press of this call that stands on it and that this one repeats.
@@ -98,11 +96,8 @@ impl Disk {
 
     /// Whether this press, or a later one of its register, is on its way to it.
     pub(super) fn is_writing(&self, dot: Dot, call: &Call) -> bool {
-        self.committing
-            .iter()
-            .chain(&self.waiting)
-            .flat_map(|(_, changes)| changes)
-            .any(|change| match change {
+        self.committing.iter().chain(&self.waiting).flat_map(|(_, changes)| changes).any(|change| {
+            match change {
                 Change::Record(record) => {
                     (record.dot.journal, &record.call) == (dot.journal, call)
                         && record.dot.sequence >= dot.sequence
@@ -112,7 +107,8 @@ impl Disk {
                 | Change::Reserve(_)
                 | Change::Term(_)
                 | Change::FlightTimes(_) => false,
-            })
+            }
+        })
     }
 
     /// Takes a batch; `true` if a transaction begins with it. A failed disk swallows it.

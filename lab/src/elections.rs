@@ -223,9 +223,7 @@ impl Course {
     }
 
     fn agree(&self, groups: &[&[usize]]) -> bool {
-        groups
-            .iter()
-            .all(|group| group.is_empty() || self.world.master_of(group).is_some())
+        groups.iter().all(|group| group.is_empty() || self.world.master_of(group).is_some())
     }
 }
 
@@ -253,12 +251,7 @@ impl Comparison {
             for &size in &self.sizes {
                 for &loss in &self.losses {
                     for seed in self.seed..self.seed + self.rounds {
-                        trials.push(Trial {
-                            protocol,
-                            size,
-                            loss,
-                            seed,
-                        });
+                        trials.push(Trial { protocol, size, loss, seed });
                     }
                 }
             }
@@ -291,14 +284,9 @@ impl Comparison {
             }
             work();
         });
-        let mut results = results
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         results.sort_by_key(|(trial, _)| *trial);
-        results
-            .into_iter()
-            .map(|(trial, samples)| Ok((trial, samples?)))
-            .collect()
+        results.into_iter().map(|(trial, samples)| Ok((trial, samples?))).collect()
     }
 }
 

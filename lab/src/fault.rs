@@ -291,9 +291,7 @@ impl World {
     fn partition(&mut self, groups: &[Vec<usize>]) {
         self.network.heal();
         let together = |one: usize, other: usize| {
-            groups
-                .iter()
-                .any(|group| group.contains(&one) && group.contains(&other))
+            groups.iter().any(|group| group.contains(&one) && group.contains(&other))
         };
         for from in 0..self.machines.len() {
             for to in 0..self.machines.len() {

@@ -83,10 +83,7 @@ impl History {
     }
 
     pub(super) fn served(&self, call: &Call) -> usize {
-        self.services
-            .iter()
-            .filter(|service| service.call == *call)
-            .count()
+        self.services.iter().filter(|service| service.call == *call).count()
     }
 
     pub(super) fn story(&self, lines: usize, machines: &[Machine]) -> String {

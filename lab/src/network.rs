@@ -20,11 +20,7 @@ pub struct Weather {
 /// A sound LAN: 0.1 to 1 ms, nothing lost.
 impl Default for Weather {
     fn default() -> Self {
-        Self {
-            delay: 100..=1_000,
-            loss: 0,
-            duplication: 0,
-        }
+        Self { delay: 100..=1_000, loss: 0, duplication: 0 }
     }
 }
 
@@ -45,11 +41,7 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn new(weather: Weather) -> Self {
-        Self {
-            weather,
-            cuts: BTreeSet::new(),
-            unlinked: BTreeSet::new(),
-        }
+        Self { weather, cuts: BTreeSet::new(), unlinked: BTreeSet::new() }
     }
 
     pub(super) fn cut(&mut self, from: usize, to: usize) {

@@ -161,9 +161,7 @@ impl Oracles {
     /// Looks at what a report shows.
     pub(super) fn reported(&mut self, snapshot: &Snapshot, node: usize, report: &Report) {
         let findings = match report {
-            Report::Served {
-                call, here: true, ..
-            } => {
+            Report::Served { call, here: true, .. } => {
                 self.promises.served(snapshot, node, call);
                 service::served_here(snapshot, node, call)
             }

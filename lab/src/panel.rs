@@ -58,9 +58,7 @@ impl World {
             return;
         }
         self.speaks_again(node);
-        let outputs = self.machines[node]
-            .node()
-            .and_then(|node| node.outputs().cloned());
+        let outputs = self.machines[node].node().and_then(|node| node.outputs().cloned());
         if let Some(outputs) = outputs {
             self.panel(node, &outputs);
             self.compare_lamps(node, &outputs);
@@ -95,8 +93,7 @@ impl World {
         machine.silence += 1;
         machine.silent_since = Some(self.now);
         let silence = machine.silence;
-        self.agenda
-            .enter(self.now + WATCHDOG, Event::Watchdog { node, silence });
+        self.agenda.enter(self.now + WATCHDOG, Event::Watchdog { node, silence });
     }
 
     fn speaks_again(&mut self, node: usize) {
@@ -146,8 +143,7 @@ impl World {
         let machine = &mut self.machines[node];
         if !machine.car_moves && !machine.car.is_at_rest() {
             machine.car_moves = true;
-            self.agenda
-                .enter(self.now + CAR_STEP, Event::CarMoves { node });
+            self.agenda.enter(self.now + CAR_STEP, Event::CarMoves { node });
         }
     }
 
@@ -178,8 +174,7 @@ impl World {
         let machine = &self.machines[node];
         if machine.process.is_some() {
             let life = machine.life;
-            self.agenda
-                .enter(self.now + LINE, Event::Panel { node, life, event });
+            self.agenda.enter(self.now + LINE, Event::Panel { node, life, event });
         }
     }
 

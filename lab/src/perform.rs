@@ -59,8 +59,7 @@ impl World {
     pub(super) fn commit_later(&mut self, node: usize) {
         let wait = Duration::from_micros(self.random.u64(self.settings.commit.clone()));
         let life = self.machines[node].life;
-        self.agenda
-            .enter(self.now + wait, Event::Committed { node, life });
+        self.agenda.enter(self.now + wait, Event::Committed { node, life });
     }
 
     fn reported(&mut self, node: usize, report: Report) {
@@ -76,12 +75,7 @@ impl World {
 
     fn count(&mut self, node: usize, report: &Report) {
         match report {
-            Report::Served {
-                call,
-                waited,
-                here: true,
-                ..
-            } => self.history.serve(Service {
+            Report::Served { call, waited, here: true, .. } => self.history.serve(Service {
                 at: self.now,
                 node,
                 call: call.clone(),
@@ -143,9 +137,7 @@ impl World {
         let everybody = 0..self.machines.len();
         let receivers: Vec<usize> = match to {
             Some(to) => self.at_address(to).into_iter().collect(),
-            None => everybody
-                .filter(|to| self.machines[*to].process.is_some())
-                .collect(),
+            None => everybody.filter(|to| self.machines[*to].process.is_some()).collect(),
         };
         for to in receivers {
             for at in self.arrivals(from, to).into_iter().flatten() {
@@ -200,9 +192,7 @@ impl World {
             return;
         };
         let hello = process.hello().clone();
-        let id = self
-            .connections
-            .dial((node, machine.life), hello, target, peer);
+        let id = self.connections.dial((node, machine.life), hello, target, peer);
         let limit = self.now + DIAL_LIMIT;
         self.agenda.enter(limit, Event::DialTimeout(id));
         if !self.network.loses(&mut self.random) {
@@ -301,10 +291,8 @@ impl World {
     fn send(&mut self, node: usize, link: LinkId, packet: Packet) {
         let id = ConnectionId(link.0);
         let life = self.machines[node].life;
-        let Some(side) = self
-            .connections
-            .get(id)
-            .and_then(|connection| connection.side_of(node, life))
+        let Some(side) =
+            self.connections.get(id).and_then(|connection| connection.side_of(node, life))
         else {
             return;
         };

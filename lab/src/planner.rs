@@ -33,14 +33,8 @@ impl World {
             let clock = process.clock(now);
             process.node.handle_plan(version, plan, clock);
         } else {
-            let planned = Event::Planned {
-                node,
-                life,
-                version,
-                plan,
-            };
-            self.agenda
-                .enter(now + Duration::from_micros(takes), planned);
+            let planned = Event::Planned { node, life, version, plan };
+            self.agenda.enter(now + Duration::from_micros(takes), planned);
         }
     }
     /// What a bad master tells in place of this plan.

@@ -58,9 +58,8 @@ impl<'a> Snapshot<'a> {
 
     /// The node that these nodes agree on as their one master, if they do.
     pub(super) fn master_of(&self, group: &[usize]) -> Option<usize> {
-        let mut masters = group
-            .iter()
-            .filter(|node| self.node_state(**node) == Some(&NodeState::Master));
+        let mut masters =
+            group.iter().filter(|node| self.node_state(**node) == Some(&NodeState::Master));
         let master = *masters.next()?;
         let name = &self.machines[master].name;
         let agreed = group.iter().all(|node| match self.node_state(*node) {
@@ -77,9 +76,9 @@ impl<'a> Snapshot<'a> {
             Preferred::LowestAddress => master == group.first().copied(),
             Preferred::Fittest => master.is_some_and(|master| self.is_fit(group, master)),
             // Without a designated master whoever took the lead keeps it (M5, M9, V12).
-            Preferred::Designated => self
-                .control_unit_of(group)
-                .map_or(master.is_some(), |unit| master == Some(unit)),
+            Preferred::Designated => {
+                self.control_unit_of(group).map_or(master.is_some(), |unit| master == Some(unit))
+            }
             Preferred::Anybody => master.is_some(),
         }
     }
@@ -107,9 +106,7 @@ impl<'a> Snapshot<'a> {
         }
         let mut groups = self.components();
         groups.retain(|group| {
-            group
-                .iter()
-                .all(|one| group.iter().all(|other| self.network.links(*one, *other)))
+            group.iter().all(|one| group.iter().all(|other| self.network.links(*one, *other)))
         });
         groups
     }
@@ -143,9 +140,8 @@ impl<'a> Snapshot<'a> {
             let mut group = vec![first];
             let mut next = 0;
             while let Some(node) = group.get(next).copied() {
-                let (near, far) = left
-                    .iter()
-                    .partition(|other| self.network.connects(node, **other));
+                let (near, far) =
+                    left.iter().partition(|other| self.network.connects(node, **other));
                 group.extend::<Vec<usize>>(near);
                 left = far;
                 next += 1;

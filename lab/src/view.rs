@@ -156,9 +156,8 @@ impl World {
     /// Every running node holds the same orders.
     #[must_use]
     pub fn in_step(&self) -> bool {
-        let mut digests = self
-            .running()
-            .filter_map(|node| Some(self.node(node)?.orders().digest()));
+        let mut digests =
+            self.running().filter_map(|node| Some(self.node(node)?.orders().digest()));
         let first = digests.next();
         digests.all(|digest| Some(digest) == first)
     }
@@ -166,10 +165,8 @@ impl World {
     /// No running node knows of an open order.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.running().all(|node| {
-            self.node(node)
-                .is_none_or(|node| node.orders().calls().next().is_none())
-        })
+        self.running()
+            .all(|node| self.node(node).is_none_or(|node| node.orders().calls().next().is_none()))
     }
 
     /// How often a call has been served by a car at its floor.

@@ -294,10 +294,8 @@ impl World {
         let clock = process.clock(now);
         act(&mut process.node, clock);
         let mut shown = None;
-        while let Some(action) = self.machines[node]
-            .process
-            .as_mut()
-            .and_then(|process| process.node.poll_action())
+        while let Some(action) =
+            self.machines[node].process.as_mut().and_then(|process| process.node.poll_action())
         {
             if let Action::Panel(outputs) = &action {
                 shown = Some(outputs.clone());
@@ -421,12 +419,7 @@ impl World {
             Event::Packet(id, side) => self.packet(id, side),
             Event::Reset(id, side) => self.reset(id, side),
             Event::Committed { node, life } => self.committed(node, life),
-            Event::Planned {
-                node,
-                life,
-                version,
-                plan,
-            } => {
+            Event::Planned { node, life, version, plan } => {
                 if self.machines[node].life == life {
                     self.with(node, |node, now| node.handle_plan(version, plan, now));
                 }
@@ -486,10 +479,7 @@ impl World {
         if process.wake.is_none_or(|wake| wake <= now) {
             process.wake = None;
         }
-        let due = process
-            .node
-            .poll_timeout()
-            .is_some_and(|(at, _)| process.world(at) <= now);
+        let due = process.node.poll_timeout().is_some_and(|(at, _)| process.world(at) <= now);
         if due {
             self.with(node, Node::handle_timeout);
         } else {

@@ -22,22 +22,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("nothing was pressed".into());
     };
 
-    let up = MotorCommand::Run {
-        direction: Direction::Up,
-        stop_at: floor,
-    };
-    car.set_outputs(&PanelOutputs {
-        motor: up,
-        ..PanelOutputs::default()
-    });
+    let up = MotorCommand::Run { direction: Direction::Up, stop_at: floor };
+    car.set_outputs(&PanelOutputs { motor: up, ..PanelOutputs::default() });
     while car.inputs().floor != Some(floor) || !car.is_at_rest() {
         show(&car);
         car.advance(STEP);
     }
-    car.set_outputs(&PanelOutputs {
-        door: DoorCommand::Open,
-        ..PanelOutputs::default()
-    });
+    car.set_outputs(&PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
     while car.inputs().door != DoorState::Open {
         show(&car);
         car.advance(STEP);

@@ -310,10 +310,7 @@ impl SimulatedCar {
         for &kind in standing.difference(&self.standing) {
             self.violation_count += 1;
             if self.violations.len() < VIOLATIONS {
-                self.violations.push(Violation {
-                    time_ms: milliseconds(self.clock),
-                    kind,
-                });
+                self.violations.push(Violation { time_ms: milliseconds(self.clock), kind });
             }
         }
         self.standing = standing;

@@ -170,9 +170,7 @@ pub fn run(args: Args) -> Result<(), CliError> {
 }
 
 fn config(args: Args) -> SimulatorConfig {
-    let start = args
-        .start_position
-        .unwrap_or(StartPosition::Floor(args.start_floor.unwrap_or(0)));
+    let start = args.start_position.unwrap_or(StartPosition::Floor(args.start_floor.unwrap_or(0)));
     let kinematics = Kinematics::default();
     let car = CarConfig {
         floors: args.floors,
@@ -195,15 +193,10 @@ fn config(args: Args) -> SimulatorConfig {
             nudging: args.door_nudging,
         },
         start,
-        climate: ClimateConfig {
-            temperature: args.temperature,
-            day: args.day,
-        },
+        climate: ClimateConfig { temperature: args.temperature, day: args.day },
     };
-    let serial = (args.serial || args.serial_link.is_some()).then_some(SerialConfig {
-        link: args.serial_link,
-        noise: args.noise,
-    });
+    let serial = (args.serial || args.serial_link.is_some())
+        .then_some(SerialConfig { link: args.serial_link, noise: args.noise });
     SimulatorConfig {
         name: args.name,
         car,

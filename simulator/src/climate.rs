@@ -117,10 +117,7 @@ impl CabinClimate {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "rounded and within the sensor's range"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "rounded and within the sensor's range")]
 fn whole_degrees(temperature: f64) -> i8 {
     temperature.round().clamp(-127.0, 127.0) as i8
 }
@@ -142,11 +139,7 @@ mod tests {
 
     const HOUR: Duration = Duration::from_hours(1);
 
-    const IDLE: Influence = Influence {
-        driven: false,
-        load: 0,
-        door: 0.0,
-    };
+    const IDLE: Influence = Influence { driven: false, load: 0, door: 0.0 };
 
     fn cabin(seed: u64) -> CabinClimate {
         CabinClimate::new(ClimateConfig::default(), seed)
@@ -180,11 +173,7 @@ mod tests {
     fn passengers_and_the_drive_warm_the_cabin_and_an_open_door_lights_it() {
         let mut busy = cabin(1);
         let mut idle = busy.clone();
-        let influence = Influence {
-            driven: true,
-            load: 60,
-            door: 1.0,
-        };
+        let influence = Influence { driven: true, load: 60, door: 1.0 };
         for _ in 0..3_600 {
             busy.advance(SAMPLE, influence);
             idle.advance(SAMPLE, IDLE);
@@ -199,10 +188,7 @@ mod tests {
     #[test]
     fn a_set_value_stays() {
         let mut cabin = cabin(1);
-        let set = Climate {
-            temperature: Some(-3),
-            illuminance: None,
-        };
+        let set = Climate { temperature: Some(-3), illuminance: None };
         cabin.set(set);
         cabin.advance(HOUR * 5, IDLE);
         assert_eq!(cabin.reading(), set);

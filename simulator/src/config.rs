@@ -71,10 +71,7 @@ pub struct ConstantDrive {
 
 impl Default for ConstantDrive {
     fn default() -> Self {
-        Self {
-            between_floors: Duration::from_secs(2),
-            passing_floor: Duration::from_millis(500),
-        }
+        Self { between_floors: Duration::from_secs(2), passing_floor: Duration::from_millis(500) }
     }
 }
 
@@ -89,10 +86,7 @@ pub struct ClimateConfig {
 
 impl Default for ClimateConfig {
     fn default() -> Self {
-        Self {
-            temperature: 21.0,
-            day: Duration::from_hours(24),
-        }
+        Self { temperature: 21.0, day: Duration::from_hours(24) }
     }
 }
 
@@ -164,26 +158,11 @@ impl CarConfig {
             require(what, value, value.is_finite() && value > 0.0, "above 0")?;
         }
         let zone_fits = k.floor_zone * 2.0 < k.floor_height;
-        require(
-            "floor zone",
-            k.floor_zone,
-            zone_fits,
-            "less than half the floor height",
-        )?;
+        require("floor zone", k.floor_zone, zone_fits, "less than half the floor height")?;
         let creeps = k.creep_speed <= k.rated_speed;
-        require(
-            "creep speed",
-            k.creep_speed,
-            creeps,
-            "at most the rated speed",
-        )?;
+        require("creep speed", k.creep_speed, creeps, "at most the rated speed")?;
         let brakes = k.emergency_braking >= k.acceleration;
-        require(
-            "emergency braking",
-            k.emergency_braking,
-            brakes,
-            "at least the acceleration",
-        )?;
+        require("emergency braking", k.emergency_braking, brakes, "at least the acceleration")?;
         let times = [
             ("door opening time", self.door.opening),
             ("door closing time", self.door.closing),
@@ -245,9 +224,5 @@ fn require(
     holds: bool,
     range: &'static str,
 ) -> Result<(), ConfigError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(ConfigError { what, value, range })
-    }
+    if holds { Ok(()) } else { Err(ConfigError { what, value, range }) }
 }

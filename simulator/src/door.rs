@@ -51,13 +51,7 @@ impl Door {
     /// A closed door.
     #[must_use]
     pub(crate) fn new(times: DoorTimes) -> Self {
-        Self {
-            times,
-            fraction: 0.0,
-            heading: Heading::Closed,
-            reopening: false,
-            jammed: false,
-        }
+        Self { times, fraction: 0.0, heading: Heading::Closed, reopening: false, jammed: false }
     }
 
     /// How far it is open, 0 (closed and locked) to 1.
@@ -137,15 +131,9 @@ impl Door {
 mod tests {
     use super::*;
 
-    const ORDER: DoorOrder = DoorOrder {
-        command: DoorCommand::Open,
-        obstruction: false,
-        may_open: true,
-    };
-    const CLOSE: DoorOrder = DoorOrder {
-        command: DoorCommand::Close,
-        ..ORDER
-    };
+    const ORDER: DoorOrder =
+        DoorOrder { command: DoorCommand::Open, obstruction: false, may_open: true };
+    const CLOSE: DoorOrder = DoorOrder { command: DoorCommand::Close, ..ORDER };
 
     fn after(door: &mut Door, milliseconds: u64, order: DoorOrder) -> DoorState {
         for _ in 0..milliseconds {
@@ -175,10 +163,7 @@ mod tests {
     #[test]
     fn stays_locked_while_the_interlock_holds() {
         let mut door = Door::new(DoorTimes::default());
-        let locked = DoorOrder {
-            may_open: false,
-            ..ORDER
-        };
+        let locked = DoorOrder { may_open: false, ..ORDER };
         assert_eq!(after(&mut door, 5000, locked), DoorState::Closed);
         assert!(door.is_at_rest(locked));
     }
@@ -187,10 +172,7 @@ mod tests {
     fn an_obstruction_reopens_a_closing_door_all_the_way_and_holds_it() {
         let mut door = open_door();
         after(&mut door, 700, CLOSE);
-        let obstructed = DoorOrder {
-            obstruction: true,
-            ..CLOSE
-        };
+        let obstructed = DoorOrder { obstruction: true, ..CLOSE };
         assert_eq!(after(&mut door, 1, obstructed), DoorState::Opening);
         assert_eq!(after(&mut door, 1, CLOSE), DoorState::Opening);
         assert_eq!(after(&mut door, 3000, obstructed), DoorState::Open);
@@ -202,11 +184,7 @@ mod tests {
     #[test]
     fn nudging_closes_slowly_whatever_stands_in_the_door() {
         let mut door = open_door();
-        let nudge = DoorOrder {
-            command: DoorCommand::Nudge,
-            obstruction: true,
-            may_open: true,
-        };
+        let nudge = DoorOrder { command: DoorCommand::Nudge, obstruction: true, may_open: true };
         assert_eq!(after(&mut door, 3900, nudge), DoorState::Closing);
         assert_eq!(after(&mut door, 110, nudge), DoorState::Closed);
     }

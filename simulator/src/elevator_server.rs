@@ -138,11 +138,7 @@ struct Latch {
 
 impl Latch {
     fn new(since: Duration) -> Self {
-        Self {
-            since,
-            polled: false,
-            again: false,
-        }
+        Self { since, polled: false, again: false }
     }
 }
 

@@ -40,10 +40,7 @@ impl Ending {
 impl EndWatch {
     /// Waits without any time limit until `source` is readable or the [`Ending`] was dropped.
     pub(crate) fn wait(&self, source: &impl AsFd) -> io::Result<Readiness> {
-        let mut sources = [
-            PollFd::new(source, PollFlags::IN),
-            PollFd::new(&self.0, PollFlags::IN),
-        ];
+        let mut sources = [PollFd::new(source, PollFlags::IN), PollFd::new(&self.0, PollFlags::IN)];
         loop {
             match poll(&mut sources, None) {
                 Ok(_) => break,
@@ -51,10 +48,6 @@ impl EndWatch {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(if sources[1].revents().is_empty() {
-            Readiness::Readable
-        } else {
-            Readiness::Over
-        })
+        Ok(if sources[1].revents().is_empty() { Readiness::Readable } else { Readiness::Over })
     }
 }

@@ -49,9 +49,7 @@ fn picture(state: &SimulatorState) -> String {
         Some(Direction::Down) => '▼',
         None => '■',
     };
-    let floor = car
-        .floor
-        .map_or_else(|| "-".into(), |floor| floor.to_string());
+    let floor = car.floor.map_or_else(|| "-".into(), |floor| floor.to_string());
     let controller = match state.controller {
         Controller::Absent => "no controller",
         Controller::Serial => "serial controller",
@@ -107,13 +105,7 @@ fn shaft(car: &CarState) -> String {
 fn door(car: &CarState) -> String {
     let closed = 1.0 - car.door_fraction;
     let leaf: String = (0..LEAF)
-        .map(|column| {
-            if f64::from(column) < closed * f64::from(LEAF) {
-                '#'
-            } else {
-                ' '
-            }
-        })
+        .map(|column| if f64::from(column) < closed * f64::from(LEAF) { '#' } else { ' ' })
         .collect();
     let other: String = leaf.chars().rev().collect();
     leaf + &other
@@ -138,10 +130,7 @@ mod tests {
     use crate::config::{CarConfig, StartPosition};
 
     fn state(start: StartPosition) -> SimulatorState {
-        let config = CarConfig {
-            start,
-            ..CarConfig::new(FloorCount::new(4).unwrap())
-        };
+        let config = CarConfig { start, ..CarConfig::new(FloorCount::new(4).unwrap()) };
         SimulatorState {
             name: "A".into(),
             controller: Controller::Absent,
@@ -164,16 +153,13 @@ mod tests {
     fn a_picture_is_redrawn_in_place_and_only_when_it_changed() {
         let mut view = LiveView::default();
         let mut first = Vec::new();
-        view.draw(&state(StartPosition::Floor(0)), &mut first)
-            .unwrap();
+        view.draw(&state(StartPosition::Floor(0)), &mut first).unwrap();
         assert!(!first.is_empty());
         let mut same = Vec::new();
-        view.draw(&state(StartPosition::Floor(0)), &mut same)
-            .unwrap();
+        view.draw(&state(StartPosition::Floor(0)), &mut same).unwrap();
         assert!(same.is_empty());
         let mut other = Vec::new();
-        view.draw(&state(StartPosition::Floor(2)), &mut other)
-            .unwrap();
+        view.draw(&state(StartPosition::Floor(2)), &mut other).unwrap();
         assert!(other.starts_with(b"\x1b[3F"), "three lines up");
     }
 }

@@ -93,10 +93,8 @@ impl SerialLine {
         let pty = Pty::open().map_err(LineError::Pty)?;
         let link = match &self.link {
             Some(path) => Some(
-                Link::new(path, pty.path()).map_err(|source| LineError::Link {
-                    path: path.clone(),
-                    source,
-                })?,
+                Link::new(path, pty.path())
+                    .map_err(|source| LineError::Link { path: path.clone(), source })?,
             ),
             None => None,
         };
@@ -112,11 +110,7 @@ impl SerialLine {
             .name("serial".into())
             .spawn(move || reader.run())
             .map_err(LineError::Pty)?;
-        self.port = Some(Port {
-            pty,
-            _link: link,
-            _ending: ending,
-        });
+        self.port = Some(Port { pty, _link: link, _ending: ending });
         self.session.handle_line_reopened();
         Ok(Some(thread))
     }
@@ -212,8 +206,7 @@ impl SerialLine {
     }
 
     fn is_deserted(&self, now: Duration) -> bool {
-        self.heard_at
-            .is_none_or(|heard| now.saturating_sub(heard) >= DESERTED)
+        self.heard_at.is_none_or(|heard| now.saturating_sub(heard) >= DESERTED)
     }
 
     fn renew(&mut self) {

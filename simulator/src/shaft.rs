@@ -151,9 +151,9 @@ impl Shaft {
     pub fn speed(&self) -> f64 {
         let configured = match &self.drive {
             Drive::Resting | Drive::Jammed(_) | Drive::Tripping { .. } => 0.0,
-            Drive::Travelling {
-                direction, profile, ..
-            } => sign(*direction) * profile.motion().speed,
+            Drive::Travelling { direction, profile, .. } => {
+                sign(*direction) * profile.motion().speed
+            }
             Drive::Braking { direction, speed } => sign(*direction) * speed,
             Drive::Constant(direction) | Drive::Sensing { direction, .. } => {
                 sign(*direction) * self.constant_speed(*direction)
@@ -171,9 +171,9 @@ impl Shaft {
             | Drive::Tripping { .. }
             | Drive::Constant(_)
             | Drive::Sensing { .. } => 0.0,
-            Drive::Travelling {
-                direction, profile, ..
-            } => sign(*direction) * profile.motion().acceleration,
+            Drive::Travelling { direction, profile, .. } => {
+                sign(*direction) * profile.motion().acceleration
+            }
             Drive::Braking { direction, .. } => {
                 -sign(*direction) * self.kinematics.emergency_braking
             }
@@ -206,8 +206,7 @@ impl Shaft {
     /// The floor whose sensor is active.
     #[must_use]
     pub fn sensed_floor(&self) -> Option<Floor> {
-        self.floor()
-            .filter(|floor| !self.dead_sensors.contains(floor))
+        self.floor().filter(|floor| !self.dead_sensors.contains(floor))
     }
 
     /// The nearest floor where a run can still come to rest; `None` at rest, while homing, and
@@ -215,11 +214,7 @@ impl Shaft {
     #[must_use]
     pub fn next_stop(&self) -> Option<Floor> {
         match &self.drive {
-            Drive::Travelling {
-                direction,
-                homing: false,
-                ..
-            } => Some(self.first_stop(*direction)),
+            Drive::Travelling { direction, homing: false, .. } => Some(self.first_stop(*direction)),
             Drive::Sensing { direction, .. } => self.next_sensed_stop(*direction),
             Drive::Travelling { .. }
             | Drive::Resting
@@ -312,13 +307,7 @@ impl Shaft {
                 let direction = *direction;
                 self.move_to_a_sensor(direction, seconds);
             }
-            Drive::Travelling {
-                direction,
-                target,
-                from,
-                profile,
-                ..
-            } => {
+            Drive::Travelling { direction, target, from, profile, .. } => {
                 let target = *target;
                 if profile.advance(seconds) {
                     self.position = self.height(target);
@@ -376,9 +365,7 @@ impl Shaft {
                     };
                 }
             },
-            Drive::Travelling {
-                direction, profile, ..
-            } => {
+            Drive::Travelling { direction, profile, .. } => {
                 let (direction, motion) = (*direction, profile.motion());
                 self.redirect(direction, motion);
             }

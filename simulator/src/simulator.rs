@@ -250,12 +250,7 @@ impl Simulator {
             owner.run(incoming);
             drop(finishing);
         })?;
-        Ok(Self {
-            endpoints,
-            events,
-            finished,
-            thread: Some(thread),
-        })
+        Ok(Self { endpoints, events, finished, thread: Some(thread) })
     }
 
     /// Where it can be reached.

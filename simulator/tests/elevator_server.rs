@@ -1,10 +1,7 @@
 //! Somebody else's client drives our car: a controller written from the protocol's description
 //! alone, without a word of our own client or of our vocabulary.
 #![cfg(feature = "endpoints")]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helpers too"
-)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -194,14 +191,8 @@ fn pipelined_polls_are_answered_in_order_and_to_the_byte() {
     client.0.write_all(polls.as_flattened()).unwrap();
     let mut replies = [0; 24];
     client.0.read_exact(&mut replies).unwrap();
-    let expected = [
-        [7, 1, 3, 0],
-        [8, 1, 0, 0],
-        [9, 1, 0, 0],
-        [6, 1, 0, 0],
-        [6, 0, 0, 0],
-        [6, 0, 0, 0],
-    ];
+    let expected =
+        [[7, 1, 3, 0], [8, 1, 0, 0], [9, 1, 0, 0], [6, 1, 0, 0], [6, 0, 0, 0], [6, 0, 0, 0]];
     assert_eq!(replies, expected.as_flattened());
 }
 

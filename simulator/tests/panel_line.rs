@@ -1,9 +1,6 @@
 //! The driver's own lines, serial and TCP, drive the simulated car as a controller would.
 #![cfg(feature = "endpoints")]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helpers too"
-)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
@@ -69,10 +66,8 @@ impl Rig {
         };
         let folder = tempfile::tempdir().unwrap();
         let simulator = Simulator::start(SimulatorConfig {
-            serial: serial.then(|| SerialConfig {
-                link: Some(folder.path().join("panel")),
-                noise: 0,
-            }),
+            serial: serial
+                .then(|| SerialConfig { link: Some(folder.path().join("panel")), noise: 0 }),
             tcp: (!serial).then(|| "127.0.0.1:0".parse().unwrap()),
             control: Some(folder.path().join("control")),
             watchdog: Duration::from_secs(2),
@@ -98,10 +93,7 @@ impl Rig {
     }
 
     fn motor(&self, motor: MotorCommand) {
-        self.line.set_outputs(PanelOutputs {
-            motor,
-            ..PanelOutputs::default()
-        });
+        self.line.set_outputs(PanelOutputs { motor, ..PanelOutputs::default() });
     }
 
     /// Takes events until one satisfies the condition.
@@ -131,26 +123,18 @@ impl Rig {
 
     fn serves_a_press(mut self) {
         self.until(|event| *event == PanelEvent::Connected);
-        self.motor(MotorCommand::Home {
-            direction: Direction::Down,
-        });
+        self.motor(MotorCommand::Home { direction: Direction::Down });
         self.until_inputs(|inputs| inputs.drive != DriveFeedback::Stopped);
         self.until_at_rest_at(1);
 
         let stop_at = floors().floor(3).unwrap();
         self.control.press(Button::Car(stop_at)).unwrap();
         self.until(|event| *event == PanelEvent::Pressed(Button::Car(stop_at)));
-        self.motor(MotorCommand::Run {
-            direction: Direction::Up,
-            stop_at,
-        });
+        self.motor(MotorCommand::Run { direction: Direction::Up, stop_at });
         self.until_inputs(|inputs| inputs.next_stop.is_some());
         self.until_at_rest_at(3);
 
-        self.line.set_outputs(PanelOutputs {
-            door: DoorCommand::Open,
-            ..PanelOutputs::default()
-        });
+        self.line.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
         self.until_inputs(|inputs| inputs.door == DoorState::Open);
         // Over TCP the door is the line's own notion, told before the server has heard of it.
         let started = Instant::now();

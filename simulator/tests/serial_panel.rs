@@ -1,9 +1,6 @@
 //! The panel on a real pseudo-terminal, driven by the driver's end of the protocol.
 #![cfg(feature = "endpoints")]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helpers too"
-)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -47,16 +44,12 @@ impl Controlling {
             .read(true)
             .write(true)
             .custom_flags(
-                (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY)
-                    .bits()
-                    .cast_signed(),
+                (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits().cast_signed(),
             )
             .open(path)
             .unwrap();
-        let settings = SessionSettings {
-            silence: Duration::from_secs(2),
-            ..SessionSettings::default()
-        };
+        let settings =
+            SessionSettings { silence: Duration::from_secs(2), ..SessionSettings::default() };
         Self {
             port,
             session: ControllerSession::new(floors(), settings, Duration::ZERO),
@@ -103,10 +96,7 @@ impl Controlling {
 
     fn run_up_to(&mut self, index: u8) {
         self.session.set_outputs(PanelOutputs {
-            motor: MotorCommand::Run {
-                direction: Direction::Up,
-                stop_at: floor(index),
-            },
+            motor: MotorCommand::Run { direction: Direction::Up, stop_at: floor(index) },
             ..PanelOutputs::default()
         });
     }
@@ -140,10 +130,7 @@ impl Rig {
         };
         let folder = tempfile::tempdir().unwrap();
         let simulator = Simulator::start(SimulatorConfig {
-            serial: Some(SerialConfig {
-                link: Some(folder.path().join("panel")),
-                noise,
-            }),
+            serial: Some(SerialConfig { link: Some(folder.path().join("panel")), noise }),
             control: Some(folder.path().join("control")),
             watchdog: Duration::from_millis(500),
             ..SimulatorConfig::new("A", car)
@@ -172,13 +159,10 @@ fn a_controller_runs_the_car_to_a_floor_and_opens_the_door() {
     controller.run_up_to(2);
     controller.until("driven", Controlling::is_driven);
     controller.until("told of a next stop", |c| c.inputs.next_stop.is_some());
-    controller.until("arrived", |c| {
-        c.inputs.floor == Some(floor(2)) && !c.is_driven()
-    });
-    controller.session.set_outputs(PanelOutputs {
-        door: DoorCommand::Open,
-        ..PanelOutputs::default()
-    });
+    controller.until("arrived", |c| c.inputs.floor == Some(floor(2)) && !c.is_driven());
+    controller
+        .session
+        .set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
     controller.until("open", |c| c.inputs.door == DoorState::Open);
     let state = rig.simulator.state().unwrap();
     assert_eq!(state.controller, Controller::Serial);
@@ -190,11 +174,8 @@ fn a_controller_runs_the_car_to_a_floor_and_opens_the_door() {
 fn presses_reach_the_controller_once_each_and_in_order_over_a_noisy_line() {
     let mut rig = Rig::start(1);
     let mut controller = rig.controller();
-    let buttons = [
-        Button::Car(floor(3)),
-        Button::Hall(floor(1), Direction::Down),
-        Button::Car(floor(3)),
-    ];
+    let buttons =
+        [Button::Car(floor(3)), Button::Hall(floor(1), Direction::Down), Button::Car(floor(3))];
     for button in buttons {
         rig.control.press(button).unwrap();
     }

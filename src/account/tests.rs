@@ -19,19 +19,11 @@ fn at(seconds: u64) -> Duration {
 }
 
 fn panel(lamps: &[Button]) -> Sight {
-    Sight {
-        living: true,
-        lamps: lamps.iter().copied().collect(),
-        ..Sight::default()
-    }
+    Sight { living: true, lamps: lamps.iter().copied().collect(), ..Sight::default() }
 }
 
 fn open_at(index: u8, lantern: Option<Direction>, lamps: &[Button]) -> Sight {
-    Sight {
-        serves: Some(floor(index)),
-        lantern,
-        ..panel(lamps)
-    }
+    Sight { serves: Some(floor(index)), lantern, ..panel(lamps) }
 }
 
 fn is_lost(verdicts: &[Verdict]) -> bool {
@@ -45,9 +37,7 @@ fn lit_on_two_panels() -> Account {
     let placed = account.observe(&car("A"), &panel(&[hall()]), at(11));
     assert!(matches!(placed[..], [Verdict::Placed { .. }]));
     assert!(
-        account
-            .observe(&car("B"), &panel(&[hall()]), at(11))
-            .is_empty(),
+        account.observe(&car("B"), &panel(&[hall()]), at(11)).is_empty(),
         "the same order on another panel"
     );
     account
@@ -63,11 +53,7 @@ fn an_order_is_served_when_its_lamp_goes_dark_with_a_car_there() {
     let served = account.observe(&car("B"), &dark, at(19));
     assert_eq!(
         served,
-        [Verdict::Served {
-            call: Call::of_button(hall(), &car("A")),
-            by: car("B"),
-            waited: at(8),
-        }]
+        [Verdict::Served { call: Call::of_button(hall(), &car("A")), by: car("B"), waited: at(8) }]
     );
     assert!(account.observe(&car("A"), &panel(&[]), at(19)).is_empty());
     let tally = account.tally();
@@ -87,10 +73,7 @@ fn an_order_is_lost_when_its_lamp_goes_dark_and_no_car_was_there() {
 
 #[test]
 fn a_car_that_opens_for_the_other_direction_or_elsewhere_serves_nothing() {
-    for wrong in [
-        open_at(3, Some(Direction::Down), &[]),
-        open_at(2, Some(Direction::Up), &[]),
-    ] {
+    for wrong in [open_at(3, Some(Direction::Down), &[]), open_at(2, Some(Direction::Up), &[])] {
         let mut account = lit_on_two_panels();
         account.observe(&car("A"), &wrong, at(20));
         let verdicts = account.observe(&car("A"), &wrong, at(21));
@@ -126,10 +109,7 @@ fn a_panel_without_a_controller_is_not_judged_until_it_has_one_again() {
     account.observe(&car("A"), &panel(&[car_call]), at(1));
     // Its lamps go dark a moment before it is known to have no controller.
     account.observe(&car("A"), &panel(&[]), at(1));
-    let dead = Sight {
-        living: false,
-        ..panel(&[])
-    };
+    let dead = Sight { living: false, ..panel(&[]) };
     for second in 2..9 {
         assert!(account.observe(&car("A"), &dead, at(second)).is_empty());
     }

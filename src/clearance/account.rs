@@ -31,11 +31,8 @@ fn login_uid(text: &str) -> Option<u32> {
 
 /// The first of the standard streams that is a terminal.
 fn terminal() -> Option<String> {
-    let streams = [
-        (0, stdin().is_terminal()),
-        (2, stderr().is_terminal()),
-        (1, stdout().is_terminal()),
-    ];
+    let streams =
+        [(0, stdin().is_terminal()), (2, stderr().is_terminal()), (1, stdout().is_terminal())];
     let (number, _) = streams.into_iter().find(|(_, is_terminal)| *is_terminal)?;
     let path = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
     printable(path.to_string_lossy().into_owned())

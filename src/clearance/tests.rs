@@ -8,18 +8,11 @@ use super::*;
 use crate::journal::AuditEvent;
 use crate::latch::{Evidence, Hang, Refusal};
 
-const BY: Clearance<'_> = Clearance {
-    operator: "kovac",
-    reason: "brake replaced",
-    account: &ACCOUNT,
-};
+const BY: Clearance<'_> =
+    Clearance { operator: "kovac", reason: "brake replaced", account: &ACCOUNT };
 
-const ACCOUNT: Account = Account {
-    uid: 990,
-    login_uid: Some(1000),
-    sudo_user: None,
-    terminal: None,
-};
+const ACCOUNT: Account =
+    Account { uid: 990, login_uid: Some(1000), sudo_user: None, terminal: None };
 
 fn node() -> NodeId {
     NodeId::new("car-1").expect("a name")
@@ -198,9 +191,7 @@ fn clearing_takes_the_latch_away_and_leaves_both_records() {
 fn a_hang_that_the_node_has_recorded_itself_is_recorded_once() {
     let directory = latched();
     let (journal, _) = Journal::open(directory.path(), &node()).expect("a journal");
-    journal
-        .record(&[AuditRecord::hang(&hang())])
-        .expect("on disk");
+    journal.record(&[AuditRecord::hang(&hang())]).expect("on disk");
     drop(journal);
     clear(directory.path(), None, BY).expect("cleared");
     assert_eq!(kinds(directory.path()), ["hang", "clear-hang"]);
@@ -224,20 +215,10 @@ fn what_cant_be_recorded_is_not_cleared() {
     let directory = latched();
     let (journal, _) = Journal::open(directory.path(), &node()).expect("a journal");
     let refused = clear(directory.path(), None, BY);
-    assert!(
-        matches!(
-            refused,
-            Err(ClearError::Journal(JournalError::InUse { .. }))
-        ),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(ClearError::Journal(JournalError::InUse { .. }))), "{refused:?}");
     assert!(latch::find(directory.path()).is_some());
     drop(journal);
-    assert!(
-        clear(directory.path(), None, BY)
-            .expect("cleared")
-            .is_some()
-    );
+    assert!(clear(directory.path(), None, BY).expect("cleared").is_some());
 }
 
 /// P5: a node that has run before does not make a new journal in place of the one that is gone,
@@ -298,10 +279,7 @@ fn a_latch_that_cant_be_read_is_cleared_all_the_same() {
     fs::remove_file(directory.path().join(commission::FILE)).expect("removed");
     fs::write(directory.path().join(latch::FILE), "?").expect("written");
     let nameless = clear(directory.path(), None, BY);
-    assert!(
-        matches!(nameless, Err(ClearError::Nameless)),
-        "{nameless:?}"
-    );
+    assert!(matches!(nameless, Err(ClearError::Nameless)), "{nameless:?}");
     let cleared = clear(directory.path(), Some(node()), BY).expect("cleared");
     assert!(cleared.is_some());
 }
@@ -311,10 +289,7 @@ fn a_directory_that_is_not_there_is_not_made() {
     let directory = TempDir::new().expect("a directory");
     let gone = directory.path().join("gone");
     let refused = clear(&gone, None, BY);
-    assert!(
-        matches!(refused, Err(ClearError::Directory { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(ClearError::Directory { .. })), "{refused:?}");
     assert!(!gone.exists());
 }
 
@@ -323,24 +298,16 @@ fn a_directory_that_is_not_there_is_not_made() {
 fn a_directory_in_use_is_left_alone_unless_its_node_is_about_to_end() {
     let directory = commissioned();
     let node = Claim::new(directory.path()).expect("claimed");
-    for refused in [
-        clear(directory.path(), None, BY).map(|_| ()),
-        audit(directory.path()).map(|_| ()),
-    ] {
-        assert!(
-            matches!(refused, Err(ClearError::Running(_))),
-            "{refused:?}"
-        );
+    for refused in
+        [clear(directory.path(), None, BY).map(|_| ()), audit(directory.path()).map(|_| ())]
+    {
+        assert!(matches!(refused, Err(ClearError::Running(_))), "{refused:?}");
     }
     latch::set(directory.path(), &Latch::Hang(hang())).expect("on disk");
     let ending = thread::spawn(move || {
         thread::sleep(Duration::from_millis(200));
         drop(node);
     });
-    assert!(
-        clear(directory.path(), None, BY)
-            .expect("cleared")
-            .is_some()
-    );
+    assert!(clear(directory.path(), None, BY).expect("cleared").is_some());
     ending.join().expect("no panic");
 }

@@ -103,14 +103,7 @@ fn json(record: &AuditRecord) -> String {
 
 pub(super) fn page(records: &[AuditRecord]) -> String {
     table(
-        [
-            "time (UTC)",
-            "kind",
-            "operator",
-            "account",
-            "reason",
-            "evidence",
-        ],
+        ["time (UTC)", "kind", "operator", "account", "reason", "evidence"],
         records.iter().map(|record| {
             let [kind, operator, used, reason, evidence] = match &record.event {
                 AuditEvent::Hang { evidence } => {
@@ -119,22 +112,11 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                 AuditEvent::LatchFound { latch } => {
                     ["latch-found", "", "", "", &*latch.to_string()].map(str::to_owned)
                 }
-                AuditEvent::ClearHang {
-                    operator,
-                    reason,
-                    account: by,
-                    cleared,
-                } => {
+                AuditEvent::ClearHang { operator, reason, account: by, cleared } => {
                     let by = by.as_ref().map(account).unwrap_or_default();
                     ["clear-hang", operator, &by, reason, &*what(cleared)].map(str::to_owned)
                 }
-                AuditEvent::Repair {
-                    operator,
-                    reason,
-                    account: by,
-                    old,
-                    fresh,
-                } => {
+                AuditEvent::Repair { operator, reason, account: by, old, fresh } => {
                     let what = format!("journal {fresh} in place of {old}");
                     ["repair", operator, &account(by), reason, &*what].map(str::to_owned)
                 }

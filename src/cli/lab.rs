@@ -44,12 +44,7 @@ pub(crate) struct ElectionsArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = super::protocol())]
     pub(crate) protocols: Vec<Protocol>,
     /// The numbers of nodes, 2 to 200 each
-    #[arg(
-        long,
-        value_name = "NUMBERS",
-        value_delimiter = ',',
-        default_value = "2,3,4,8,16,32,64"
-    )]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "2,3,4,8,16,32,64")]
     pub(crate) sizes: Vec<usize>,
     /// How many of a hundred packets get lost
     #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "0,5,25",
@@ -104,11 +99,8 @@ impl LabArgs {
 
 impl ElectionsArgs {
     fn execute(&self) -> Result<(), CommandError> {
-        let protocols = if self.protocols.is_empty() {
-            Protocol::ALL.to_vec()
-        } else {
-            self.protocols.clone()
-        };
+        let protocols =
+            if self.protocols.is_empty() { Protocol::ALL.to_vec() } else { self.protocols.clone() };
         let comparison = Comparison {
             protocols,
             sizes: self.sizes.clone(),
@@ -133,20 +125,16 @@ impl ElectionsArgs {
             write_json(figures, create(path)?)?;
         }
         if let Some(path) = &self.svg {
-            std::fs::write(path, plot(figures)?).map_err(|source| LabError::File {
-                path: path.clone(),
-                source,
-            })?;
+            std::fs::write(path, plot(figures)?)
+                .map_err(|source| LabError::File { path: path.clone(), source })?;
         }
         Ok(())
     }
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>, LabError> {
-    let file = File::create(path).map_err(|source| LabError::File {
-        path: path.to_owned(),
-        source,
-    })?;
+    let file =
+        File::create(path).map_err(|source| LabError::File { path: path.to_owned(), source })?;
     Ok(BufWriter::new(file))
 }
 
@@ -167,10 +155,8 @@ fn page(figures: &[Figures]) -> String {
                 row.protocol.clone(),
                 row.size.to_string(),
                 format!("{} %", row.loss),
-                row.median_ms
-                    .map_or_else(|| "-".to_owned(), |time| format!("{time:.0} ms")),
-                row.worst_ms
-                    .map_or_else(|| "-".to_owned(), |time| format!("{time:.0} ms")),
+                row.median_ms.map_or_else(|| "-".to_owned(), |time| format!("{time:.0} ms")),
+                row.worst_ms.map_or_else(|| "-".to_owned(), |time| format!("{time:.0} ms")),
                 format!("{} of {}", row.unsettled, row.trials),
                 format!("{:.1}", row.messages),
                 format!("{:.0}", row.bytes),
@@ -180,16 +166,8 @@ fn page(figures: &[Figures]) -> String {
             Situation::Quiet => "messages and bytes in a second",
             _ => "time until one leads; messages and bytes meanwhile",
         };
-        let heading = [
-            "PROTOCOL",
-            "NODES",
-            "LOSS",
-            "MEDIAN",
-            "WORST",
-            "UNSETTLED",
-            "MESSAGES",
-            "BYTES",
-        ];
+        let heading =
+            ["PROTOCOL", "NODES", "LOSS", "MEDIAN", "WORST", "UNSETTLED", "MESSAGES", "BYTES"];
         let table = table(heading, rows);
         sections.push(format!("{}: {unit}\n{table}", situation.name()));
     }

@@ -219,11 +219,7 @@ impl NodeArgs {
         Sources {
             file: self.config.clone(),
             variables: std::env::vars_os().collect(),
-            flags: self
-                .data_dir
-                .iter()
-                .map(|path| ("data_dir", path.clone()))
-                .collect(),
+            flags: self.data_dir.iter().map(|path| ("data_dir", path.clone())).collect(),
         }
     }
 }
@@ -430,11 +426,7 @@ fn die_with(parent: u32) -> Result<(), CommandError> {
         .map_err(|error| CommandError::Parent(error.into()))?;
     // One that ended before is not noticed that way.
     let found = getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
-    if found == Some(parent) {
-        Ok(())
-    } else {
-        Err(CommandError::Orphan(parent))
-    }
+    if found == Some(parent) { Ok(()) } else { Err(CommandError::Orphan(parent)) }
 }
 
 fn look_at_machine(settings: &Settings) -> Result<(), CommandError> {

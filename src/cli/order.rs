@@ -92,10 +92,7 @@ impl From<&OrderCommand> for Call {
                     Way::Down => Direction::Down,
                 },
             }),
-            OrderCommand::Car { car, floor } => Self::Car {
-                car: car.clone(),
-                floor: *floor,
-            },
+            OrderCommand::Car { car, floor } => Self::Car { car: car.clone(), floor: *floor },
         }
     }
 }
@@ -152,9 +149,7 @@ impl OrderArgs {
             };
             match notice {
                 Notice::Event(event) => match event.report {
-                    Report::Served {
-                        call: served, car, ..
-                    } if served == *call => {
+                    Report::Served { call: served, car, .. } if served == *call => {
                         let by = car.map(|car| format!(" by {car}")).unwrap_or_default();
                         return tell(call, &format!("served{by}"), started);
                     }
@@ -195,7 +190,5 @@ fn tell_absorbed(call: &Call) -> Result<(), CommandError> {
 
 fn tell(call: &Call, what: &str, started: Instant) -> Result<(), CommandError> {
     let waited = started.elapsed().as_secs_f64();
-    Ok(output::print(&format!(
-        "{call} {what} after {waited:.2} s\n"
-    ))?)
+    Ok(output::print(&format!("{call} {what} after {waited:.2} s\n"))?)
 }

@@ -34,8 +34,6 @@ pub(crate) struct RepairArgs {
 impl RepairArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let (old, fresh) = self.node.connect()?.repair(&self.operator, &self.reason)?;
-        Ok(output::print(&format!(
-            "repaired: journal {fresh} in place of {old}\n"
-        ))?)
+        Ok(output::print(&format!("repaired: journal {fresh} in place of {old}\n"))?)
     }
 }

@@ -113,11 +113,8 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     )?;
     // That a follower has lost the election sounds worse than it is: whom it follows says as much.
     let said = |name: &str, value: &str| name == "state" && value == "lost";
-    let details: Vec<_> = status
-        .election_state
-        .iter()
-        .filter(|detail| !said(&detail.name, &detail.value))
-        .collect();
+    let details: Vec<_> =
+        status.election_state.iter().filter(|detail| !said(&detail.name, &detail.value)).collect();
     if !details.is_empty() {
         writeln!(page, "  {}: {}", status.election, list(&details))?;
     }
@@ -127,17 +124,9 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
         (false, false) => "not all on disk yet",
     };
     writeln!(page, "  store {:016x}, {disk}", status.digest)?;
-    let dropped = [
-        "foreign",
-        "version",
-        "key",
-        "damaged",
-        "malformed",
-        "address",
-        "refused",
-    ]
-    .into_iter()
-    .filter_map(|name| Some(format!("{name} {}", status.mesh.get(name)?)));
+    let dropped = ["foreign", "version", "key", "damaged", "malformed", "address", "refused"]
+        .into_iter()
+        .filter_map(|name| Some(format!("{name} {}", status.mesh.get(name)?)));
     let dropped: Vec<String> = dropped.collect();
     if !dropped.is_empty() {
         writeln!(page, "  dropped from the network: {}", dropped.join(", "))?;
@@ -155,10 +144,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_counts(page, "peers treated as gone", distrusted)?;
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
-        writeln!(
-            page,
-            "  log: {lost} lines lost, standard error could not be written"
-        )?;
+        writeln!(page, "  log: {lost} lines lost, standard error could not be written")?;
     }
     match &status.car {
         Some(car) => write_car(page, &status.node, car)?,
@@ -178,9 +164,7 @@ fn write_counts<const N: usize>(
     counts: [(u64, &str); N],
 ) -> fmt::Result {
     let counted = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counted: Vec<String> = counted
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
+    let counted: Vec<String> = counted.map(|(count, word)| format!("{count} {word}")).collect();
     if counted.is_empty() {
         return Ok(());
     }
@@ -201,11 +185,7 @@ fn write_car(page: &mut String, name: &NodeId, car: &CarStatus) -> fmt::Result {
     if !car.stuck.is_empty() {
         writeln!(page, "  stuck buttons: {}", list(&car.stuck))?;
     }
-    let lamps = if car.lamps.is_empty() {
-        "none".to_owned()
-    } else {
-        list(&car.lamps)
-    };
+    let lamps = if car.lamps.is_empty() { "none".to_owned() } else { list(&car.lamps) };
     writeln!(page, "  lit lamps: {lamps}")
 }
 
@@ -215,10 +195,9 @@ fn write_sensors(page: &mut String, car: &CarStatus) -> fmt::Result {
         None => "between floors".to_owned(),
     };
     write!(page, "  panel connected, {at}, door {}", car.door)?;
-    for (set, text) in [
-        (car.obstructed, ", door obstructed"),
-        (car.stopped, ", stop switch pulled"),
-    ] {
+    for (set, text) in
+        [(car.obstructed, ", door obstructed"), (car.stopped, ", stop switch pulled")]
+    {
         if set {
             page.push_str(text);
         }
@@ -273,11 +252,7 @@ fn own_sensors(status: &Status) -> String {
         }
         .to_owned();
     }
-    format!(
-        "{}, illuminance {}",
-        degrees(own.temperature),
-        known(own.illuminance)
-    )
+    format!("{}, illuminance {}", degrees(own.temperature), known(own.illuminance))
 }
 
 fn degrees(temperature: Option<impl fmt::Display>) -> String {
@@ -378,11 +353,7 @@ fn group_car(car: &CarView) -> String {
         Some(load) => format!(", load {load} %"),
         None => String::new(),
     };
-    format!(
-        "{floor}, {} for {:.1} s{load}, {service}",
-        car.phase,
-        car.elapsed.as_secs_f64()
-    )
+    format!("{floor}, {} for {:.1} s{load}, {service}", car.phase, car.elapsed.as_secs_f64())
 }
 
 fn choose(condition: bool, yes: &str, no: &str) -> String {
@@ -391,12 +362,7 @@ fn choose(condition: bool, yes: &str, no: &str) -> String {
 
 /// What the line to the panel has brought.
 fn line(counters: LineCounters) -> String {
-    let LineCounters {
-        frames,
-        damaged,
-        lost,
-        unknown,
-    } = counters;
+    let LineCounters { frames, damaged, lost, unknown } = counters;
     let unknown = match unknown {
         0 => String::new(),
         unknown => format!(", {unknown} unknown"),

@@ -13,11 +13,8 @@ pub(super) fn table<const COLUMNS: usize>(
     });
     let mut text = String::new();
     for line in &lines {
-        let cells: Vec<_> = line
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
+        let cells: Vec<_> =
+            line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         text.push_str("  ");
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');

@@ -38,10 +38,7 @@ fn an_order_is_told_by_its_button() {
     };
     assert_eq!(
         hall.order,
-        OrderCommand::Hall {
-            floor: Floor::try_from(3).unwrap(),
-            direction: Way::Up
-        }
+        OrderCommand::Hall { floor: Floor::try_from(3).unwrap(), direction: Way::Up }
     );
     assert_eq!(hall.wait, Some(Wait::Served));
     assert_eq!(hall.node.data_dir.as_deref(), Some("d"));
@@ -80,19 +77,15 @@ fn an_order_can_be_waited_for() {
 fn events_are_followed_by_kind_until_there_are_enough() {
     let bench = Bench::start();
     let socket = bench.reading_path();
-    let line = format!(
-        "liftmesh events --socket {} --kind served,promised --limit 2",
-        socket.display()
-    );
+    let line =
+        format!("liftmesh events --socket {} --kind served,promised --limit 2", socket.display());
     let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
     let path = bench.path().to_owned();
     let placing = std::thread::spawn(move || {
         // Until the watch has begun nothing is seen of an order.
         let mut client = Client::connect(&path).unwrap();
-        let hall = Call::Hall(HallCall {
-            floor: Floor::try_from(1).unwrap(),
-            direction: Direction::Up,
-        });
+        let hall =
+            Call::Hall(HallCall { floor: Floor::try_from(1).unwrap(), direction: Direction::Up });
         while client.order(&hall).is_ok() {
             std::thread::yield_now();
         }
@@ -106,13 +99,8 @@ fn events_are_followed_by_kind_until_there_are_enough() {
 
 #[test]
 fn what_goes_wrong_has_its_exit_code() {
-    let refused = |code| {
-        CommandError::from(ClientError::Refused {
-            code,
-            message: String::new(),
-        })
-        .exit()
-    };
+    let refused =
+        |code| CommandError::from(ClientError::Refused { code, message: String::new() }).exit();
     assert_eq!(refused(ErrorCode::NoSuchButton), Exit::Usage);
     assert_eq!(refused(ErrorCode::NoAnswer), Exit::NoNode);
     let closed = OutputError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe));

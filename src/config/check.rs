@@ -24,17 +24,8 @@ pub(super) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(super) fn new(values: &'a Effective, findings: Findings) -> Self {
-        let Findings {
-            errors,
-            wrong,
-            unread,
-        } = findings;
-        Self {
-            values,
-            unread,
-            errors: RefCell::new(errors),
-            unusable: RefCell::new(wrong),
-        }
+        let Findings { errors, wrong, unread } = findings;
+        Self { values, unread, errors: RefCell::new(errors), unusable: RefCell::new(wrong) }
     }
 
     /// Hands back what was made of the values, if nothing is wrong.
@@ -92,12 +83,7 @@ impl<'a> Checker<'a> {
             let (value, origin) = self.written(key);
             let value = known(key).kind.written(&value);
             let relation = relation.to_string();
-            self.errors.borrow_mut().push(ConfigError::Relation {
-                origin,
-                key,
-                value,
-                relation,
-            });
+            self.errors.borrow_mut().push(ConfigError::Relation { origin, key, value, relation });
         }
     }
 
@@ -107,11 +93,7 @@ impl<'a> Checker<'a> {
         (key, time): (&'static str, Duration),
         (other, words, most): (&'static str, &str, Duration),
     ) {
-        self.relate(
-            time <= most,
-            &[key, other],
-            format_args!("at most {words} = {}", human(most)),
-        );
+        self.relate(time <= most, &[key, other], format_args!("at most {words} = {}", human(most)));
     }
 
     /// The time at this key is longer than another one, or than what some others make.
@@ -121,11 +103,7 @@ impl<'a> Checker<'a> {
         (others, words, than): (&[&'static str], &str, Duration),
     ) {
         let keys = [&[key], others].concat();
-        self.relate(
-            time > than,
-            &keys,
-            format_args!("longer than {words} = {}", human(than)),
-        );
+        self.relate(time > than, &keys, format_args!("longer than {words} = {}", human(than)));
     }
 
     pub(super) fn refuse(&self, path: &'static str, error: ConfigError) {

@@ -104,11 +104,7 @@ pub struct ConfigErrors(Vec<ConfigError>);
 impl ConfigErrors {
     /// Hands back `value` if there is no error.
     pub(super) fn check<T>(errors: Vec<ConfigError>, value: T) -> Result<T, Self> {
-        if errors.is_empty() {
-            Ok(value)
-        } else {
-            Err(Self(errors))
-        }
+        if errors.is_empty() { Ok(value) } else { Err(Self(errors)) }
     }
 
     /// Each error.

@@ -41,13 +41,8 @@ pub(crate) struct Table {
 }
 
 /// Every key, those of one table together, in the order of the example file.
-pub(crate) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
-    TABLES
-        .iter()
-        .flat_map(|table| table.keys)
-        .copied()
-        .collect()
-});
+pub(crate) static KEYS: LazyLock<Vec<Key>> =
+    LazyLock::new(|| TABLES.iter().flat_map(|table| table.keys).copied().collect());
 
 impl Key {
     /// The key of this path.
@@ -59,9 +54,7 @@ impl Key {
     /// The table it is in, if any, and its name there.
     #[must_use]
     pub(crate) fn split(&self) -> (Option<&'static str>, &'static str) {
-        self.path
-            .split_once('.')
-            .map_or((None, self.path), |(table, name)| (Some(table), name))
+        self.path.split_once('.').map_or((None, self.path), |(table, name)| (Some(table), name))
     }
 
     /// The flag, without its dashes: the key's own name, behind that of its table unless it says
@@ -86,10 +79,7 @@ impl Key {
 impl Table {
     /// The names of the tables in a file.
     pub(super) fn names() -> impl Iterator<Item = &'static str> {
-        TABLES
-            .iter()
-            .filter(|table| !table.about.is_empty())
-            .map(|table| table.name)
+        TABLES.iter().filter(|table| !table.about.is_empty()).map(|table| table.name)
     }
 }
 

@@ -48,10 +48,7 @@ impl Layer {
                 .filter_map(|key| match key.default {
                     KeyDefault::Value(value) => Some((
                         key.path,
-                        Setting {
-                            value: value.to_owned(),
-                            origin: "default".to_owned(),
-                        },
+                        Setting { value: value.to_owned(), origin: "default".to_owned() },
                     )),
                     KeyDefault::Required(_) | KeyDefault::Absent(..) => None,
                 })
@@ -142,16 +139,9 @@ impl Source for Layer {
 
     fn collect(&self) -> Result<Map<String, Value>, config::ConfigError> {
         let value = |setting: &Setting| {
-            Value::new(
-                Some(&setting.origin),
-                ValueKind::String(setting.value.clone()),
-            )
+            Value::new(Some(&setting.origin), ValueKind::String(setting.value.clone()))
         };
-        Ok(self
-            .0
-            .iter()
-            .map(|(&path, setting)| (path.to_owned(), value(setting)))
-            .collect())
+        Ok(self.0.iter().map(|(&path, setting)| (path.to_owned(), value(setting))).collect())
     }
 }
 
@@ -214,12 +204,8 @@ impl Reader<'_> {
         } else {
             format!("it without quotes: {}", key.kind)
         };
-        let error = ConfigError::Writing {
-            origin,
-            key: key.path,
-            value: written.to_owned(),
-            right,
-        };
+        let error =
+            ConfigError::Writing { origin, key: key.path, value: written.to_owned(), right };
         findings.add_of(key, error);
     }
 
@@ -227,43 +213,24 @@ impl Reader<'_> {
     fn origin(&self, place: usize) -> String {
         let before = self.text.get(..place).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         format!("{}:{line}:{column}", self.file)
     }
 }
 
 fn wrong_value(key: &'static Key, value: String, origin: String) -> ConfigError {
-    ConfigError::Value {
-        origin,
-        key: key.path,
-        value,
-        right: key.kind,
-    }
+    ConfigError::Value { origin, key: key.path, value, right: key.kind }
 }
 
 fn unknown_variable(name: &str) -> ConfigError {
     let variable = |path: &str| format!("LIFTMESH__{}", path.to_uppercase());
     let origin = "environment".to_owned();
     match UNSUPPORTED.iter().find(|(path, _)| variable(path) == name) {
-        Some((_, why)) => ConfigError::Unsupported {
-            origin,
-            key: name.to_owned(),
-            why,
-        },
+        Some((_, why)) => ConfigError::Unsupported { origin, key: name.to_owned(), why },
         None => ConfigError::UnknownKey {
             origin,
             key: name.to_owned(),
-            hint: hint(
-                name,
-                KEYS.iter().map(Key::variable),
-                "see `liftmesh run --help`",
-            ),
+            hint: hint(name, KEYS.iter().map(Key::variable), "see `liftmesh run --help`"),
         },
     }
 }
@@ -273,10 +240,7 @@ fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
         let key = (*key).to_owned();
         return ConfigError::Unsupported { origin, key, why };
     }
-    let here = KEYS
-        .iter()
-        .filter(|key| key.split().0 == table)
-        .map(|key| key.split().1);
+    let here = KEYS.iter().filter(|key| key.split().0 == table).map(|key| key.split().1);
     let tables = Table::names().filter(|_| table.is_none());
     let right: Vec<_> = here.chain(tables).collect();
     let otherwise = match table {
@@ -284,11 +248,7 @@ fn unknown(origin: String, table: Option<&str>, path: &str) -> ConfigError {
         None => format!("there are {}", right.join(", ")),
     };
     let names = KEYS.iter().map(|key| key.path.to_owned());
-    ConfigError::UnknownKey {
-        origin,
-        key: path.to_owned(),
-        hint: hint(path, names, &otherwise),
-    }
+    ConfigError::UnknownKey { origin, key: path.to_owned(), hint: hint(path, names, &otherwise) }
 }
 
 /// The nearest of the names, where one is near enough to be meant.
@@ -303,10 +263,7 @@ fn hint(wrong: &str, names: impl Iterator<Item = String>, otherwise: &str) -> St
     names
         .filter_map(|name| near(&name).map(|distance| (distance, name)))
         .min()
-        .map_or_else(
-            || otherwise.to_owned(),
-            |(_, name)| format!("`{name}` may be meant"),
-        )
+        .map_or_else(|| otherwise.to_owned(), |(_, name)| format!("`{name}` may be meant"))
 }
 
 /// How many letters to insert, drop or change to make one text of the other.

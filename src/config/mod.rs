@@ -74,10 +74,7 @@ impl Sources {
             None => Layer::default(),
         };
         let environment = Layer::of_environment(self.variables.iter().cloned(), &mut findings);
-        let flags = self
-            .flags
-            .iter()
-            .filter_map(|(path, value)| Some((Key::find(path)?, value)));
+        let flags = self.flags.iter().filter_map(|(path, value)| Some((Key::find(path)?, value)));
         let flags = Layer::of_flags(flags, &mut findings);
         let values = Effective::layered([Layer::of_defaults(), file, environment, flags])?;
         Ok((values, findings))
@@ -166,12 +163,9 @@ impl fmt::Display for Effective {
                     let value = key.kind.written(value);
                     writeln!(f, "{:<60} # {origin}", format!("{path} = {value}"))?;
                 }
-                None => writeln!(
-                    f,
-                    "{:<60} # default: {}",
-                    format!("# {path}"),
-                    example::default(key)
-                )?,
+                None => {
+                    writeln!(f, "{:<60} # default: {}", format!("# {path}"), example::default(key))?
+                }
             }
         }
         Ok(())
@@ -179,11 +173,10 @@ impl fmt::Display for Effective {
 }
 
 fn descend<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.')
-        .try_fold(value, |value, name| match &value.kind {
-            ValueKind::Table(table) => table.get(name),
-            _ => None,
-        })
+    path.split('.').try_fold(value, |value, name| match &value.kind {
+        ValueKind::Table(table) => table.get(name),
+        _ => None,
+    })
 }
 
 /// The key of a path that stands in this module's own code.

@@ -154,16 +154,11 @@ impl Settings {
             packets: (node.election == Protocol::Ballot).then_some(packets),
             election,
             car,
-            kinematics: Kinematics {
-                dwell: door.dwell,
-                ..kinematics
-            },
+            kinematics: Kinematics { dwell: door.dwell, ..kinematics },
             mesh,
             climate,
             panel_line,
-            reading: operator
-                .read_only_socket
-                .map(|path| ReadingSettings { path, group }),
+            reading: operator.read_only_socket.map(|path| ReadingSettings { path, group }),
             log,
             faults: FaultInjection::Refused,
         }

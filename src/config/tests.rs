@@ -49,16 +49,11 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 fn wrong(more: &str) -> String {
-    check(&format!("{}{more}", REQUIRED.trim_start()))
-        .unwrap_err()
-        .to_string()
+    check(&format!("{}{more}", REQUIRED.trim_start())).unwrap_err().to_string()
 }
 
 fn variables(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
-    pairs
-        .iter()
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect()
+    pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
 }
 
 #[test]
@@ -69,13 +64,7 @@ fn what_is_not_given_is_as_the_brain_would_have_it() {
     assert_eq!(settings.kinematics, Kinematics::default());
     let car = CarSettings::new(settings.floors);
     let flight_limit = settings.kinematics.travel(2) + Duration::from_secs(4);
-    assert_eq!(
-        settings.car,
-        CarSettings {
-            flight_limit,
-            ..car
-        }
-    );
+    assert_eq!(settings.car, CarSettings { flight_limit, ..car });
     assert_eq!(settings.panel_line, LineSettings::default());
     assert_eq!(settings.link_port, 46100);
     assert_eq!(settings.fleet.as_str(), "liftmesh");
@@ -106,10 +95,7 @@ fn the_packets_of_ballot_have_a_port_and_may_have_a_group_and_an_interface() {
         "patience = 0",
     ] {
         let error = wrong(&format!("[ballot]\n{more}\n"));
-        assert!(
-            error.contains(&format!("ballot.{more} is wrong")),
-            "{error}"
-        );
+        assert!(error.contains(&format!("ballot.{more} is wrong")), "{error}");
     }
 }
 
@@ -140,10 +126,7 @@ fn a_flag_overrides_the_environment_and_that_the_file() {
     let origin = |path| effective.get(path).unwrap().origin.as_str();
     assert_eq!(origin("link_port"), "flag --link-port");
     assert_eq!(origin("door.dwell"), "variable LIFTMESH__DOOR__DWELL");
-    assert_eq!(
-        origin("mesh.beacon_gap"),
-        format!("{}:12:14", file.display())
-    );
+    assert_eq!(origin("mesh.beacon_gap"), format!("{}:12:14", file.display()));
     assert_eq!(origin("fleet"), "default");
 }
 
@@ -194,10 +177,7 @@ fn an_unknown_key_is_told_from_the_one_that_may_be_meant() {
             "[door]\ndwel = \"3 s\"\n",
             "node.toml:8:1: there is no key `door.dwel`; `door.dwell` may be meant",
         ),
-        (
-            "dwell = \"3 s\"\n",
-            "node.toml:7:1: there is no key `dwell`; `door.dwell` may be meant",
-        ),
+        ("dwell = \"3 s\"\n", "node.toml:7:1: there is no key `dwell`; `door.dwell` may be meant"),
         (
             "[doors]\ndwell = \"3 s\"\n",
             "node.toml:7:2: there is no key `doors`; `floors` may be meant",
@@ -313,10 +293,7 @@ fn the_limited_broadcast_and_another_network_are_refused() {
     ));
     assert!(matches!(
         with("127.255.255.255:46100"),
-        ConfigError::Relation {
-            key: "broadcast",
-            ..
-        }
+        ConfigError::Relation { key: "broadcast", .. }
     ));
     assert!(matches!(with("192.168.1.255"), ConfigError::Value { .. }));
 }
@@ -365,34 +342,13 @@ fn a_protocol_has_settings_of_its_own() {
 #[test]
 fn times_of_a_protocol_that_do_not_go_together_are_refused() {
     for (table, part) in [
-        (
-            "[bully]\nask_again = \"300 ms\"\n",
-            "at most answer_wait = 200ms",
-        ),
-        (
-            "[bully]\nanswer_wait = \"1 s\"\n",
-            "at most coordinator_wait = 400ms",
-        ),
-        (
-            "[senior]\nrequest_period = \"400 ms\"\n",
-            "below half of master_loss = 500ms",
-        ),
-        (
-            "[ballot]\nround = \"300 ms\"\n",
-            "longer than round = 300ms",
-        ),
-        (
-            "[token_ring]\nt = \"100 ms\"\n",
-            "longer than acknowledgement_wait = 150ms",
-        ),
-        (
-            "[token_ring]\nhold = \"80 ms\"\n",
-            "longer than search_wait = 100ms",
-        ),
-        (
-            "[bully]\nestimate = \"best\"\n",
-            "a whole number from 0 to 10000, or health",
-        ),
+        ("[bully]\nask_again = \"300 ms\"\n", "at most answer_wait = 200ms"),
+        ("[bully]\nanswer_wait = \"1 s\"\n", "at most coordinator_wait = 400ms"),
+        ("[senior]\nrequest_period = \"400 ms\"\n", "below half of master_loss = 500ms"),
+        ("[ballot]\nround = \"300 ms\"\n", "longer than round = 300ms"),
+        ("[token_ring]\nt = \"100 ms\"\n", "longer than acknowledgement_wait = 150ms"),
+        ("[token_ring]\nhold = \"80 ms\"\n", "longer than search_wait = 100ms"),
+        ("[bully]\nestimate = \"best\"\n", "a whole number from 0 to 10000, or health"),
     ] {
         let error = wrong(table);
         assert!(error.contains(part), "{error}");
@@ -403,9 +359,8 @@ fn times_of_a_protocol_that_do_not_go_together_are_refused() {
 #[test]
 fn a_node_without_a_car_has_a_unit_name_and_may_do_without_a_panel() {
     let unit = "role = \"control-unit\"\nunit = \"attic\"\nmac = \"02:00:00:00:00:01\"\n";
-    let lines = REQUIRED
-        .lines()
-        .filter(|line| !line.starts_with("car") && !line.starts_with("panel"));
+    let lines =
+        REQUIRED.lines().filter(|line| !line.starts_with("car") && !line.starts_with("panel"));
     let text = format!("{unit}{}", lines.collect::<Vec<_>>().join("\n"));
     let settings = check(&text).unwrap();
     assert_eq!(settings.node.as_str(), "attic");
@@ -420,16 +375,10 @@ fn a_node_without_a_car_has_a_unit_name_and_may_do_without_a_panel() {
 #[test]
 fn role_and_name_have_to_go_together() {
     let both = wrong("unit = \"attic\"\n");
-    assert!(
-        both.contains("unit = \"attic\" is wrong; it has to be absent"),
-        "{both}"
-    );
+    assert!(both.contains("unit = \"attic\" is wrong; it has to be absent"), "{both}");
     let neither = check(&REQUIRED.replace("car =", "role = \"indicator\"\n# car =")).unwrap_err();
     let neither = neither.to_string();
-    assert!(
-        neither.starts_with("unit is not set; give --unit NAME"),
-        "{neither}"
-    );
+    assert!(neither.starts_with("unit is not set; give --unit NAME"), "{neither}");
 }
 
 #[test]
@@ -448,10 +397,7 @@ fn a_wrong_variable_and_a_wrong_flag_are_named() {
         "environment: there is no key `LIFTMESH__FLORS`; `LIFTMESH__FLOORS` may be meant"
     );
     let flags = BTreeMap::from([("address", "0.0.0.0".to_owned())]);
-    let sources = Sources {
-        flags,
-        ..Sources::default()
-    };
+    let sources = Sources { flags, ..Sources::default() };
     assert_eq!(
         sources.read().unwrap_err().to_string(),
         "flag --address: address = \"0.0.0.0\" is wrong; \
@@ -469,18 +415,12 @@ fn a_wrong_value_is_told_even_where_a_flag_overrides_it() {
         flags: BTreeMap::from([("floors", "4".to_owned())]),
         ..Sources::default()
     };
-    assert!(matches!(
-        only(sources.read()),
-        ConfigError::Value { key: "floors", .. }
-    ));
+    assert!(matches!(only(sources.read()), ConfigError::Value { key: "floors", .. }));
 }
 
 #[test]
 fn files_that_cannot_be_read_are_named() {
-    let sources = Sources {
-        file: Some("/nowhere/node.toml".into()),
-        ..Sources::default()
-    };
+    let sources = Sources { file: Some("/nowhere/node.toml".into()), ..Sources::default() };
     assert!(matches!(
         only(sources.check()),
         ConfigError::File { path, .. } if path == Path::new("/nowhere/node.toml")
@@ -611,19 +551,12 @@ fn every_key_changes_the_settings() {
         "tcp://host:1",
     ];
     // `role` and `unit` go together, and with no car: C7 above.
-    for key in KEYS
-        .iter()
-        .filter(|key| !["role", "unit"].contains(&key.path))
-    {
+    for key in KEYS.iter().filter(|key| !["role", "unit"].contains(&key.path)) {
         let (table, name) = key.split();
         let protocol = Protocol::ALL.map(|protocol| protocol.to_string());
-        let protocol = protocol
-            .iter()
-            .find(|&name| table.is_some_and(|t| t.replace('_', "-") == *name));
-        let base = format!(
-            "election = \"{}\"\n{REQUIRED}",
-            protocol.map_or("bully", |name| name)
-        );
+        let protocol =
+            protocol.iter().find(|&name| table.is_some_and(|t| t.replace('_', "-") == *name));
+        let base = format!("election = \"{}\"\n{REQUIRED}", protocol.map_or("bully", |name| name));
         let partner = match key.path {
             "operator.read_only_group" => "read_only_socket = \"/run/status\"\n",
             _ => "",
@@ -643,16 +576,9 @@ fn every_key_changes_the_settings() {
         };
         let plain = settings(None).unwrap();
         let words = key.kind.offered();
-        let others = OTHERS
-            .iter()
-            .copied()
-            .chain(words.iter().map(String::as_str));
+        let others = OTHERS.iter().copied().chain(words.iter().map(String::as_str));
         let changes = |value| settings(Some(value)).is_ok_and(|changed| changed != plain);
-        assert!(
-            others.filter(|value| key.kind.accepts(value)).any(changes),
-            "{}",
-            key.path
-        );
+        assert!(others.filter(|value| key.kind.accepts(value)).any(changes), "{}", key.path);
     }
 }
 

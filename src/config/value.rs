@@ -47,20 +47,11 @@ impl Kind {
     /// A type that a file writes in quotes.
     const fn of<T: KeyType>(placeholder: &'static str, expected: fn() -> String) -> Self {
         let accepts = |text: &str| T::parse(text).is_some();
-        Self {
-            placeholder,
-            is_bare: false,
-            accepts,
-            expected,
-            offered: Vec::new,
-        }
+        Self { placeholder, is_bare: false, accepts, expected, offered: Vec::new }
     }
 
     const fn bare(self) -> Self {
-        Self {
-            is_bare: true,
-            ..self
-        }
+        Self { is_bare: true, ..self }
     }
 
     const fn offering(self, offered: fn() -> Vec<String>) -> Self {
@@ -82,11 +73,7 @@ impl Kind {
     /// A value as a file writes it.
     #[must_use]
     pub(crate) fn written(self, value: &str) -> String {
-        if self.is_bare {
-            value.to_owned()
-        } else {
-            format!("{value:?}")
-        }
+        if self.is_bare { value.to_owned() } else { format!("{value:?}") }
     }
 }
 
@@ -137,10 +124,8 @@ pub(super) struct Whole<T, const LEAST: i16, const MOST: i16>(PhantomData<T>);
 
 impl<T: TryFrom<i16>, const LEAST: i16, const MOST: i16> KeyType for Whole<T, LEAST, MOST> {
     type Value = T;
-    const KIND: Kind = Kind::of::<Self>("NUMBER", || {
-        format!("a whole number from {LEAST} to {MOST}")
-    })
-    .bare();
+    const KIND: Kind =
+        Kind::of::<Self>("NUMBER", || format!("a whole number from {LEAST} to {MOST}")).bare();
 
     fn parse(text: &str) -> Option<T> {
         let number = parsed(text).filter(|number| (LEAST..=MOST).contains(number))?;

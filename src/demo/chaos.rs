@@ -116,12 +116,7 @@ impl Iterator for Mishaps {
         let at = self.next_at;
         let gap = self.between(GAP);
         self.next_at += gap;
-        Some(Mishap {
-            at,
-            fault,
-            car: self.random.usize(..self.cars),
-            lasts: self.between(LASTS),
-        })
+        Some(Mishap { at, fault, car: self.random.usize(..self.cars), lasts: self.between(LASTS) })
     }
 }
 

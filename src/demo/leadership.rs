@@ -42,12 +42,7 @@ pub(super) enum Discord {
 impl Leadership {
     /// Nobody leads yet.
     pub(super) fn new(election: Protocol) -> Self {
-        Self {
-            election,
-            leader: None,
-            last: None,
-            changes: 0,
-        }
+        Self { election, leader: None, last: None, changes: 0 }
     }
 
     /// Whom all know as the master at this moment.
@@ -89,11 +84,7 @@ pub(super) fn agree<'a>(
     election: Protocol,
     nodes: &[(&'a NodeId, &'a NodeState)],
 ) -> Result<&'a NodeId, Discord> {
-    if election.profile().rotates {
-        know_a_holder(nodes)
-    } else {
-        follow_one(nodes)
-    }
+    if election.profile().rotates { know_a_holder(nodes) } else { follow_one(nodes) }
 }
 
 fn follow_one<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> Result<&'a NodeId, Discord> {
@@ -108,10 +99,7 @@ fn follow_one<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> Result<&'a NodeId, D
             NodeState::Seeking => false,
         };
         if !follows {
-            return Err(Discord::Astray {
-                node: (*node).clone(),
-                master: master.clone(),
-            });
+            return Err(Discord::Astray { node: (*node).clone(), master: master.clone() });
         }
     }
     Ok(master)
@@ -126,10 +114,7 @@ fn know_a_holder<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> Result<&'a NodeId
                 named = Some(master);
             }
             NodeState::Slave { master } => {
-                return Err(Discord::Stranger {
-                    node: (*node).clone(),
-                    master: master.clone(),
-                });
+                return Err(Discord::Stranger { node: (*node).clone(), master: master.clone() });
             }
             NodeState::Seeking => return Err(Discord::Seeking((*node).clone())),
         }
@@ -139,10 +124,7 @@ fn know_a_holder<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> Result<&'a NodeId
 }
 
 fn masters<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> impl Iterator<Item = &'a NodeId> {
-    nodes
-        .iter()
-        .filter(|(_, node_state)| **node_state == NodeState::Master)
-        .map(|(node, _)| *node)
+    nodes.iter().filter(|(_, node_state)| **node_state == NodeState::Master).map(|(node, _)| *node)
 }
 
 #[cfg(test)]
@@ -161,17 +143,12 @@ mod tests {
     }
 
     fn slave(master: &str) -> NodeState {
-        NodeState::Slave {
-            master: name(master),
-        }
+        NodeState::Slave { master: name(master) }
     }
 
     #[test]
     fn a_change_counts_once_the_others_follow() {
-        for election in Protocol::ALL
-            .into_iter()
-            .filter(|one| !one.profile().rotates)
-        {
+        for election in Protocol::ALL.into_iter().filter(|one| !one.profile().rotates) {
             let mut leadership = Leadership::new(election);
             let all_masters = [("A", NodeState::Master), ("B", NodeState::Master)];
             assert_eq!(observe(&mut leadership, &all_masters), None);

@@ -96,10 +96,8 @@ impl<C: Send + 'static> Line<C> {
         run: impl FnOnce(Receiver<C>) + Send + 'static,
     ) -> Result<Self, DemoError> {
         let (commands, waiting) = sync_channel(COMMANDS);
-        let thread = Builder::new()
-            .name(name)
-            .spawn(move || run(waiting))
-            .map_err(DemoError::Thread)?;
+        let thread =
+            Builder::new().name(name).spawn(move || run(waiting)).map_err(DemoError::Thread)?;
         Ok(Self { commands, thread })
     }
 }

@@ -149,11 +149,7 @@ pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let site = Site::new(args.cars, args.floors, args.election)?;
     let mut view = View::open(args.headless).map_err(DemoError::Output)?;
     let unattended = !view.is_screen();
-    let unwatched = if args.chaos {
-        UNATTENDED_CHAOS
-    } else {
-        UNATTENDED
-    };
+    let unwatched = if args.chaos { UNATTENDED_CHAOS } else { UNATTENDED };
     let plan = Plan {
         floors: args.floors,
         election: args.election,
@@ -173,19 +169,14 @@ pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let concluded = view::conclude(toll.as_ref(), tally, changes);
     course?;
     concluded.map_err(DemoError::Output)?;
-    if lost.is_empty() {
-        Ok(())
-    } else {
-        Err(DemoError::OrdersLost(lost))
-    }
+    if lost.is_empty() { Ok(()) } else { Err(DemoError::OrdersLost(lost)) }
 }
 
 fn play(stage: &mut Stage, view: &mut View, ending: &Ending) -> Result<(), DemoError> {
     loop {
         let course = stage.go_on(PICTURE);
         let fresh = stage.fresh();
-        view.show(stage.scene(), &fresh)
-            .map_err(DemoError::Output)?;
+        view.show(stage.scene(), &fresh).map_err(DemoError::Output)?;
         let wishes = view.wishes().map_err(DemoError::Output)?;
         if course? == Course::Over || ending.is_wanted() || wishes.contains(&Wish::Quit) {
             return Ok(());

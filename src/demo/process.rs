@@ -38,12 +38,7 @@ impl Process {
         log: PathBuf,
     ) -> Result<Self, DemoError> {
         let started = open(&log).and_then(|(output, errors)| {
-            command
-                .stdin(Stdio::null())
-                .stdout(output)
-                .stderr(errors)
-                .process_group(0)
-                .spawn()
+            command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0).spawn()
         });
         match started {
             Ok(child) => Ok(Self { what, log, child }),
@@ -54,9 +49,7 @@ impl Process {
     /// How it ended, if it has.
     pub(super) fn ended(&mut self) -> Option<ExitStatus> {
         // An error means that it is no child of this process any more.
-        self.child
-            .try_wait()
-            .unwrap_or_else(|_gone| Some(ExitStatus::from_raw(0)))
+        self.child.try_wait().unwrap_or_else(|_gone| Some(ExitStatus::from_raw(0)))
     }
 
     /// Ends it at once.

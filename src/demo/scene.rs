@@ -210,11 +210,7 @@ impl CarScene {
             riding: 0,
             faults: Faults::default(),
             line: Cable::Whole,
-            node: NodeScene {
-                life: Life::Starting,
-                cable: Cable::Whole,
-                said: None,
-            },
+            node: NodeScene { life: Life::Starting, cable: Cable::Whole, said: None },
         }
     }
 

@@ -65,10 +65,7 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>) {
 fn draw_size(frame: &mut Frame<'_>) {
     let Rect { width, height, .. } = frame.area();
     let text = vec![
-        Line::styled(
-            format!("This terminal has {width} × {height}."),
-            palette::bad(),
-        ),
+        Line::styled(format!("This terminal has {width} × {height}."), palette::bad()),
         Line::raw(format!("The demo needs {} × {}.", NEEDED.0, NEEDED.1)),
         Line::raw("Make it larger, or start the demo with --headless."),
         Line::styled("q  quit", palette::key()),
@@ -90,9 +87,7 @@ fn shafts_width(scene: &Scene, body: u16) -> u16 {
 
 /// The first of those that are shown where not all are: the chosen one is among them.
 fn first_shown(chosen: usize, shown: usize, all: usize) -> usize {
-    chosen
-        .saturating_sub(shown / 2)
-        .min(all.saturating_sub(shown))
+    chosen.saturating_sub(shown / 2).min(all.saturating_sub(shown))
 }
 
 fn block(title: &str) -> Block<'_> {
@@ -119,27 +114,20 @@ fn title(scene: &Scene) -> Line<'_> {
             scene.election,
             scene.seed
         )),
-        Span::styled(
-            clock(scene.elapsed),
-            Style::new().add_modifier(Modifier::BOLD),
-        ),
+        Span::styled(clock(scene.elapsed), Style::new().add_modifier(Modifier::BOLD)),
         Span::raw("   "),
         Span::styled(word, style),
         Span::raw("   "),
-        Span::styled(
-            scene.cars.get(scene.car).map_or("", |car| &car.display),
-            palette::quiet(),
-        ),
+        Span::styled(scene.cars.get(scene.car).map_or("", |car| &car.display), palette::quiet()),
     ])
 }
 
 /// Who leads, and how the chosen node stands in the election.
 fn election(scene: &Scene) -> Line<'_> {
     let mut spans = match &scene.leader {
-        Some(leader) => vec![
-            Span::styled(format!("★ {leader}"), palette::notable()),
-            Span::raw(" leads"),
-        ],
+        Some(leader) => {
+            vec![Span::styled(format!("★ {leader}"), palette::notable()), Span::raw(" leads")]
+        }
         None => vec![Span::styled("no leader that all know", palette::bad())],
     };
     if let Some(car) = scene.cars.get(scene.car) {
@@ -150,10 +138,7 @@ fn election(scene: &Scene) -> Line<'_> {
         spans.push(Span::styled(node_state, style));
         let details = car.node.view().map_or(&[][..], |view| &view.election_state);
         for detail in details {
-            spans.push(Span::styled(
-                format!(", {} ", detail.name),
-                palette::quiet(),
-            ));
+            spans.push(Span::styled(format!(", {} ", detail.name), palette::quiet()));
             spans.push(Span::raw(detail.value.as_str()));
         }
     }
@@ -164,41 +149,20 @@ fn counters(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     let room = usize::from(area.width.saturating_sub(2));
     let lines = LABELS.map(|labels| account(scene, labels));
     let [long, middle, short] = lines;
-    let line = [long, middle]
-        .into_iter()
-        .find(|line| line.width() <= room)
-        .unwrap_or(short);
+    let line = [long, middle].into_iter().find(|line| line.width() <= room).unwrap_or(short);
     frame.render_widget(Paragraph::new(line).block(block("Account")), area);
 }
 
 /// The words of the account, from the widest terminals to the narrowest.
 const LABELS: [[&str; 6]; 3] = [
-    [
-        "orders placed",
-        "served",
-        "lost",
-        "waiting mean",
-        "changes of master",
-        "passengers arrived",
-    ],
-    [
-        "placed",
-        "served",
-        "lost",
-        "waiting mean",
-        "changes of master",
-        "arrived",
-    ],
+    ["orders placed", "served", "lost", "waiting mean", "changes of master", "passengers arrived"],
+    ["placed", "served", "lost", "waiting mean", "changes of master", "arrived"],
     ["placed", "served", "lost", "mean", "masters", "arrived"],
 ];
 
 fn account<'a>(scene: &Scene, labels: [&'a str; 6]) -> Line<'a> {
     let tally = scene.tally;
-    let lost = if tally.lost == 0 {
-        palette::good()
-    } else {
-        palette::bad()
-    };
+    let lost = if tally.lost == 0 { palette::good() } else { palette::bad() };
     let waits = tally.mean().map_or_else(
         || "–".to_owned(),
         |mean| format!("{}  max {}", seconds(mean), seconds(tally.longest)),
@@ -214,15 +178,12 @@ fn account<'a>(scene: &Scene, labels: [&'a str; 6]) -> Line<'a> {
         (changes, plain),
         (scene.arrived.to_string(), plain),
     ];
-    let spans = labels
-        .into_iter()
-        .zip(figures)
-        .flat_map(|(label, (value, style))| {
-            [
-                Span::styled(format!(" {label}"), palette::quiet()),
-                Span::styled(format!(" {value} "), style.add_modifier(Modifier::BOLD)),
-            ]
-        });
+    let spans = labels.into_iter().zip(figures).flat_map(|(label, (value, style))| {
+        [
+            Span::styled(format!(" {label}"), palette::quiet()),
+            Span::styled(format!(" {value} "), style.add_modifier(Modifier::BOLD)),
+        ]
+    });
     spans.collect()
 }
 

@@ -57,17 +57,12 @@ impl Site {
         if !(1..=MOST_CARS).contains(&cars) {
             return Err(DemoError::Cars(cars));
         }
-        let names: Vec<NodeId> = names()
-            .filter_map(|name| NodeId::new(&name).ok())
-            .take(cars)
-            .collect();
+        let names: Vec<NodeId> =
+            names().filter_map(|name| NodeId::new(&name).ok()).take(cars).collect();
         let dir = tempfile::Builder::new()
             .prefix("liftmesh-demo-")
             .tempdir()
-            .map_err(|source| DemoError::Directory {
-                dir: env::temp_dir(),
-                source,
-            })?;
+            .map_err(|source| DemoError::Directory { dir: env::temp_dir(), source })?;
         let (port, ballot_port) = free_ports(cars, election).map_err(DemoError::Port)?;
         let site = Self {
             dir,
@@ -79,10 +74,8 @@ impl Site {
             cars: names,
         };
         for car in 0..cars {
-            fs::create_dir(site.car_dir(car)).map_err(|source| DemoError::Directory {
-                dir: site.car_dir(car),
-                source,
-            })?;
+            fs::create_dir(site.car_dir(car))
+                .map_err(|source| DemoError::Directory { dir: site.car_dir(car), source })?;
         }
         Ok(site)
     }
@@ -151,14 +144,8 @@ impl Site {
             .args(["--fleet", "demo"])
             .args(["--car", self.name(car)])
             .args(["--address", &address(car).to_string()])
-            .args([
-                "--broadcast",
-                &SocketAddrV4::new(BROADCAST, self.port).to_string(),
-            ])
-            .args([
-                "--panel",
-                &format!("serial://{}", self.panel(car).display()),
-            ])
+            .args(["--broadcast", &SocketAddrV4::new(BROADCAST, self.port).to_string()])
+            .args(["--panel", &format!("serial://{}", self.panel(car).display())])
             .args(["--floors", &self.floors.get().to_string()])
             .args(["--election", &self.election.to_string()])
             .arg("--data-dir")
@@ -207,9 +194,7 @@ impl Site {
 /// A to Z, then AA, AB and so on.
 fn names() -> impl Iterator<Item = String> {
     let letters = 'A'..='Z';
-    let pairs = letters
-        .clone()
-        .flat_map(|one| ('A'..='Z').map(move |two| format!("{one}{two}")));
+    let pairs = letters.clone().flat_map(|one| ('A'..='Z').map(move |two| format!("{one}{two}")));
     letters.map(String::from).chain(pairs)
 }
 
@@ -307,10 +292,7 @@ mod tests {
         let site = Site::new(64, floors(), Protocol::LowestIp).unwrap();
         let names: std::collections::BTreeSet<_> = site.cars().iter().collect();
         assert_eq!(names.len(), 64);
-        assert_eq!(
-            ["A", "Z", "AA", "BL"],
-            [0, 25, 26, 63].map(|car| site.name(car))
-        );
+        assert_eq!(["A", "Z", "AA", "BL"], [0, 25, 26, 63].map(|car| site.name(car)));
         assert_eq!(address(63), Ipv4Addr::new(127, 0, 0, 74));
     }
 

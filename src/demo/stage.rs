@@ -235,12 +235,7 @@ impl Stage {
 
     /// Ends everything in an orderly way.
     pub(super) fn close(self) {
-        let Self {
-            actors,
-            site,
-            delta,
-            ..
-        } = self;
+        let Self { actors, site, delta, .. } = self;
         // Nobody waits any more until changes are taken.
         drop(delta);
         let (mut nodes, mut simulators, mut lines) = (Vec::new(), Vec::new(), Vec::new());
@@ -299,11 +294,7 @@ impl Stage {
                 return Err(failure);
             } else {
                 scene.life = Life::Ended(status.to_string());
-                self.tell(
-                    Some(car),
-                    Weight::Bad,
-                    failure.to_string().replace('\n', " "),
-                );
+                self.tell(Some(car), Weight::Bad, failure.to_string().replace('\n', " "));
             }
         }
         Ok(())
@@ -318,9 +309,7 @@ impl Stage {
 
     fn living(&self) -> BTreeSet<NodeId> {
         let cars = self.scene.cars.iter().zip(&self.sights);
-        cars.filter(|(_, sight)| sight.living)
-            .map(|(car, _)| car.name.clone())
-            .collect()
+        cars.filter(|(_, sight)| sight.living).map(|(car, _)| car.name.clone()).collect()
     }
 }
 
@@ -382,11 +371,7 @@ fn connect(site: &Site, car: usize, simulator: &mut Process) -> Result<ControlCl
 }
 
 fn silent(site: &Site, car: usize, simulator: &Process, source: ControlError) -> DemoError {
-    DemoError::Simulator {
-        car: site.name(car).to_owned(),
-        log: simulator.last_lines(),
-        source,
-    }
+    DemoError::Simulator { car: site.name(car).to_owned(), log: simulator.last_lines(), source }
 }
 
 #[cfg(test)]
@@ -402,11 +387,7 @@ mod tests {
         assert_eq!(limit(2, 1, 0, false), 70);
         assert_eq!(limit(6, 3, 7, false), 126);
         assert_eq!(limit(40, 8, 30, false), 308);
-        assert_eq!(
-            limit(40, 1, 30, false),
-            620,
-            "one car has to serve them all"
-        );
+        assert_eq!(limit(40, 1, 30, false), 620, "one car has to serve them all");
         assert_eq!(limit(6, 3, 7, true), 246);
         assert_eq!(fleet_limit(3).as_secs(), 33);
         assert_eq!(fleet_limit(64).as_secs(), 94);

@@ -39,19 +39,11 @@ pub(super) struct Arrivals {
 impl Arrivals {
     /// `gap` is the mean time between two passengers.
     pub(super) fn new(seed: u64, floors: FloorCount, cars: usize, gap: Duration) -> Self {
-        Self {
-            random: fastrand::Rng::with_seed(seed),
-            floors,
-            cars,
-            gap,
-            next_at: FIRST,
-        }
+        Self { random: fastrand::Rng::with_seed(seed), floors, cars, gap, next_at: FIRST }
     }
 
     fn floor(&mut self) -> Floor {
-        self.floors
-            .floor(self.random.u8(..self.floors.get()))
-            .unwrap_or(Floor::BOTTOM)
+        self.floors.floor(self.random.u8(..self.floors.get())).unwrap_or(Floor::BOTTOM)
     }
 }
 
@@ -71,12 +63,7 @@ impl Iterator for Arrivals {
         while other == one {
             other = self.floor();
         }
-        Some(Arrival {
-            at,
-            from: one,
-            to: other,
-            panel: self.random.usize(..self.cars),
-        })
+        Some(Arrival { at, from: one, to: other, panel: self.random.usize(..self.cars) })
     }
 }
 
@@ -115,10 +102,7 @@ struct Riding {
 impl Crowd {
     /// Nobody.
     pub(super) fn new() -> Self {
-        Self {
-            waiting: Vec::new(),
-            riding: Vec::new(),
-        }
+        Self { waiting: Vec::new(), riding: Vec::new() }
     }
 
     /// Somebody comes.
@@ -175,9 +159,7 @@ impl Crowd {
 
     fn get_off(&mut self, cars: &[Sight], deeds: &mut Vec<Deed>) {
         self.riding.retain(|one| {
-            let rides_on = cars
-                .get(one.car)
-                .is_none_or(|car| car.walkable != Some(one.to));
+            let rides_on = cars.get(one.car).is_none_or(|car| car.walkable != Some(one.to));
             if !rides_on {
                 deeds.push(Deed::Arrived);
             }
@@ -192,11 +174,7 @@ impl Crowd {
                 .iter()
                 .position(|car| car.walkable == Some(one.from) && car.leads(one.direction));
             if let Some(car) = open {
-                riding.push(Riding {
-                    car,
-                    to: one.to,
-                    pressed_at: None,
-                });
+                riding.push(Riding { car, to: one.to, pressed_at: None });
             }
             open.is_none()
         });

@@ -107,23 +107,11 @@ fn line(event: &Event) -> String {
 }
 
 fn summary(tally: Tally, master_changes: Option<u32>) -> String {
-    let Tally {
-        placed,
-        served,
-        lost,
-        unserved,
-        longest,
-        fetched: _,
-        waited: _,
-    } = tally;
+    let Tally { placed, served, lost, unserved, longest, fetched: _, waited: _ } = tally;
     let waits = tally.mean().map_or_else(
         || "nobody waited".to_owned(),
         |mean| {
-            format!(
-                "waiting mean {:.1} s, max {:.1} s",
-                mean.as_secs_f64(),
-                longest.as_secs_f64()
-            )
+            format!("waiting mean {:.1} s, max {:.1} s", mean.as_secs_f64(), longest.as_secs_f64())
         },
     );
     let changes = master_changes.map_or_else(

@@ -109,21 +109,14 @@ impl AuditRecord {
             at: hang.at.clone(),
             node: hang.node.clone(),
             program: hang.program.clone(),
-            event: AuditEvent::Hang {
-                evidence: hang.evidence.clone(),
-            },
+            event: AuditEvent::Hang { evidence: hang.evidence.clone() },
         }
     }
 
     /// The record of something that happens now, at this moment of the wall clock.
     #[must_use]
     pub(crate) fn now(node: NodeId, event: AuditEvent, at: SystemTime) -> Self {
-        Self {
-            at: wall(at),
-            node,
-            program: PROGRAM.to_owned(),
-            event,
-        }
+        Self { at: wall(at), node, program: PROGRAM.to_owned(), event }
     }
 
     /// What stands in for a record that can't be read.

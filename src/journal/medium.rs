@@ -37,10 +37,7 @@ pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Erro
             return give_up(Restored::default());
         }
     };
-    let other = |found| JournalError::Format {
-        path: path.to_owned(),
-        found,
-    };
+    let other = |found| JournalError::Format { path: path.to_owned(), found };
     if let Some(found) = version::of_database(&bytes) {
         return other(found);
     }
@@ -54,9 +51,7 @@ pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Erro
             Err(error) => error,
         },
         // It can't be set aside here, and is no less damaged for that.
-        Attempt::Damaged(_) if lost == Lost::Refuse => JournalError::Lost {
-            path: path.to_owned(),
-        },
+        Attempt::Damaged(_) if lost == Lost::Refuse => JournalError::Lost { path: path.to_owned() },
         Attempt::Damaged(reason) => {
             warn!(path = %path.display(), reason, "journal damaged: it is left where it is");
             give_up(Restored::default())
@@ -96,18 +91,13 @@ mod tests {
         let directory = TempDir::new().expect("a directory");
         let (journal, _) = Journal::open(directory.path(), &node()).expect("a journal");
         let record = Record {
-            dot: Dot {
-                journal: JournalId(7),
-                sequence: 1,
-            },
+            dot: Dot { journal: JournalId(7), sequence: 1 },
             origin: node(),
             call: Call::Hall(HallCall {
                 floor: Floor::try_from(1).expect("a floor"),
                 direction: Direction::Up,
             }),
-            state: State::Open {
-                waited: std::time::Duration::from_secs(3),
-            },
+            state: State::Open { waited: std::time::Duration::from_secs(3) },
         };
         let change = Change::Record(record.clone());
         let unset = std::time::UNIX_EPOCH;

@@ -161,9 +161,8 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Audit`]: none is.
     pub(crate) fn record(&self, records: &[AuditRecord]) -> Result<(), JournalError> {
-        audit::append(&self.database, records).map_err(|source| JournalError::Audit {
-            source: Box::new(source),
-        })
+        audit::append(&self.database, records)
+            .map_err(|source| JournalError::Audit { source: Box::new(source) })
     }
 
     /// The audit log, the oldest record first.
@@ -217,9 +216,8 @@ pub(crate) fn complete_audit(
     let database = open_sound(path)?;
     let records = audit::read(&database).map_err(JournalError::Unreadable)?;
     match missing(&records) {
-        Some(record) => audit::append(&database, &[record]).map_err(|source| JournalError::Audit {
-            source: Box::new(source),
-        }),
+        Some(record) => audit::append(&database, &[record])
+            .map_err(|source| JournalError::Audit { source: Box::new(source) }),
         None => Ok(()),
     }
 }
@@ -235,9 +233,7 @@ fn open_sound(path: PathBuf) -> Result<Database, JournalError> {
         Attempt::Denied(source) => Err(denied(path, source)),
         Attempt::Failing(source) => Err(failing(path, Restored::default(), source)),
         Attempt::Other(found) => Err(JournalError::Format { path, found }),
-        Attempt::Damaged(_) => Err(JournalError::Unreadable(ReadError::Malformed(
-            "the journal",
-        ))),
+        Attempt::Damaged(_) => Err(JournalError::Unreadable(ReadError::Malformed("the journal"))),
     }
 }
 
@@ -334,9 +330,7 @@ fn restored_of(
     match contents {
         Contents::Empty => Ok(None),
         Contents::Other(found) => Err(JournalError::Format { path, found }),
-        Contents::Journal {
-            owner, restored, ..
-        } if owner == *node => Ok(Some(restored)),
+        Contents::Journal { owner, restored, .. } if owner == *node => Ok(Some(restored)),
         Contents::Journal { owner, .. } => {
             let node = node.clone();
             Err(JournalError::Foreign { path, owner, node })
@@ -350,10 +344,7 @@ fn make(
     path: &Path,
     keep_name: impl FnOnce() -> io::Result<()>,
 ) -> Result<Restored, JournalError> {
-    let restored = Restored {
-        journal: fresh_id()?,
-        ..Restored::default()
-    };
+    let restored = Restored { journal: fresh_id()?, ..Restored::default() };
     let made = tables::make(database, node, restored.journal);
     let made = made.and_then(|()| Ok(keep_name()?));
     match made {
@@ -366,18 +357,13 @@ fn make(
 }
 
 fn make_directory(directory: &Path, journal: &Path) -> Result<(), JournalError> {
-    fs::create_dir_all(directory)
-        .and_then(|()| check_writable(directory))
-        .map_err(|source| {
-            if is_failing(&source) {
-                failing(journal.to_owned(), Restored::default(), source.into())
-            } else {
-                JournalError::Directory {
-                    path: directory.to_owned(),
-                    source,
-                }
-            }
-        })
+    fs::create_dir_all(directory).and_then(|()| check_writable(directory)).map_err(|source| {
+        if is_failing(&source) {
+            failing(journal.to_owned(), Restored::default(), source.into())
+        } else {
+            JournalError::Directory { path: directory.to_owned(), source }
+        }
+    })
 }
 
 /// Tells a directory that is not the node's to write in from a disk that fails.
@@ -445,18 +431,11 @@ fn file(path: &Path) -> io::Result<File> {
 }
 
 fn denied(path: PathBuf, source: redb::Error) -> JournalError {
-    JournalError::Rights {
-        path,
-        source: Box::new(source),
-    }
+    JournalError::Rights { path, source: Box::new(source) }
 }
 
 fn failing(path: PathBuf, restored: Restored, source: redb::Error) -> JournalError {
-    JournalError::Failing {
-        path,
-        restored: Box::new(restored),
-        source: Box::new(source),
-    }
+    JournalError::Failing { path, restored: Box::new(restored), source: Box::new(source) }
 }
 
 #[cfg(test)]

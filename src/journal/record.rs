@@ -41,16 +41,10 @@ pub(super) struct Kind {
 /// | 1 | [`OrderV1`], which format 1 keeps without the version byte |
 /// | 2 | [`Order`] with [`StateV2`] |
 /// | 3 | [`Order`] with [`StateV3`], which says how an order was served |
-pub(super) const ORDERS: Kind = Kind {
-    name: "orders",
-    version: 3,
-};
+pub(super) const ORDERS: Kind = Kind { name: "orders", version: 3 };
 
 /// How long the legs of the car take: version 1 has the body [`FlightTimesV1`].
-pub(super) const FLIGHT_TIMES: Kind = Kind {
-    name: "flight-times",
-    version: 1,
-};
+pub(super) const FLIGHT_TIMES: Kind = Kind { name: "flight-times", version: 1 };
 
 impl Kind {
     /// The bytes of a record.
@@ -144,14 +138,8 @@ enum StateV1 {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum StoredCall {
-    Hall {
-        floor: u8,
-        direction: StoredDirection,
-    },
-    Car {
-        car: String,
-        floor: u8,
-    },
+    Hall { floor: u8, direction: StoredDirection },
+    Car { car: String, floor: u8 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,16 +168,10 @@ pub(super) fn order(record: &Record, now: SystemTime) -> Result<Vec<u8>, redb::E
         origin: record.origin.to_string(),
         call: (&record.call).into(),
         state: match &record.state {
-            State::Open { waited } => StateV3::Open {
-                waited: millis(*waited),
-                written: wall(now),
-            },
-            State::Served(service) => {
-                StateV3::Served(service.as_ref().map(|service| StoredService {
-                    car: service.car.to_string(),
-                    waited: millis(service.waited),
-                }))
-            }
+            State::Open { waited } => StateV3::Open { waited: millis(*waited), written: wall(now) },
+            State::Served(service) => StateV3::Served(service.as_ref().map(|service| {
+                StoredService { car: service.car.to_string(), waited: millis(service.waited) }
+            })),
         },
     })
 }
@@ -205,9 +187,9 @@ pub(super) fn read_order(bytes: &[u8], now: SystemTime) -> Result<Record, ReadEr
         (2, body) => {
             let stored: Order<StateV2> = ORDERS.body(body)?;
             let state = match stored.state {
-                StateV2::Open { waited, written } => State::Open {
-                    waited: age(waited, written, now),
-                },
+                StateV2::Open { waited, written } => {
+                    State::Open { waited: age(waited, written, now) }
+                }
                 StateV2::Served => State::Served(None),
             };
             let dot = (stored.journal, stored.sequence);
@@ -216,9 +198,9 @@ pub(super) fn read_order(bytes: &[u8], now: SystemTime) -> Result<Record, ReadEr
         (_, body) => {
             let stored: Order<StateV3> = ORDERS.body(body)?;
             let state = match stored.state {
-                StateV3::Open { waited, written } => State::Open {
-                    waited: age(waited, written, now),
-                },
+                StateV3::Open { waited, written } => {
+                    State::Open { waited: age(waited, written, now) }
+                }
                 StateV3::Served(service) => {
                     State::Served(service.as_ref().map(read_service).transpose()?)
                 }
@@ -243,12 +225,9 @@ pub(super) fn read_order_v1(body: &[u8]) -> Result<Record, ReadError> {
         StateV1::Open { nanoseconds, .. } if nanoseconds >= 1_000_000_000 => {
             return Err(ReadError::Malformed(ORDERS.name));
         }
-        StateV1::Open {
-            seconds,
-            nanoseconds,
-        } => State::Open {
-            waited: Duration::new(seconds, nanoseconds).min(OLDEST),
-        },
+        StateV1::Open { seconds, nanoseconds } => {
+            State::Open { waited: Duration::new(seconds, nanoseconds).min(OLDEST) }
+        }
         StateV1::Served => State::Served(None),
     };
     let dot = (stored.journal, stored.sequence);
@@ -337,10 +316,7 @@ pub(super) fn leg_key(record: &FlightRecord) -> Result<Vec<u8>, redb::Error> {
 
 /// How long a leg takes.
 pub(super) fn flight_times(record: &FlightRecord) -> Result<Vec<u8>, redb::Error> {
-    FLIGHT_TIMES.encode(&FlightTimesV1 {
-        leg: record.leg.into(),
-        samples: record.samples.clone(),
-    })
+    FLIGHT_TIMES.encode(&FlightTimesV1 { leg: record.leg.into(), samples: record.samples.clone() })
 }
 
 /// How long a leg takes, as it was written.
@@ -375,10 +351,7 @@ impl From<&Call> for StoredCall {
                     Direction::Down => StoredDirection::Down,
                 },
             },
-            Call::Car { car, floor } => Self::Car {
-                car: car.to_string(),
-                floor: floor.index(),
-            },
+            Call::Car { car, floor } => Self::Car { car: car.to_string(), floor: floor.index() },
         }
     }
 }

@@ -95,15 +95,8 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
     };
     let journal = JournalId(number(KEY_JOURNAL)?);
     let owner = owner(&transaction)?;
-    let own = records
-        .iter()
-        .map(|record| record.dot)
-        .filter(|dot| dot.journal == journal);
-    let used = own
-        .map(|dot| dot.sequence)
-        .chain([number(KEY_RESERVED)?])
-        .max()
-        .unwrap_or_default();
+    let own = records.iter().map(|record| record.dot).filter(|dot| dot.journal == journal);
+    let used = own.map(|dot| dot.sequence).chain([number(KEY_RESERVED)?]).max().unwrap_or_default();
     super::audit::check(&transaction)?;
     let term = Term(find(KEY_TERM)?.unwrap_or_default());
     Ok(Contents::Journal {
@@ -123,8 +116,7 @@ pub(super) fn read(database: &Database, now: SystemTime) -> Result<Contents, Rea
 /// The name of the journal's node.
 pub(super) fn owner(transaction: &ReadTransaction) -> Result<NodeId, ReadError> {
     let name = transaction.open_table(NAMES)?.get(KEY_NODE)?;
-    name.and_then(|name| NodeId::new(name.value()).ok())
-        .ok_or(ReadError::Malformed(KEY_NODE))
+    name.and_then(|name| NodeId::new(name.value()).ok()).ok_or(ReadError::Malformed(KEY_NODE))
 }
 
 fn read_orders(transaction: &ReadTransaction, now: SystemTime) -> Result<Vec<Record>, ReadError> {
@@ -180,9 +172,7 @@ pub(super) fn make(
         numbers.insert(KEY_FORMAT, FORMAT)?;
         numbers.insert(KEY_JOURNAL, journal.0)?;
         numbers.insert(KEY_RESERVED, 0)?;
-        transaction
-            .open_table(NAMES)?
-            .insert(KEY_NODE, node.as_str())?;
+        transaction.open_table(NAMES)?.insert(KEY_NODE, node.as_str())?;
         transaction.open_table(ORDERS)?;
     }
     Ok(transaction.commit()?)

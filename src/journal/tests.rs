@@ -23,19 +23,14 @@ fn node() -> NodeId {
 }
 
 fn floor(index: u8) -> Floor {
-    FloorCount::new(9)
-        .and_then(|floors| floors.floor(index))
-        .expect("a floor")
+    FloorCount::new(9).and_then(|floors| floors.floor(index)).expect("a floor")
 }
 
 fn record(journal: JournalId, sequence: u64, index: u8, state: State) -> Record {
     Record {
         dot: Dot { journal, sequence },
         origin: node(),
-        call: Call::Hall(HallCall {
-            floor: floor(index),
-            direction: Direction::Up,
-        }),
+        call: Call::Hall(HallCall { floor: floor(index), direction: Direction::Up }),
         state,
     }
 }
@@ -60,19 +55,12 @@ fn is_same(found: &Record, written: &Record) -> bool {
         (State::Open { .. }, State::Served(_)) | (State::Served(_), State::Open { .. }) => false,
     };
     let state = found.state.clone();
-    is_as_old
-        && *found
-            == Record {
-                state,
-                ..written.clone()
-            }
+    is_as_old && *found == Record { state, ..written.clone() }
 }
 
 async fn durable(writer: &mut JournalWriter, lsn: Lsn) {
     let reached = async { while writer.progress().await.durable < lsn {} };
-    tokio::time::timeout(Duration::from_secs(20), reached)
-        .await
-        .expect("on disk in time");
+    tokio::time::timeout(Duration::from_secs(20), reached).await.expect("on disk in time");
 }
 
 /// F13, P3
@@ -95,10 +83,7 @@ async fn what_was_durable_is_there_after_the_next_start() {
     assert_eq!(again.journal, restored.journal);
     for record in [&mine, &theirs] {
         let found = again.records.iter().find(|found| found.dot == record.dot);
-        assert!(
-            found.is_some_and(|found| is_same(found, record)),
-            "{record:?} is lost"
-        );
+        assert!(found.is_some_and(|found| is_same(found, record)), "{record:?} is lost");
     }
     assert_eq!(again.records.len(), 2);
 }
@@ -130,12 +115,7 @@ fn batches_that_wait_are_committed_together() {
     for lsn in 1..=40 {
         let record = open_order(restored.journal, lsn, u8::try_from(lsn % 8).expect("small"));
         let changes = vec![Change::Record(record)];
-        batches
-            .send(writer::Work::Write(writer::Batch {
-                lsn: Lsn(lsn),
-                changes,
-            }))
-            .expect("room");
+        batches.send(writer::Work::Write(writer::Batch { lsn: Lsn(lsn), changes })).expect("room");
     }
     drop(batches);
     let commits = writer::write_all(&journal, &queue, &report);
@@ -157,9 +137,7 @@ async fn a_reserved_sequence_is_never_handed_out_again() {
     assert_eq!(second.reserved, second.used + FIRST_BLOCK);
     let writer = JournalWriter::start(journal).expect("a thread");
     for (lsn, upto) in [(1, 9000), (2, 5)] {
-        writer
-            .submit(Lsn(lsn), vec![Change::Reserve(upto)])
-            .expect("room");
+        writer.submit(Lsn(lsn), vec![Change::Reserve(upto)]).expect("room");
     }
     writer.finish().await;
     assert_eq!(open(&directory).1.used, 9000);
@@ -170,10 +148,8 @@ async fn a_reserved_sequence_is_never_handed_out_again() {
 async fn a_renewed_journal_starts_with_its_own_sequences() {
     let directory = TempDir::new().expect("a directory");
     let (journal, first) = open(&directory);
-    let old = [
-        open_order(first.journal, 3, 1),
-        record(first.journal, u64::MAX, 2, State::Served(None)),
-    ];
+    let old =
+        [open_order(first.journal, 3, 1), record(first.journal, u64::MAX, 2, State::Served(None))];
     let mut changes: Vec<Change> = old.iter().cloned().map(Change::Record).collect();
     changes.push(Change::Reserve(u64::MAX));
     let fresh = JournalId(first.journal.0 ^ 1);
@@ -249,11 +225,7 @@ fn a_journal_with_flipped_bytes_is_whole_or_set_aside() {
         let directory = TempDir::new().expect("a directory");
         let mut hurt = sound.clone();
         for _ in 0..=random.usize(..4) {
-            let end = if round % 2 == 0 {
-                64 * 1024
-            } else {
-                hurt.len()
-            };
+            let end = if round % 2 == 0 { 64 * 1024 } else { hurt.len() };
             let at = random.usize(..end.min(hurt.len()));
             hurt[at] ^= random.u8(1..);
         }
@@ -367,10 +339,7 @@ impl redb::StorageBackend for FullDisk {
 #[tokio::test]
 async fn a_full_disk_is_told_once_and_vouches_for_nothing_more() {
     let full = Arc::new(AtomicBool::new(false));
-    let disk = FullDisk {
-        memory: redb::backends::InMemoryBackend::new(),
-        full: Arc::clone(&full),
-    };
+    let disk = FullDisk { memory: redb::backends::InMemoryBackend::new(), full: Arc::clone(&full) };
     let database = Database::builder().create_with_backend(disk);
     let id = JournalId(1);
     let database = database.expect("a database");
@@ -444,10 +413,7 @@ fn reading_the_audit_log_makes_nothing_and_sets_nothing_aside() {
     let path = directory.path().join(FILE);
     fs::write(&path, [7; 4096]).expect("written");
     let refused = audit_of(directory.path());
-    assert!(
-        matches!(refused, Err(JournalError::Unreadable(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(JournalError::Unreadable(_))), "{refused:?}");
     assert_eq!(fs::read(&path).expect("there"), [7; 4096]);
     fs::remove_file(&path).expect("removed");
     let (journal, _) = open(&directory);

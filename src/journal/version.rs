@@ -31,10 +31,7 @@ const CONCEIVABLE: RangeInclusive<u8> = 1..=16;
 pub(super) fn refusal(path: &Path, node: &NodeId) -> Option<JournalError> {
     match contents(path)? {
         Ok(contents) => restored_of(contents, node, path).err(),
-        Err(found) => Some(JournalError::Format {
-            path: path.to_owned(),
-            found,
-        }),
+        Err(found) => Some(JournalError::Format { path: path.to_owned(), found }),
     }
 }
 

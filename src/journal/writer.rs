@@ -70,14 +70,12 @@ impl JournalWriter {
     pub fn start(journal: Journal) -> io::Result<Self> {
         let (work, queue) = sync_channel(WRITE_QUEUE);
         let (report, progress) = watch::channel(Progress::default());
-        let thread = thread::Builder::new()
-            .name("journal".to_owned())
-            .spawn(move || {
-                write_all(&journal, &queue, &report);
-                // Who sees the report end may open the journal again.
-                drop(journal);
-                drop(report);
-            })?;
+        let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || {
+            write_all(&journal, &queue, &report);
+            // Who sees the report end may open the journal again.
+            drop(journal);
+            drop(report);
+        })?;
         Ok(Self::over(work, progress, thread))
     }
 
@@ -86,11 +84,7 @@ impl JournalWriter {
         progress: watch::Receiver<Progress>,
         thread: JoinHandle<()>,
     ) -> Self {
-        Self {
-            work,
-            progress,
-            thread,
-        }
+        Self { work, progress, thread }
     }
 
     /// Hands over a batch. Never waits.
@@ -142,11 +136,7 @@ impl JournalWriter {
     /// Takes as long as the disk does: whoever can't wait drops the future, and the thread ends by
     /// itself.
     pub async fn finish(self) -> Progress {
-        let Self {
-            work,
-            mut progress,
-            thread,
-        } = self;
+        let Self { work, mut progress, thread } = self;
         drop(work);
         while progress.changed().await.is_ok() {}
         // The thread has nothing left to do; a panic of it was reported where it happened.

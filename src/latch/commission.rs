@@ -48,11 +48,7 @@ pub(crate) fn mark(data_dir: &Path, node: &NodeId, at: SystemTime) -> io::Result
     if is_marked(data_dir) {
         return Ok(());
     }
-    let mark = Mark {
-        node: node.as_str(),
-        at: wall(at),
-        program: PROGRAM,
-    };
+    let mark = Mark { node: node.as_str(), at: wall(at), program: PROGRAM };
     let body = toml::to_string(&mark).map_err(io::Error::other)?;
     let text = format!("{PREAMBLE}{body}");
     file::replace(data_dir, UNFINISHED, FILE, text.as_bytes())

@@ -13,12 +13,8 @@ pub(super) fn replace(
     bytes: &[u8],
 ) -> io::Result<()> {
     let unfinished = directory.join(unfinished);
-    let mut file = OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(&unfinished)?;
+    let mut file =
+        OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&unfinished)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&unfinished, directory.join(name))?;

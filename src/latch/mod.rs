@@ -228,26 +228,18 @@ fn parse(text: &str) -> Result<Latch, ParseError> {
 }
 
 fn text(latch: &Latch) -> io::Result<String> {
-    let stored = Stored {
-        format: FORMAT,
-        latch: latch.clone(),
-    };
+    let stored = Stored { format: FORMAT, latch: latch.clone() };
     let body = toml::to_string(&stored).map_err(io::Error::other)?;
     Ok(format!("{PREAMBLE}{body}"))
 }
 
 fn unreadable(path: &Path, reason: &dyn fmt::Display) -> Latch {
-    Latch::Unreadable {
-        reason: format!("{} can't be read: {reason}", path.display()),
-    }
+    Latch::Unreadable { reason: format!("{} can't be read: {reason}", path.display()) }
 }
 
 /// A directory that is not there has no latch either.
 fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// The command that clears a latch.
@@ -270,10 +262,7 @@ fn quoted(path: &Path) -> String {
 
 impl Refusal {
     pub(crate) fn new(data_dir: &Path, latch: Latch) -> Self {
-        Self {
-            data_dir: data_dir.to_owned(),
-            latch,
-        }
+        Self { data_dir: data_dir.to_owned(), latch }
     }
 }
 
@@ -281,12 +270,7 @@ impl Hang {
     /// A hang of this node's car, at this moment of the wall clock.
     #[must_use]
     pub fn new(node: NodeId, evidence: &HangEvidence, at: SystemTime) -> Self {
-        Self {
-            at: wall(at),
-            node,
-            program: PROGRAM.to_owned(),
-            evidence: evidence.into(),
-        }
+        Self { at: wall(at), node, program: PROGRAM.to_owned(), evidence: evidence.into() }
     }
 }
 
@@ -314,11 +298,9 @@ impl From<&HangEvidence> for Evidence {
 impl fmt::Display for Latch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Hang(hang) => write!(
-                f,
-                "the car of node {} hung at {}, {}",
-                hang.node, hang.at, hang.evidence
-            ),
+            Self::Hang(hang) => {
+                write!(f, "the car of node {} hung at {}, {}", hang.node, hang.at, hang.evidence)
+            }
             Self::JournalLost => f.write_str(
                 "this node has run before and its journal is gone or damaged; a hang of its car \
                  may have been lost with it",
@@ -338,12 +320,7 @@ impl fmt::Display for Latch {
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            direction: way,
-            expected_s,
-            actual_s,
-            ..
-        } = self;
+        let Self { direction: way, expected_s, actual_s, .. } = self;
         match self.floor {
             Some(floor) => write!(f, "on its way {way} to floor {floor}: ")?,
             None if self.not_stopped => f.write_str("told to stop: ")?,
@@ -358,10 +335,7 @@ impl fmt::Display for Evidence {
             )?;
         } else {
             let how = if self.not_stopped { "on " } else { "" };
-            write!(
-                f,
-                "driven {how}for {actual_s:.1} s ({expected_s:.1} s allowed)"
-            )?;
+            write!(f, "driven {how}for {actual_s:.1} s ({expected_s:.1} s allowed)")?;
             f.write_str(if self.not_stopped {
                 "; of the floor sensors, "
             } else {

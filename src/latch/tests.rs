@@ -35,28 +35,13 @@ fn a_latch_says_after_a_restart_what_it_said_before() {
     let directory = directory();
     assert_eq!(find(directory.path()), None);
     assert_eq!(check(directory.path()), Ok(()));
-    let homing = Hang {
-        evidence: Evidence {
-            floor: None,
-            last_sensor: None,
-            ..hang().evidence
-        },
-        ..hang()
-    };
-    let running_on = Hang {
-        evidence: Evidence {
-            floor: None,
-            not_stopped: true,
-            ..hang().evidence
-        },
-        ..hang()
-    };
-    for latch in [
-        Latch::Hang(hang()),
-        Latch::Hang(homing),
-        Latch::Hang(running_on),
-        Latch::JournalLost,
-    ] {
+    let homing =
+        Hang { evidence: Evidence { floor: None, last_sensor: None, ..hang().evidence }, ..hang() };
+    let running_on =
+        Hang { evidence: Evidence { floor: None, not_stopped: true, ..hang().evidence }, ..hang() };
+    for latch in
+        [Latch::Hang(hang()), Latch::Hang(homing), Latch::Hang(running_on), Latch::JournalLost]
+    {
         let kept = set(directory.path(), &latch).expect("on disk");
         assert!(matches!(kept, Kept::Whole), "{kept:?}");
         assert_eq!(find(directory.path()), Some(latch));
@@ -87,17 +72,9 @@ fn people_can_read_a_latch() {
 #[test]
 fn evidence_is_a_sentence() {
     let way = hang().evidence;
-    let search = Evidence {
-        floor: None,
-        last_sensor: None,
-        flights_off_target: Some(6),
-        ..way.clone()
-    };
-    let running_on = Evidence {
-        floor: None,
-        not_stopped: true,
-        ..way.clone()
-    };
+    let search =
+        Evidence { floor: None, last_sensor: None, flights_off_target: Some(6), ..way.clone() };
+    let running_on = Evidence { floor: None, not_stopped: true, ..way.clone() };
     let sentences = [
         (
             way,
@@ -131,10 +108,7 @@ fn a_damaged_latch_refuses_the_start_as_well() {
         let directory = directory();
         fs::write(directory.path().join(FILE), damaged).expect("written");
         let refusal = check(directory.path()).expect_err("refused");
-        assert!(
-            matches!(refusal.latch, Latch::Unreadable { .. }),
-            "{damaged:?}: {refusal:?}"
-        );
+        assert!(matches!(refusal.latch, Latch::Unreadable { .. }), "{damaged:?}: {refusal:?}");
         let command = format!("clear-hang --operator NAME --reason TEXT --data-dir {}", {
             directory.path().display()
         });
@@ -149,10 +123,7 @@ fn a_damaged_latch_refuses_the_start_as_well() {
 fn something_else_in_its_place_is_a_latch() {
     let directory = directory();
     fs::create_dir(directory.path().join(FILE)).expect("made");
-    assert!(matches!(
-        find(directory.path()),
-        Some(Latch::Unreadable { .. })
-    ));
+    assert!(matches!(find(directory.path()), Some(Latch::Unreadable { .. })));
 }
 
 /// H2: the power went while the latch was written.
@@ -174,10 +145,7 @@ fn a_disk_that_takes_no_file_still_keeps_a_bare_latch() {
     fs::create_dir(directory.path().join(UNFINISHED)).expect("made");
     let kept = set(directory.path(), &Latch::Hang(hang())).expect("kept");
     assert!(matches!(kept, Kept::Bare(_)), "{kept:?}");
-    assert!(matches!(
-        find(directory.path()),
-        Some(Latch::Unreadable { .. })
-    ));
+    assert!(matches!(find(directory.path()), Some(Latch::Unreadable { .. })));
     assert_eq!(owner(directory.path()), Some(node()));
 }
 

@@ -123,10 +123,7 @@ mod tests {
                 } else if path.extension().is_some_and(|extension| extension == "rs")
                     && logs(&std::fs::read_to_string(&path).expect("text"))
                 {
-                    let module = path
-                        .strip_prefix(&source)
-                        .expect("below")
-                        .with_extension("");
+                    let module = path.strip_prefix(&source).expect("below").with_extension("");
                     let parts = module.iter().map(|part| part.to_str().expect("text"));
                     let parts: Vec<_> = parts.filter(|part| *part != "mod").collect();
                     found.insert(format!("liftmesh::{}", parts.join("::")));

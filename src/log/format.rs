@@ -17,11 +17,7 @@ pub(super) struct Fields;
 
 impl<'writer> FormatFields<'writer> for Fields {
     fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> fmt::Result {
-        let mut line = Line {
-            writer,
-            is_empty: true,
-            result: Ok(()),
-        };
+        let mut line = Line { writer, is_empty: true, result: Ok(()) };
         fields.record(&mut line);
         line.result
     }
@@ -91,8 +87,7 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let mut text = String::new();
-        self.0
-            .format_event(context, Writer::new(&mut text), event)?;
+        self.0.format_event(context, Writer::new(&mut text), event)?;
         writer.write_str(&prefix(*event.metadata().level(), &text))
     }
 }

@@ -76,16 +76,11 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
         .with_writer(queue.pen())
         // It would write to standard error itself, and panic where it can't.
         .log_internal_errors(false);
-    let look = look_of(
-        settings.format,
-        std::env::var("JOURNAL_STREAM").ok().as_deref(),
-    );
+    let look = look_of(settings.format, std::env::var("JOURNAL_STREAM").ok().as_deref());
     match look {
-        Look::People => log
-            .fmt_fields(Fields)
-            .with_ansi(io::stderr().is_terminal())
-            .finish()
-            .try_init()?,
+        Look::People => {
+            log.fmt_fields(Fields).with_ansi(io::stderr().is_terminal()).finish().try_init()?
+        }
         Look::Journal => log
             .fmt_fields(Fields)
             .with_ansi(false)

@@ -101,10 +101,7 @@ impl<'a> MakeWriter<'a> for Pen {
 }
 
 fn report_loss(total: u64) {
-    warn!(
-        total,
-        "log lines were lost: standard error could not be written"
-    );
+    warn!(total, "log lines were lost: standard error could not be written");
 }
 
 /// Writes, on a thread of its own.
@@ -121,13 +118,7 @@ struct Scribe<W> {
 
 impl<W: Write> Scribe<W> {
     fn new(output: W, lost: &'static AtomicU64) -> Self {
-        Self {
-            output,
-            lost,
-            reported: lost.load(Ordering::Relaxed),
-            works: true,
-            is_cut: false,
-        }
+        Self { output, lost, reported: lost.load(Ordering::Relaxed), works: true, is_cut: false }
     }
 
     /// Until nobody can add anything. `report` logs a line about the losses: it may be lost, too.
@@ -144,9 +135,7 @@ impl<W: Write> Scribe<W> {
                     }
                     let asked: Option<SyncSender<()>> = flushed.take();
                     // Nobody waits for the answer any more if that has taken too long.
-                    asked
-                        .map_or(Ok(()), |asked| asked.try_send(()))
-                        .unwrap_or_default();
+                    asked.map_or(Ok(()), |asked| asked.try_send(())).unwrap_or_default();
                     match notes.recv() {
                         Ok(note) => note,
                         Err(_) => return,

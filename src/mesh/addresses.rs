@@ -36,10 +36,7 @@ impl AddressChanges {
                 "changes of network addresses are not reported: sockets are opened again only when datagrams can't leave"
             );
         });
-        Self {
-            socket: socket.ok(),
-            closes: None,
-        }
+        Self { socket: socket.ok(), closes: None }
     }
 
     /// Waits for a change and the end of its window. Safe to drop and call again: no change is lost.
@@ -89,16 +86,12 @@ impl AddressChanges {
 
 impl std::fmt::Debug for AddressChanges {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AddressChanges")
-            .field("closes", &self.closes)
-            .finish_non_exhaustive()
+        f.debug_struct("AddressChanges").field("closes", &self.closes).finish_non_exhaustive()
     }
 }
 
 fn subscribe() -> io::Result<TokioSocket> {
     let mut socket = TokioSocket::new(NETLINK_ROUTE)?;
-    socket
-        .socket_mut()
-        .bind(&SocketAddr::new(0, IPV4_ADDRESSES))?;
+    socket.socket_mut().bind(&SocketAddr::new(0, IPV4_ADDRESSES))?;
     Ok(socket)
 }

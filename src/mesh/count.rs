@@ -84,10 +84,7 @@ impl Counters {
     #[must_use]
     pub(crate) fn by_name(&self) -> BTreeMap<String, u64> {
         let counted = Count::ALL.map(|count| (count.name().to_owned(), self.get(count)));
-        counted
-            .into_iter()
-            .filter(|(_, so_far)| *so_far > 0)
-            .collect()
+        counted.into_iter().filter(|(_, so_far)| *so_far > 0).collect()
     }
 
     pub(super) fn add(&self, count: Count) {

@@ -387,9 +387,7 @@ impl Sending {
     }
 
     fn fails_from(now: Instant) -> Self {
-        Self::Fails {
-            reopen_at: now + RETRY,
-        }
+        Self::Fails { reopen_at: now + RETRY }
     }
 }
 

@@ -79,14 +79,7 @@ impl Traffic {
     const CALM_AFTER: Duration = Duration::from_millis(500);
 
     pub(super) fn new(gather_time: Option<Duration>, now: Instant) -> Self {
-        Self {
-            gather_time,
-            counted_from: now,
-            count: 0,
-            taken: 0,
-            rate: Rate::Low,
-            urgent_at: now,
-        }
+        Self { gather_time, counted_from: now, count: 0, taken: 0, rate: Rate::Low, urgent_at: now }
     }
 
     /// Notes a datagram from another node, which could be read.
@@ -139,15 +132,10 @@ pub(super) fn is_urgent(beacon: &Beacon) -> bool {
         NodeState::Seeking => true,
         NodeState::Master | NodeState::Slave { .. } => false,
     };
-    let elects = beacon
-        .piggybacked
-        .as_ref()
-        .is_some_and(|piggybacked| match piggybacked.message {
-            Message::SensorRequest | Message::SensorData(_) | Message::DisplayData(_) => false,
-            Message::Bully(_) | Message::Senior(_) | Message::Ballot(_) | Message::TokenRing(_) => {
-                true
-            }
-        });
+    let elects = beacon.piggybacked.as_ref().is_some_and(|piggybacked| match piggybacked.message {
+        Message::SensorRequest | Message::SensorData(_) | Message::DisplayData(_) => false,
+        Message::Bully(_) | Message::Senior(_) | Message::Ballot(_) | Message::TokenRing(_) => true,
+    });
     let delta = &beacon.delta;
     let tells = !(delta.records.is_empty() && delta.acks.is_empty() && delta.plan.is_empty());
     seeks || elects || tells || beacon.probe
@@ -245,10 +233,7 @@ mod tests {
 
     #[test]
     fn beacons_of_several_peers_wait_and_those_of_one_do_not() {
-        assert_eq!(
-            after(&[0, 20, 40, 120, 20]),
-            [false, false, true, true, false]
-        );
+        assert_eq!(after(&[0, 20, 40, 120, 20]), [false, false, true, true, false]);
     }
 
     #[test]
@@ -300,11 +285,7 @@ mod tests {
             (5, 5, None),
         ] {
             let (beacon_period, probe_after) = (MS(beacon_period), MS(probe_after));
-            let times = MeshTimes {
-                beacon_period,
-                probe_after,
-                ..MeshTimes::default()
-            };
+            let times = MeshTimes { beacon_period, probe_after, ..MeshTimes::default() };
             let time = gather_time(&times);
             assert_eq!(time, gathered.map(MS), "{times:?}");
             if let Some(time) = time {

@@ -96,22 +96,14 @@ pub(super) async fn greet(
 
 async fn exchange(own: &Hello, stream: TcpStream) -> Result<(Connection, Hello), GreetingError> {
     let (read, write) = stream.into_split();
-    let codec = |limit| {
-        LengthDelimitedCodec::builder()
-            .max_frame_length(limit)
-            .new_codec()
-    };
+    let codec = |limit| LengthDelimitedCodec::builder().max_frame_length(limit).new_codec();
     let mut connection = Connection {
         read: FramedRead::new(read, codec(MAX_HELLO)),
         write: FramedWrite::new(write, codec(MAX_FRAME)),
     };
     let bytes = codec::encode_frame(&Frame::Hello(own.clone()))?;
     connection.write.send(Bytes::from(bytes)).await?;
-    let bytes = connection
-        .read
-        .next()
-        .await
-        .ok_or(GreetingError::Closed)??;
+    let bytes = connection.read.next().await.ok_or(GreetingError::Closed)??;
     match codec::decode_frame(&bytes)? {
         Frame::Hello(hello) => Ok((connection, hello)),
         Frame::Digest(_)
@@ -130,16 +122,10 @@ fn check(own: &Hello, peer: &Hello) -> Result<(), GreetingError> {
         Err(GreetingError::Fleet(peer.fleet.clone()))
     } else if peer.floors != own.floors {
         let floors = peer.floors;
-        Err(GreetingError::Floors {
-            node: node(),
-            floors,
-        })
+        Err(GreetingError::Floors { node: node(), floors })
     } else if peer.protocol != own.protocol {
         let protocol = peer.protocol;
-        Err(GreetingError::Protocol {
-            node: node(),
-            protocol,
-        })
+        Err(GreetingError::Protocol { node: node(), protocol })
     } else {
         Ok(())
     }

@@ -55,10 +55,7 @@ mod tests {
             let held = *of.address.as_ref()?.as_sockaddr_in()?;
             (!held.ip().is_loopback()).then(|| (held.ip(), of.interface_name.clone()))
         };
-        let held: Vec<_> = getifaddrs()
-            .expect("interfaces")
-            .filter_map(|of| link(&of))
-            .collect();
+        let held: Vec<_> = getifaddrs().expect("interfaces").filter_map(|of| link(&of)).collect();
         for (address, name) in held {
             let file = format!("/sys/class/net/{name}/address");
             let text = std::fs::read_to_string(file).expect("its address");

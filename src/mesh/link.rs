@@ -71,10 +71,7 @@ pub(super) async fn run(
     queue: mpsc::Receiver<Bytes>,
     notes: mpsc::Sender<Note>,
 ) {
-    let Connection {
-        mut read,
-        mut write,
-    } = connection;
+    let Connection { mut read, mut write } = connection;
     let end = tokio::select! {
         end = receive(link, &mut read, &notes) => end,
         sent = transmit(&mut write, queue) => match sent {

@@ -44,10 +44,7 @@ impl Unlogged {
 impl<K: Ord + Clone> LogGate<K> {
     /// `allowance`: lines per minute and kind.
     pub(super) fn new(allowance: u32) -> Self {
-        Self {
-            allowance,
-            kinds: BTreeMap::new(),
-        }
+        Self { allowance, kinds: BTreeMap::new() }
     }
 
     /// Whether a line may be logged now.
@@ -57,19 +54,15 @@ impl<K: Ord + Clone> LogGate<K> {
 
     fn opens_at(&mut self, kind: &K, now: Instant) -> Option<Unlogged> {
         let is_over = |kind: &Kind| now.duration_since(kind.since) >= PERIOD;
-        self.kinds
-            .retain(|_, kind| !is_over(kind) || kind.kept_out > 0);
+        self.kinds.retain(|_, kind| !is_over(kind) || kind.kept_out > 0);
         if !self.kinds.contains_key(kind) && self.kinds.len() >= KINDS {
             self.kinds.retain(|_, kind| !is_over(kind));
             if self.kinds.len() >= KINDS {
                 return None;
             }
         }
-        let known = self.kinds.entry(kind.clone()).or_insert(Kind {
-            since: now,
-            passed: 0,
-            kept_out: 0,
-        });
+        let known =
+            self.kinds.entry(kind.clone()).or_insert(Kind { since: now, passed: 0, kept_out: 0 });
         if is_over(known) {
             (known.since, known.passed) = (now, 0);
         }

@@ -312,12 +312,8 @@ impl Mesh {
             .packets
             .clone()
             .map(|packets| carry(Channel::Packets(packets), packet_sockets));
-        let accept = accept::run(
-            listener,
-            Arc::clone(&settings),
-            notes.clone(),
-            Arc::clone(&counters),
-        );
+        let accept =
+            accept::run(listener, Arc::clone(&settings), notes.clone(), Arc::clone(&counters));
         openers.spawn(async move {
             accept.await;
             Task::Accept
@@ -412,13 +408,10 @@ impl Mesh {
             return;
         };
         let sent = match codec::encode_frame(frame) {
-            Ok(bytes) => known
-                .queue
-                .try_send(bytes.into())
-                .map_err(|refused| match refused {
-                    mpsc::error::TrySendError::Full(_) => LinkEnd::QueueFull,
-                    mpsc::error::TrySendError::Closed(_) => LinkEnd::Closed,
-                }),
+            Ok(bytes) => known.queue.try_send(bytes.into()).map_err(|refused| match refused {
+                mpsc::error::TrySendError::Full(_) => LinkEnd::QueueFull,
+                mpsc::error::TrySendError::Closed(_) => LinkEnd::Closed,
+            }),
             Err(error) => Err(LinkEnd::Wire(error)),
         };
         if let Err(end) = sent {
@@ -455,16 +448,7 @@ impl Mesh {
 
     /// Closes every link, sends what is queued and ends every task, within [`SHUT_DOWN_LIMIT`].
     pub async fn shut_down(self) {
-        let Self {
-            openers,
-            mut carriers,
-            datagrams,
-            packets,
-            links,
-            mut inbox,
-            notes,
-            ..
-        } = self;
+        let Self { openers, mut carriers, datagrams, packets, links, mut inbox, notes, .. } = self;
         drop((openers, datagrams, packets, links, notes));
         let ended = async {
             loop {
@@ -520,10 +504,9 @@ impl Mesh {
             | Note::Packet { .. }
             | Note::Frame { .. } => None,
             Note::Greeted { peer, side, .. } => match side {
-                LinkSide::Dialled => Some(Note::DialFailed {
-                    peer: peer.node,
-                    error: GreetingError::Cut,
-                }),
+                LinkSide::Dialled => {
+                    Some(Note::DialFailed { peer: peer.node, error: GreetingError::Cut })
+                }
                 LinkSide::Accepted => None,
             },
             end @ (Note::DialFailed { .. } | Note::Ended { .. }) => Some(end),
@@ -539,11 +522,7 @@ impl Mesh {
             Note::Beacon { from, beacon } => Some(MeshEvent::Beacon { from, beacon }),
             Note::OtherVersion { from, version } => Some(MeshEvent::OtherVersion { from, version }),
             Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
-            Note::Greeted {
-                connection,
-                peer,
-                side,
-            } => self.open(*connection, peer, side),
+            Note::Greeted { connection, peer, side } => self.open(*connection, peer, side),
             Note::DialFailed { peer, error } => {
                 if self.dial_log.opens(&peer).is_some() {
                     warn!(%peer, %error, "a peer that is heard can't be dialled");
@@ -552,9 +531,7 @@ impl Mesh {
             }
             Note::Frame { link, frame, place } => {
                 drop(place);
-                self.links
-                    .contains_key(&link)
-                    .then_some(MeshEvent::Frame { link, frame })
+                self.links.contains_key(&link).then_some(MeshEvent::Frame { link, frame })
             }
             Note::Ended { link, end } => self.forget(link, &end).then(|| {
                 if end.is_malformed() {
@@ -599,12 +576,7 @@ impl Mesh {
             let Hello { node, address, .. } = &peer;
             info!(link = link.0, peer = %node, %address, ?side, unlogged = unlogged.count(), "link up");
         }
-        let known = Link {
-            peer: peer.node.clone(),
-            address: peer.address,
-            queue,
-            task,
-        };
+        let known = Link { peer: peer.node.clone(), address: peer.address, queue, task };
         self.links.insert(link, known);
         Some(MeshEvent::LinkUp { link, peer, side })
     }

@@ -23,11 +23,7 @@ pub struct PacketSettings {
 
 impl Default for PacketSettings {
     fn default() -> Self {
-        Self {
-            port: packet::PORT,
-            group: None,
-            interface: None,
-        }
+        Self { port: packet::PORT, group: None, interface: None }
     }
 }
 
@@ -119,13 +115,7 @@ mod tests {
             "ballot.interface = eth7: sockets can't be bound to a network interface without the \
              right CAP_NET_RAW; grant it, or leave the key out"
         );
-        assert_eq!(
-            error(ENODEV),
-            "ballot.interface = eth7: there is no such network interface"
-        );
-        assert_eq!(
-            error(22),
-            "ballot.interface = eth7: sockets can't be bound to it"
-        );
+        assert_eq!(error(ENODEV), "ballot.interface = eth7: there is no such network interface");
+        assert_eq!(error(22), "ballot.interface = eth7: sockets can't be bound to it");
     }
 }

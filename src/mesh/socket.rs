@@ -129,12 +129,7 @@ pub(super) fn at_start<T>(
             Kind::Datagrams => MeshError::DatagramsInUse { address, broadcast },
             Kind::Links => MeshError::LinksInUse { address, port },
         }),
-        Err(source) => Err(MeshError::Refused {
-            address,
-            broadcast,
-            port,
-            source,
-        }),
+        Err(source) => Err(MeshError::Refused { address, broadcast, port, source }),
     }
 }
 

@@ -96,9 +96,7 @@ fn beacon(of: &Mesh, sequence: u64) -> Beacon {
 }
 
 async fn event(mesh: &mut Mesh) -> MeshEvent {
-    timeout(PATIENCE, mesh.next_event())
-        .await
-        .expect("an event in time")
+    timeout(PATIENCE, mesh.next_event()).await.expect("an event in time")
 }
 
 async fn link_up(mesh: &mut Mesh) -> LinkId {
@@ -156,10 +154,7 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
         stranger.send_to(bytes, to).expect("sent");
     }
     stranger.send_to(&sound, to).expect("sent");
-    let other = MeshEvent::OtherVersion {
-        from: lan.address(2),
-        version: 99,
-    };
+    let other = MeshEvent::OtherVersion { from: lan.address(2), version: 99 };
     assert_eq!(event(&mut one).await, other);
     assert!(matches!(event(&mut one).await, MeshEvent::Beacon { .. }));
     let counted = |count| one.counters().get(count);
@@ -200,10 +195,7 @@ async fn frames_cross_a_link_in_order_both_ways() {
         let frame = expected;
         assert_eq!(event(&mut one).await, MeshEvent::Frame { link, frame });
     }
-    let expected = MeshEvent::Frame {
-        link: link_of_two,
-        frame: Frame::Delta(Delta::default()),
-    };
+    let expected = MeshEvent::Frame { link: link_of_two, frame: Frame::Delta(Delta::default()) };
     assert_eq!(event(&mut two).await, expected);
 }
 
@@ -212,10 +204,9 @@ async fn both_sides_of_a_link_know_who_is_there_and_who_dialled() {
     let lan = Lan::new();
     let (mut one, mut two) = (lan.start(1), lan.start(2));
     two.dial(name(1), lan.link_address(1));
-    for (mesh, node, expected) in [
-        (&mut two, 1, LinkSide::Dialled),
-        (&mut one, 2, LinkSide::Accepted),
-    ] {
+    for (mesh, node, expected) in
+        [(&mut two, 1, LinkSide::Dialled), (&mut one, 2, LinkSide::Accepted)]
+    {
         let MeshEvent::LinkUp { peer, side, .. } = event(mesh).await else {
             panic!("no link");
         };
@@ -234,10 +225,7 @@ async fn what_was_sent_before_a_link_is_closed_arrives() {
     }
     two.close(link_of_two);
     for _ in 0..50 {
-        let expected = MeshEvent::Frame {
-            link: link_of_one,
-            frame: Frame::Synced,
-        };
+        let expected = MeshEvent::Frame { link: link_of_one, frame: Frame::Synced };
         assert_eq!(event(&mut one).await, expected);
     }
     let link = link_of_one;
@@ -260,13 +248,7 @@ async fn the_end_of_the_mesh_sends_what_is_queued() {
     two.send(link_of_two, &Frame::Synced);
     let (shut_down, frame) = tokio::join!(two.shut_down(), event(&mut one));
     let () = shut_down;
-    assert_eq!(
-        frame,
-        MeshEvent::Frame {
-            link,
-            frame: Frame::Synced
-        }
-    );
+    assert_eq!(frame, MeshEvent::Frame { link, frame: Frame::Synced });
     assert_eq!(event(&mut one).await, MeshEvent::LinkDown { link });
 }
 
@@ -291,11 +273,7 @@ async fn a_mesh_whose_cable_is_cut_hears_nothing_and_opens_no_link() {
     two.send(link_of_two, &Frame::Delta(Delta::default()));
     two.close(link_of_two);
     let down = MeshEvent::LinkDown { link: link_of_one };
-    assert_eq!(
-        event(&mut one).await,
-        down,
-        "the frame before it was dropped"
-    );
+    assert_eq!(event(&mut one).await, down, "the frame before it was dropped");
     one.dial(name(2), lan.link_address(2));
     let failed = MeshEvent::DialFailed { peer: name(2) };
     assert_eq!(event(&mut one).await, failed);
@@ -348,9 +326,7 @@ fn stranger(lan: &Lan, node: u8) -> TcpStream {
     let socket = socket.expect("a socket");
     let from = SocketAddrV4::new(lan.address(node), 0);
     socket.bind(&from.into()).expect("bound");
-    socket
-        .connect(&lan.link_address(1).into())
-        .expect("connected");
+    socket.connect(&lan.link_address(1).into()).expect("connected");
     socket.into()
 }
 
@@ -379,9 +355,7 @@ async fn garbage_costs_a_peer_its_own_link_only() {
     let again = hello_bytes(&lan.settings(9));
     for bytes in [garbage, endless, again] {
         let mut stranger = stranger(&lan, 9);
-        stranger
-            .write_all(&hello_bytes(&lan.settings(9)))
-            .expect("sent");
+        stranger.write_all(&hello_bytes(&lan.settings(9))).expect("sent");
         let link = link_up(&mut one).await;
         stranger.write_all(&bytes).expect("sent");
         assert_eq!(event(&mut one).await, MeshEvent::Malformed { link });
@@ -426,9 +400,8 @@ async fn a_flood_over_one_link_leaves_room_for_others() {
 async fn strangers_who_say_nothing_keep_nobody_out() {
     let lan = Lan::new();
     let mut one = lan.start(1);
-    let silent: Vec<TcpStream> = (0..accept::GREETINGS_PER_ADDRESS + 2)
-        .map(|_| stranger(&lan, 9))
-        .collect();
+    let silent: Vec<TcpStream> =
+        (0..accept::GREETINGS_PER_ADDRESS + 2).map(|_| stranger(&lan, 9)).collect();
     let mut two = lan.start(2);
     two.dial(name(1), lan.link_address(1));
     link_up(&mut one).await;
@@ -509,8 +482,7 @@ async fn a_link_whose_queue_is_full_is_given_up() {
     let lan = Lan::new();
     let mut one = lan.start(1);
     let mut deaf = stranger(&lan, 9);
-    deaf.write_all(&hello_bytes(&lan.settings(9)))
-        .expect("sent");
+    deaf.write_all(&hello_bytes(&lan.settings(9))).expect("sent");
     let link = link_up(&mut one).await;
     // Nothing runs between two sends, so nothing leaves the queue.
     for _ in 0..=LINK_QUEUE {
@@ -537,23 +509,12 @@ async fn ports_in_use_are_named_by_key_and_value() {
     let lan = Lan::new();
     let _one = lan.start(1);
     let error = Mesh::start(lan.settings(1)).expect_err("in use");
-    assert!(
-        matches!(error, MeshError::DatagramsInUse { .. }),
-        "{error:?}"
-    );
-    assert!(
-        error
-            .to_string()
-            .contains(&format!("address = {}", lan.address(1)))
-    );
+    assert!(matches!(error, MeshError::DatagramsInUse { .. }), "{error:?}");
+    assert!(error.to_string().contains(&format!("address = {}", lan.address(1))));
     let _listener = TcpListener::bind(lan.link_address(2)).expect("bound");
     let error = Mesh::start(lan.settings(2)).expect_err("in use");
     assert!(matches!(error, MeshError::LinksInUse { .. }), "{error:?}");
-    assert!(
-        error
-            .to_string()
-            .contains(&format!("link_port = {}", lan.link_port))
-    );
+    assert!(error.to_string().contains(&format!("link_port = {}", lan.link_port)));
 }
 
 #[tokio::test]
@@ -582,10 +543,7 @@ async fn the_limited_broadcast_address_is_refused() {
 
 /// Settings with packets at a port that nobody uses.
 fn with_packets(lan: &Lan, node: u8, packets: &PacketSettings) -> MeshSettings {
-    MeshSettings {
-        packets: Some(packets.clone()),
-        ..lan.settings(node)
-    }
+    MeshSettings { packets: Some(packets.clone()), ..lan.settings(node) }
 }
 
 fn packets_of(lan: &Lan) -> PacketSettings {
@@ -648,10 +606,7 @@ async fn packets_may_go_to_a_multicast_group() {
 #[tokio::test]
 async fn packets_may_be_bound_to_an_interface_by_its_name() {
     let lan = Lan::new();
-    let packets = PacketSettings {
-        interface: Some("lo".to_owned()),
-        ..packets_of(&lan)
-    };
+    let packets = PacketSettings { interface: Some("lo".to_owned()), ..packets_of(&lan) };
     let start = |node| Mesh::start(with_packets(&lan, node, &packets));
     let (one, mut two) = match (start(1), start(2)) {
         (Err(MeshError::InterfaceRight { interface }), _) => {
@@ -663,15 +618,9 @@ async fn packets_may_be_bound_to_an_interface_by_its_name() {
     };
     one.send_packet(None, vec![5]);
     assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]));
-    let nowhere = PacketSettings {
-        interface: Some("nowhere7".to_owned()),
-        ..packets
-    };
+    let nowhere = PacketSettings { interface: Some("nowhere7".to_owned()), ..packets };
     let error = Mesh::start(with_packets(&lan, 3, &nowhere)).expect_err("unknown");
-    assert!(
-        error.to_string().contains("ballot.interface = nowhere7"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("ballot.interface = nowhere7"), "{error}");
 }
 
 #[tokio::test]

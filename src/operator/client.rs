@@ -110,9 +110,7 @@ impl Client {
         for limit in [UnixStream::set_read_timeout, UnixStream::set_write_timeout] {
             limit(&stream, Some(ANSWER_LIMIT)).map_err(ClientError::Lost)?;
         }
-        Ok(Self {
-            stream: BufReader::new(stream),
-        })
+        Ok(Self { stream: BufReader::new(stream) })
     }
 
     /// The node's state.
@@ -147,10 +145,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`]; one that does not answer may be about to end because its car hung.
     pub(crate) fn clear_hang(&mut self, operator: &str, reason: &str) -> Result<(), ClientError> {
-        let query = QueryLine::ClearHang {
-            operator: operator.to_owned(),
-            reason: reason.to_owned(),
-        };
+        let query =
+            QueryLine::ClearHang { operator: operator.to_owned(), reason: reason.to_owned() };
         match self.ask(&query)? {
             ReplyLine::NothingToClear => Ok(()),
             _ => Err(ClientError::Unfit),
@@ -166,10 +162,7 @@ impl Client {
         operator: &str,
         reason: &str,
     ) -> Result<(String, String), ClientError> {
-        let query = QueryLine::Repair {
-            operator: operator.to_owned(),
-            reason: reason.to_owned(),
-        };
+        let query = QueryLine::Repair { operator: operator.to_owned(), reason: reason.to_owned() };
         match self.ask(&query)? {
             ReplyLine::Repaired { old, fresh } => Ok((old, fresh)),
             _ => Err(ClientError::Unfit),
@@ -234,9 +227,7 @@ impl Client {
     /// `None` at the end.
     fn read(&mut self) -> Result<Option<ReplyLine>, ClientError> {
         let mut line = String::new();
-        self.stream
-            .read_line(&mut line)
-            .map_err(ClientError::Lost)?;
+        self.stream.read_line(&mut line).map_err(ClientError::Lost)?;
         if line.ends_with('\n') {
             let reply = serde_json::from_str(&line).map_err(ClientError::Garbled)?;
             Ok(Some(reply))
@@ -269,9 +260,7 @@ impl Watch {
         // A limit of zero would mean none.
         let limit = limit.max(Duration::from_millis(1));
         let stream = self.0.stream.get_ref();
-        stream
-            .set_read_timeout(Some(limit))
-            .map_err(ClientError::Lost)?;
+        stream.set_read_timeout(Some(limit)).map_err(ClientError::Lost)?;
         match self.next() {
             Some(Ok(notice)) => Ok(Some(notice)),
             Some(Err(ClientError::Lost(error)))

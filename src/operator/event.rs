@@ -18,9 +18,6 @@ impl Event {
     /// A report of a node, at this moment of the wall clock.
     #[must_use]
     pub(crate) fn new(report: &Report, at: SystemTime) -> Self {
-        Self {
-            at: humantime::format_rfc3339_millis(at).to_string(),
-            report: report.clone(),
-        }
+        Self { at: humantime::format_rfc3339_millis(at).to_string(), report: report.clone() }
     }
 }

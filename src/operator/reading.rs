@@ -82,15 +82,9 @@ impl ReadingSocket {
         let gid = settings.group()?;
         let path = &settings.path;
         settings.check_path()?;
-        let bind = |source| ReadingError::Bind {
-            path: path.clone(),
-            source,
-        };
+        let bind = |source| ReadingError::Bind { path: path.clone(), source };
         // For the node's user alone until it belongs to the group.
-        let socket = Self {
-            listener: listen(path).map_err(bind)?,
-            path: path.clone(),
-        };
+        let socket = Self { listener: listen(path).map_err(bind)?, path: path.clone() };
         if let Some(gid) = gid {
             give(path, gid).map_err(|source| ReadingError::Owner {
                 path: path.clone(),
@@ -134,10 +128,7 @@ impl ReadingSettings {
             Ok(_) if is_in_use(path) => Err(ReadingError::InUse(path.clone())),
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(source) => Err(ReadingError::Bind {
-                path: path.clone(),
-                source,
-            }),
+            Err(source) => Err(ReadingError::Bind { path: path.clone(), source }),
         }
     }
 }

@@ -166,17 +166,12 @@ async fn accept(listener: Option<&UnixListener>) -> io::Result<(UnixStream, Sock
 }
 
 fn turn_away(stream: &UnixStream, most: usize) {
-    let reply = error(
-        ErrorCode::Busy,
-        format!("the node serves {most} clients already"),
-    );
+    let reply = error(ErrorCode::Busy, format!("the node serves {most} clients already"));
     // Whoever doesn't take it at once finds a closed connection, which says as much.
-    let told_it = serde_json::to_vec(&reply)
-        .map_err(io::Error::from)
-        .and_then(|mut line| {
-            line.push(b'\n');
-            stream.try_write(&line)
-        });
+    let told_it = serde_json::to_vec(&reply).map_err(io::Error::from).and_then(|mut line| {
+        line.push(b'\n');
+        stream.try_write(&line)
+    });
     let told_it = told_it.is_ok();
     warn!(told_it, "an operator's connection was turned away");
 }
@@ -188,12 +183,7 @@ async fn accompany(
     events: broadcast::Sender<Event>,
 ) {
     let (reader, writer) = stream.into_split();
-    let connection = Connection {
-        reader: BufReader::new(reader),
-        writer,
-        requests,
-        access,
-    };
+    let connection = Connection { reader: BufReader::new(reader), writer, requests, access };
     if let Err(error) = connection.run(&events).await {
         debug!(%error, "an operator's connection broke");
     }
@@ -212,18 +202,14 @@ impl Connection {
         while let Some(line) = self.next_line().await? {
             let query = line.and_then(|line| {
                 serde_json::from_slice(&line).map_err(|cause| {
-                    error(
-                        ErrorCode::Malformed,
-                        format!("the line is no request: {cause}"),
-                    )
+                    error(ErrorCode::Malformed, format!("the line is no request: {cause}"))
                 })
             });
             let reply = match query.and_then(|query| self.permitted(query)) {
                 Ok(QueryLine::Watch) => return self.watch(events.subscribe()).await,
-                Ok(QueryLine::Status) => self
-                    .status()
-                    .await
-                    .map(|status| ReplyLine::Status { status }),
+                Ok(QueryLine::Status) => {
+                    self.status().await.map(|status| ReplyLine::Status { status })
+                }
                 Ok(QueryLine::Order { call }) => self.order(&call).await,
                 Ok(QueryLine::ClearHang { operator, reason }) => {
                     self.clear_hang(&operator, &reason).await
@@ -263,10 +249,7 @@ impl Connection {
     async fn next_line(&mut self) -> io::Result<Option<Result<Vec<u8>, ReplyLine>>> {
         let mut line = Vec::new();
         let limit = LONGEST_QUERY as u64;
-        (&mut self.reader)
-            .take(limit)
-            .read_until(b'\n', &mut line)
-            .await?;
+        (&mut self.reader).take(limit).read_until(b'\n', &mut line).await?;
         if line.ends_with(b"\n") {
             return Ok(Some(Ok(line)));
         }
@@ -275,10 +258,7 @@ impl Connection {
         }
         while !line.ends_with(b"\n") {
             line.clear();
-            (&mut self.reader)
-                .take(limit)
-                .read_until(b'\n', &mut line)
-                .await?;
+            (&mut self.reader).take(limit).read_until(b'\n', &mut line).await?;
             if line.is_empty() {
                 return Ok(None);
             }
@@ -343,10 +323,9 @@ impl Connection {
             account: self.account(),
         };
         match self.ask(query).await? {
-            Reply::Repaired(Renewed { old, fresh }) => Ok(ReplyLine::Repaired {
-                old: old.to_string(),
-                fresh: fresh.to_string(),
-            }),
+            Reply::Repaired(Renewed { old, fresh }) => {
+                Ok(ReplyLine::Repaired { old: old.to_string(), fresh: fresh.to_string() })
+            }
             _ => Err(no_answer()),
         }
     }
@@ -355,10 +334,7 @@ impl Connection {
     fn account(&self) -> Account {
         let peer = self.writer.as_ref().peer_cred();
         let uid = peer.map_or(NOBODY, |peer| peer.uid());
-        Account {
-            uid,
-            ..Account::default()
-        }
+        Account { uid, ..Account::default() }
     }
 
     async fn audit(&self) -> Result<ReplyLine, ReplyLine> {
@@ -383,10 +359,7 @@ impl Connection {
         }
         let known: Vec<_> = status.cars().map(NodeId::as_str).collect();
         let known = known.join(", ");
-        Err(error(
-            ErrorCode::UnknownCar,
-            format!("no car {car} is heard; there are {known}"),
-        ))
+        Err(error(ErrorCode::UnknownCar, format!("no car {car} is heard; there are {known}")))
     }
 
     async fn ask(&self, query: Query) -> Result<Reply, ReplyLine> {
@@ -431,8 +404,5 @@ fn error(code: ErrorCode, message: String) -> ReplyLine {
 }
 
 fn no_answer() -> ReplyLine {
-    error(
-        ErrorCode::NoAnswer,
-        "the node's loop does not answer; it may be stopping".to_owned(),
-    )
+    error(ErrorCode::NoAnswer, "the node's loop does not answer; it may be stopping".to_owned())
 }

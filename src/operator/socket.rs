@@ -113,11 +113,7 @@ impl OperatorSocket {
                 drop(lock);
                 Self::stand_in(data_dir, &error)
             }
-            bound => Ok(Self {
-                bound: Some(bound?),
-                _lock: Some(lock),
-                reading: None,
-            }),
+            bound => Ok(Self { bound: Some(bound?), _lock: Some(lock), reading: None }),
         }
     }
 
@@ -148,11 +144,7 @@ impl OperatorSocket {
                  XDG_RUNTIME_DIR names for node and commands alike"
             );
         }
-        Ok(Self {
-            bound,
-            _lock: lock,
-            reading: None,
-        })
+        Ok(Self { bound, _lock: lock, reading: None })
     }
 
     /// Binds the socket for reading too. A disk that is full, read-only or failing is no reason to
@@ -193,11 +185,7 @@ impl Bound {
     fn new(directory: &Path, lock: Option<File>) -> Result<Self, BindError> {
         let path = directory.join(SOCKET);
         match listen(&path) {
-            Ok(listener) => Ok(Self {
-                listener,
-                path,
-                _lock: lock,
-            }),
+            Ok(listener) => Ok(Self { listener, path, _lock: lock }),
             Err(source) => Err(BindError::Socket { path, source }),
         }
     }
@@ -236,17 +224,10 @@ fn claim(data_dir: &Path) -> Result<File, BindError> {
         .recursive(true)
         .mode(0o700)
         .create(data_dir)
-        .map_err(|source| BindError::Directory {
-            path: data_dir.to_owned(),
-            source,
-        })?;
+        .map_err(|source| BindError::Directory { path: data_dir.to_owned(), source })?;
     let path = data_dir.join(LOCK);
-    let opened = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(&path);
+    let opened =
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
     let lock = match opened {
         Ok(lock) => lock,
         Err(source) => return Err(BindError::Lock { path, source }),

@@ -18,9 +18,7 @@ pub(super) fn stand_ins(data_dir: &Path) -> impl Iterator<Item = PathBuf> {
     let user = user.filter(|path| path.is_absolute());
     let user = user.map(|path| path.join(PROGRAM));
     let below = tail(data_dir);
-    user.into_iter()
-        .chain([PathBuf::from(SERVICE)])
-        .map(move |directory| directory.join(&below))
+    user.into_iter().chain([PathBuf::from(SERVICE)]).map(move |directory| directory.join(&below))
 }
 
 /// The absolute path without its root.

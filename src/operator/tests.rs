@@ -41,17 +41,11 @@ fn node(name: &str) -> NodeId {
 }
 
 fn hall(at: u8, direction: Direction) -> Call {
-    Call::Hall(HallCall {
-        floor: floor(at),
-        direction,
-    })
+    Call::Hall(HallCall { floor: floor(at), direction })
 }
 
 fn car_call(car: &str, at: u8) -> Call {
-    Call::Car {
-        car: node(car),
-        floor: floor(at),
-    }
+    Call::Car { car: node(car), floor: floor(at) }
 }
 
 fn car_view() -> CarView {
@@ -78,10 +72,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         address: Ipv4Addr::LOCALHOST,
         mac: Mac::of(Ipv4Addr::LOCALHOST),
         election: Protocol::LowestIp,
-        election_state: vec![Detail {
-            name: "round".into(),
-            value: "2".to_owned(),
-        }],
+        election_state: vec![Detail { name: "round".into(), value: "2".to_owned() }],
         floors: FloorCount::new(4).unwrap(),
         uptime: Duration::from_secs(90),
         node_state: NodeState::Master,
@@ -90,15 +81,8 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         registers: 12,
         journals: 3,
         collected: 0,
-        refused: RefusedStatus {
-            impossible: 1,
-            services: 2,
-            no_room: 3,
-        },
-        distrusted: DistrustedStatus {
-            rubbish: 4,
-            neglect: 5,
-        },
+        refused: RefusedStatus { impossible: 1, services: 2, no_room: 3 },
+        distrusted: DistrustedStatus { rubbish: 4, neglect: 5 },
         durable: true,
         disk_failed: false,
         log_lines_lost: 0,
@@ -145,20 +129,14 @@ fn status(orders: Vec<OrderStatus>) -> Status {
             lamps: [Button::Hall(floor(3), Direction::Down)].into(),
         }),
         climate: ClimateStatus {
-            own: Reading {
-                temperature: Some(22),
-                illuminance: None,
-            },
+            own: Reading { temperature: Some(22), illuminance: None },
             average: Some(21.5),
             brightness: Some(188),
             display: "21.5 C 10:05".to_owned(),
             age: Some(Duration::from_millis(250)),
             units: vec![UnitStatus {
                 unit: "10.0.0.9".to_owned(),
-                reading: Reading {
-                    temperature: Some(21),
-                    illuminance: Some(128),
-                },
+                reading: Reading { temperature: Some(21), illuminance: Some(128) },
                 age: Duration::from_secs(1),
             }],
         },
@@ -177,20 +155,15 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let reading = ReadingSettings {
-            path: directory.path().join("read.sock"),
-            group: None,
-        };
+        let reading = ReadingSettings { path: directory.path().join("read.sock"), group: None };
         let socket = OperatorSocket::bind(directory.path()).unwrap();
         let socket = socket.with_reading(Some(&reading)).unwrap();
         let (events, _) = broadcast::channel(4);
         let shutdown = Arc::new(Notify::new());
         let (sender, stopped) = (events.clone(), Arc::clone(&shutdown));
         let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (requests, queue) = mpsc::channel(REQUESTS);
                 let served = serve(socket, requests, sender.clone(), stopped.notified());
@@ -200,12 +173,7 @@ impl Bench {
                 }
             });
         });
-        Self {
-            directory,
-            events,
-            shutdown,
-            thread: Some(thread),
-        }
+        Self { directory, events, shutdown, thread: Some(thread) }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -232,9 +200,7 @@ impl Bench {
 
 fn raw_at(path: &Path) -> BufReader<UnixStream> {
     let stream = UnixStream::connect(path).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     BufReader::new(stream)
 }
 
@@ -257,25 +223,17 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
             Query::Order(call @ Call::Hall(_)) => {
                 for report in [
                     Report::Promised { call: call.clone() },
-                    Report::Served {
-                        call,
-                        waited: Duration::ZERO,
-                        here: true,
-                        car: None,
-                    },
+                    Report::Served { call, waited: Duration::ZERO, here: true, car: None },
                 ] {
                     // Nobody may be watching.
-                    events
-                        .send(Event::new(&report, SystemTime::UNIX_EPOCH))
-                        .unwrap_or_default();
+                    events.send(Event::new(&report, SystemTime::UNIX_EPOCH)).unwrap_or_default();
                 }
                 Reply::Order(Ok(Taken::Placed))
             }
             Query::ClearHang => Reply::NothingToClear,
-            Query::Repair { .. } => Reply::Repaired(Renewed {
-                old: JournalId(1),
-                fresh: JournalId(2),
-            }),
+            Query::Repair { .. } => {
+                Reply::Repaired(Renewed { old: JournalId(1), fresh: JournalId(2) })
+            }
             Query::Audit => Reply::Audit(oneshot::channel().1),
             Query::Network(Cable::Cut) => Reply::Network(FaultInjection::Refused),
             Query::Network(Cable::Whole) => Reply::Network(FaultInjection::Allowed),
@@ -319,12 +277,7 @@ fn a_repair_needs_a_name_and_a_reason() {
     let (old, fresh) = client.repair("kovac", "restored from a copy").unwrap();
     assert_eq!((&*old, &*fresh), ("0000000000000001", "0000000000000002"));
     let long = "x".repeat(501);
-    for (operator, reason) in [
-        (" ", "why"),
-        ("kovac", ""),
-        ("ko\nvac", "why"),
-        ("kovac", &long),
-    ] {
+    for (operator, reason) in [(" ", "why"), ("kovac", ""), ("ko\nvac", "why"), ("kovac", &long)] {
         let refused = client.repair(operator, reason);
         let code = ErrorCode::Malformed;
         assert!(matches!(refused, Err(ClientError::Refused { code: why, .. }) if why == code));
@@ -340,10 +293,7 @@ fn the_socket_for_reading_takes_status_and_watch_alone() {
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o660);
     let mut stream = raw_at(&path);
-    assert_eq!(
-        ask(&mut stream, b"{\"query\":\"status\"}\n")["reply"],
-        "status"
-    );
+    assert_eq!(ask(&mut stream, b"{\"query\":\"status\"}\n")["reply"], "status");
     for query in [
         &b"{\"query\":\"order\",\"call\":{\"kind\":\"hall\",\"floor\":1,\"direction\":\"up\"}}\n"[..],
         b"{\"query\":\"network\",\"cable\":\"cut\"}\n",
@@ -356,10 +306,7 @@ fn the_socket_for_reading_takes_status_and_watch_alone() {
     }
     let status = ask(&mut stream, b"{\"query\":\"status\"}\n");
     assert_eq!(status["status"]["orders"], serde_json::json!([]));
-    assert_eq!(
-        ask(&mut stream, b"{\"query\":\"watch\"}\n")["reply"],
-        "watching"
-    );
+    assert_eq!(ask(&mut stream, b"{\"query\":\"watch\"}\n")["reply"], "watching");
     // Those who read don't keep those out who operate.
     let mut readers: Vec<_> = (0..31).map(|_| raw_at(&path)).collect();
     for reader in &mut readers {
@@ -375,10 +322,8 @@ fn the_socket_for_reading_takes_status_and_watch_alone() {
 fn the_socket_for_reading_replaces_a_dead_nodes_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let bind = |name: &str, group: Option<&str>| {
-        let settings = ReadingSettings {
-            path: directory.path().join(name),
-            group: group.map(str::to_owned),
-        };
+        let settings =
+            ReadingSettings { path: directory.path().join(name), group: group.map(str::to_owned) };
         let socket = OperatorSocket::bind(&directory.path().join("data")).unwrap();
         socket.with_reading(Some(&settings))
     };
@@ -387,10 +332,7 @@ fn the_socket_for_reading_replaces_a_dead_nodes_and_nothing_else() {
     drop(bind("read.sock", None).unwrap());
     assert!(!path.exists(), "it goes with the node");
     let _other = UnixListener::bind(&path).unwrap();
-    assert!(matches!(
-        bind("read.sock", None),
-        Err(ReadingError::InUse(_))
-    ));
+    assert!(matches!(bind("read.sock", None), Err(ReadingError::InUse(_))));
     std::fs::write(directory.path().join("file"), "precious").unwrap();
     assert!(matches!(bind("file", None), Err(ReadingError::NoSocket(_))));
     let nobody = bind("new", Some("no-such-group-here"));
@@ -410,10 +352,7 @@ fn every_kind_of_event_has_the_name_that_its_json_has() {
         let unknown = serde_json::from_value::<Report>(serde_json::json!({"event": name}));
         // A kind with fields misses them, and is known.
         let known = unknown.map_or_else(|error| error.to_string(), |kind| kind.name().to_owned());
-        assert!(
-            known == name || known.contains("missing field"),
-            "{name}: {known}"
-        );
+        assert!(known == name || known.contains("missing field"), "{name}: {known}");
     }
 }
 
@@ -428,11 +367,7 @@ fn an_order_is_placed_and_shown() {
     // Many clients see one node.
     let shown = bench.client().status().unwrap();
     assert_eq!(client.status().unwrap(), shown);
-    let orders: Vec<_> = shown
-        .orders
-        .iter()
-        .map(|order| order.call.clone())
-        .collect();
+    let orders: Vec<_> = shown.orders.iter().map(|order| order.call.clone()).collect();
     assert_eq!(orders, calls);
     assert_eq!(shown.nodes().collect::<Vec<_>>(), [&node("A"), &node("B")]);
 }
@@ -458,10 +393,7 @@ fn an_order_for_a_button_or_a_car_that_is_not_there_is_refused() {
     }
     assert_eq!(
         refusal(&car_call("C", 1)),
-        (
-            ErrorCode::UnknownCar,
-            "no car C is heard; there are A, B".to_owned()
-        )
+        (ErrorCode::UnknownCar, "no car C is heard; there are A, B".to_owned())
     );
     assert!(client.status().unwrap().orders.is_empty());
 }
@@ -485,10 +417,7 @@ fn the_json_of_a_status_has_these_names() {
     });
     assert_eq!(status["climate"], climate);
     let peer = &status["peers"][0];
-    assert_eq!(
-        peer["node_state"],
-        serde_json::json!({"kind": "slave", "master": "A"})
-    );
+    assert_eq!(peer["node_state"], serde_json::json!({"kind": "slave", "master": "A"}));
     assert_eq!(peer["silent"], 0.012);
     assert_eq!(peer["car"]["unavailable"], "door blocked");
     let lost = serde_json::json!([{
@@ -538,14 +467,7 @@ fn a_malformed_line_is_answered_and_the_connection_goes_on() {
 fn a_watcher_gets_every_event_in_order_and_is_told_of_those_it_missed() {
     let mut bench = Bench::start();
     let mut watch = bench.client().watch().unwrap();
-    let event = |index| {
-        Event::new(
-            &Report::Floor {
-                floor: floor(index),
-            },
-            SystemTime::UNIX_EPOCH,
-        )
-    };
+    let event = |index| Event::new(&Report::Floor { floor: floor(index) }, SystemTime::UNIX_EPOCH);
     // More than the queue holds, faster than the server's only thread can take them out: what is
     // missed, is counted.
     for index in 0..200 {
@@ -589,10 +511,7 @@ fn one_client_more_than_there_is_room_for_is_told_so() {
     }
     assert!(matches!(
         bench.client().status(),
-        Err(ClientError::Refused {
-            code: ErrorCode::Busy,
-            ..
-        })
+        Err(ClientError::Refused { code: ErrorCode::Busy, .. })
     ));
     clients.clear();
     // The places are free again as soon as the server has seen the clients go.
@@ -612,10 +531,7 @@ fn the_socket_is_for_its_user_alone_and_goes_with_the_node() {
     bench.stop();
     assert!(!path.exists());
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
-    assert!(matches!(
-        Client::connect(bench.path()),
-        Err(ClientError::NoNode(_))
-    ));
+    assert!(matches!(Client::connect(bench.path()), Err(ClientError::NoNode(_))));
 }
 
 #[test]
@@ -623,15 +539,9 @@ fn a_dead_nodes_socket_is_replaced_and_a_running_nodes_is_not() {
     let directory = tempfile::tempdir().unwrap();
     // Closing a listener leaves its file behind, as a killed node does.
     drop(UnixListener::bind(directory.path().join("node.sock")).unwrap());
-    assert!(matches!(
-        Client::connect(directory.path()),
-        Err(ClientError::NoNode(_))
-    ));
+    assert!(matches!(Client::connect(directory.path()), Err(ClientError::NoNode(_))));
     let socket = OperatorSocket::bind(directory.path()).unwrap();
-    assert!(matches!(
-        OperatorSocket::bind(directory.path()),
-        Err(BindError::AnotherNode(_))
-    ));
+    assert!(matches!(OperatorSocket::bind(directory.path()), Err(BindError::AnotherNode(_))));
     assert!(socket.path().unwrap().exists());
     drop(socket);
     OperatorSocket::bind(&directory.path().join("a/b")).unwrap();
@@ -642,10 +552,7 @@ fn a_dead_nodes_socket_is_replaced_and_a_running_nodes_is_not() {
 fn a_path_that_is_too_long_for_a_socket_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let long = directory.path().join("x".repeat(120));
-    assert!(matches!(
-        OperatorSocket::bind(&long),
-        Err(BindError::Socket { .. })
-    ));
+    assert!(matches!(OperatorSocket::bind(&long), Err(BindError::Socket { .. })));
 }
 
 #[test]
@@ -657,10 +564,7 @@ fn an_event_reads_back_as_it_was_written() {
             term: Term(3),
         },
         Report::Panel(Err("cable".to_owned())),
-        Report::OffTarget {
-            stop_at: floor(3),
-            at: Some(floor(1)),
-        },
+        Report::OffTarget { stop_at: floor(3), at: Some(floor(1)) },
         Report::Availability(Availability::Unavailable(Unavailable::Hung)),
         Report::Served {
             call: hall(1, Direction::Up),

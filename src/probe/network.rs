@@ -16,10 +16,7 @@ pub(super) fn address(address: Ipv4Addr) -> Verdict {
         None if address.is_loopback() => Verdict::Good(format!("{address} is on loopback")),
         None => Verdict::wrong(
             format!("no interface of this machine has {address}"),
-            format!(
-                "give the interface this address, or set one that there is: {}",
-                own()
-            ),
+            format!("give the interface this address, or set one that there is: {}", own()),
         ),
     }
 }
@@ -35,9 +32,7 @@ pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
         return Verdict::Unchecked(format!("no interface tells whether {broadcast} is right"));
     };
     let of_lan = interface.broadcast.as_ref();
-    let of_lan = of_lan
-        .and_then(|of| of.as_sockaddr_in())
-        .map(SockaddrIn::ip);
+    let of_lan = of_lan.and_then(|of| of.as_sockaddr_in()).map(SockaddrIn::ip);
     match of_lan {
         Some(of_lan) if of_lan != *broadcast.ip() => Verdict::wrong(
             format!(
@@ -47,10 +42,7 @@ pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
             ),
             format!("set {of_lan}:{}", broadcast.port()),
         ),
-        Some(_) => Verdict::Good(format!(
-            "{broadcast} is that of {}",
-            interface.interface_name
-        )),
+        Some(_) => Verdict::Good(format!("{broadcast} is that of {}", interface.interface_name)),
         None => Verdict::Good(format!(
             "{} has no broadcast address to compare with",
             interface.interface_name
@@ -89,9 +81,9 @@ fn port(
 ) -> Verdict {
     match bind(port) {
         Ok(()) => Verdict::Good(format!("{kind} port {port} is free")),
-        Err(error) if error.kind() == ErrorKind::AddrInUse && running => Verdict::Good(format!(
-            "{kind} port {port} is in use by this node, which runs"
-        )),
+        Err(error) if error.kind() == ErrorKind::AddrInUse && running => {
+            Verdict::Good(format!("{kind} port {port} is in use by this node, which runs"))
+        }
         Err(error) if error.kind() == ErrorKind::AddrInUse => Verdict::wrong(
             format!("{kind} port {port} at {address} is in use by another process"),
             "end that process (`ss -lunpt` shows it), or set another port or address",
@@ -110,10 +102,7 @@ fn interface(name: &str) -> Verdict {
     if interfaces().iter().any(|of| of.interface_name == name) {
         return Verdict::Good(format!("{name} is there"));
     }
-    let mut names: Vec<_> = interfaces()
-        .into_iter()
-        .map(|of| of.interface_name)
-        .collect();
+    let mut names: Vec<_> = interfaces().into_iter().map(|of| of.interface_name).collect();
     names.sort_unstable();
     names.dedup();
     Verdict::wrong(
@@ -123,18 +112,12 @@ fn interface(name: &str) -> Verdict {
 }
 
 fn interface_of(address: Ipv4Addr) -> Option<InterfaceAddress> {
-    interfaces()
-        .into_iter()
-        .find(|of| ipv4(of) == Some(address))
+    interfaces().into_iter().find(|of| ipv4(of) == Some(address))
 }
 
 fn own() -> String {
     let own = interfaces();
-    let own: Vec<_> = own
-        .iter()
-        .filter_map(ipv4)
-        .map(|own| own.to_string())
-        .collect();
+    let own: Vec<_> = own.iter().filter_map(ipv4).map(|own| own.to_string()).collect();
     own.join(", ")
 }
 

@@ -40,17 +40,11 @@ fn serial(path: &str, running: Running) -> Verdict {
         return Verdict::wrong(format!("{path} is no device"), "give a serial device");
     }
     if running == Running::Yes {
-        return Verdict::Good(format!(
-            "{path} is there; this node runs and may have it open"
-        ));
+        return Verdict::Good(format!("{path} is there; this node runs and may have it open"));
     }
     let without_waiting = OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(without_waiting.bits()).unwrap_or_default();
-    let opened = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(flags)
-        .open(path);
+    let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
     match opened {
         Ok(device) if isatty(&device) => Verdict::Good(format!("{path} can be opened")),
         Ok(_) => Verdict::wrong(format!("{path} is no terminal"), "give a serial device"),

@@ -20,9 +20,7 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn start() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -86,9 +84,6 @@ mod tests {
     fn a_late_wake_is_jitter_until_it_is_a_suspension() {
         assert_eq!(suspended(at(1000), at(990)), None);
         assert_eq!(suspended(at(1000), at(1150)), None);
-        assert_eq!(
-            suspended(at(1000), at(1151)),
-            Some(Duration::from_millis(151))
-        );
+        assert_eq!(suspended(at(1000), at(1151)), Some(Duration::from_millis(151)));
     }
 }

@@ -32,11 +32,7 @@ impl Disk {
         directory: &std::path::Path,
         node: &NodeId,
     ) -> Result<(Self, Restored), RunError> {
-        let lost = if commission::is_marked(directory) {
-            Lost::Refuse
-        } else {
-            Lost::MakeAnew
-        };
+        let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
         match Journal::open_or(directory, node, lost) {
             Ok((journal, restored)) => {
                 hang::check_audit(directory, &journal.audit()?)?;
@@ -46,11 +42,7 @@ impl Disk {
                 let writer = JournalWriter::start(journal).map_err(RunError::Thread)?;
                 Ok((Self::Writes(writer), restored))
             }
-            Err(JournalError::Failing {
-                path,
-                restored,
-                source,
-            }) => {
+            Err(JournalError::Failing { path, restored, source }) => {
                 error!(
                     path = %path.display(),
                     error = %source,
@@ -128,10 +120,7 @@ impl Disk {
 
     /// Gives the disk up.
     pub(super) fn fail(&mut self, reason: &str) -> DiskFailure {
-        error!(
-            reason,
-            "the disk has failed: no lamp is lit on its strength"
-        );
+        error!(reason, "the disk has failed: no lamp is lit on its strength");
         *self = Self::Failed;
         DiskFailure
     }
@@ -141,10 +130,7 @@ impl Disk {
         let Self::Writes(writer) = self else {
             return;
         };
-        if tokio::time::timeout(FINISH_LIMIT, writer.finish())
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(FINISH_LIMIT, writer.finish()).await.is_err() {
             warn!("the disk did not take all that was to be written in time");
         }
     }

@@ -62,12 +62,10 @@ impl Latching {
 
     fn write(data_dir: PathBuf, latch: Latch) -> io::Result<oneshot::Receiver<io::Result<Kept>>> {
         let (report, done) = oneshot::channel();
-        thread::Builder::new()
-            .name("latch".to_owned())
-            .spawn(move || {
-                // Whoever has waited for too long has said so.
-                drop(report.send(latch::set(&data_dir, &latch)));
-            })?;
+        thread::Builder::new().name("latch".to_owned()).spawn(move || {
+            // Whoever has waited for too long has said so.
+            drop(report.send(latch::set(&data_dir, &latch)));
+        })?;
         Ok(done)
     }
 

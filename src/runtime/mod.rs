@@ -163,11 +163,9 @@ async fn run_with(
     let ending = running.run(stop).await;
     let latching = match &ending {
         // At once: the motor has been told to stop.
-        Ending::Hung(evidence) => Some(Latching::start(
-            &settings.data_dir,
-            settings.node.clone(),
-            evidence,
-        )),
+        Ending::Hung(evidence) => {
+            Some(Latching::start(&settings.data_dir, settings.node.clone(), evidence))
+        }
         Ending::Stopped | Ending::Failed(_) => None,
     };
     running.end(&ending, latching).await;
@@ -354,10 +352,7 @@ impl Running {
         self.node.handle_delay(now.since(planned), now);
         let late = clock::suspended(planned, now);
         if let Some(late) = late {
-            warn!(
-                late_ms = log::millis(late),
-                "the process was suspended or held up"
-            );
+            warn!(late_ms = log::millis(late), "the process was suspended or held up");
         }
         let lapses = self.panel.as_ref().map_or(0, Panel::lapses);
         let has_lapsed = lapses != self.lapses;
@@ -366,11 +361,7 @@ impl Running {
             warn!("the loop showed no sign of life: the panel line stopped the motor");
         }
         if late.is_some() || has_lapsed {
-            let unwatched = if has_lapsed {
-                self.lease
-            } else {
-                Duration::ZERO
-            };
+            let unwatched = if has_lapsed { self.lease } else { Duration::ZERO };
             let late = late.unwrap_or_default().max(unwatched);
             self.planner.excuse(late);
             self.node.handle_interrupted(late, now);
@@ -466,11 +457,9 @@ impl Running {
             }
             // A node whose car hangs does not come to this.
             Query::ClearHang => Reply::NothingToClear,
-            Query::Repair {
-                operator,
-                reason,
-                account,
-            } => Reply::Repaired(self.repair(operator, reason, account, now)),
+            Query::Repair { operator, reason, account } => {
+                Reply::Repaired(self.repair(operator, reason, account, now))
+            }
             Query::Audit => Reply::Audit(self.disk.audit()),
         };
         if reply.send(answer).is_err() {
@@ -553,10 +542,7 @@ impl Running {
         // Nobody has to listen; and where the duty goes round, that it does is no event.
         if self.reports.receiver_count() > 0
             && !matches!(report, Report::Rotated { .. })
-            && self
-                .reports
-                .send(operator::Event::new(report, SystemTime::now()))
-                .is_err()
+            && self.reports.send(operator::Event::new(report, SystemTime::now())).is_err()
         {
             debug!("the last who listened has just left");
         }

@@ -60,12 +60,7 @@ impl Planner {
         let thread = thread::Builder::new()
             .name("planner".to_owned())
             .spawn(move || plan_all(dispatcher.as_mut(), &asked, &answer))?;
-        Ok(Self {
-            requests,
-            plans,
-            state: State::Idle,
-            thread,
-        })
+        Ok(Self { requests, plans, state: State::Idle, thread })
     }
 
     /// Asks for a plan. Never waits; of several requests that come while a plan is being made, the
@@ -88,10 +83,7 @@ impl Planner {
     pub(super) async fn plan(&mut self) -> Option<Plan> {
         let plan = self.plans.recv().await?;
         let busy = std::mem::replace(&mut self.state, State::Idle);
-        if let State::Busy {
-            next: Some(next), ..
-        } = busy
-        {
+        if let State::Busy { next: Some(next), .. } = busy {
             self.hand_over(next);
         }
         Some(plan)
@@ -114,12 +106,7 @@ impl Planner {
 
     /// Ends the thread, once it has finished what it is at, within a limit.
     pub(super) async fn finish(self) {
-        let Self {
-            requests,
-            plans,
-            thread,
-            ..
-        } = self;
+        let Self { requests, plans, thread, .. } = self;
         drop((requests, plans));
         let ending = tokio::task::spawn_blocking(move || thread.join());
         match tokio::time::timeout(END_LIMIT, ending).await {
@@ -135,11 +122,7 @@ impl Planner {
         if self.requests.try_send(request).is_err() {
             debug!("the planner takes no request");
         }
-        self.state = State::Busy {
-            since: Instant::now(),
-            told: false,
-            next: None,
-        };
+        self.state = State::Busy { since: Instant::now(), told: false, next: None };
     }
 }
 

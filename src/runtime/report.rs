@@ -44,12 +44,9 @@ impl ReportLog {
             }
             Report::Promised { call } => debug!(%call, "order promised"),
             Report::Assigned { call, car } => debug!(%call, %car, "order assigned"),
-            Report::Served {
-                call,
-                waited,
-                here,
-                car,
-            } => self.served(call, millis(*waited), *here, car.as_ref()),
+            Report::Served { call, waited, here, car } => {
+                self.served(call, millis(*waited), *here, car.as_ref())
+            }
             Report::TakenOver { call, master } => {
                 warn!(%call, %master, "the master leaves a call without a car: this car serves it");
             }
@@ -162,15 +159,9 @@ mod tests {
         });
         let life = |own: &str| {
             let call = call.clone();
-            let placed = Report::Placed {
-                call: call.clone(),
-                origin: node("A"),
-            };
+            let placed = Report::Placed { call: call.clone(), origin: node("A") };
             let promised = Report::Promised { call: call.clone() };
-            let assigned = Report::Assigned {
-                call: call.clone(),
-                car: node("B"),
-            };
+            let assigned = Report::Assigned { call: call.clone(), car: node("B") };
             let served = Report::Served {
                 call,
                 waited: Duration::from_millis(12_345),

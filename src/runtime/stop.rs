@@ -84,38 +84,21 @@ impl Running {
         if let Some(latching) = &latching {
             // The car has been stopped already, its brain has nothing more to say to it, and the
             // others have been told.
-            self.supervisor
-                .stopping("the car hung: see `liftmesh clear-hang --help`");
+            self.supervisor.stopping("the car hung: see `liftmesh clear-hang --help`");
             if let Err(reason) = self.disk.record(AuditRecord::hang(latching.hang())) {
-                warn!(
-                    reason,
-                    "not recorded in the audit log: clear-hang will do so"
-                );
+                warn!(reason, "not recorded in the audit log: clear-hang will do so");
             }
         } else {
             self.handle(Event::Stop);
             match ending {
                 Ending::Failed(failure) => {
-                    error!(
-                        part = failure.part,
-                        reason = failure.reason,
-                        "the node can't go on"
-                    );
+                    error!(part = failure.part, reason = failure.reason, "the node can't go on");
                     self.supervisor.stopping(&failure.to_string());
                 }
                 Ending::Stopped | Ending::Hung(_) => self.supervisor.stopping("told to stop"),
             }
         }
-        let Self {
-            mesh,
-            panel,
-            disk,
-            planner,
-            requests,
-            operator,
-            stop_operator,
-            ..
-        } = self;
+        let Self { mesh, panel, disk, planner, requests, operator, stop_operator, .. } = self;
         drop((requests, stop_operator));
         tokio::join!(
             async {

@@ -187,18 +187,10 @@ mod tests {
         let (socket, address) = listen("status");
         let mut supervisor = Supervisor::new(Some(address), None);
         supervisor.show(&NodeState::Master);
-        assert_eq!(
-            told(&socket).as_deref(),
-            Some("STATUS=master; car in service")
-        );
-        supervisor.note(&Report::Availability(Availability::Unavailable(
-            Unavailable::NoPanel,
-        )));
+        assert_eq!(told(&socket).as_deref(), Some("STATUS=master; car in service"));
+        supervisor.note(&Report::Availability(Availability::Unavailable(Unavailable::NoPanel)));
         let text = told(&socket).expect("told");
-        assert!(
-            text.starts_with("STATUS=master; car not in service: "),
-            "{text}"
-        );
+        assert!(text.starts_with("STATUS=master; car not in service: "), "{text}");
         supervisor.note(&Report::DriveRefused);
         assert_eq!(told(&socket), None);
     }

@@ -40,10 +40,7 @@ impl Cabin {
         car.start = StartPosition::Floor(0);
         let mut config = SimulatorConfig::new(format!("car-{number}"), car);
         let link = directory.path().join("panel");
-        config.serial = Some(SerialConfig {
-            link: Some(link.clone()),
-            noise: 0,
-        });
+        config.serial = Some(SerialConfig { link: Some(link.clone()), noise: 0 });
         config.control = Some(directory.path().join("control"));
         // A machine that is busy with other tests keeps a node waiting.
         config.watchdog = Duration::from_secs(5);
@@ -56,23 +53,13 @@ impl Cabin {
             ("link_port", lan.link_port.to_string()),
             ("floors", FLOORS.to_string()),
             ("panel", format!("serial://{}", link.display())),
-            (
-                "data_dir",
-                directory.path().join("data").display().to_string(),
-            ),
+            ("data_dir", directory.path().join("data").display().to_string()),
         ];
         let more = more.iter().map(|(key, value)| (*key, (*value).to_owned()));
         let flags: BTreeMap<&'static str, String> = values.into_iter().chain(more).collect();
-        let sources = Sources {
-            flags,
-            ..Sources::default()
-        };
+        let sources = Sources { flags, ..Sources::default() };
         let settings = sources.read().and_then(|values| values.settings());
-        Self {
-            directory,
-            simulator,
-            settings: settings.expect("valid settings"),
-        }
+        Self { directory, simulator, settings: settings.expect("valid settings") }
     }
 
     fn start(&self) -> Process {
@@ -92,11 +79,7 @@ impl Cabin {
                     drop(stopped.await);
                 }))
         });
-        Process {
-            data_dir: self.settings.data_dir.clone(),
-            stop,
-            thread,
-        }
+        Process { data_dir: self.settings.data_dir.clone(), stop, thread }
     }
 
     fn control(&self) -> ControlClient {
@@ -133,9 +116,7 @@ impl Process {
 
     /// Waits until it ends by itself.
     fn outcome(self) -> Outcome {
-        until("the end of the node", || {
-            self.thread.is_finished().then_some(())
-        });
+        until("the end of the node", || self.thread.is_finished().then_some(()));
         self.thread.join().expect("no panic").expect("it ran")
     }
 }
@@ -152,10 +133,7 @@ fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
 }
 
 fn hall(index: u8) -> Call {
-    Call::Hall(HallCall {
-        floor: floor(index),
-        direction: Direction::Up,
-    })
+    Call::Hall(HallCall { floor: floor(index), direction: Direction::Up })
 }
 
 fn promised(status: &Status, call: &Call) -> bool {
@@ -163,9 +141,7 @@ fn promised(status: &Status, call: &Call) -> bool {
 }
 
 fn floor(index: u8) -> Floor {
-    FloorCount::new(FLOORS)
-        .and_then(|floors| floors.floor(index))
-        .expect("a floor")
+    FloorCount::new(FLOORS).and_then(|floors| floors.floor(index)).expect("a floor")
 }
 
 /// F15, F16, F18, S1
@@ -175,10 +151,7 @@ fn a_press_at_the_panel_brings_the_car_and_lights_the_lamp_until_it_is_there() {
     let node = cabin.start();
     let mut control = cabin.control();
     node.until("connection to the panel", |status| {
-        status
-            .car
-            .as_ref()
-            .is_some_and(|car| car.connection.is_ok())
+        status.car.as_ref().is_some_and(|car| car.connection.is_ok())
     });
     let button = Button::Hall(floor(2), Direction::Up);
     control.press(button).expect("pressed");
@@ -188,9 +161,7 @@ fn a_press_at_the_panel_brings_the_car_and_lights_the_lamp_until_it_is_there() {
         let state = state();
         (state.floor == Some(floor(2)) && state.door_fraction > 0.9).then_some(())
     });
-    until("dark lamp", || {
-        (!state().lamps.contains(&button)).then_some(())
-    });
+    until("dark lamp", || (!state().lamps.contains(&button)).then_some(()));
     assert_eq!(state().violations, 0);
     assert_eq!(node.stop(), Outcome::Stopped);
 }
@@ -209,12 +180,7 @@ fn two_nodes_find_each_other_and_share_their_orders() {
         status.node_state == NodeState::Master && status.peers.iter().any(|peer| peer.synced)
     });
     let master = NodeId::new("car-1").expect("a name");
-    two.until("master", |status| {
-        status.node_state
-            == NodeState::Slave {
-                master: master.clone(),
-            }
-    });
+    two.until("master", |status| status.node_state == NodeState::Slave { master: master.clone() });
     two.order(&hall(2));
     for node in [&one, &two] {
         let status = node.until("promised order", |status| promised(status, &hall(2)));
@@ -239,15 +205,7 @@ fn an_order_and_its_lamp_outlive_the_node() {
     node.stop();
     cabin.control().send("fault panel restart").expect("taken");
     let button = Button::Hall(floor(2), Direction::Up);
-    let lamp = || {
-        cabin
-            .simulator
-            .state()
-            .expect("it runs")
-            .car
-            .lamps
-            .contains(&button)
-    };
+    let lamp = || cabin.simulator.state().expect("it runs").car.lamps.contains(&button);
     assert!(!lamp(), "a panel without a memory");
     let again = cabin.start();
     until("lamp", || lamp().then_some(()));
@@ -262,10 +220,7 @@ fn a_car_that_hangs_ends_its_node_with_the_evidence() {
     let node = cabin.start();
     cabin.control().send("fault motor stuck").expect("taken");
     node.until("car in service", |status| {
-        status
-            .car
-            .as_ref()
-            .is_some_and(|car| car.connection.is_ok())
+        status.car.as_ref().is_some_and(|car| car.connection.is_ok())
     });
     node.order(&hall(2));
     let Outcome::Hung(evidence) = node.outcome() else {
@@ -292,11 +247,7 @@ fn a_node_that_ends_lets_go_of_everything() {
         node.until("status", |_| true);
         let begun = Instant::now();
         assert_eq!(node.stop(), Outcome::Stopped);
-        assert!(
-            begun.elapsed() < Duration::from_secs(10),
-            "{:?}",
-            begun.elapsed()
-        );
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     }
 }
 
@@ -333,17 +284,10 @@ fn a_stop_does_not_wait_for_a_plan() {
     let mut control = cabin.control();
     let driven = || cabin.simulator.state().expect("it runs").car.driven;
     process.until("connection to the panel", |status| {
-        status
-            .car
-            .as_ref()
-            .is_some_and(|car| car.connection.is_ok())
+        status.car.as_ref().is_some_and(|car| car.connection.is_ok())
     });
-    control
-        .press(Button::Hall(floor(1), Direction::Up))
-        .expect("pressed");
-    planning
-        .recv_timeout(PATIENCE)
-        .expect("a plan is asked for");
+    control.press(Button::Hall(floor(1), Direction::Up)).expect("pressed");
+    planning.recv_timeout(PATIENCE).expect("a plan is asked for");
     // A car call needs no plan.
     control.press(Button::Car(floor(3))).expect("pressed");
     until("the motor runs", || driven().map(|_| ()));
@@ -411,19 +355,13 @@ fn fails(expected: &str, inject: impl FnOnce(&mut Running)) {
     assert!(!RunError::Failed(failure).is_usage());
     // It has been told to stop, and may still brake.
     until("motor at rest", || driven().is_none().then_some(()));
-    assert_eq!(
-        cabin.simulator.state().expect("it runs").car.watchdog_stops,
-        0
-    );
+    assert_eq!(cabin.simulator.state().expect("it runs").car.watchdog_stops, 0);
 }
 
 #[test]
 fn a_planner_that_panics_ends_the_node() {
     fails("the planner failed", |running| {
-        let hall = Call::Hall(HallCall {
-            floor: floor(1),
-            direction: Direction::Up,
-        });
+        let hall = Call::Hall(HallCall { floor: floor(1), direction: Direction::Up });
         let now = running.clock.now();
         running.node.handle_order(hall, now).expect("placed");
         running.drain();

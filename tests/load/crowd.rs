@@ -53,11 +53,7 @@ impl Crowd {
             building.start(name);
         }
         let cars = usize::from(cars);
-        Self {
-            building,
-            names,
-            cars,
-        }
+        Self { building, names, cars }
     }
 
     /// Waits until all that run follow this one; hands back how long that took.
@@ -96,9 +92,7 @@ impl Crowd {
     /// The processor time that each running node has used, in seconds.
     fn processor_times(&self) -> Vec<f64> {
         let running = self.building.running();
-        running
-            .map(|name| self.building.processor_time(name))
-            .collect()
+        running.map(|name| self.building.processor_time(name)).collect()
     }
 }
 
@@ -110,9 +104,7 @@ fn load() -> String {
 /// The shares in per cent of a core: least, mean, most.
 fn shares(before: &[f64], after: &[f64], took: Duration) -> String {
     let each = before.iter().zip(after);
-    let each: Vec<f64> = each
-        .map(|(b, a)| (a - b) / took.as_secs_f64() * 100.0)
-        .collect();
+    let each: Vec<f64> = each.map(|(b, a)| (a - b) / took.as_secs_f64() * 100.0).collect();
     if each.is_empty() {
         return "none".to_owned();
     }
@@ -141,10 +133,7 @@ fn a_crowd_forms_stays_and_follows_the_next_master() {
     println!("{nodes} nodes, {cars} cars, load {}", load());
     let mut crowd = Crowd::start(nodes, cars, line);
     let formed = crowd.wait_until_all_follow(crowd.names[0], FORMED_WITHIN.max(limit));
-    println!(
-        "one master {formed:?} after the last start, load {}",
-        load()
-    );
+    println!("one master {formed:?} after the last start, load {}", load());
     // The cars find their floors and open their doors once.
     std::thread::sleep(Duration::from_secs(3));
     let before = crowd.losses_and_changes();
@@ -154,19 +143,9 @@ fn a_crowd_forms_stays_and_follows_the_next_master() {
     let after = crowd.losses_and_changes();
     let cars = crowd.cars;
     println!("idle for {took:?}, load {}", load());
-    println!(
-        "  cars:  {}",
-        shares(&used[..cars], &now_used[..cars], took)
-    );
-    println!(
-        "  units: {}",
-        shares(&used[cars..], &now_used[cars..], took)
-    );
-    println!(
-        "  lost peers {}, changes of role {}",
-        after.0 - before.0,
-        after.1 - before.1
-    );
+    println!("  cars:  {}", shares(&used[..cars], &now_used[..cars], took));
+    println!("  units: {}", shares(&used[cars..], &now_used[cars..], took));
+    println!("  lost peers {}, changes of role {}", after.0 - before.0, after.1 - before.1);
     crowd.building.kill(crowd.names[0]);
     let known = crowd.wait_until_all_follow(crowd.names[1], KNOWN_WITHIN.max(limit));
     std::thread::sleep(Duration::from_secs(2));
@@ -177,8 +156,5 @@ fn a_crowd_forms_stays_and_follows_the_next_master() {
         end.1 - after.1,
         load()
     );
-    assert_eq!(
-        before, after,
-        "peers lost, and roles changed, while nothing happened"
-    );
+    assert_eq!(before, after, "peers lost, and roles changed, while nothing happened");
 }

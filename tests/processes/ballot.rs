@@ -49,9 +49,7 @@ fn answers(building: &Building, name: &str) -> u64 {
     let status = building.status(name).expect("a status");
     let mut details = status.election_state.iter();
     let answers = details.find(|detail| detail.name == "answers of devices");
-    answers
-        .and_then(|detail| detail.value.parse().ok())
-        .expect("a number")
+    answers.and_then(|detail| detail.value.parse().ok()).expect("a number")
 }
 
 /// The device, and what it has printed.
@@ -79,10 +77,7 @@ impl Indicator {
                     "python3 is needed: {lack}"
                 );
                 let test = std::thread::current();
-                println!(
-                    "skipped: {}: no python3: {lack}",
-                    test.name().unwrap_or("a test")
-                );
+                println!("skipped: {}: no python3: {lack}", test.name().unwrap_or("a test"));
                 return None;
             }
         };
@@ -116,9 +111,7 @@ impl Indicator {
 
     fn hears_control_of(&self, leader: Ipv4Addr) {
         let leader = leader.to_string();
-        self.until("the leader's control packet", |words| {
-            words == ["control", leader.as_str()]
-        });
+        self.until("the leader's control packet", |words| words == ["control", leader.as_str()]);
     }
 }
 
@@ -159,9 +152,7 @@ fn a_device_by_another_hand_answers_whoever_leads_and_shows_temperature_and_time
         let leader = building.wait_for_one_master();
         let address = building.status(leader).expect("a status").address;
         indicator.hears_control_of(address);
-        building.wait("its answers are taken", |building| {
-            answers(building, leader) > 0
-        });
+        building.wait("its answers are taken", |building| answers(building, leader) > 0);
         // The average of the living cabins, which read 25, and of the device, which reads 21.
         let average = match building.running().count() {
             3 => ["24.0", "24"],

@@ -79,11 +79,7 @@ fn help_shows_the_commands_and_every_exit_code() {
 
 #[test]
 fn a_command_line_that_is_none_ends_with_two() {
-    for words in [
-        &["fly"][..],
-        &["run", "--colour", "red"],
-        &["order", "hall"],
-    ] {
+    for words in [&["fly"][..], &["run", "--colour", "red"], &["order", "hall"]] {
         assert!(fails(2, words).contains("Usage:"), "{words:?}");
     }
 }
@@ -104,10 +100,7 @@ fn check_config_shows_what_holds_and_where_it_comes_from() {
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(line("floors"), "floors = 7 # flag --floors");
-    assert_eq!(
-        line("door.dwell"),
-        "door.dwell = \"4 s\" # variable LIFTMESH__DOOR__DWELL"
-    );
+    assert_eq!(line("door.dwell"), "door.dwell = \"4 s\" # variable LIFTMESH__DOOR__DWELL");
     assert!(line("car").starts_with(&format!("car = \"A\" # {file}:")));
     assert_eq!(line("fleet"), "fleet = \"liftmesh\" # default");
 }
@@ -131,10 +124,7 @@ fn a_wrong_configuration_ends_with_two_and_names_the_place() {
             )
         );
         let error = fails(2, &[command, "--config", "/nowhere/node.toml"]);
-        assert!(
-            error.contains("/nowhere/node.toml can't be read"),
-            "{error}"
-        );
+        assert!(error.contains("/nowhere/node.toml can't be read"), "{error}");
     }
     let error = fails(2, &["run", "--car", "A"]);
     assert!(error.contains("address is not set; give --address ADDRESS"));
@@ -176,30 +166,16 @@ fn without_a_node_status_and_order_end_with_five_and_say_how_to_start_one() {
         &["status", "--data-dir", path][..],
         &["status", "--data-dir", path, "--json", "--watch"],
         &["order", "hall", "1", "up", "--data-dir", path],
-        &[
-            "order",
-            "car",
-            "A",
-            "1",
-            "--data-dir",
-            path,
-            "--wait",
-            "lit",
-        ],
+        &["order", "car", "A", "1", "--data-dir", path, "--wait", "lit"],
     ] {
         let error = fails(5, words);
         assert!(
-            error.contains(&format!(
-                "no node runs with data directory {path}; start one"
-            )),
+            error.contains(&format!("no node runs with data directory {path}; start one")),
             "{error}"
         );
     }
     let error = fails(2, &["status"]);
-    assert!(
-        error.contains("data_dir is not set; give --data-dir"),
-        "{error}"
-    );
+    assert!(error.contains("data_dir is not set; give --data-dir"), "{error}");
 }
 
 /// Everything that is wrong is told at once, with what to do, and nothing is changed.
@@ -215,14 +191,7 @@ fn a_probe_tells_what_would_keep_a_node_from_running() {
     let probe = |panel: &str, data_dir: &str, more: &[&str]| {
         let mut words = vec!["check-config", "--probe", "--car", "A", "--floors", "4"];
         words.extend(["--address", "127.0.0.1", "--broadcast", &broadcast]);
-        words.extend([
-            "--link-port",
-            &link_port,
-            "--panel",
-            panel,
-            "--data-dir",
-            data_dir,
-        ]);
+        words.extend(["--link-port", &link_port, "--panel", panel, "--data-dir", data_dir]);
         words.extend(more);
         let output = run(&words);
         let shown = String::from_utf8(output.stdout).unwrap();
@@ -232,35 +201,21 @@ fn a_probe_tells_what_would_keep_a_node_from_running() {
     let (code, shown) = probe(
         &device,
         &path("file"),
-        &[
-            "--read-only-socket",
-            &path("file"),
-            "--read-only-group",
-            "no-such-group",
-        ],
+        &["--read-only-socket", &path("file"), "--read-only-group", "no-such-group"],
     );
     assert_eq!(code, Some(2), "{shown}");
     for start in [
         "wrong  data_dir: ",
         "ok     address: 127.0.0.1 is on lo",
         &format!("wrong  panel: there is no device {}", path("ttyNONE")),
-        &format!(
-            "wrong  broadcast: UDP port {}",
-            udp.local_addr().unwrap().port()
-        ),
+        &format!("wrong  broadcast: UDP port {}", udp.local_addr().unwrap().port()),
         &format!("wrong  link_port: TCP port {link_port} at 127.0.0.1 is in use"),
         "wrong  operator.read_only_socket: operator.read_only_group = no-such-group",
     ] {
-        assert!(
-            shown.lines().any(|line| line.starts_with(start)),
-            "{start}\n{shown}"
-        );
+        assert!(shown.lines().any(|line| line.starts_with(start)), "{start}\n{shown}");
     }
     let (_, shown) = probe("serial:///dev/null", &path("new/data"), &[]);
-    assert!(
-        shown.contains("wrong  panel: /dev/null is no terminal"),
-        "{shown}"
-    );
+    assert!(shown.contains("wrong  panel: /dev/null is no terminal"), "{shown}");
     assert!(shown.contains("data will be made at the start"), "{shown}");
     assert!(!directory.path().join("new").exists());
 
@@ -354,9 +309,7 @@ fn completions_offer_the_values_that_a_setting_takes() {
     let fish = done(&["completions", "fish"]);
     let offers = |flag: &str, value: &str| {
         let mark = format!(" -l {flag} ");
-        let mut lines = fish
-            .split("complete -c liftmesh")
-            .filter(|l| l.contains(&mark));
+        let mut lines = fish.split("complete -c liftmesh").filter(|l| l.contains(&mark));
         lines.any(|line| line.contains(value))
     };
     for (flag, value) in [
@@ -373,10 +326,7 @@ fn completions_offer_the_values_that_a_setting_takes() {
     }
     // A wrong value is told with its place, with all the others.
     let error = fails(2, &["run", "--election", "raft", "--role", "butler"]);
-    assert!(
-        error.contains("flag --election: election = \"raft\""),
-        "{error}"
-    );
+    assert!(error.contains("flag --election: election = \"raft\""), "{error}");
     assert!(error.contains("flag --role: role = \"butler\""), "{error}");
 }
 
@@ -400,10 +350,7 @@ fn there_is_a_completion_script_for_each_shell() {
 fn a_closed_pipe_is_no_failure() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let output = liftmesh(&["check-config", "--example"])
-        .stdout(writer)
-        .output()
-        .unwrap();
+    let output = liftmesh(&["check-config", "--example"]).stdout(writer).output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     assert_eq!(output.status.code(), Some(0));
 }

@@ -32,11 +32,7 @@ fn all_served(lines: &str) -> &str {
     let summary = lines.lines().last().unwrap();
     assert!(summary.starts_with("summary: "), "{lines}");
     assert!(figure(summary, "placed") >= 1, "{lines}");
-    assert_eq!(
-        figure(summary, "placed"),
-        figure(summary, "served"),
-        "{lines}"
-    );
+    assert_eq!(figure(summary, "placed"), figure(summary, "served"), "{lines}");
     assert_eq!(figure(summary, "lost"), 0, "{lines}");
     summary
 }
@@ -45,26 +41,13 @@ fn all_served(lines: &str) -> &str {
 fn figure(summary: &str, word: &str) -> u32 {
     let words: Vec<&str> = summary.split([' ', ',', ';']).collect();
     let at = words.iter().position(|one| *one == word).unwrap();
-    words[..at]
-        .iter()
-        .rev()
-        .find_map(|one| one.parse().ok())
-        .unwrap()
+    words[..at].iter().rev().find_map(|one| one.parse().ok()).unwrap()
 }
 
 // F12, F15, F16
 #[test]
 fn a_fleet_of_real_processes_serves_every_order_and_leaves_nothing_behind() {
-    let lines = printed(&[
-        "--cars",
-        "2",
-        "--floors",
-        "4",
-        "--seed",
-        "7",
-        "--duration",
-        "6s",
-    ]);
+    let lines = printed(&["--cars", "2", "--floors", "4", "--seed", "7", "--duration", "6s"]);
     all_served(&lines);
 }
 

@@ -81,10 +81,7 @@ fn a_node_with_a_read_only_disk_serves_with_the_others() {
     for name in ["A", "B"] {
         building.take_out(name);
     }
-    let (before, after) = (
-        building.hall(2, Direction::Up),
-        building.hall(1, Direction::Down),
-    );
+    let (before, after) = (building.hall(2, Direction::Up), building.hall(1, Direction::Down));
     building.press("A", before);
     building.wait_lit(&["A", "B"], before);
     building.kill("A");
@@ -123,31 +120,22 @@ fn a_node_alone_with_a_read_only_disk_serves_what_stands_there_and_lights_no_lam
         status(building, "A").is_some_and(|status| status.disk_failed && status.orders.len() == 1)
     });
     let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
-    command
-        .arg("status")
-        .arg("--data-dir")
-        .arg(building.data_dir("A"));
+    command.arg("status").arg("--data-dir").arg(building.data_dir("A"));
     command.env("XDG_RUNTIME_DIR", building.place("run"));
     let shown = command.output().expect("it runs").stdout;
     let shown = String::from_utf8_lossy(&shown);
     assert!(shown.contains("the disk has failed"), "{shown}");
     building.wait_dark(&["A"], button);
-    building.stays("its lamp is dark", MOMENT, |building| {
-        building.car("A").lamps.is_empty()
-    });
+    building.stays("its lamp is dark", MOMENT, |building| building.car("A").lamps.is_empty());
     building.put_in("A");
-    building.wait("the order is served", |building| {
-        is_open_at(building, "A", 2)
-    });
+    building.wait("the order is served", |building| is_open_at(building, "A", 2));
     is_served_in_the_dark(&building, "A", 3);
     assert!(building.stop("A").success());
     building.assert_safe();
     // The disk is sound again.
     building.start("A");
     building.wait("A has its disk", |building| {
-        building
-            .status("A")
-            .is_some_and(|status| !status.disk_failed)
+        building.status("A").is_some_and(|status| !status.disk_failed)
     });
 }
 
@@ -163,10 +151,7 @@ fn a_node_without_room_for_a_single_file_serves() {
     wait_in_service(&building, "A");
     is_served_in_the_dark(&building, "A", 2);
     assert!(building.stop("A").success());
-    assert_eq!(
-        fs::read_dir(building.data_dir("A")).expect("there").count(),
-        0
-    );
+    assert_eq!(fs::read_dir(building.data_dir("A")).expect("there").count(), 0);
 }
 
 /// P5
@@ -246,9 +231,7 @@ fn a_car_that_hangs_on_a_read_only_disk_is_stopped() {
     start_on(Disk::ReadOnly, &mut building, "A");
     wait_in_service(&building, "A");
     building.press("A", building.car_call(19));
-    building.wait("the car moves", |building| {
-        building.car("A").speed.abs() > 1.0
-    });
+    building.wait("the car moves", |building| building.car("A").speed.abs() > 1.0);
     let stuck = building.panel("A").send("fault motor stuck");
     stuck.expect("taken");
     assert_eq!(building.exit("A").code(), Some(3));

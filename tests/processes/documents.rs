@@ -11,9 +11,7 @@ fn read(path: &str) -> String {
 
 /// The rows of the table with this header: the cells of each.
 fn table(document: &str, header: &str) -> Vec<Vec<String>> {
-    let rows = document
-        .lines()
-        .skip_while(|line| !line.starts_with(header));
+    let rows = document.lines().skip_while(|line| !line.starts_with(header));
     let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
     let cells = |row: &str| {
         let cells = row.trim_matches('|').split(" | ");
@@ -26,30 +24,20 @@ fn table(document: &str, header: &str) -> Vec<Vec<String>> {
 fn codes(document: &str, header: &str) -> BTreeMap<u8, String> {
     let rows = table(document, header);
     assert!(!rows.is_empty(), "no table {header}");
-    let numbered = rows
-        .iter()
-        .filter_map(|row| Some((row[0].parse().ok()?, row[1].clone())));
+    let numbered = rows.iter().filter_map(|row| Some((row[0].parse().ok()?, row[1].clone())));
     numbered.collect()
 }
 
 #[test]
 fn the_exit_codes_are_the_same_everywhere() {
-    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .arg("--help")
-        .output();
+    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh")).arg("--help").output();
     let help = String::from_utf8(output.expect("it runs").stdout).expect("text");
-    let listed = help
-        .lines()
-        .skip_while(|line| *line != "Exit codes:")
-        .skip(1);
+    let listed = help.lines().skip_while(|line| *line != "Exit codes:").skip(1);
     let listed: BTreeMap<u8, String> = listed
         .filter_map(|line| line.trim().split_once("  "))
         .map(|(code, meaning)| (code.parse().expect("a code"), meaning.to_owned()))
         .collect();
-    assert_eq!(
-        listed.keys().copied().collect::<Vec<_>>(),
-        [0, 1, 2, 3, 4, 5]
-    );
+    assert_eq!(listed.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
     assert_eq!(codes(&read("docs/OPERATIONS.md"), "| code |"), listed);
 }
 
@@ -67,9 +55,7 @@ fn code_of(directory: &str) -> Vec<String> {
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let source = std::fs::read_to_string(&path).expect("text");
             let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-            let lines = source
-                .lines()
-                .filter(|line| !line.trim_start().starts_with("//"));
+            let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
             code.push(lines.flat_map(|line| [line, "\n"]).collect());
         }
     }
@@ -85,9 +71,7 @@ fn logged(levels: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
                 // A message that is an error's own text is none of the log's.
                 let message = message(&code[start + name.len()..]);
                 found.extend(
-                    message
-                        .filter(|text| !text.starts_with('{'))
-                        .map(|text| (*level, text)),
+                    message.filter(|text| !text.starts_with('{')).map(|text| (*level, text)),
                 );
             }
         }
@@ -154,16 +138,13 @@ fn quoted_in(header: &str, logged: &[(&'static str, String)]) -> Vec<(String, St
         for quote in row[0].split('`').skip(1).step_by(2) {
             let beginning = quote.trim_end_matches(['…', ' ']).to_owned();
             let is_whole = logged.iter().any(|(_, text)| *text == beginning);
-            let meant: Vec<_> = logged
-                .iter()
-                .filter(|(_, text)| {
-                    if is_whole {
-                        *text == beginning
-                    } else {
-                        text.starts_with(&beginning)
-                    }
-                })
-                .collect();
+            let meant: Vec<_> =
+                logged
+                    .iter()
+                    .filter(|(_, text)| {
+                        if is_whole { *text == beginning } else { text.starts_with(&beginning) }
+                    })
+                    .collect();
             assert!(!meant.is_empty(), "nothing logs `{quote}`");
             for (level, text) in meant {
                 assert_eq!(row[1], *level, "the level of `{text}`");
@@ -180,9 +161,7 @@ fn the_table_of_alarms_has_every_warning_and_error() {
     assert!(alarms.len() > 30, "{alarms:?}");
     let quoted = quoted_in("| the log says |", &alarms);
     for (level, text) in &alarms {
-        let known = quoted
-            .iter()
-            .any(|(of, quote)| of == level && text.starts_with(quote));
+        let known = quoted.iter().any(|(of, quote)| of == level && text.starts_with(quote));
         assert!(known, "the {level} `{text}` is not in the table of alarms");
     }
 }
@@ -196,9 +175,7 @@ fn the_table_of_transitions_quotes_what_is_logged() {
 /// The texts in backquotes, but for those of listings.
 fn quotes(document: &str) -> Vec<&str> {
     let prose = document.split("```").step_by(2);
-    prose
-        .flat_map(|text| text.split('`').skip(1).step_by(2))
-        .collect()
+    prose.flat_map(|text| text.split('`').skip(1).step_by(2)).collect()
 }
 
 /// Whether a text of the program says this, with anything in place of each `…`.

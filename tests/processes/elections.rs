@@ -91,13 +91,8 @@ fn a_car_that_hangs_is_left_out_until_it_is_cleared(protocol: Protocol) {
     let mut building = three(protocol, 20);
     let victim = building.wait_for_one_master();
     building.press(victim, building.car_call(19));
-    building.wait("the car moves", |building| {
-        building.car(victim).speed.abs() > 1.0
-    });
-    building
-        .panel(victim)
-        .send("fault motor stuck")
-        .expect("taken");
+    building.wait("the car moves", |building| building.car(victim).speed.abs() > 1.0);
+    building.panel(victim).send("fault motor stuck").expect("taken");
     assert_eq!(building.exit(victim).code(), Some(3));
     let living: Vec<&str> = building.running().collect();
     building.wait_for_one_master_of(&living);
@@ -112,10 +107,7 @@ fn a_car_that_hangs_is_left_out_until_it_is_cleared(protocol: Protocol) {
         .output()
         .expect("it runs");
     assert!(cleared.status.success(), "{cleared:?}");
-    building
-        .panel(victim)
-        .send("fault motor ok")
-        .expect("taken");
+    building.panel(victim).send("fault motor ok").expect("taken");
     building.start(victim);
     building.wait_for_one_master();
     building.wait_dark(&[victim], building.car_call(19));
@@ -177,10 +169,7 @@ fn a_control_unit_takes_part(protocol: Protocol) {
     }
     building.wait_in_service(&["A", "B"]);
     building.open_books();
-    for (at, button) in [
-        ("A", building.hall(5, Direction::Down)),
-        ("B", building.car_call(4)),
-    ] {
+    for (at, button) in [("A", building.hall(5, Direction::Down)), ("B", building.car_call(4))] {
         building.press(at, button);
         building.wait_lit(&[at], button);
         building.wait_dark(&[at], button);

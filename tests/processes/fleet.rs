@@ -14,11 +14,9 @@ const THREE: [&str; 3] = ["A", "B", "C"];
 fn any_hall_button_lights_everywhere_and_one_car_comes(line: Line) {
     let building = Building::with_cars(4, line, &THREE);
     // No car stands at any of these floors when the button is pressed.
-    for (at, floor, direction) in [
-        ("A", 2, Direction::Up),
-        ("B", 3, Direction::Down),
-        ("C", 1, Direction::Up),
-    ] {
+    for (at, floor, direction) in
+        [("A", 2, Direction::Up), ("B", 3, Direction::Down), ("C", 1, Direction::Up)]
+    {
         let button = building.hall(floor, direction);
         building.press(at, button);
         building.wait_lit(&THREE, button);
@@ -26,10 +24,7 @@ fn any_hall_button_lights_everywhere_and_one_car_comes(line: Line) {
             THREE.iter().any(|name| is_open_at(building, name, floor))
         });
         building.wait_dark(&THREE, button);
-        let came = THREE
-            .iter()
-            .filter(|name| is_open_at(&building, name, floor))
-            .count();
+        let came = THREE.iter().filter(|name| is_open_at(&building, name, floor)).count();
         assert!(came <= 1, "{came} cars came to {button}");
     }
     building.assert_safe();
@@ -60,18 +55,12 @@ fn a_cab_lamp_is_lit_in_its_own_car_only() {
     let button = building.car_call(5);
     building.press("B", button);
     building.wait_lit(&["B"], button);
-    building.wait(
-        "B has served it, and nobody else has shown it",
-        |building| {
-            for other in ["A", "C"] {
-                assert!(
-                    !building.car(other).lamps.contains(&button),
-                    "lit on {other}"
-                );
-            }
-            is_open_at(building, "B", 5)
-        },
-    );
+    building.wait("B has served it, and nobody else has shown it", |building| {
+        for other in ["A", "C"] {
+            assert!(!building.car(other).lamps.contains(&button), "lit on {other}");
+        }
+        is_open_at(building, "B", 5)
+    });
     building.wait_dark(&["B"], button);
     building.assert_safe();
 }
@@ -100,11 +89,7 @@ fn the_lowest_address_becomes_master_in_any_starting_order() {
 fn a_fourth_car_joins_with_no_change_to_the_others() {
     let mut building = Building::with_cars(4, Line::Serial, &THREE);
     let terms = |building: &Building| {
-        THREE.map(|name| {
-            building
-                .status(name)
-                .map(|status| (status.node_state, status.term))
-        })
+        THREE.map(|name| building.status(name).map(|status| (status.node_state, status.term)))
     };
     let before = terms(&building);
     building.install("D", 4);
@@ -122,10 +107,7 @@ fn a_fourth_car_joins_with_no_change_to_the_others() {
 fn a_killed_slaves_orders_are_served_by_the_others() {
     let mut building = Building::with_cars(8, Line::Serial, &THREE);
     let button = building.hall(7, Direction::Down);
-    building
-        .panel("A")
-        .send("stop on")
-        .expect("the stop switch");
+    building.panel("A").send("stop on").expect("the stop switch");
     building.wait("A is out of the group", |building| {
         building
             .status("B")
@@ -145,10 +127,7 @@ fn a_killed_slaves_orders_are_served_by_the_others() {
 #[test]
 fn a_killed_masters_orders_are_served_by_the_survivors() {
     let mut building = Building::with_cars(8, Line::Tcp, &THREE);
-    let buttons = [
-        building.hall(7, Direction::Down),
-        building.hall(5, Direction::Up),
-    ];
+    let buttons = [building.hall(7, Direction::Down), building.hall(5, Direction::Up)];
     for button in buttons {
         building.press("C", button);
         building.wait_lit(&THREE, button);
@@ -170,15 +149,9 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
     building.wait_for_master("B");
     // Nobody can serve: a lamp that goes out now has gone out unserved.
     for name in THREE {
-        building
-            .panel(name)
-            .send("stop on")
-            .expect("the stop switch");
+        building.panel(name).send("stop on").expect("the stop switch");
     }
-    let buttons = [
-        building.hall(6, Direction::Up),
-        building.hall(3, Direction::Down),
-    ];
+    let buttons = [building.hall(6, Direction::Up), building.hall(3, Direction::Down)];
     let survivors = ["B", "C"];
     for button in buttons {
         building.press("C", button);
@@ -188,10 +161,7 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
     building.wait("A leads", |building| {
         for name in survivors {
             for button in buttons {
-                assert!(
-                    building.car(name).lamps.contains(&button),
-                    "{button} dark on {name}"
-                );
+                assert!(building.car(name).lamps.contains(&button), "{button} dark on {name}");
             }
         }
         building.status("A").is_some_and(|status| {
@@ -201,20 +171,11 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
     for button in buttons {
         building.wait_lit(&THREE, button);
     }
-    building.stays(
-        "the lamps are lit",
-        Duration::from_millis(500),
-        |building| {
-            THREE
-                .iter()
-                .all(|name| buttons.iter().all(|b| building.car(name).lamps.contains(b)))
-        },
-    );
+    building.stays("the lamps are lit", Duration::from_millis(500), |building| {
+        THREE.iter().all(|name| buttons.iter().all(|b| building.car(name).lamps.contains(b)))
+    });
     for name in THREE {
-        building
-            .panel(name)
-            .send("stop off")
-            .expect("the stop switch");
+        building.panel(name).send("stop off").expect("the stop switch");
     }
     for button in buttons {
         building.wait_dark(&THREE, button);
@@ -226,22 +187,14 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
 #[test]
 fn a_killed_nodes_cab_orders_are_served_after_its_restart() {
     let mut building = Building::with_cars(8, Line::Serial, &["A", "B"]);
-    building
-        .panel("B")
-        .send("stop on")
-        .expect("the stop switch");
+    building.panel("B").send("stop on").expect("the stop switch");
     let button = building.car_call(7);
     building.press("B", button);
     building.wait_lit(&["B"], button);
     building.kill("B");
-    building
-        .panel("B")
-        .send("stop off")
-        .expect("the stop switch");
+    building.panel("B").send("stop off").expect("the stop switch");
     building.start("B");
-    building.wait("B has brought its passenger", |building| {
-        is_open_at(building, "B", 7)
-    });
+    building.wait("B has brought its passenger", |building| is_open_at(building, "B", 7));
     building.wait_dark(&["B"], button);
 }
 
@@ -252,9 +205,7 @@ fn the_panel_stops_the_motor_of_a_killed_controller() {
     building.press("A", building.car_call(39));
     building.wait("the car moves", |building| building.car("A").speed > 1.0);
     building.kill("A");
-    building.wait("the car stands", |building| {
-        building.car("A").driven.is_none()
-    });
+    building.wait("the car stands", |building| building.car("A").driven.is_none());
     assert!(building.car("A").watchdog_stops > 0);
 }
 
@@ -262,10 +213,7 @@ fn the_panel_stops_the_motor_of_a_killed_controller() {
 #[test]
 fn a_node_waits_for_its_panel_and_ends_in_order() {
     let mut building = Building::with_cars(4, Line::Serial, &["A"]);
-    building
-        .panel("A")
-        .send("fault line unplugged")
-        .expect("unplugged");
+    building.panel("A").send("fault line unplugged").expect("unplugged");
     building.wait("the node misses its panel", |building| {
         building
             .status("A")
@@ -274,24 +222,17 @@ fn a_node_waits_for_its_panel_and_ends_in_order() {
     });
     assert!(building.stop("A").success());
     building.start("A");
-    building.wait("the node runs without a panel", |building| {
-        building.status("A").is_some()
-    });
+    building.wait("the node runs without a panel", |building| building.status("A").is_some());
     building.panel("A").send("fault line ok").expect("plugged");
     let button = building.hall(3, Direction::Down);
     building.wait("the panel is back", |building| {
-        building
-            .status("A")
-            .and_then(|status| status.car)
-            .is_some_and(|car| car.connection.is_ok())
+        building.status("A").and_then(|status| status.car).is_some_and(|car| car.connection.is_ok())
     });
     building.press("A", button);
     building.wait_lit(&["A"], button);
     building.wait_dark(&["A"], button);
     building.press("A", building.car_call(0));
-    building.wait("the car moves", |building| {
-        building.car("A").driven.is_some()
-    });
+    building.wait("the car moves", |building| building.car("A").driven.is_some());
     let stopped_before = building.car("A").watchdog_stops;
     assert!(building.stop("A").success());
     assert_eq!(
@@ -306,10 +247,7 @@ fn a_node_waits_for_its_panel_and_ends_in_order() {
 #[test]
 fn a_hung_motor_ends_the_program_and_the_others_serve() {
     let mut building = Building::with_cars(8, Line::Serial, &["A", "B"]);
-    building
-        .panel("A")
-        .send("fault motor stuck")
-        .expect("a fault");
+    building.panel("A").send("fault motor stuck").expect("a fault");
     building.press("A", building.car_call(5));
     let button = building.hall(6, Direction::Down);
     building.press("A", button);
@@ -331,9 +269,7 @@ fn the_average_temperature_is_on_every_display_and_a_killed_nodes_reading_lapses
         set(&building, name, climate);
     }
     building.wait("every display shows the average", |building| {
-        THREE
-            .iter()
-            .all(|name| shows(&building.car(name), "22.0 C "))
+        THREE.iter().all(|name| shows(&building.car(name), "22.0 C "))
     });
     let status = building.status("A").expect("it runs").climate;
     assert_eq!(status.own.temperature, Some(18));
@@ -343,15 +279,12 @@ fn the_average_temperature_is_on_every_display_and_a_killed_nodes_reading_lapses
 
     set(&building, "B", "none none");
     building.wait("the dead sensor is left out", |building| {
-        THREE
-            .iter()
-            .all(|name| shows(&building.car(name), "22.5 C "))
+        THREE.iter().all(|name| shows(&building.car(name), "22.5 C "))
     });
     building.kill("C");
     let took = building.wait("the reading of the killed node lapses", |building| {
         let left = ["A", "B"];
-        left.iter()
-            .all(|name| shows(&building.car(name), "18.0 C "))
+        left.iter().all(|name| shows(&building.car(name), "18.0 C "))
     });
     assert!(took > Duration::from_secs(3), "it counts while it is fresh");
     building.kill("A");
@@ -359,15 +292,11 @@ fn the_average_temperature_is_on_every_display_and_a_killed_nodes_reading_lapses
         shows(&building.car("B"), "-- C ")
     });
     set(&building, "B", "-7 10");
-    building.wait("it shows its own", |building| {
-        shows(&building.car("B"), "-7.0 C ")
-    });
+    building.wait("it shows its own", |building| shows(&building.car("B"), "-7.0 C "));
     building.start("A");
     building.wait("the master that is back counts both", |building| {
         let there = ["A", "B"];
-        there
-            .iter()
-            .all(|name| shows(&building.car(name), "5.5 C "))
+        there.iter().all(|name| shows(&building.car(name), "5.5 C "))
     });
 }
 
@@ -380,23 +309,15 @@ fn shows(car: &CarState, temperature: &str) -> bool {
     let is_number =
         |text: &str, below: u8| text.len() == 2 && text.parse().is_ok_and(|n: u8| n < below);
     let is_time = time.is_some_and(|(hour, minute)| is_number(hour, 24) && is_number(minute, 60));
-    is_time
-        && car
-            .display_brightness
-            .is_some_and(|brightness| brightness > 0)
+    is_time && car.display_brightness.is_some_and(|brightness| brightness > 0)
 }
 
 fn assignee(building: &Building, at: &str) -> &'static str {
     let mut found = None;
     building.wait("a car is assigned", |building| {
-        let orders = building
-            .status(at)
-            .map(|status| status.orders)
-            .unwrap_or_default();
+        let orders = building.status(at).map(|status| status.orders).unwrap_or_default();
         let car = orders.into_iter().find_map(|order| order.car);
-        found = THREE
-            .into_iter()
-            .find(|name| car.as_ref().is_some_and(|car| car == name));
+        found = THREE.into_iter().find(|name| car.as_ref().is_some_and(|car| car == name));
         found.is_some()
     });
     found.expect("somebody")

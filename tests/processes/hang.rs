@@ -33,13 +33,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn clear(building: &Building, name: &str) -> String {
-    let words = [
-        "clear-hang",
-        "--operator",
-        "kovac",
-        "--reason",
-        "brake replaced",
-    ];
+    let words = ["clear-hang", "--operator", "kovac", "--reason", "brake replaced"];
     let output = liftmesh(building, name, &words);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout)
@@ -76,9 +70,7 @@ fn is_open_at(building: &Building, name: &str, floor: u8) -> bool {
 }
 
 fn wait_until_it_moves(building: &Building, name: &str) {
-    building.wait("the car moves", |building| {
-        building.car(name).speed.abs() > 1.0
-    });
+    building.wait("the car moves", |building| building.car(name).speed.abs() > 1.0);
 }
 
 /// Sends a car to the far end of its shaft and catches it in mid-flight.
@@ -122,11 +114,7 @@ fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
         std::fs::remove_file(&latch).expect("the latch");
         for _ in 0..2 {
             let said = refused(&building, "A");
-            for part in [
-                "node A hung at 20",
-                "removed by hand",
-                "clear-hang --operator",
-            ] {
+            for part in ["node A hung at 20", "removed by hand", "clear-hang --operator"] {
                 assert!(said.contains(part), "{said}");
             }
             assert!(is_latched(&building, "A"), "it is put back");
@@ -135,13 +123,7 @@ fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
     // Before any start has missed it, too.
     std::fs::remove_file(&latch).expect("the latch");
     let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .args([
-            "clear-hang",
-            "--operator",
-            "kovac",
-            "--reason",
-            "brake replaced",
-        ])
+        .args(["clear-hang", "--operator", "kovac", "--reason", "brake replaced"])
         .arg("--data-dir")
         .arg(building.data_dir("A"))
         .env("SUDO_USER", "novak")
@@ -150,10 +132,7 @@ fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).starts_with("cleared: the car of node A hung at 20"));
     let records = audit(&building, "A");
-    let kinds: Vec<_> = records
-        .iter()
-        .map(|record| record["kind"].clone())
-        .collect();
+    let kinds: Vec<_> = records.iter().map(|record| record["kind"].clone()).collect();
     assert_eq!(kinds, ["hang", "clear-hang"]);
     let account = &records[1]["account"];
     assert_eq!(account["sudo_user"], "novak");
@@ -245,11 +224,7 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
 
     // F9: it does not start again, however it is tried.
     let said = refused(&building, "A");
-    for part in [
-        "node A hung at 20",
-        "on its way up to floor",
-        "without a new floor sensor",
-    ] {
+    for part in ["node A hung at 20", "on its way up to floor", "without a new floor sensor"] {
         assert!(said.contains(part), "{said}");
     }
     let command = format!(
@@ -294,10 +269,7 @@ fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     assert_eq!(records[1]["reason"], "brake replaced");
     assert_eq!(records[1]["cleared"]["at"], records[0]["at"]);
     let page = text(&liftmesh(&building, "A", &["audit", "--limit", "1"]).stdout);
-    assert!(
-        page.contains("kovac") && page.lines().count() == 2,
-        "{page}"
-    );
+    assert!(page.contains("kovac") && page.lines().count() == 2, "{page}");
     building.assert_safe();
 }
 
@@ -325,15 +297,7 @@ fn a_refused_start_leaves_the_panel_alone() {
     panel.set_nonblocking(true).expect("set");
     std::fs::write(directory.path().join("hang.toml"), "damaged").expect("written");
     let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .args([
-            "run",
-            "--car",
-            "A",
-            "--floors",
-            "4",
-            "--address",
-            "127.0.0.1",
-        ])
+        .args(["run", "--car", "A", "--floors", "4", "--address", "127.0.0.1"])
         .args(["--broadcast", "127.255.255.255:46100", "--panel"])
         .arg(format!("tcp://{}", panel.local_addr().expect("bound")))
         .arg("--data-dir")
@@ -358,10 +322,7 @@ fn a_latch_outlives_a_kill_and_a_lost_journal() {
     std::fs::remove_file(building.data_dir("A").join("journal.redb")).expect("removed");
     refused(&building, "A");
     clear(&building, "A");
-    let kinds: Vec<_> = audit(&building, "A")
-        .iter()
-        .map(|record| record["kind"].clone())
-        .collect();
+    let kinds: Vec<_> = audit(&building, "A").iter().map(|record| record["kind"].clone()).collect();
     assert_eq!(kinds, ["hang", "clear-hang"]);
     send(&building, "A", "fault motor ok");
     building.start("A");
@@ -399,10 +360,7 @@ fn only_one_process_at_a_time_uses_a_journal() {
     let second = building.command("A").output().expect("it runs");
     assert_eq!(second.status.code(), Some(2));
     let said = text(&second.stderr);
-    assert!(
-        said.contains("another node runs with this data directory"),
-        "{said}"
-    );
+    assert!(said.contains("another node runs with this data directory"), "{said}");
     assert!(building.stop("A").success());
     let node = liftmesh::journal::Journal::open(
         &building.data_dir("A"),
@@ -423,22 +381,17 @@ fn is_no_hang(building: &mut Building, what: &str, mishap: impl Fn(&Building)) {
     let button = building.car_call(19);
     fly(building, "A", button);
     mishap(building);
-    building.wait(
-        &format!("the passenger is there in spite of {what}"),
-        |building| {
-            assert!(!is_latched(building, "A"), "latched by {what}");
-            is_open_at(building, "A", 19)
-        },
-    );
+    building.wait(&format!("the passenger is there in spite of {what}"), |building| {
+        assert!(!is_latched(building, "A"), "latched by {what}");
+        is_open_at(building, "A", 19)
+    });
     building.wait_dark(&["A"], button);
     assert!(building.stop("A").success(), "after {what}");
     building.assert_safe();
 }
 
 fn outlast_the_limit(building: &Building) {
-    building.stays("there is no latch", BEYOND_THE_LIMIT, |building| {
-        !is_latched(building, "A")
-    });
+    building.stays("there is no latch", BEYOND_THE_LIMIT, |building| !is_latched(building, "A"));
 }
 
 /// H1, S2
@@ -457,9 +410,7 @@ fn suspend(line: Line) {
     let mut building = Building::with_cars(20, line, &["A"]);
     is_no_hang(&mut building, "a suspension", |building| {
         building.signal("A", Signal::STOP);
-        building.wait("the panel stops the motor", |building| {
-            building.car("A").driven.is_none()
-        });
+        building.wait("the panel stops the motor", |building| building.car("A").driven.is_none());
         outlast_the_limit(building);
         building.signal("A", Signal::CONT);
     });
@@ -505,9 +456,7 @@ fn a_stop_switch_in_mid_flight_is_no_hang() {
     let mut building = Building::with_cars(20, Line::Serial, &["A"]);
     is_no_hang(&mut building, "the stop switch", |building| {
         send(building, "A", "stop on");
-        building.wait("the motor stands", |building| {
-            building.car("A").driven.is_none()
-        });
+        building.wait("the motor stands", |building| building.car("A").driven.is_none());
         outlast_the_limit(building);
         send(building, "A", "stop off");
     });
@@ -530,9 +479,7 @@ fn a_blocked_door_is_no_hang_and_its_car_comes_back() {
     building.wait("the door is open", |building| is_open_at(building, "A", 0));
     send(&building, "A", "obstruct on");
     building.wait("A is out of the group", |building| !in_service(building));
-    building.stays("no latch", Duration::from_secs(1), |building| {
-        !is_latched(building, "A")
-    });
+    building.stays("no latch", Duration::from_secs(1), |building| !is_latched(building, "A"));
     send(&building, "A", "obstruct off");
     building.wait("A is back", in_service);
     building.press("A", building.car_call(5));

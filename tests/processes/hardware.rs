@@ -67,9 +67,7 @@ fn calls_are_served_over_a_noisy_line() {
     for (name, floor) in [("A", 5), ("B", 3), ("A", 0)] {
         let button = building.car_call(floor);
         building.press(name, button);
-        building.wait("its door opens there", |building| {
-            is_open_at(building, name, floor)
-        });
+        building.wait("its door opens there", |building| is_open_at(building, name, floor));
         building.wait_dark(&[name], button);
     }
     let call = building.hall(4, Direction::Down);
@@ -77,10 +75,7 @@ fn calls_are_served_over_a_noisy_line() {
     building.wait_dark(&TWO, call);
     for name in TWO {
         let line = own_car(&building, name).line;
-        assert!(
-            line.frames > 0 && line.damaged > 0 && line.lost > 0,
-            "{line:?}"
-        );
+        assert!(line.frames > 0 && line.damaged > 0 && line.lost > 0, "{line:?}");
     }
     building.assert_safe();
 }
@@ -91,16 +86,12 @@ fn a_car_behind_nothing_but_noise_leaves_the_group_and_comes_back() {
     let building = two_cars(6);
     let button = send_off(&building, "A", 5);
     fault(&building, "A", "fault noise 40%");
-    building.wait("A is left out", |building| {
-        is_left_out_for(building, "A", "no panel")
-    });
+    building.wait("A is left out", |building| is_left_out_for(building, "A", "no panel"));
     let call = building.hall(3, Direction::Up);
     building.press("B", call);
     building.wait("B serves alone", |building| is_open_at(building, "B", 3));
     fault(&building, "A", "fault noise 0%");
-    building.wait("A brings its passenger", |building| {
-        is_open_at(building, "A", 5)
-    });
+    building.wait("A brings its passenger", |building| is_open_at(building, "A", 5));
     building.wait_dark(&["A"], button);
     building.wait_in_service(&TWO);
     building.assert_safe();
@@ -116,17 +107,13 @@ fn an_unplugged_car_stops_and_goes_on_once_it_is_plugged_in() {
         let panel = own_car(building, "A").connection;
         panel.is_err_and(|why| !why.is_empty())
     });
-    building.wait("the panel has stopped the motor", |building| {
-        building.car("A").driven.is_none()
-    });
+    building.wait("the panel has stopped the motor", |building| building.car("A").driven.is_none());
     assert_eq!(building.car("A").watchdog_stops, 1);
     let call = building.hall(5, Direction::Up);
     building.press("B", call);
     building.wait("B serves alone", |building| is_open_at(building, "B", 5));
     fault(&building, "A", "fault line ok");
-    building.wait("A brings its passenger", |building| {
-        is_open_at(building, "A", 11)
-    });
+    building.wait("A brings its passenger", |building| is_open_at(building, "A", 11));
     building.wait_dark(&["A"], button);
     building.wait_in_service(&TWO);
     assert_eq!(own_car(&building, "A").connection, Ok(()));
@@ -157,9 +144,7 @@ fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
     // A is the nearest, and would be chosen again and again.
     building.press("A", building.car_call(4));
     building.wait("A is near", |building| is_open_at(building, "A", 4));
-    building.wait("A is idle", |building| {
-        own_car(building, "A").view.phase == CarPhase::Idle
-    });
+    building.wait("A is idle", |building| own_car(building, "A").view.phase == CarPhase::Idle);
     fault(&building, "A", "fault sensor 6 dead");
     let call = building.hall(6, Direction::Down);
     building.press("A", call);
@@ -224,9 +209,7 @@ fn a_stuck_button_is_one_order_and_is_shown() {
         building.wait_lit(&TWO, other);
         building.wait_dark(&TWO, other);
         fault(&building, "A", &format!("release {call}"));
-        building.wait("it is shown no more", |building| {
-            own_car(building, "A").stuck.is_empty()
-        });
+        building.wait("it is shown no more", |building| own_car(building, "A").stuck.is_empty());
         building.assert_safe();
     }
 }
@@ -244,10 +227,7 @@ fn a_chattering_button_does_not_hold_a_car_for_ever() {
         building.press("A", here);
         is_open_at(building, "A", 5)
     });
-    assert!(
-        start.elapsed() > Duration::from_secs(3),
-        "the thumb had no effect"
-    );
+    assert!(start.elapsed() > Duration::from_secs(3), "the thumb had no effect");
     building.wait_dark(&["A"], away);
     building.assert_safe();
 }
@@ -258,13 +238,9 @@ fn a_panel_that_restarts_in_mid_flight_is_brought_in_line() {
     let building = two_cars(12);
     let button = send_off(&building, "A", 11);
     fault(&building, "A", "fault panel restart");
-    building.wait("the panel stops the motor", |building| {
-        building.car("A").driven.is_none()
-    });
+    building.wait("the panel stops the motor", |building| building.car("A").driven.is_none());
     building.wait_lit(&["A"], button);
-    building.wait("A brings its passenger", |building| {
-        is_open_at(building, "A", 11)
-    });
+    building.wait("A brings its passenger", |building| is_open_at(building, "A", 11));
     building.wait_dark(&["A"], button);
     building.wait_in_service(&TWO);
     building.assert_safe();
@@ -283,10 +259,7 @@ fn a_car_with_a_jammed_door_leaves_the_group_until_the_door_moves() {
     building.press("A", call);
     building.wait("B comes", |building| is_open_at(building, "B", 4));
     building.wait_dark(&TWO, call);
-    assert!(
-        building.car("A").lamps.contains(&car_call),
-        "still promised"
-    );
+    assert!(building.car("A").lamps.contains(&car_call), "still promised");
     fault(&building, "A", "fault door ok");
     building.wait_dark(&["A"], car_call);
     building.wait_in_service(&TWO);
@@ -324,9 +297,7 @@ fn an_overloaded_car_leaves_the_group_until_the_overload_ends() {
     building.wait("the door opens", |building| is_open_at(building, "A", 2));
     fault(&building, "A", "load 120");
     building.press("A", car_call);
-    building.wait("A is left out", |building| {
-        is_left_out_for(building, "A", "door blocked")
-    });
+    building.wait("A is left out", |building| is_left_out_for(building, "A", "door blocked"));
     let call = building.hall(3, Direction::Up);
     building.press("A", call);
     building.wait("B comes", |building| is_open_at(building, "B", 3));

@@ -17,9 +17,7 @@ use crate::building::{Building, Line};
 const SLOTS: [usize; 2] = [64, 192];
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src/journal/testdata")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/journal/testdata").join(name)
 }
 
 fn journal(building: &Building) -> PathBuf {
@@ -90,9 +88,7 @@ fn a_journal_of_format_1_is_upgraded() {
 /// Starts a node that is to refuse its journal; holds that nothing in the directory has changed.
 fn refused(building: &Building) -> String {
     let before = fs::read(journal(building)).expect("the journal");
-    let rights = fs::metadata(journal(building))
-        .expect("there")
-        .permissions();
+    let rights = fs::metadata(journal(building)).expect("there").permissions();
     let clear = ["clear-hang", "--operator", "kovac", "--reason", "a test"];
     for words in [&["audit"][..], &clear] {
         let output = command(building, words).output().expect("it runs");
@@ -103,13 +99,8 @@ fn refused(building: &Building) -> String {
     let output = building.command("A").output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(
-        fs::read(journal(building)).expect("there") == before,
-        "it has changed"
-    );
-    let after = fs::metadata(journal(building))
-        .expect("there")
-        .permissions();
+    assert!(fs::read(journal(building)).expect("there") == before, "it has changed");
+    let after = fs::metadata(journal(building)).expect("there").permissions();
     assert_eq!(after, rights);
     assert!(!building.data_dir("A").join("journal.damaged-1").exists());
     assert!(said.contains("another version of the program"), "{said}");
@@ -202,9 +193,7 @@ fn the_term_goes_on_after_a_power_cut() {
         building.wait_for_master("A");
     }
     let term = |building: &Building, name| {
-        wait_for_status(building, name)["term"]
-            .as_u64()
-            .expect("a term")
+        wait_for_status(building, name)["term"].as_u64().expect("a term")
     };
     let before = names.map(|name| term(&building, name));
     assert!(before.iter().all(|term| *term > 2), "{before:?}");
@@ -223,13 +212,7 @@ fn a_repair_gives_the_journal_a_fresh_identity() {
     let mut building = with("format-1.redb");
     building.start("A");
     let before = wait_for_status(&building, "A");
-    let words = [
-        "repair",
-        "--operator",
-        "kovac",
-        "--reason",
-        "restored from a copy",
-    ];
+    let words = ["repair", "--operator", "kovac", "--reason", "restored from a copy"];
     let said = liftmesh(&building, &words);
     let identities: Vec<_> = said.trim_end().split(' ').collect();
     let ["repaired:", "journal", fresh, "in", "place", "of", old] = identities[..] else {
@@ -244,11 +227,8 @@ fn a_repair_gives_the_journal_a_fresh_identity() {
     assert_eq!(calls(&repaired), calls(&before));
     assert!(!building.data_dir("A").join("hang.toml").exists());
     let records = liftmesh(&building, &["audit", "--json"]);
-    let record: Value = records
-        .lines()
-        .last()
-        .and_then(|line| serde_json::from_str(line).ok())
-        .expect("a record");
+    let record: Value =
+        records.lines().last().and_then(|line| serde_json::from_str(line).ok()).expect("a record");
     for (key, value) in [
         ("kind", "repair"),
         ("operator", "kovac"),
@@ -260,19 +240,13 @@ fn a_repair_gives_the_journal_a_fresh_identity() {
     }
     assert_eq!(record["account"]["uid"], rustix::process::getuid().as_raw());
     let page = liftmesh(&building, &["audit"]);
-    assert!(
-        page.contains(&format!("journal {fresh} in place of {old}")),
-        "{page}"
-    );
+    assert!(page.contains(&format!("journal {fresh} in place of {old}")), "{page}");
 
     building.kill("A");
     building.start("A");
     let again = wait_for_status(&building, "A");
     assert_eq!(calls(&again), calls(&before));
-    assert!(
-        liftmesh(&building, &words).trim_end().ends_with(fresh),
-        "it holds after a kill"
-    );
+    assert!(liftmesh(&building, &words).trim_end().ends_with(fresh), "it holds after a kill");
     assert!(building.stop("A").success());
     let output = command(&building, &words).output().expect("it runs");
     assert_eq!(output.status.code(), Some(5));
@@ -282,10 +256,7 @@ fn a_repair_gives_the_journal_a_fresh_identity() {
 
 fn command(building: &Building, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
-    command
-        .args(words)
-        .arg("--data-dir")
-        .arg(building.data_dir("A"));
+    command.args(words).arg("--data-dir").arg(building.data_dir("A"));
     command
 }
 
@@ -313,27 +284,14 @@ fn an_unknown_kind_in_the_audit_log_blocks_no_clearing() {
     drop(database);
     fs::write(building.data_dir("A").join("hang.toml"), "?").expect("a latch");
     let shown = liftmesh(&building, &["audit"]);
-    for part in [
-        "brake-test",
-        r#"{"result":{"passed":true}}"#,
-        "unreadable",
-        "no JSON",
-    ] {
+    for part in ["brake-test", r#"{"result":{"passed":true}}"#, "unreadable", "no JSON"] {
         assert!(shown.contains(part), "{shown}");
     }
-    let words = [
-        "clear-hang",
-        "--operator",
-        "kovac",
-        "--reason",
-        "found it in order",
-    ];
+    let words = ["clear-hang", "--operator", "kovac", "--reason", "found it in order"];
     assert!(liftmesh(&building, &words).starts_with("cleared: "));
     let json = liftmesh(&building, &["audit", "--json"]);
-    let records: Vec<Value> = json
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let records: Vec<Value> =
+        json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(records[2]["result"]["passed"], true, "{json}");
     let account = &records.last().expect("a clearing")["account"];
     assert_eq!(account["uid"], rustix::process::getuid().as_raw());

@@ -27,16 +27,11 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn an_order_at_an_open_door_is_not_called_placed() {
     let building = Building::with_cars(4, Line::Serial, &["A"]);
-    building
-        .panel("A")
-        .send("obstruct on")
-        .expect("an obstacle");
+    building.panel("A").send("obstruct on").expect("an obstacle");
     building.press("A", building.hall(0, Direction::Up));
     building.wait("the door is open", |building| {
         building.car("A").door == DoorState::Open
-            && building
-                .status("A")
-                .is_some_and(|status| status.orders.is_empty())
+            && building.status("A").is_some_and(|status| status.orders.is_empty())
     });
     for words in [
         &["hall", "0", "up"][..],
@@ -54,10 +49,7 @@ fn an_order_at_an_open_door_is_not_called_placed() {
     // The other direction is another matter.
     let output = order(&building, &["hall", "1", "down"]);
     assert_eq!(text(&output.stdout), "hall 1 down placed\n");
-    building
-        .panel("A")
-        .send("obstruct off")
-        .expect("no obstacle");
+    building.panel("A").send("obstruct off").expect("no obstacle");
     building.wait_all_dark();
     building.assert_safe();
 }
@@ -80,10 +72,8 @@ fn an_order_that_waits_for_the_disk_is_not_called_placed() {
         .expect("the sequences that are reserved come to an end");
     assert!(presses >= 128, "{presses}");
     let car_call = Call::of_button(building.car_call(3), &a);
-    for words in [
-        &["car", "A", "3"][..],
-        &["car", "A", "3", "--wait", "lit", "--timeout", "100ms"],
-    ] {
+    for words in [&["car", "A", "3"][..], &["car", "A", "3", "--wait", "lit", "--timeout", "100ms"]]
+    {
         let output = order(&building, words);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
@@ -127,9 +117,7 @@ fn an_order_that_was_served_names_the_car() {
         let output = order(&building, words);
         let said = text(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let by = said
-            .split_once("served by ")
-            .map(|(_, rest)| rest.to_owned());
+        let by = said.split_once("served by ").map(|(_, rest)| rest.to_owned());
         by.unwrap_or(said)
     };
     building.take_out("A");

@@ -25,27 +25,19 @@ fn is_driven(building: &Building, name: &str) -> bool {
 
 fn fly(building: &Building, name: &str, floor: u8) {
     building.press(name, building.car_call(floor));
-    building.wait("the car moves", |building| {
-        building.car(name).speed.abs() > 1.0
-    });
+    building.wait("the car moves", |building| building.car(name).speed.abs() > 1.0);
 }
 
 /// S2, H1: the loop stands still, and its panel line does not.
 #[test]
 fn a_loop_that_stands_still_has_its_motor_stopped() {
-    println!(
-        "serial: the motor stood after {:?}",
-        loop_stands_still(Line::Serial)
-    );
+    println!("serial: the motor stood after {:?}", loop_stands_still(Line::Serial));
 }
 
 /// S2, H1
 #[test]
 fn a_loop_that_stands_still_has_its_motor_stopped_over_tcp() {
-    println!(
-        "TCP: the motor stood after {:?}",
-        loop_stands_still(Line::Tcp)
-    );
+    println!("TCP: the motor stood after {:?}", loop_stands_still(Line::Tcp));
 }
 
 /// How long the motor ran on, where this machine lets threads be stopped.
@@ -60,9 +52,7 @@ fn loop_stands_still(line: Line) -> Option<Duration> {
         fastest = fastest.max(speed);
         speed < fastest - 0.1
     });
-    building.wait_within(STOPPED_WITHIN, "the motor stands", |building| {
-        !is_driven(building, "A")
-    });
+    building.wait_within(STOPPED_WITHIN, "the motor stands", |building| !is_driven(building, "A"));
     assert_eq!(building.car("A").watchdog_stops, 0, "the line stopped it");
     building.stays(
         "the motor stands while the loop does",
@@ -86,9 +76,7 @@ fn loop_stands_still(line: Line) -> Option<Duration> {
 fn a_thread_that_stands_still_hides_no_hang() {
     let mut building = Building::with_cars(20, Line::Serial, &["A"]);
     let threads = building.threads("A");
-    let others = threads[1..]
-        .iter()
-        .filter(|thread| !thread.name.starts_with("panel-"));
+    let others = threads[1..].iter().filter(|thread| !thread.name.starts_with("panel-"));
     let names: Vec<String> = others.map(|thread| thread.name.clone()).collect();
     assert!(!names.is_empty(), "{threads:?}");
     for name in names {
@@ -97,10 +85,7 @@ fn a_thread_that_stands_still_hides_no_hang() {
         let Some(stopped) = Stopped::new(thread.expect("a thread of that name")) else {
             return;
         };
-        building
-            .panel("A")
-            .send("fault motor stuck")
-            .expect("taken");
+        building.panel("A").send("fault motor stuck").expect("taken");
         building.press("A", building.car_call(19));
         building.wait("the motor is driven", |building| is_driven(building, "A"));
         building.wait("it is latched", |building| is_latched(building, "A"));
@@ -137,10 +122,7 @@ fn a_log_that_nobody_reads_hides_no_hang() {
 fn a_log_whose_reader_is_gone_hides_no_hang() {
     let (reader, log) = pipe().expect("a pipe");
     drop(reader);
-    println!(
-        "reader gone: stopped after {:?}",
-        hangs_and_latches(log.into())
-    );
+    println!("reader gone: stopped after {:?}", hangs_and_latches(log.into()));
 }
 
 /// F9, H2
@@ -157,10 +139,7 @@ fn hangs_and_latches(log: OwnedFd) -> Duration {
     building.install("A", 1);
     building.start_logging_to("A", log);
     building.wait_in_service(&["A"]);
-    building
-        .panel("A")
-        .send("fault motor stuck")
-        .expect("taken");
+    building.panel("A").send("fault motor stuck").expect("taken");
     building.press("A", building.car_call(19));
     building.wait("the motor is driven", |building| is_driven(building, "A"));
     let driven = building.wait("the motor stands", |building| !is_driven(building, "A"));

@@ -111,9 +111,7 @@ impl Site {
 
 fn names(list: &Value) -> Vec<&str> {
     let list = list.as_array().expect("a list");
-    list.iter()
-        .filter_map(|entry| entry["node"].as_str())
-        .collect()
+    list.iter().filter_map(|entry| entry["node"].as_str()).collect()
 }
 
 fn has_conflict(status: &Value, kind: &str) -> bool {
@@ -124,10 +122,7 @@ fn has_conflict(status: &Value, kind: &str) -> bool {
 /// Says that a test is skipped, and why; a run that must not skip anything fails instead.
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn skip(lack: &str) {
-    assert!(
-        std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(),
-        "nothing may be skipped: {lack}"
-    );
+    assert!(std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(), "nothing may be skipped: {lack}");
     let test = std::thread::current();
     println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
 }
@@ -136,9 +131,7 @@ fn skip(lack: &str) {
 fn a_lost_peer_is_shown_until_it_comes_back() {
     let site = Site::new(1);
     let (_a, b) = (site.start("A", 1, &[]), site.start("B", 2, &[]));
-    site.wait("A1", "B is a peer", |status| {
-        names(&status["peers"]) == ["B"]
-    });
+    site.wait("A1", "B is a peer", |status| names(&status["peers"]) == ["B"]);
     drop(b);
     let status = site.wait("A1", "B is lost", |status| names(&status["lost"]) == ["B"]);
     assert_eq!(status["lost"][0]["cause"], "silent");
@@ -169,9 +162,7 @@ fn a_node_that_does_not_fit_is_shown_with_the_reason() {
         assert!(names(&status["peers"]).is_empty(), "{status}");
         let page = site.page("A1");
         assert!(page.contains("\nConflicts\n"), "{page}");
-        let row = page
-            .lines()
-            .find(|line| line.starts_with(&format!("  {kind} ")));
+        let row = page.lines().find(|line| line.starts_with(&format!("  {kind} ")));
         assert!(row.is_some(), "{page}");
     }
 }
@@ -206,10 +197,7 @@ fn a_follower_under_bully_reads_as_one_that_follows() {
     let page = site.page("A1");
     let line = page.lines().find(|line| line.starts_with("  bully: "));
     let line = line.expect("the protocol's line");
-    assert!(
-        line.contains("follows B") && !line.contains("lost"),
-        "{line}"
-    );
+    assert!(line.contains("follows B") && !line.contains("lost"), "{line}");
 }
 
 /// The socket for reading, with a user that is neither the node's nor root: in its group, status and
@@ -229,14 +217,7 @@ fn a_group_may_read_status_and_events_and_nothing_else() {
     let socket = site.dir.path().join("read.sock");
     let socket = socket.to_str().expect("text");
     let group = READER.1.to_string();
-    let _a = site.start(
-        "A",
-        1,
-        &[
-            ("--read-only-socket", socket),
-            ("--read-only-group", &group),
-        ],
-    );
+    let _a = site.start("A", 1, &[("--read-only-socket", socket), ("--read-only-group", &group)]);
     site.wait("A1", "A runs", |_| true);
     let as_user = |(uid, gid): (u32, u32), words: &[&str]| {
         let mut command = Command::new(&program);
@@ -252,14 +233,7 @@ fn a_group_may_read_status_and_events_and_nothing_else() {
     let view: Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!(view["node"], "A");
     let mut events = Command::new(&program)
-        .args([
-            "events",
-            "--json",
-            "--kind",
-            "peer_discovered",
-            "--limit",
-            "1",
-        ])
+        .args(["events", "--json", "--kind", "peer_discovered", "--limit", "1"])
         .args(["--socket", socket])
         .uid(READER.0)
         .gid(READER.1)
@@ -274,9 +248,7 @@ fn a_group_may_read_status_and_events_and_nothing_else() {
         let number = 2 + u8::try_from(units.len()).expect("few");
         units.push(site.start(&format!("B{number}"), number, &[]));
         let heard = units.len();
-        site.wait("A1", "the next peer", |status| {
-            names(&status["peers"]).len() == heard
-        });
+        site.wait("A1", "the next peer", |status| names(&status["peers"]).len() == heard);
     }
     let output = events.wait_with_output().expect("its output");
     let event: Value = serde_json::from_slice(&output.stdout).expect("one event");

@@ -94,10 +94,7 @@ fn the_supervisor_hears_of_a_hang_before_the_end() {
     let supervisor = Supervisor::new();
     let mut building = Building::new(8, Line::Serial);
     building.install("A", 1);
-    building
-        .panel("A")
-        .send("fault motor stuck")
-        .expect("a fault");
+    building.panel("A").send("fault motor stuck").expect("a fault");
     supervisor.start(&mut building, "A");
     supervisor.wait_for("STATUS=master; car in service");
     building.press("A", building.car_call(5));
@@ -110,21 +107,15 @@ fn the_supervisor_hears_of_a_hang_before_the_end() {
 fn the_unit_file_is_right() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/liftmesh.service");
     let unit = std::fs::read_to_string(file).expect("a unit file");
-    for line in [
-        "Type=notify",
-        "Restart=always",
-        "RestartPreventExitStatus=2 3 4",
-    ] {
+    for line in ["Type=notify", "Restart=always", "RestartPreventExitStatus=2 3 4"] {
         assert!(unit.lines().any(|found| found == line), "{line}");
     }
     let directory = tempfile::tempdir().expect("a directory");
     let installed = directory.path().join("liftmesh.service");
     let unit = unit.replace("/usr/local/bin/liftmesh", env!("CARGO_BIN_EXE_liftmesh"));
     std::fs::write(&installed, unit).expect("written");
-    let verified = Command::new("systemd-analyze")
-        .args(["verify", "--man=no"])
-        .arg(&installed)
-        .output();
+    let verified =
+        Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&installed).output();
     let Ok(verified) = verified else {
         println!("skipped: the_unit_file_is_right needs systemd-analyze to verify the unit");
         return;
@@ -157,9 +148,7 @@ fn terminal() -> (File, File) {
 
 fn fly(building: &Building, name: &str) {
     building.press(name, building.car_call(19));
-    building.wait("the car moves", |building| {
-        building.car(name).speed.abs() > 1.0
-    });
+    building.wait("the car moves", |building| building.car(name).speed.abs() > 1.0);
 }
 
 /// S2: the terminal in which a node was started is closed.
@@ -176,9 +165,7 @@ fn a_node_whose_terminal_hangs_up_ends_in_order() {
     fly(&building, "A");
     drop(far_end);
     assert!(building.exit("A").success());
-    building.wait("the motor stands", |building| {
-        building.car("A").driven.is_none()
-    });
+    building.wait("the motor stands", |building| building.car("A").driven.is_none());
     assert_eq!(building.car("A").watchdog_stops, 0, "the node stopped it");
 }
 
@@ -190,14 +177,7 @@ fn a_node_that_was_started_to_outlive_its_terminal_does() {
     let mut building = Building::new(20, Line::Serial);
     building.install("A", 1);
     let (far_end, terminal) = terminal();
-    let ignores = [
-        "setsid",
-        "--ctty",
-        "sh",
-        "-c",
-        "trap '' HUP; exec \"$@\"",
-        "sh",
-    ];
+    let ignores = ["setsid", "--ctty", "sh", "-c", "trap '' HUP; exec \"$@\"", "sh"];
     building.start_by("A", &ignores, terminal);
     building.wait_in_service(&["A"]);
     drop(far_end);
@@ -217,9 +197,7 @@ fn a_node_without_a_terminal_goes_on_at_sighup() {
     building.start_by("A", &["setsid"], Stdio::null());
     building.wait_in_service(&["A"]);
     building.signal("A", Signal::HUP);
-    building.wait("it says so", |building| {
-        building.logged("A").contains("SIGHUP")
-    });
+    building.wait("it says so", |building| building.logged("A").contains("SIGHUP"));
     fly(&building, "A");
     assert!(building.stop("A").success());
 }
@@ -237,10 +215,7 @@ fn a_log_that_leads_to_the_journal_has_priorities() {
     let to = [path.to_str().expect("text"), "env", stream.as_str()];
     building.start_by("A", &[&wrapper[..], &to[..]].concat(), Stdio::null());
     building.wait_in_service(&["A"]);
-    building
-        .panel("A")
-        .send("fault line unplugged")
-        .expect("taken");
+    building.panel("A").send("fault line unplugged").expect("taken");
     let has = |line: &str| {
         let log = std::fs::read_to_string(&path).expect("a log");
         log.lines().any(|found| found.starts_with(line))

@@ -50,11 +50,7 @@ pub(super) enum Change {
 
 impl Lease {
     pub(super) fn new(limit: Duration) -> Self {
-        Self {
-            limit,
-            command: Command::default(),
-            state: State::Held,
-        }
+        Self { limit, command: Command::default(), state: State::Held }
     }
 
     /// Takes a new command, if there is one, and checks the lease. Every time is since the same
@@ -75,9 +71,7 @@ impl Lease {
             self.command = command;
         }
         if self.deadline(renewed).is_some_and(|at| now >= at) {
-            self.state = State::Lapsed {
-                stops: self.command.stops,
-            };
+            self.state = State::Lapsed { stops: self.command.stops };
             return Some(Change::Lapsed(self.outputs()));
         }
         is_new.then(|| Change::Commanded(self.outputs()))
@@ -94,10 +88,7 @@ impl Lease {
         let outputs = self.command.outputs.clone();
         match self.state {
             State::Held => outputs,
-            State::Lapsed { .. } => PanelOutputs {
-                motor: MotorCommand::Stop,
-                ..outputs
-            },
+            State::Lapsed { .. } => PanelOutputs { motor: MotorCommand::Stop, ..outputs },
         }
     }
 }
@@ -111,27 +102,18 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(300);
 
-    const HOME: MotorCommand = MotorCommand::Home {
-        direction: Direction::Up,
-    };
+    const HOME: MotorCommand = MotorCommand::Home { direction: Direction::Up };
 
     fn at(millis: u64) -> Duration {
         Duration::from_millis(millis)
     }
 
     fn outputs(motor: MotorCommand) -> PanelOutputs {
-        PanelOutputs {
-            motor,
-            indicator: Floor::try_from(2).ok(),
-            ..PanelOutputs::default()
-        }
+        PanelOutputs { motor, indicator: Floor::try_from(2).ok(), ..PanelOutputs::default() }
     }
 
     fn command(motor: MotorCommand, stops: u64) -> Command {
-        Command {
-            outputs: outputs(motor),
-            stops,
-        }
+        Command { outputs: outputs(motor), stops }
     }
 
     fn commanded(motor: MotorCommand) -> Change {
@@ -142,10 +124,7 @@ mod tests {
     #[test]
     fn a_motor_that_is_to_run_stops_when_its_owner_falls_silent() {
         let mut lease = Lease::new(LIMIT);
-        assert_eq!(
-            lease.check(Some(command(HOME, 0)), at(0), at(0)),
-            Some(commanded(HOME))
-        );
+        assert_eq!(lease.check(Some(command(HOME, 0)), at(0), at(0)), Some(commanded(HOME)));
         assert_eq!(lease.deadline(at(0)), Some(at(300)));
         assert_eq!(lease.check(None, at(0), at(299)), None);
         let stopped = Some(Change::Lapsed(outputs(MotorCommand::Stop)));
@@ -204,16 +183,10 @@ mod tests {
     fn a_command_that_comes_too_late_stops_the_motor_and_brings_the_rest() {
         let mut lease = Lease::new(LIMIT);
         let late = Command {
-            outputs: PanelOutputs {
-                door: DoorCommand::Nudge,
-                ..outputs(HOME)
-            },
+            outputs: PanelOutputs { door: DoorCommand::Nudge, ..outputs(HOME) },
             stops: 0,
         };
-        let stopped = PanelOutputs {
-            motor: MotorCommand::Stop,
-            ..late.outputs.clone()
-        };
+        let stopped = PanelOutputs { motor: MotorCommand::Stop, ..late.outputs.clone() };
         let change = lease.check(Some(late), at(0), at(300));
         assert_eq!(change, Some(Change::Lapsed(stopped)));
     }

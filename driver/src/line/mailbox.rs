@@ -154,10 +154,7 @@ pub(crate) struct Inbox {
 
 impl Inbox {
     pub(super) fn new(mailbox: Arc<Mailbox>, lease: Duration) -> Self {
-        Self {
-            mailbox,
-            lease: Lease::new(lease),
-        }
+        Self { mailbox, lease: Lease::new(lease) }
     }
 
     /// Waits for mail until `deadline` and takes it. A request to close stays in the box. When the
@@ -237,8 +234,7 @@ impl Mailbox {
     pub(crate) fn deliver(&self, bytes: &[u8]) {
         let mut read = lock(&self.read);
         let room = BYTES_LIMIT.saturating_sub(read.bytes.len());
-        read.bytes
-            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+        read.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
         drop(read);
         self.wake();
     }
@@ -281,9 +277,7 @@ mod tests {
 
     fn home() -> PanelOutputs {
         PanelOutputs {
-            motor: MotorCommand::Home {
-                direction: Direction::Up,
-            },
+            motor: MotorCommand::Home { direction: Direction::Up },
             ..PanelOutputs::default()
         }
     }

@@ -93,11 +93,7 @@ impl<F: Frame> Decoder<F> {
     /// A decoder that has seen nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            pending: Vec::with_capacity(MAX_WIRE_LENGTH),
-            overlong: false,
-            frames: PhantomData,
-        }
+        Self { pending: Vec::with_capacity(MAX_WIRE_LENGTH), overlong: false, frames: PhantomData }
     }
 
     /// Takes the next byte of the stream; answers a frame, or what was wrong with it, at the
@@ -114,11 +110,7 @@ impl<F: Frame> Decoder<F> {
         if self.pending.is_empty() {
             return None;
         }
-        let decoded = if self.overlong {
-            Err(FrameError::Framing)
-        } else {
-            decode(&self.pending)
-        };
+        let decoded = if self.overlong { Err(FrameError::Framing) } else { decode(&self.pending) };
         self.forget();
         Some(decoded)
     }
@@ -139,12 +131,9 @@ impl<F: Frame> Default for Decoder<F> {
 /// What stands between two delimiters.
 fn decode<F: Frame>(stuffed: &[u8]) -> Result<Numbered<F>, FrameError> {
     let raw = cobs::decode_vec(stuffed).map_err(|_bad_stuffing| FrameError::Framing)?;
-    let (content, checksum) = raw
-        .split_last_chunk::<CRC_LENGTH>()
-        .ok_or(FrameError::Framing)?;
-    let (&[version, kind, sequence], body) = content
-        .split_first_chunk::<HEADER_LENGTH>()
-        .ok_or(FrameError::Framing)?;
+    let (content, checksum) = raw.split_last_chunk::<CRC_LENGTH>().ok_or(FrameError::Framing)?;
+    let (&[version, kind, sequence], body) =
+        content.split_first_chunk::<HEADER_LENGTH>().ok_or(FrameError::Framing)?;
     if CRC.checksum(content) != u32::from_be_bytes(*checksum) {
         return Err(FrameError::Checksum);
     }

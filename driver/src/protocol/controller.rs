@@ -35,10 +35,7 @@ pub struct SessionSettings {
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self {
-            heartbeat: Duration::from_millis(50),
-            silence: Duration::from_millis(250),
-        }
+        Self { heartbeat: Duration::from_millis(50), silence: Duration::from_millis(250) }
     }
 }
 
@@ -181,9 +178,7 @@ impl ControllerSession {
             State::Seeking { hello_due, give_up } => {
                 give_up.map_or(*hello_due, |give_up| give_up.min(*hello_due))
             }
-            State::Greeted {
-                hello_due, give_up, ..
-            } => *hello_due.min(give_up),
+            State::Greeted { hello_due, give_up, .. } => *hello_due.min(give_up),
             State::Connected(connection) => connection.deadline(self.settings.silence),
         }
     }
@@ -208,11 +203,9 @@ impl ControllerSession {
 
     fn handle_frame(&mut self, frame: PanelFrame, now: Duration) {
         match frame {
-            PanelFrame::Hello {
-                boot,
-                floors,
-                acknowledged,
-            } => self.handle_hello(boot, floors, acknowledged, now),
+            PanelFrame::Hello { boot, floors, acknowledged } => {
+                self.handle_hello(boot, floors, acknowledged, now)
+            }
             PanelFrame::Status(status) => self.handle_status(status, now),
             PanelFrame::Press(press) => self.handle_press(press, now),
             PanelFrame::Climate(climate) => {
@@ -243,10 +236,7 @@ impl ControllerSession {
     ) {
         if floors != self.floors {
             let (has, wanted) = (floors.get(), self.floors.get());
-            self.disconnect(
-                format!("panel has {has} floors, configuration says {wanted}"),
-                now,
-            );
+            self.disconnect(format!("panel has {has} floors, configuration says {wanted}"), now);
             return;
         }
         match &mut self.state {
@@ -347,11 +337,7 @@ impl ControllerSession {
                     self.events.extend(told);
                 }
             }
-            State::Seeking {
-                give_up: Some(give_up),
-                ..
-            }
-            | State::Greeted { give_up, .. } => {
+            State::Seeking { give_up: Some(give_up), .. } | State::Greeted { give_up, .. } => {
                 if now >= *give_up {
                     self.disconnect("the panel does not answer".to_owned(), now);
                 }
@@ -366,9 +352,7 @@ impl ControllerSession {
             State::Seeking { hello_due, .. } | State::Greeted { hello_due, .. } => {
                 (now >= *hello_due).then(|| {
                     *hello_due = now + heartbeat;
-                    ControllerFrame::Hello {
-                        floors: self.floors,
-                    }
+                    ControllerFrame::Hello { floors: self.floors }
                 })
             }
             State::Connected(connection) => {

@@ -114,12 +114,7 @@ impl ButtonChunk {
     #[must_use]
     pub fn of(buttons: &BTreeSet<Button>, floors: FloorCount, index: u8) -> Self {
         let first = index.saturating_mul(Self::FLOORS);
-        let mut chunk = Self {
-            first,
-            up: 0,
-            down: 0,
-            car_call: 0,
-        };
+        let mut chunk = Self { first, up: 0, down: 0, car_call: 0 };
         for button in Self::buttons(first, floors) {
             if buttons.contains(&button) {
                 let bit = 1 << (button.floor().index() - first);
@@ -271,8 +266,5 @@ pub struct Press {
 }
 
 fn all_exist(named: [Option<Floor>; 2], floors: FloorCount) -> bool {
-    named
-        .into_iter()
-        .flatten()
-        .all(|floor| floors.contains(floor))
+    named.into_iter().flatten().all(|floor| floors.contains(floor))
 }

@@ -103,19 +103,9 @@ impl PanelSession {
             echo: 0,
             inputs: PanelInputs::default(),
             hello_wanted: true,
-            status_due: Due {
-                told: None,
-                at: now,
-            },
-            climate_due: Due {
-                told: None,
-                at: now,
-            },
-            stuck: StuckTeller {
-                told: BTreeSet::new(),
-                refresh_at: now,
-                turn: 0,
-            },
+            status_due: Due { told: None, at: now },
+            climate_due: Due { told: None, at: now },
+            stuck: StuckTeller { told: BTreeSet::new(), refresh_at: now, turn: 0 },
             acknowledged: 0,
             presses: VecDeque::new(),
         }
@@ -161,10 +151,7 @@ impl PanelSession {
         if !self.floors.has_button(button) || (self.presses.len() >= PRESS_BACKLOG && waits()) {
             return;
         }
-        let newest = self
-            .presses
-            .back()
-            .map_or(self.acknowledged, |press| press.sequence);
+        let newest = self.presses.back().map_or(self.acknowledged, |press| press.sequence);
         self.presses.push_back(PendingPress {
             sequence: newest.wrapping_add(1),
             button,
@@ -278,41 +265,22 @@ impl PanelSession {
         // The echo alone is no changes: it waits for the heartbeat.
         let delta = Status::of(&self.inputs, self.boot, 0);
         if self.status_due.is_due(&delta, now) {
-            self.status_due = Due {
-                told: Some(delta),
-                at: now + self.heartbeat,
-            };
-            return Some(PanelFrame::Status(Status {
-                echo: self.echo,
-                ..delta
-            }));
+            self.status_due = Due { told: Some(delta), at: now + self.heartbeat };
+            return Some(PanelFrame::Status(Status { echo: self.echo, ..delta }));
         }
         let climate = self.inputs.climate;
         if self.climate_due.is_due(&climate, now) {
-            self.climate_due = Due {
-                told: Some(climate),
-                at: now + CLIMATE_PERIOD,
-            };
+            self.climate_due = Due { told: Some(climate), at: now + CLIMATE_PERIOD };
             return Some(PanelFrame::Climate(climate));
         }
-        let stuck = self
-            .stuck
-            .next_chunk(&self.inputs.stuck, self.floors, now)?;
+        let stuck = self.stuck.next_chunk(&self.inputs.stuck, self.floors, now)?;
         Some(PanelFrame::Stuck(stuck))
     }
 
     fn next_press(&mut self, now: Duration) -> Option<Press> {
-        let press = self
-            .presses
-            .iter_mut()
-            .take(PRESS_WINDOW)
-            .find(|press| now >= press.due)?;
+        let press = self.presses.iter_mut().take(PRESS_WINDOW).find(|press| now >= press.due)?;
         press.due = now + self.heartbeat / 2;
-        Some(Press {
-            boot: self.boot,
-            sequence: press.sequence,
-            button: press.button,
-        })
+        Some(Press { boot: self.boot, sequence: press.sequence, button: press.button })
     }
 }
 

@@ -20,11 +20,7 @@ pub(super) struct Receiver<F> {
 
 impl<F: Frame> Receiver<F> {
     pub(super) fn new() -> Self {
-        Self {
-            decoder: Decoder::new(),
-            counters: LineCounters::default(),
-            last: None,
-        }
+        Self { decoder: Decoder::new(), counters: LineCounters::default(), last: None }
     }
 
     pub(super) fn counters(&self) -> LineCounters {

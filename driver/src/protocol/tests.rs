@@ -90,8 +90,7 @@ impl Pair {
             let bytes = suffer(bytes, fates.next().unwrap_or(Fate::Deliver));
             self.controller.handle_bytes(&bytes, self.now);
         }
-        self.events
-            .extend(std::iter::from_fn(|| self.controller.poll_event()));
+        self.events.extend(std::iter::from_fn(|| self.controller.poll_event()));
     }
 
     fn run(&mut self, time: Duration, fates: &mut impl Iterator<Item = Fate>) {
@@ -117,10 +116,7 @@ impl Pair {
 
 fn some_outputs() -> PanelOutputs {
     PanelOutputs {
-        motor: MotorCommand::Run {
-            direction: Direction::Up,
-            stop_at: floor(7),
-        },
+        motor: MotorCommand::Run { direction: Direction::Up, stop_at: floor(7) },
         door: DoorCommand::Close,
         lamps: Lamps {
             orders: [
@@ -133,10 +129,7 @@ fn some_outputs() -> PanelOutputs {
         },
         indicator: Some(floor(3)),
         lantern: HallLantern::Lit(Direction::Up),
-        display: Display {
-            text: "21.5 °C".to_owned(),
-            brightness: Some(200),
-        },
+        display: Display { text: "21.5 °C".to_owned(), brightness: Some(200) },
     }
 }
 
@@ -287,15 +280,8 @@ fn stuck_buttons_are_told_and_told_again_where_a_frame_was_lost() {
         pair.events.iter().rev().find_map(inputs)
     };
     pair.run_clean(Duration::from_millis(200));
-    let held: LampSet = [
-        Button::Car(floor(2)),
-        Button::Hall(floor(8), Direction::Down),
-    ]
-    .into();
-    pair.panel.set_inputs(PanelInputs {
-        stuck: held.clone(),
-        ..PanelInputs::default()
-    });
+    let held: LampSet = [Button::Car(floor(2)), Button::Hall(floor(8), Direction::Down)].into();
+    pair.panel.set_inputs(PanelInputs { stuck: held.clone(), ..PanelInputs::default() });
     pair.run_clean(Duration::from_millis(5));
     assert_eq!(stuck(&pair), Some(held));
     pair.panel.set_inputs(PanelInputs::default());
@@ -352,10 +338,7 @@ fn golden_controller_frames() -> Vec<(u8, ControllerFrame)> {
                 stop_lamp: outputs.lamps.stop,
             }),
         ),
-        (
-            2,
-            ControllerFrame::Lamps(ButtonChunk::of(&outputs.lamps.orders, floors(), 0)),
-        ),
+        (2, ControllerFrame::Lamps(ButtonChunk::of(&outputs.lamps.orders, floors(), 0))),
         (3, ControllerFrame::Display(outputs.display)),
     ]
 }
@@ -370,26 +353,12 @@ fn golden_panel_frames() -> Vec<(u8, PanelFrame)> {
         obstruction: true,
         load: Some(35),
         key: KeySwitch::Independent,
-        climate: Climate {
-            temperature: Some(-5),
-            illuminance: None,
-        },
-        stuck: [
-            Button::Hall(floor(8), Direction::Down),
-            Button::Car(floor(8)),
-        ]
-        .into(),
+        climate: Climate { temperature: Some(-5), illuminance: None },
+        stuck: [Button::Hall(floor(8), Direction::Down), Button::Car(floor(8))].into(),
     };
     let boot = boot(0xC0FF_EE01);
     vec![
-        (
-            0,
-            PanelFrame::Hello {
-                boot,
-                floors: floors(),
-                acknowledged: 257,
-            },
-        ),
+        (0, PanelFrame::Hello { boot, floors: floors(), acknowledged: 257 }),
         (1, PanelFrame::Status(Status::of(&inputs, boot, 42))),
         (
             2,
@@ -400,10 +369,7 @@ fn golden_panel_frames() -> Vec<(u8, PanelFrame)> {
             }),
         ),
         (255, PanelFrame::Climate(inputs.climate)),
-        (
-            0,
-            PanelFrame::Stuck(ButtonChunk::of(&inputs.stuck, floors(), 1)),
-        ),
+        (0, PanelFrame::Stuck(ButtonChunk::of(&inputs.stuck, floors(), 1))),
     ]
 }
 
@@ -427,11 +393,7 @@ fn the_bytes_on_the_line_are_the_golden_ones() {
     let bytes: Vec<String> = controller
         .iter()
         .map(|(sequence, frame)| hex(&encode(frame, *sequence)))
-        .chain(
-            panel
-                .iter()
-                .map(|(sequence, frame)| hex(&encode(frame, *sequence))),
-        )
+        .chain(panel.iter().map(|(sequence, frame)| hex(&encode(frame, *sequence))))
         .collect();
     assert_eq!(bytes, GOLDEN);
 }

@@ -33,10 +33,7 @@ fn floor(index: u8) -> Floor {
 
 fn run_up() -> PanelOutputs {
     PanelOutputs {
-        motor: MotorCommand::Run {
-            direction: Direction::Up,
-            stop_at: floor(4),
-        },
+        motor: MotorCommand::Run { direction: Direction::Up, stop_at: floor(4) },
         indicator: Some(floor(1)),
         ..PanelOutputs::default()
     }
@@ -120,13 +117,7 @@ struct Bench {
 impl Bench {
     /// A line whose owner commands once and leaves it at that.
     fn open(device: &Path) -> Self {
-        Self::open_with(
-            device,
-            LineSettings {
-                lease: PATIENCE,
-                ..LineSettings::default()
-            },
-        )
+        Self::open_with(device, LineSettings { lease: PATIENCE, ..LineSettings::default() })
     }
 
     fn open_with(device: &Path, settings: LineSettings) -> Self {
@@ -136,11 +127,7 @@ impl Bench {
             sink.try_send(event).unwrap();
         })
         .unwrap();
-        Self {
-            line,
-            events,
-            heard: Vec::new(),
-        }
+        Self { line, events, heard: Vec::new() }
     }
 
     fn presses(&self) -> Vec<Button> {
@@ -172,17 +159,12 @@ fn until(
         if let Some(panel) = panel.as_deref_mut() {
             panel.pump();
         }
-        line.heard
-            .extend(line.events.recv_timeout(Duration::from_millis(1)));
+        line.heard.extend(line.events.recv_timeout(Duration::from_millis(1)));
         line.heard.extend(line.events.try_iter());
         if condition(line, panel.as_deref()) {
             return;
         }
-        assert!(
-            Instant::now() < end,
-            "never happened; heard {:?}",
-            line.heard
-        );
+        assert!(Instant::now() < end, "never happened; heard {:?}", line.heard);
     }
 }
 
@@ -197,11 +179,7 @@ fn events_come_in_and_outputs_go_out() {
     let mut panel = Panel::plug_in(&directory.device(), 1);
     let mut line = Bench::open(&directory.device());
     until(&mut line, Some(&mut panel), connected);
-    let inputs = PanelInputs {
-        floor: Some(floor(2)),
-        load: Some(40),
-        ..PanelInputs::default()
-    };
+    let inputs = PanelInputs { floor: Some(floor(2)), load: Some(40), ..PanelInputs::default() };
     panel.session.set_inputs(inputs.clone());
     panel.session.press(Button::Car(floor(3)));
     panel.session.press(Button::Car(floor(3)));
@@ -223,10 +201,7 @@ fn garbage_on_the_line_is_counted_and_harms_nothing() {
     let mut line = Bench::open(&directory.device());
     until(&mut line, Some(&mut panel), connected);
     let before = line.line.counters().damaged;
-    panel
-        .master
-        .write_all(b"\x00\x13garbage\xff\x00\x00noise")
-        .unwrap();
+    panel.master.write_all(b"\x00\x13garbage\xff\x00\x00noise").unwrap();
     panel.session.press(Button::Hall(floor(0), Direction::Up));
     until(&mut line, Some(&mut panel), |line, _| {
         line.presses() == [Button::Hall(floor(0), Direction::Up)]
@@ -239,9 +214,7 @@ fn garbage_on_the_line_is_counted_and_harms_nothing() {
 fn a_missing_device_is_waited_for() {
     let directory = Directory::new();
     let mut line = Bench::open(&directory.device());
-    until(&mut line, None, |line, _| {
-        matches!(line.heard[..], [PanelEvent::Disconnected(_)])
-    });
+    until(&mut line, None, |line, _| matches!(line.heard[..], [PanelEvent::Disconnected(_)]));
     let mut panel = Panel::plug_in(&directory.device(), 1);
     until(&mut line, Some(&mut panel), connected);
     // The reason was not told again at every attempt.
@@ -257,9 +230,7 @@ fn a_panel_that_is_pulled_out_and_plugged_in_again_is_brought_in_line() {
     let mut panel = Panel::plug_in(&directory.device(), 1);
     let mut line = Bench::open(&directory.device());
     line.line.set_outputs(run_up());
-    until(&mut line, Some(&mut panel), |_, panel| {
-        panel.unwrap().session.outputs() == &run_up()
-    });
+    until(&mut line, Some(&mut panel), |_, panel| panel.unwrap().session.outputs() == &run_up());
     drop(panel);
     until(&mut line, None, |line, _| !line.is_connected());
     let mut panel = Panel::plug_in(&directory.device(), 2);
@@ -288,9 +259,7 @@ fn the_last_word_is_the_motors_stop() {
     let mut panel = Panel::plug_in(&directory.device(), 1);
     let mut line = Bench::open(&directory.device());
     line.line.set_outputs(run_up());
-    until(&mut line, Some(&mut panel), |_, panel| {
-        panel.unwrap().session.outputs() == &run_up()
-    });
+    until(&mut line, Some(&mut panel), |_, panel| panel.unwrap().session.outputs() == &run_up());
     line.line.close();
     let end = Instant::now() + PATIENCE;
     while panel.session.outputs().motor != MotorCommand::Stop {
@@ -305,10 +274,7 @@ fn the_last_word_is_the_motors_stop() {
 fn the_motor_stops_when_the_lines_owner_shows_no_sign_of_life() {
     let directory = Directory::new();
     let mut panel = Panel::plug_in(&directory.device(), 1);
-    let settings = LineSettings {
-        lease: LEASE,
-        ..LineSettings::default()
-    };
+    let settings = LineSettings { lease: LEASE, ..LineSettings::default() };
     let mut line = Bench::open_with(&directory.device(), settings);
     until(&mut line, Some(&mut panel), connected);
     let is_driven = |panel: Option<&Panel>| {
@@ -325,10 +291,7 @@ fn the_motor_stops_when_the_lines_owner_shows_no_sign_of_life() {
     assert_eq!(line.line.lapses(), 1);
     assert_eq!(panel.session.outputs().indicator, Some(floor(1)));
     // It has not noticed: the indicator is all that it wants changed.
-    line.line.set_outputs(PanelOutputs {
-        indicator: Some(floor(2)),
-        ..run_up()
-    });
+    line.line.set_outputs(PanelOutputs { indicator: Some(floor(2)), ..run_up() });
     until(&mut line, Some(&mut panel), |_, panel| {
         panel.unwrap().session.outputs().indicator == Some(floor(2))
     });

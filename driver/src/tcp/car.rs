@@ -56,9 +56,7 @@ impl Car {
                 Place::Beyond(..) | Place::Unknown => None,
             },
             next_stop: self.motor.and_then(|direction| self.next_stop(direction)),
-            drive: self
-                .motor
-                .map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
+            drive: self.motor.map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
             door: self.door,
             stop: self.stop,
             obstruction: self.obstruction,
@@ -163,19 +161,13 @@ mod tests {
 
     fn run(direction: Direction, stop_at: u8) -> PanelOutputs {
         PanelOutputs {
-            motor: MotorCommand::Run {
-                direction,
-                stop_at: floor(stop_at),
-            },
+            motor: MotorCommand::Run { direction, stop_at: floor(stop_at) },
             ..PanelOutputs::default()
         }
     }
 
     fn open() -> PanelOutputs {
-        PanelOutputs {
-            door: DoorCommand::Open,
-            ..PanelOutputs::default()
-        }
+        PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() }
     }
 
     fn car_at(place: Option<u8>) -> Car {
@@ -208,24 +200,16 @@ mod tests {
         assert_eq!(pass(&mut car, None), UP);
         assert_eq!(pass(&mut car, Some(2)), DriveFeedback::Stopped);
         assert_eq!(pass(&mut car, None), DriveFeedback::Stopped);
-        assert_eq!(
-            drive(&mut car, run(Direction::Up, 2)),
-            DriveFeedback::Stopped
-        );
+        assert_eq!(drive(&mut car, run(Direction::Up, 2)), DriveFeedback::Stopped);
         assert_eq!(drive(&mut car, run(Direction::Down, 2)), DOWN);
     }
 
     #[test]
     fn a_car_that_is_there_already_does_not_start() {
         let mut car = car_at(Some(2));
-        assert_eq!(
-            drive(&mut car, run(Direction::Up, 2)),
-            DriveFeedback::Stopped
-        );
+        assert_eq!(drive(&mut car, run(Direction::Up, 2)), DriveFeedback::Stopped);
         let home = PanelOutputs {
-            motor: MotorCommand::Home {
-                direction: Direction::Down,
-            },
+            motor: MotorCommand::Home { direction: Direction::Down },
             ..PanelOutputs::default()
         };
         assert_eq!(drive(&mut car, home), DriveFeedback::Stopped);
@@ -244,9 +228,7 @@ mod tests {
     fn homing_ends_at_the_first_sensor() {
         let mut car = car_at(None);
         let home = PanelOutputs {
-            motor: MotorCommand::Home {
-                direction: Direction::Down,
-            },
+            motor: MotorCommand::Home { direction: Direction::Down },
             ..PanelOutputs::default()
         };
         assert_eq!(drive(&mut car, home), DOWN);
@@ -257,10 +239,7 @@ mod tests {
     #[test]
     fn the_motor_never_drives_out_of_the_shaft() {
         let mut car = car_at(Some(3));
-        assert_eq!(
-            drive(&mut car, run(Direction::Up, 1)),
-            DriveFeedback::Stopped
-        );
+        assert_eq!(drive(&mut car, run(Direction::Up, 1)), DriveFeedback::Stopped);
     }
 
     #[test]
@@ -282,10 +261,7 @@ mod tests {
     fn the_door_opens_only_at_a_floor_and_stops_the_motor() {
         let mut car = car_at(Some(1));
         drive(&mut car, run(Direction::Up, 3));
-        let both = PanelOutputs {
-            door: DoorCommand::Open,
-            ..run(Direction::Up, 3)
-        };
+        let both = PanelOutputs { door: DoorCommand::Open, ..run(Direction::Up, 3) };
         assert_eq!(drive(&mut car, both.clone()), DriveFeedback::Stopped);
         assert_eq!(car.inputs().door, DoorState::Open);
         pass(&mut car, None);
@@ -300,13 +276,7 @@ mod tests {
         let mut car = car_at(Some(1));
         drive(&mut car, open());
         assert_eq!(car.inputs().door, DoorState::Open);
-        drive(
-            &mut car,
-            PanelOutputs {
-                door: DoorCommand::Nudge,
-                ..PanelOutputs::default()
-            },
-        );
+        drive(&mut car, PanelOutputs { door: DoorCommand::Nudge, ..PanelOutputs::default() });
         assert_eq!(car.inputs().door, DoorState::Closed);
     }
 }

@@ -31,19 +31,13 @@ fn floor(index: u8) -> Floor {
 
 fn run(direction: Direction, stop_at: u8) -> PanelOutputs {
     PanelOutputs {
-        motor: MotorCommand::Run {
-            direction,
-            stop_at: floor(stop_at),
-        },
+        motor: MotorCommand::Run { direction, stop_at: floor(stop_at) },
         ..PanelOutputs::default()
     }
 }
 
 #[derive(Debug, Default)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is a byte of the protocol"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a byte of the protocol")]
 struct World {
     floor: Option<u8>,
     stop: bool,
@@ -140,10 +134,7 @@ impl Server {
     fn start_as(manner: Manner, address: &str, floor: Option<u8>) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let world = Arc::new(Mutex::new(World {
-            floor,
-            ..World::default()
-        }));
+        let world = Arc::new(Mutex::new(World { floor, ..World::default() }));
         let stop = Arc::new(AtomicBool::new(false));
         let (shared, stopped) = (Arc::clone(&world), Arc::clone(&stop));
         let thread = thread::spawn(move || {
@@ -154,12 +145,7 @@ impl Server {
                 serve(stream, manner, &shared, &stopped);
             }
         });
-        Self {
-            world,
-            address,
-            stop,
-            thread: Some(thread),
-        }
+        Self { world, address, stop, thread: Some(thread) }
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
@@ -180,9 +166,7 @@ impl Drop for Server {
 }
 
 fn serve(mut stream: TcpStream, manner: Manner, world: &Mutex<World>, stop: &AtomicBool) {
-    stream
-        .set_read_timeout(Some(Duration::from_millis(20)))
-        .unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     let mut buffer = match manner {
         Manner::Together => vec![0; 4096],
         Manner::OneByOne => vec![0; 4],
@@ -199,11 +183,8 @@ fn serve(mut stream: TcpStream, manner: Manner, world: &Mutex<World>, stop: &Ato
         if !rest.is_empty() {
             world.violations.push("a torn message".to_owned());
         }
-        let replies: Vec<u8> = messages
-            .iter()
-            .filter_map(|&message| world.handle(message))
-            .flatten()
-            .collect();
+        let replies: Vec<u8> =
+            messages.iter().filter_map(|&message| world.handle(message)).flatten().collect();
         drop(world);
         if stream.write_all(&replies).is_err() {
             return;
@@ -220,13 +201,7 @@ struct Bench {
 impl Bench {
     /// A line whose owner commands once and leaves it at that.
     fn open(server: &Server) -> Self {
-        Self::open_with(
-            server,
-            LineSettings {
-                lease: PATIENCE,
-                ..LineSettings::default()
-            },
-        )
+        Self::open_with(server, LineSettings { lease: PATIENCE, ..LineSettings::default() })
     }
 
     fn open_with(server: &Server, settings: LineSettings) -> Self {
@@ -237,11 +212,7 @@ impl Bench {
             drop(sink.try_send(event));
         })
         .unwrap();
-        Self {
-            line,
-            events,
-            heard: Vec::new(),
-        }
+        Self { line, events, heard: Vec::new() }
     }
 
     fn until(&mut self, condition: impl Fn(&[PanelEvent]) -> bool) {
@@ -252,8 +223,7 @@ impl Bench {
                 return;
             }
             assert!(Instant::now() < end, "never happened: {:?}", self.heard);
-            self.heard
-                .extend(self.events.recv_timeout(Duration::from_millis(1)));
+            self.heard.extend(self.events.recv_timeout(Duration::from_millis(1)));
         }
     }
 
@@ -317,10 +287,7 @@ fn a_press_is_told_once_however_long_the_button_is_held() {
     let press = PanelEvent::Pressed(Button::Hall(floor(3), Direction::Down));
     assert_eq!(line.heard[0], PanelEvent::Connected);
     assert!(matches!(line.heard[1], PanelEvent::Inputs(_)));
-    assert_eq!(
-        line.heard.iter().filter(|&event| *event == press).count(),
-        2
-    );
+    assert_eq!(line.heard.iter().filter(|&event| *event == press).count(), 2);
 }
 
 #[test]
@@ -353,10 +320,7 @@ fn the_door_lamp_is_lit_at_a_floor_with_the_motor_off_only() {
     let server = Server::start("127.0.0.1:0", Some(1));
     let mut line = Bench::open(&server);
     line.until_connected();
-    let both = PanelOutputs {
-        door: DoorCommand::Open,
-        ..run(Direction::Up, 3)
-    };
+    let both = PanelOutputs { door: DoorCommand::Open, ..run(Direction::Up, 3) };
     line.line.set_outputs(both.clone());
     until_world(&server, |world| world.door);
     line.until_inputs(|inputs| inputs.door == DoorState::Open);
@@ -376,10 +340,7 @@ fn lamps_and_indicator_follow_and_no_lamp_is_named_that_does_not_exist() {
     let server = Server::start("127.0.0.1:0", Some(0));
     let mut line = Bench::open(&server);
     line.until_connected();
-    let mut outputs = PanelOutputs {
-        indicator: Some(floor(3)),
-        ..PanelOutputs::default()
-    };
+    let mut outputs = PanelOutputs { indicator: Some(floor(3)), ..PanelOutputs::default() };
     outputs.lamps.stop = true;
     outputs.lamps.orders = [
         Button::Hall(floor(3), Direction::Down),
@@ -401,10 +362,7 @@ fn lamps_and_indicator_follow_and_no_lamp_is_named_that_does_not_exist() {
 #[test]
 fn the_configuration_is_reloaded_only_where_that_is_asked_for() {
     let server = Server::start("127.0.0.1:0", Some(0));
-    let settings = LineSettings {
-        reload_configuration: true,
-        ..LineSettings::default()
-    };
+    let settings = LineSettings { reload_configuration: true, ..LineSettings::default() };
     let mut line = Bench::open_with(&server, settings);
     line.until_connected();
     assert_eq!(server.world().reloads, 1);
@@ -451,11 +409,7 @@ fn a_server_that_is_not_there_yet_is_waited_for() {
     let line = PanelLine::open(&url, floors(), LineSettings::default(), move |event| {
         drop(sink.try_send(event));
     });
-    let mut line = Bench {
-        line: line.unwrap(),
-        events,
-        heard: Vec::new(),
-    };
+    let mut line = Bench { line: line.unwrap(), events, heard: Vec::new() };
     line.until_disconnected("cannot connect");
     let _server = Server::start(&address, Some(0));
     line.until_connected();
@@ -476,9 +430,7 @@ fn the_motor_is_stopped_when_the_line_is_dropped() {
     let mut line = Bench::open(&server);
     line.until_connected();
     line.line.set_outputs(PanelOutputs {
-        motor: MotorCommand::Home {
-            direction: Direction::Down,
-        },
+        motor: MotorCommand::Home { direction: Direction::Down },
         ..PanelOutputs::default()
     });
     until_world(&server, |world| world.motor == 255);
@@ -530,10 +482,7 @@ fn median_round(manner: Manner) -> Duration {
 #[test]
 fn a_server_that_answers_in_small_sends_is_polled_without_delay() {
     let median = median_round(Manner::OneByOne);
-    assert!(
-        median < Duration::from_millis(20),
-        "a round takes {median:?}"
-    );
+    assert!(median < Duration::from_millis(20), "a round takes {median:?}");
 }
 
 /// F15: less often at rest, and as often as ever from the moment at which the car is to move.
@@ -558,9 +507,7 @@ fn a_car_at_rest_is_polled_less_often_until_it_is_to_move() {
         let rounds = server.world().rounds.clone();
         rounds.into_iter().filter(move |at| *at > started)
     };
-    until_world(&server, |world| {
-        world.rounds.iter().filter(|at| **at > started).count() > 20
-    });
+    until_world(&server, |world| world.rounds.iter().filter(|at| **at > started).count() > 20);
     let moving: Vec<Instant> = [started].into_iter().chain(rounds()).take(21).collect();
     assert!(moving[1] - started < AT_REST / 2, "the next poll waits");
     let took = moving[20] - started;
@@ -587,16 +534,11 @@ fn a_running_motor_is_repeated_once_a_second_at_most() {
 #[test]
 fn a_motor_stops_when_the_lines_owner_shows_no_sign_of_life() {
     let server = Server::start("127.0.0.1:0", None);
-    let settings = LineSettings {
-        lease: LEASE,
-        ..LineSettings::default()
-    };
+    let settings = LineSettings { lease: LEASE, ..LineSettings::default() };
     let mut bench = Bench::open_with(&server, settings);
     bench.until_connected();
     let home = PanelOutputs {
-        motor: MotorCommand::Home {
-            direction: Direction::Up,
-        },
+        motor: MotorCommand::Home { direction: Direction::Up },
         ..PanelOutputs::default()
     };
     bench.line.set_outputs(home.clone());

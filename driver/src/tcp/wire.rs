@@ -113,12 +113,8 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn new(stream: TcpStream, limit: Duration) -> Result<Self, Fault> {
         stream.set_nodelay(true).map_err(Fault::Broken)?;
-        stream
-            .set_write_timeout(Some(limit))
-            .map_err(Fault::Broken)?;
-        stream
-            .set_read_timeout(Some(limit))
-            .map_err(Fault::Broken)?;
+        stream.set_write_timeout(Some(limit)).map_err(Fault::Broken)?;
+        stream.set_read_timeout(Some(limit)).map_err(Fault::Broken)?;
         let pace = match acknowledge_at_once(&stream) {
             Ok(()) => Pace::Together,
             Err(_) => Pace::OneByOne,
@@ -187,9 +183,7 @@ impl Wire {
             return Err(Fault::Silent);
         }
         if rest != self.read_timeout {
-            self.stream
-                .set_read_timeout(Some(rest))
-                .map_err(Fault::Broken)?;
+            self.stream.set_read_timeout(Some(rest)).map_err(Fault::Broken)?;
             self.read_timeout = rest;
         }
         // The system forgets it again as it sees fit.
@@ -267,14 +261,8 @@ mod tests {
             ("motor stop", motor(None)),
             ("motor up", motor(Some(Direction::Up))),
             ("motor down", motor(Some(Direction::Down))),
-            (
-                "lamp hall up 2 on",
-                order_lamp(hall(2, Direction::Up), true),
-            ),
-            (
-                "lamp hall down 3 off",
-                order_lamp(hall(3, Direction::Down), false),
-            ),
+            ("lamp hall up 2 on", order_lamp(hall(2, Direction::Up), true)),
+            ("lamp hall down 3 off", order_lamp(hall(3, Direction::Down), false)),
             ("lamp car 0 on", order_lamp(Button::Car(floor(0)), true)),
             ("indicator 3", indicator(floor(3))),
             ("door lamp on", door_lamp(true)),

@@ -51,12 +51,7 @@ pub(super) enum Stage {
 
 impl DoorCycle {
     pub(super) fn begin(floor: Floor, now: Timestamp) -> Self {
-        Self {
-            floor,
-            stage: Stage::Opening { since: now },
-            opened: None,
-            hindered: None,
-        }
+        Self { floor, stage: Stage::Opening { since: now }, opened: None, hindered: None }
     }
 
     pub(super) fn command(self) -> DoorCommand {
@@ -96,9 +91,7 @@ impl DoorCycle {
             let due = since + settings.door_travel_limit;
             sound.then_some((due, CarTimer::DoorTravel))
         };
-        let nudge = self
-            .opened
-            .map(|opened| (opened + settings.nudge_after, CarTimer::Nudge));
+        let nudge = self.opened.map(|opened| (opened + settings.nudge_after, CarTimer::Nudge));
         let (first, second) = match self.stage {
             Stage::Opening { since } | Stage::Closing { since } | Stage::Nudging { since } => {
                 (travel(since), None)
@@ -119,8 +112,7 @@ impl DoorCycle {
     }
 
     fn is_overdue(self, settings: &CarSettings, now: Timestamp) -> bool {
-        self.opened
-            .is_some_and(|opened| now.since(opened) >= settings.nudge_after)
+        self.opened.is_some_and(|opened| now.since(opened) >= settings.nudge_after)
     }
 }
 
@@ -171,9 +163,7 @@ impl Car {
     }
 
     fn step_open(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
-        let dwell = Stage::Open {
-            until: now + self.settings.dwell,
-        };
+        let dwell = Stage::Open { until: now + self.settings.dwell };
         if self.inputs.door != DoorState::Open {
             return cycle.in_stage(Stage::Opening { since: now });
         }
@@ -219,9 +209,7 @@ impl Car {
 
     fn step_closing(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
         if self.inputs.door == DoorState::Closed {
-            return State::Idle {
-                after: Closed::Freely,
-            };
+            return State::Idle { after: Closed::Freely };
         }
         if self.holds_open(cycle.floor) {
             return cycle.in_stage(Stage::Opening { since: now });
@@ -238,9 +226,7 @@ impl Car {
 
     fn step_nudging(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
         if self.inputs.door == DoorState::Closed {
-            return State::Idle {
-                after: Closed::Nudged,
-            };
+            return State::Idle { after: Closed::Nudged };
         }
         if self.holds_open(cycle.floor) {
             return cycle.in_stage(Stage::Opening { since: now });
@@ -283,24 +269,18 @@ impl Car {
             .filter(|direction| in_service && self.direction.is_none_or(|d| d == *direction))
             .map(|direction| HallCall { floor, direction })
             .filter(|call| self.hall.contains(call) || self.assigned.contains(call));
-        car_calls
-            .into_iter()
-            .map(ServedCall::Car)
-            .chain(halls.map(ServedCall::Hall))
-            .collect()
+        car_calls.into_iter().map(ServedCall::Car).chain(halls.map(ServedCall::Hall)).collect()
     }
 
     /// The direction to announce at `floor`: where the car's own stops lead, else where somebody
     /// who waits there for another car wants to go.
     fn announced(&self, floor: Floor) -> Option<Direction> {
         let first = self.direction.unwrap_or(self.older);
-        self.plan()
-            .announce(floor, self.direction, self.older)
-            .or_else(|| {
-                [first, first.opposite()]
-                    .into_iter()
-                    .find(|&direction| self.hall.contains(&HallCall { floor, direction }))
-            })
+        self.plan().announce(floor, self.direction, self.older).or_else(|| {
+            [first, first.opposite()]
+                .into_iter()
+                .find(|&direction| self.hall.contains(&HallCall { floor, direction }))
+        })
     }
 
     /// See [`Car::absorbs`].

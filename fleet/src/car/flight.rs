@@ -123,26 +123,15 @@ impl Car {
             return driven;
         }
         self.supervision.flight = Punctuality::OnTime;
-        let leg = Leg {
-            from: driven.last,
-            to: floor,
-            start: driven.start,
-            end: LegEnd::Passing,
-        };
+        let leg = Leg { from: driven.last, to: floor, start: driven.start, end: LegEnd::Passing };
         self.learn(leg, now.since(driven.since));
         let overshoot = match driven.overshoot {
-            Overshoot::Once { missed, .. } if missed == floor => Overshoot::Once {
-                missed,
-                sensor: Sensor::Seen,
-            },
+            Overshoot::Once { missed, .. } if missed == floor => {
+                Overshoot::Once { missed, sensor: Sensor::Seen }
+            }
             overshoot @ (Overshoot::Once { .. } | Overshoot::None) => overshoot,
         };
-        Driven {
-            last: floor,
-            since: now,
-            start: LegEnd::Passing,
-            overshoot,
-        }
+        Driven { last: floor, since: now, start: LegEnd::Passing, overshoot }
     }
 
     /// Goes on with a flight, unless it takes too long or the drive passes one stop after the other.
@@ -160,30 +149,18 @@ impl Car {
         if now.since(driven.since) >= self.overdue_after(driven, stop_at) {
             self.supervision.flight = Punctuality::Overdue;
         }
-        let passed = self
-            .inputs
-            .next_stop
-            .filter(|next| next.is_beyond(stop_at, direction));
+        let passed = self.inputs.next_stop.filter(|next| next.is_beyond(stop_at, direction));
         let (stop_at, overshoot) = match (passed, driven.overshoot) {
             (None, overshoot) => (self.retarget(direction, stop_at), overshoot),
             (Some(next), Overshoot::None) => {
-                let overshoot = Overshoot::Once {
-                    missed: stop_at,
-                    sensor: self.sensor_of(stop_at),
-                };
+                let overshoot =
+                    Overshoot::Once { missed: stop_at, sensor: self.sensor_of(stop_at) };
                 (next, overshoot)
             }
             (Some(_), Overshoot::Once { .. }) => return self.go_astray(stop_at, direction, now),
         };
-        let flight = Flight::Driven(Driven {
-            overshoot,
-            ..driven
-        });
-        State::Moving {
-            direction,
-            stop_at,
-            flight,
-        }
+        let flight = Flight::Driven(Driven { overshoot, ..driven });
+        State::Moving { direction, stop_at, flight }
     }
 
     fn end_on_target(
@@ -196,29 +173,13 @@ impl Car {
         self.supervision.progress.arrive(stop_at, now);
         match flight {
             Flight::Starting { .. } => {}
-            Flight::Driven(Driven {
-                last,
-                since,
-                start,
-                overshoot,
-            }) => match overshoot {
+            Flight::Driven(Driven { last, since, start, overshoot }) => match overshoot {
                 Overshoot::None => {
-                    let leg = Leg {
-                        from: last,
-                        to: stop_at,
-                        start,
-                        end: LegEnd::Rest,
-                    };
+                    let leg = Leg { from: last, to: stop_at, start, end: LegEnd::Rest };
                     self.learn(leg, now.since(since));
                 }
-                Overshoot::Once {
-                    missed,
-                    sensor: Sensor::Silent,
-                } => self.leave_out(missed, now),
-                Overshoot::Once {
-                    missed,
-                    sensor: Sensor::Seen,
-                } => {
+                Overshoot::Once { missed, sensor: Sensor::Silent } => self.leave_out(missed, now),
+                Overshoot::Once { missed, sensor: Sensor::Seen } => {
                     let strike = Strike::Missed(missed);
                     return self.judge(strike, direction, missed, LegEnd::Passing, stop_at, now);
                 }
@@ -229,11 +190,7 @@ impl Car {
 
     /// Whether the sensor of the stop was the last to be seen.
     fn sensor_of(&self, stop_at: Floor) -> Sensor {
-        if self.position == Some(stop_at) {
-            Sensor::Seen
-        } else {
-            Sensor::Silent
-        }
+        if self.position == Some(stop_at) { Sensor::Seen } else { Sensor::Silent }
     }
 
     /// The car has come to a floor where it may be, and has yet to show that it stays there.
@@ -249,11 +206,8 @@ impl Car {
         let Some(stop_at) = self.supervision.strikes.slip() else {
             return State::halted(Halt::Unplanned);
         };
-        self.events
-            .push_back(CarEvent::OffTarget { stop_at, at: None });
-        let verdict = self
-            .supervision
-            .strike(Strike::Missed(stop_at), &self.settings, now);
+        self.events.push_back(CarEvent::OffTarget { stop_at, at: None });
+        let verdict = self.supervision.strike(Strike::Missed(stop_at), &self.settings, now);
         match verdict {
             Verdict::LeaveFloorOut | Verdict::BackOff => {
                 self.leave_out(stop_at, now);
@@ -306,11 +260,7 @@ impl Car {
                 if self.supervision.progress.driven.total(now) >= limit {
                     return self.hang(None, direction, HangCause::NoProgress, limit, now);
                 }
-                State::Homing {
-                    direction,
-                    homing: Homing::Driven,
-                    missed,
-                }
+                State::Homing { direction, homing: Homing::Driven, missed }
             }
         }
     }
@@ -322,10 +272,7 @@ impl Car {
         missed: Option<Missed>,
         now: Timestamp,
     ) -> State {
-        match self
-            .supervision
-            .strike(Strike::Unfound, &self.settings, now)
-        {
+        match self.supervision.strike(Strike::Unfound, &self.settings, now) {
             Verdict::LeaveFloorOut | Verdict::BackOff => {
                 State::halted(Halt::Unfound { direction, missed })
             }
@@ -352,12 +299,7 @@ impl Car {
                 FoundBy::Homing => self.land(floor, by, now),
             };
         };
-        let Missed {
-            stop_at,
-            direction,
-            start,
-            ..
-        } = missed;
+        let Missed { stop_at, direction, start, .. } = missed;
         if by == FoundBy::Standstill && floor == stop_at {
             return self.land(floor, by, now);
         }
@@ -382,10 +324,7 @@ impl Car {
         floor: Floor,
         now: Timestamp,
     ) -> State {
-        self.events.push_back(CarEvent::OffTarget {
-            stop_at,
-            at: Some(floor),
-        });
+        self.events.push_back(CarEvent::OffTarget { stop_at, at: Some(floor) });
         match self.supervision.strike(strike, &self.settings, now) {
             // A flight that came some of its way just goes on.
             Verdict::LeaveFloorOut if start == LegEnd::Passing => {}
@@ -403,10 +342,7 @@ impl Car {
 
     /// Stops a car that goes where it was not sent.
     fn go_astray(&mut self, stop_at: Floor, direction: Direction, now: Timestamp) -> State {
-        self.events.push_back(CarEvent::OffTarget {
-            stop_at,
-            at: self.inputs.floor,
-        });
+        self.events.push_back(CarEvent::OffTarget { stop_at, at: self.inputs.floor });
         match self.supervision.strike(Strike::Astray, &self.settings, now) {
             Verdict::Hang(flights) => {
                 let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
@@ -430,24 +366,15 @@ impl Car {
         flight: Flight,
     ) -> Option<(Timestamp, CarTimer)> {
         match flight {
-            Flight::Starting { since } => Some((
-                since + self.settings.drive_start_limit,
-                CarTimer::DriveStart,
-            )),
+            Flight::Starting { since } => {
+                Some((since + self.settings.drive_start_limit, CarTimer::DriveStart))
+            }
             Flight::Driven(driven) => {
                 let overdue = driven.since + self.overdue_after(driven, stop_at);
                 let overdue = (self.supervision.flight == Punctuality::OnTime)
                     .then_some((overdue, CarTimer::Overdue));
-                let limit = self
-                    .supervision
-                    .progress
-                    .driven
-                    .deadline(self.settings.flight_limit);
-                limit
-                    .map(|at| (at, CarTimer::Flight))
-                    .into_iter()
-                    .chain(overdue)
-                    .min()
+                let limit = self.supervision.progress.driven.deadline(self.settings.flight_limit);
+                limit.map(|at| (at, CarTimer::Flight)).into_iter().chain(overdue).min()
             }
         }
     }
@@ -455,16 +382,11 @@ impl Car {
     /// When the search for a floor is late, and for what, if nothing happens.
     pub(super) fn homing_deadline(&self, homing: Homing) -> Option<(Timestamp, CarTimer)> {
         match homing {
-            Homing::Starting { since } => Some((
-                since + self.settings.drive_start_limit,
-                CarTimer::DriveStart,
-            )),
+            Homing::Starting { since } => {
+                Some((since + self.settings.drive_start_limit, CarTimer::DriveStart))
+            }
             Homing::Driven => {
-                let limit = self
-                    .supervision
-                    .progress
-                    .driven
-                    .deadline(self.settings.homing_limit);
+                let limit = self.supervision.progress.driven.deadline(self.settings.homing_limit);
                 limit.map(|at| (at, CarTimer::Homing))
             }
         }
@@ -479,9 +401,7 @@ impl Car {
                 // A car that has hardly left could still stop where it was. It does not: one press
                 // after the other would hold it there for ever.
                 let ahead = self.settings.floors.next(next, direction);
-                let from = ahead
-                    .filter(|_| self.position == Some(next))
-                    .unwrap_or(next);
+                let from = ahead.filter(|_| self.position == Some(next)).unwrap_or(next);
                 self.plan().target(from, direction).unwrap_or(from)
             }
             Some(_) | None => stop_at,
@@ -506,8 +426,7 @@ impl Car {
     fn refuse_drive(&mut self, halt: Halt, now: Timestamp) -> State {
         self.events.push_back(CarEvent::DriveRefused);
         // Whatever the verdict, there is nothing to latch: the motor was not driven (H1).
-        self.supervision
-            .strike(Strike::NotStarted, &self.settings, now);
+        self.supervision.strike(Strike::NotStarted, &self.settings, now);
         State::halted(halt)
     }
 

@@ -99,9 +99,7 @@ impl Car {
     /// don't fit the shaft are left out.
     #[must_use]
     pub fn with_flight_times(mut self, records: &[FlightRecord]) -> Self {
-        self.supervision
-            .times
-            .restore(records, self.settings.floors);
+        self.supervision.times.restore(records, self.settings.floors);
         self
     }
 
@@ -115,11 +113,7 @@ impl Car {
     /// and the stop switch is off (S1).
     #[must_use]
     pub fn motor(&self) -> MotorCommand {
-        if self.may_run() {
-            self.state.commands().0
-        } else {
-            MotorCommand::Stop
-        }
+        if self.may_run() { self.state.commands().0 } else { MotorCommand::Stop }
     }
 
     /// What the door is to do. It is told to open only while the drive is reported at rest and a
@@ -250,9 +244,7 @@ impl Car {
                 settled.or(limit.map(|at| (at, CarTimer::Flight)))
             }
             State::Homing { homing, .. } => self.homing_deadline(homing),
-            State::Moving {
-                stop_at, flight, ..
-            } => self.flight_deadline(stop_at, flight),
+            State::Moving { stop_at, flight, .. } => self.flight_deadline(stop_at, flight),
             State::AtDoor(cycle) => cycle.deadlines(self.supervision.door, &self.settings).min(),
         };
         due.into_iter().chain(self.supervision.deadlines()).min()
@@ -289,10 +281,7 @@ impl Car {
             self.state = State::halted(halt);
         }
         if before.door != inputs.door {
-            self.events.push_back(CarEvent::DoorChanged {
-                from: before.door,
-                to: inputs.door,
-            });
+            self.events.push_back(CarEvent::DoorChanged { from: before.door, to: inputs.door });
         }
         if self.state == State::Connecting {
             self.state = State::halted(state::Halt::Unplanned);
@@ -323,8 +312,7 @@ impl Car {
         let availability = self.availability();
         if availability != self.reported {
             self.reported = availability;
-            self.events
-                .push_back(CarEvent::AvailabilityChanged(availability));
+            self.events.push_back(CarEvent::AvailabilityChanged(availability));
         }
     }
 
@@ -355,9 +343,7 @@ impl Car {
 
     fn current_phase(&self) -> CarPhase {
         match self.state {
-            State::Moving {
-                direction, stop_at, ..
-            } => CarPhase::Moving {
+            State::Moving { direction, stop_at, .. } => CarPhase::Moving {
                 direction,
                 stop_at,
                 next_stop: self

@@ -23,14 +23,10 @@ impl Car {
                     self.assigned.clone()
                 },
             },
-            KeySwitch::Independent => Plan {
-                car_calls: self.car_calls.clone(),
-                ..Plan::default()
-            },
-            KeySwitch::FireRecall => Plan {
-                car_calls: [self.settings.recall_floor].into(),
-                ..Plan::default()
-            },
+            KeySwitch::Independent => Plan { car_calls: self.car_calls.clone(), ..Plan::default() },
+            KeySwitch::FireRecall => {
+                Plan { car_calls: [self.settings.recall_floor].into(), ..Plan::default() }
+            }
             KeySwitch::OutOfService => Plan::default(),
         };
         let reachable = |floor: Floor| {

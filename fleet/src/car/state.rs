@@ -60,11 +60,7 @@ pub(super) enum State {
     /// At rest at a floor with the door closed.
     Idle { after: Closed },
     /// On the way to a floor.
-    Moving {
-        direction: Direction,
-        stop_at: Floor,
-        flight: Flight,
-    },
+    Moving { direction: Direction, stop_at: Floor, flight: Flight },
     /// At a floor, the door on its way open, open, or on its way closed.
     AtDoor(DoorCycle),
     /// The drive can't be trusted any more: an operator has to look.
@@ -84,10 +80,7 @@ pub(super) enum Halt {
     /// The drive ended a flight elsewhere than at the sensor of its stop.
     Missed(Missed),
     /// Homing in this direction ended without a floor.
-    Unfound {
-        direction: Direction,
-        missed: Option<Missed>,
-    },
+    Unfound { direction: Direction, missed: Option<Missed> },
 }
 
 impl Halt {
@@ -119,9 +112,7 @@ impl State {
     /// What motor and door are to do, as far as it is safe (S1).
     pub(super) fn commands(self) -> (MotorCommand, DoorCommand) {
         let motor = match self {
-            Self::Moving {
-                direction, stop_at, ..
-            } => MotorCommand::Run { direction, stop_at },
+            Self::Moving { direction, stop_at, .. } => MotorCommand::Run { direction, stop_at },
             Self::Homing { direction, .. } => MotorCommand::Home { direction },
             Self::AtDoor(cycle) => return (MotorCommand::Stop, cycle.command()),
             Self::ShutDown { door } => return (MotorCommand::Stop, door),
@@ -161,17 +152,13 @@ impl Car {
         match self.state {
             State::NoPanel | State::Connecting | State::Hung | State::ShutDown { .. } => self.state,
             State::Settling { halt, until } => self.step_settling(halt, until, now),
-            State::Homing {
-                direction,
-                homing,
-                missed,
-            } => self.step_homing(direction, homing, missed, now),
+            State::Homing { direction, homing, missed } => {
+                self.step_homing(direction, homing, missed, now)
+            }
             State::Idle { after } => self.step_idle(after, now),
-            State::Moving {
-                direction,
-                stop_at,
-                flight,
-            } => self.step_moving(direction, stop_at, flight, now),
+            State::Moving { direction, stop_at, flight } => {
+                self.step_moving(direction, stop_at, flight, now)
+            }
             State::AtDoor(cycle) => self.step_door(cycle, now),
         }
     }
@@ -188,10 +175,7 @@ impl Car {
             return State::halted(halt);
         }
         let Some(until) = until else {
-            return State::Settling {
-                halt,
-                until: Some(now + self.settings.settle),
-            };
+            return State::Settling { halt, until: Some(now + self.settings.settle) };
         };
         if now < until {
             return self.state;
@@ -200,10 +184,7 @@ impl Car {
             // Where its door is not closed, somebody may stand in it: it opens, dwells and closes
             // like any other.
             Some(floor) => self.locate(floor, halt.missed(), FoundBy::Standstill, now),
-            None if self.back_off().is_some() => State::Settling {
-                halt,
-                until: self.back_off(),
-            },
+            None if self.back_off().is_some() => State::Settling { halt, until: self.back_off() },
             None => State::Homing {
                 direction: self.home_direction(halt, now),
                 homing: Homing::Starting { since: now },
@@ -243,16 +224,8 @@ impl Car {
         };
         self.head(Some(direction));
         self.supervision.strikes.depart();
-        self.events.push_back(CarEvent::Departed {
-            from: floor,
-            direction,
-            stop_at,
-        });
-        State::Moving {
-            direction,
-            stop_at,
-            flight: Flight::Starting { since: now },
-        }
+        self.events.push_back(CarEvent::Departed { from: floor, direction, stop_at });
+        State::Moving { direction, stop_at, flight: Flight::Starting { since: now } }
     }
 
     /// Where the car goes from `floor`: to its stops; after a fault of its drive nowhere for a
@@ -291,9 +264,9 @@ impl Car {
         match self.inputs.key {
             // Passengers get out here.
             KeySwitch::OutOfService => State::AtDoor(DoorCycle::begin(floor, now)),
-            KeySwitch::Normal | KeySwitch::Independent | KeySwitch::FireRecall => State::Idle {
-                after: Closed::Freely,
-            },
+            KeySwitch::Normal | KeySwitch::Independent | KeySwitch::FireRecall => {
+                State::Idle { after: Closed::Freely }
+            }
         }
     }
 
@@ -307,9 +280,7 @@ impl Car {
     fn home_direction(&mut self, halt: Halt, now: Timestamp) -> Direction {
         match halt {
             Halt::Unplanned => self.settings.home_direction,
-            Halt::Missed(Missed {
-                stop_at, direction, ..
-            }) => {
+            Halt::Missed(Missed { stop_at, direction, .. }) => {
                 self.leave_out(stop_at, now);
                 match self.settings.floors.next(stop_at, direction) {
                     Some(_) => direction,

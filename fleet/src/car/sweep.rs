@@ -62,9 +62,7 @@ impl Plan {
     /// The next stop in `direction` at `from` or beyond: the nearest car call or hall call in that
     /// direction, else the farthest hall call against it.
     pub(super) fn target(&self, from: Floor, direction: Direction) -> Option<Floor> {
-        self.pick(direction, |floor| {
-            floor == from || floor.is_beyond(from, direction)
-        })
+        self.pick(direction, |floor| floor == from || floor.is_beyond(from, direction))
     }
 
     fn pick(&self, direction: Direction, eligible: impl Fn(Floor) -> bool) -> Option<Floor> {
@@ -98,10 +96,7 @@ impl Plan {
     }
 
     fn halls(&self, direction: Direction) -> impl Iterator<Item = Floor> {
-        self.hall
-            .iter()
-            .filter(move |call| call.direction == direction)
-            .map(|call| call.floor)
+        self.hall.iter().filter(move |call| call.direction == direction).map(|call| call.floor)
     }
 }
 

@@ -41,10 +41,7 @@ impl Readings {
     /// None yet. A reading of this age is unknown (K1).
     #[must_use]
     pub fn new(limit: Duration) -> Self {
-        Self {
-            limit,
-            readings: BTreeMap::new(),
-        }
+        Self { limit, readings: BTreeMap::new() }
     }
 
     /// Takes a reading in, in place of the one before: what a unit does not know any more is not

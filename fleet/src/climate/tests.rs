@@ -21,10 +21,7 @@ fn device(index: usize) -> Source {
 }
 
 fn reads(temperature: Option<i8>, illuminance: Option<u8>) -> Reading {
-    Reading {
-        temperature,
-        illuminance,
-    }
+    Reading { temperature, illuminance }
 }
 
 fn readings() -> Readings {

@@ -32,9 +32,6 @@ pub fn display_text(tenths: Option<i16>, time: Option<u32>, utc_offset: i16) -> 
         return format!("{temperature} C");
     };
     let minutes = i64::from(time / 60) + i64::from(utc_offset);
-    let (hour, minute) = (
-        minutes.div_euclid(60).rem_euclid(24),
-        minutes.rem_euclid(60),
-    );
+    let (hour, minute) = (minutes.div_euclid(60).rem_euclid(24), minutes.rem_euclid(60));
     format!("{temperature} C {hour:02}:{minute:02}")
 }

@@ -28,9 +28,7 @@ impl CollectiveCost {
     /// A dispatcher for one bank of like cars.
     #[must_use]
     pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
-        Self {
-            predictor: Predictor::new(kinematics, floors),
-        }
+        Self { predictor: Predictor::new(kinematics, floors) }
     }
 }
 

@@ -139,10 +139,7 @@ pub(super) fn remaining_flight(
     let whole = travel(trip);
     let at_the_last_floor = whole.saturating_sub(passing(trip, passed));
     let at_the_next_floor = whole.saturating_sub(passing(trip, passed + 1));
-    whole
-        .saturating_sub(elapsed)
-        .max(at_the_next_floor)
-        .min(at_the_last_floor)
+    whole.saturating_sub(elapsed).max(at_the_next_floor).min(at_the_last_floor)
 }
 
 /// To the microsecond, so that the last bit of a root makes no difference between machines.
@@ -157,10 +154,7 @@ mod tests {
 
     fn assert_seconds(actual: Duration, expected: f64) {
         let actual = actual.as_secs_f64();
-        assert!(
-            (actual - expected).abs() < 2e-6,
-            "{actual} s instead of {expected} s"
-        );
+        assert!((actual - expected).abs() < 2e-6, "{actual} s instead of {expected} s");
     }
 
     // v = 2, a = 1, j = 1: the jerk limits the acceleration below 2 m, the acceleration limits
@@ -198,10 +192,7 @@ mod tests {
 
     #[test]
     fn a_slow_car_reaches_rated_speed_without_full_acceleration() {
-        let slow = Kinematics {
-            rated_speed: 0.25,
-            ..round_numbers(1.0)
-        };
+        let slow = Kinematics { rated_speed: 0.25, ..round_numbers(1.0) };
         // 2 √(0.25 / 1) = 1 s up to speed.
         assert_seconds(slow.travel(1), 5.0);
     }
@@ -229,11 +220,8 @@ mod tests {
     #[test]
     fn settings_without_motion_take_the_longest_time_instead_of_panicking() {
         for speed in [0.0, f64::NAN] {
-            let broken = Kinematics {
-                rated_speed: speed,
-                acceleration: 0.0,
-                ..Kinematics::default()
-            };
+            let broken =
+                Kinematics { rated_speed: speed, acceleration: 0.0, ..Kinematics::default() };
             assert_eq!(broken.travel(3), LONGEST_TRAVEL);
         }
     }
@@ -242,10 +230,7 @@ mod tests {
     fn a_flight_that_began_here_has_the_rest_of_its_time_left() {
         let car = Kinematics::default();
         let elapsed = Duration::from_secs(1);
-        assert_eq!(
-            car.remaining_flight(3, 9, elapsed),
-            car.travel(3).saturating_sub(elapsed)
-        );
+        assert_eq!(car.remaining_flight(3, 9, elapsed), car.travel(3).saturating_sub(elapsed));
     }
 
     #[test]
@@ -270,9 +255,6 @@ mod tests {
                 assert!(left >= car.travel(2 * (floors - 1)) / 2);
             }
         }
-        assert_eq!(
-            car.remaining_flight(0, 9, Duration::from_secs(4)),
-            Duration::ZERO
-        );
+        assert_eq!(car.remaining_flight(0, 9, Duration::from_secs(4)), Duration::ZERO);
     }
 }

@@ -69,12 +69,7 @@ impl<'a> Plan<'a> {
             .into_iter()
             .map(|car| {
                 let car_calls = Stops::of_car_calls(car.car_calls.iter().copied());
-                Route {
-                    car,
-                    car_calls,
-                    stops: car_calls,
-                    marginal: vec![0; demand.len()],
-                }
+                Route { car, car_calls, stops: car_calls, marginal: vec![0; demand.len()] }
             })
             .collect();
         let mut index = [[None; 256]; 2];
@@ -101,12 +96,7 @@ impl<'a> Plan<'a> {
                 predicted: 0,
             });
         }
-        let mut plan = Self {
-            predictor,
-            routes,
-            calls,
-            index,
-        };
+        let mut plan = Self { predictor, routes, calls, index };
         for car in 0..plan.routes.len() {
             plan.weigh(car);
         }
@@ -224,9 +214,7 @@ impl<'a> Plan<'a> {
         let mut cost = 0;
         let view = &self.routes[car].car.view;
         self.predictor.visit(view, stops, |button, after| {
-            let waited = self
-                .call_of(button)
-                .map_or(0, |call| self.calls[call].waited);
+            let waited = self.call_of(button).map_or(0, |call| self.calls[call].waited);
             cost += square(waited + Cost::from(after));
         });
         cost

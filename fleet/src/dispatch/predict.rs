@@ -79,10 +79,10 @@ impl Predictor {
     /// `None` if it [can't serve](Self::can_serve) any. Otherwise each call has its time.
     #[must_use]
     pub fn predict(&self, car: &CarSituation, hall: &BTreeSet<HallCall>) -> Option<Prediction> {
-        let stops = hall.iter().fold(
-            Stops::of_car_calls(car.car_calls.iter().copied()),
-            |stops, &call| stops.with(call),
-        );
+        let stops =
+            hall.iter().fold(Stops::of_car_calls(car.car_calls.iter().copied()), |stops, &call| {
+                stops.with(call)
+            });
         let mut prediction = Prediction::default();
         self.visit(&car.view, stops, |button, after| {
             let after = Duration::from_micros(after);
@@ -124,16 +124,11 @@ impl Predictor {
     pub(super) fn is_committed(&self, view: &CarView, car_calls: Stops, call: HallCall) -> bool {
         let elapsed = micros(view.elapsed);
         let deadline = match (view.phase, view.floor) {
-            (
-                CarPhase::Moving {
-                    direction,
-                    stop_at,
-                    next_stop,
-                },
-                Some(floor),
-            ) if stop_at == next_stop && stop_at == call.floor => self
-                .flight(floor, stop_at, direction, elapsed)
-                .saturating_add(self.opening),
+            (CarPhase::Moving { direction, stop_at, next_stop }, Some(floor))
+                if stop_at == next_stop && stop_at == call.floor =>
+            {
+                self.flight(floor, stop_at, direction, elapsed).saturating_add(self.opening)
+            }
             (CarPhase::Opening, Some(floor)) if floor == call.floor => {
                 self.opening.saturating_sub(elapsed)
             }
@@ -168,8 +163,7 @@ impl Predictor {
 
     /// For so many passengers, each of whom restarts the dwell.
     fn open_time(&self, passengers: u64) -> Micros {
-        self.dwell
-            .saturating_add(self.transfer.saturating_mul(passengers))
+        self.dwell.saturating_add(self.transfer.saturating_mul(passengers))
     }
 
     fn travel(&self, trip: u8) -> Micros {
@@ -210,26 +204,15 @@ struct Sweep<'a, S> {
 impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
     /// From where the car really is to rest with the door closed.
     fn leave_present_phase(&mut self, view: &CarView) {
-        let Predictor {
-            opening,
-            closing,
-            dwell,
-            ..
-        } = *self.predictor;
+        let Predictor { opening, closing, dwell, .. } = *self.predictor;
         let elapsed = micros(view.elapsed);
         match view.phase {
             CarPhase::Idle | CarPhase::Homing => {}
-            CarPhase::Moving {
-                direction,
-                stop_at,
-                next_stop,
-            } => {
+            CarPhase::Moving { direction, stop_at, next_stop } => {
                 let stop = if stop_at == next_stop {
                     next_stop
                 } else {
-                    self.stops
-                        .first_from(next_stop, direction)
-                        .unwrap_or(next_stop)
+                    self.stops.first_from(next_stop, direction).unwrap_or(next_stop)
                 };
                 self.pass(self.predictor.flight(self.at, stop, direction, elapsed));
                 self.at = stop;
@@ -278,8 +261,7 @@ impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
 
     /// Which way passengers at the open door are taken.
     fn lantern(&self) -> Direction {
-        self.direction
-            .unwrap_or_else(|| self.stops.direction_of_choice(self.at))
+        self.direction.unwrap_or_else(|| self.stops.direction_of_choice(self.at))
     }
 
     /// How many passengers it were: one or none.

@@ -95,11 +95,7 @@ impl Stops {
     /// The direction for which the door opens at a stop that was reached going `way`.
     fn heading(&self, stop: Floor, way: Direction) -> Direction {
         let goes_on = self.hall(way).contains(stop) || self.any_beyond(stop, way);
-        if !goes_on && self.hall(way.opposite()).contains(stop) {
-            way.opposite()
-        } else {
-            way
-        }
+        if !goes_on && self.hall(way.opposite()).contains(stop) { way.opposite() } else { way }
     }
 
     fn all(&self) -> FloorSet {

@@ -15,10 +15,7 @@ pub(super) fn floor(index: u8) -> Floor {
 }
 
 pub(super) fn call(at: u8, direction: Direction) -> HallCall {
-    HallCall {
-        floor: floor(at),
-        direction,
-    }
+    HallCall { floor: floor(at), direction }
 }
 
 pub(super) fn idle_at(at: u8) -> CarView {
@@ -34,20 +31,13 @@ pub(super) fn idle_at(at: u8) -> CarView {
 }
 
 fn in_phase(at: u8, phase: CarPhase) -> CarView {
-    CarView {
-        phase,
-        ..idle_at(at)
-    }
+    CarView { phase, ..idle_at(at) }
 }
 
 fn moving(at: u8, stop_at: u8, next_stop: u8, elapsed: Duration) -> CarView {
     let direction = floor(at).direction_to(floor(stop_at)).unwrap();
     CarView {
-        phase: CarPhase::Moving {
-            direction,
-            stop_at: floor(stop_at),
-            next_stop: floor(next_stop),
-        },
+        phase: CarPhase::Moving { direction, stop_at: floor(stop_at), next_stop: floor(next_stop) },
         elapsed,
         direction: Some(direction),
         ..idle_at(at)
@@ -67,11 +57,7 @@ fn node(name: &str) -> NodeId {
 }
 
 fn demand(call: HallCall, waited: u64, assigned: Option<&str>) -> HallDemand {
-    HallDemand {
-        call,
-        waited: Duration::from_secs(waited),
-        assigned: assigned.map(node),
-    }
+    HallDemand { call, waited: Duration::from_secs(waited), assigned: assigned.map(node) }
 }
 
 fn fresh(call: HallCall) -> HallDemand {
@@ -84,19 +70,12 @@ fn dispatcher(count: u8) -> CollectiveCost {
 
 fn assert_assigned(cars: &[CarSituation], demand: &HallDemand, expected: &str) {
     let assignments = dispatcher(20).assign(cars, std::slice::from_ref(demand));
-    assert_eq!(
-        assignments,
-        Assignments::from([(demand.call, node(expected))])
-    );
+    assert_eq!(assignments, Assignments::from([(demand.call, node(expected))]));
 }
 
 #[test]
 fn the_nearest_idle_car_comes() {
-    let cars = [
-        car("a", idle_at(0), &[]),
-        car("b", idle_at(9), &[]),
-        car("c", idle_at(19), &[]),
-    ];
+    let cars = [car("a", idle_at(0), &[]), car("b", idle_at(9), &[]), car("c", idle_at(19), &[])];
     assert_assigned(&cars, &fresh(call(2, Down)), "a");
     assert_assigned(&cars, &fresh(call(11, Up)), "b");
     assert_assigned(&cars, &fresh(call(16, Down)), "c");
@@ -122,32 +101,18 @@ fn a_car_that_stops_there_anyway_is_preferred_to_an_idle_one_as_near() {
 
 #[test]
 fn a_car_that_is_out_of_service_gets_nothing() {
-    let hung = CarView {
-        availability: Availability::Unavailable(Unavailable::Hung),
-        ..idle_at(5)
-    };
+    let hung = CarView { availability: Availability::Unavailable(Unavailable::Hung), ..idle_at(5) };
     let cars = [car("hung", hung, &[]), car("far", idle_at(19), &[])];
     assert_assigned(&cars, &demand(call(5, Up), 3, Some("hung")), "far");
-    assert!(
-        dispatcher(20)
-            .assign(&cars[..1], &[fresh(call(5, Up))])
-            .is_empty()
-    );
+    assert!(dispatcher(20).assign(&cars[..1], &[fresh(call(5, Up))]).is_empty());
 }
 
 #[test]
 fn the_calls_of_a_peak_are_spread_over_the_cars() {
-    let idle = [
-        car("a", idle_at(0), &[]),
-        car("b", idle_at(0), &[]),
-        car("c", idle_at(0), &[]),
-    ];
+    let idle = [car("a", idle_at(0), &[]), car("b", idle_at(0), &[]), car("c", idle_at(0), &[])];
     let down_peak: Vec<_> = (1..19).map(|at| fresh(call(at, Down))).collect();
-    let riding = [
-        car("a", idle_at(0), &[19]),
-        car("b", idle_at(0), &[19]),
-        car("c", idle_at(0), &[19]),
-    ];
+    let riding =
+        [car("a", idle_at(0), &[19]), car("b", idle_at(0), &[19]), car("c", idle_at(0), &[19])];
     let up_peak: Vec<_> = (1..19).map(|at| fresh(call(at, Up))).collect();
     for (cars, calls) in [(&idle, &down_peak), (&riding, &up_peak)] {
         let assignments = dispatcher(20).assign(cars, calls);
@@ -201,20 +166,14 @@ fn a_call_stays_with_the_car_that_brakes_for_it() {
 #[test]
 fn of_a_call_that_is_listed_twice_the_longer_wait_counts() {
     let cars = [car("a", idle_at(0), &[]), car("b", idle_at(9), &[])];
-    let twice = [
-        demand(call(4, Up), 40, Some("b")),
-        demand(call(4, Up), 2, None),
-    ];
+    let twice = [demand(call(4, Up), 40, Some("b")), demand(call(4, Up), 2, None)];
     assert_eq!(dispatcher(20).assign(&cars, &twice).len(), 1);
 }
 
 /// O7: a car that leaves a floor out is not sent there, however near it is.
 #[test]
 fn call_at_a_floor_that_a_car_leaves_out_goes_to_another() {
-    let near = CarView {
-        locked_out: [floor(6)].into_iter().collect(),
-        ..idle_at(7)
-    };
+    let near = CarView { locked_out: [floor(6)].into_iter().collect(), ..idle_at(7) };
     let cars = [car("near", near, &[]), car("far", idle_at(0), &[])];
     let calls = [fresh(call(6, Down)), fresh(call(5, Down))];
     let assigned = dispatcher(20).assign(&cars, &calls);
@@ -258,11 +217,7 @@ fn random_bank(seed: u64, count: u8, cars: usize) -> (Vec<CarSituation>, Vec<Hal
     let mut random = fastrand::Rng::with_seed(seed);
     let cars = (0..cars).map(|number| {
         let car_calls: Vec<_> = (0..random.u8(0..3)).map(|_| random.u8(0..count)).collect();
-        car(
-            &format!("car-{number}"),
-            idle_at(random.u8(0..count)),
-            &car_calls,
-        )
+        car(&format!("car-{number}"), idle_at(random.u8(0..count)), &car_calls)
     });
     let cars = cars.collect();
     let calls: BTreeSet<_> = (0..random.usize(1..12))
@@ -286,8 +241,5 @@ fn waiting_is_clearly_shorter_than_with_the_nearest_car() {
         cost += total_wait(&cars, &dispatcher(16).assign(&cars, &demand), 16);
         nearest += total_wait(&cars, &NearestFloor.assign(&cars, &demand), 16);
     }
-    assert!(
-        cost.mul_f64(1.2) < nearest,
-        "{cost:?} against {nearest:?} with the nearest car"
-    );
+    assert!(cost.mul_f64(1.2) < nearest, "{cost:?} against {nearest:?} with the nearest car");
 }

@@ -455,10 +455,7 @@ pub struct Detail {
 
 impl Detail {
     pub(crate) fn new(name: &'static str, value: impl fmt::Display) -> Self {
-        Self {
-            name: name.into(),
-            value: value.to_string(),
-        }
+        Self { name: name.into(), value: value.to_string() }
     }
 }
 

@@ -32,11 +32,7 @@ pub(crate) struct CarForm {
 #[serde(remote = "CarPhase", tag = "kind", rename_all = "snake_case")]
 enum PhaseForm {
     Idle,
-    Moving {
-        direction: Direction,
-        stop_at: Floor,
-        next_stop: Floor,
-    },
+    Moving { direction: Direction, stop_at: Floor, next_stop: Floor },
     Homing,
     Opening,
     Open,
@@ -93,10 +89,7 @@ pub(crate) mod connection {
         panel: &Result<(), String>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        let form = Form {
-            connected: panel.is_ok(),
-            disconnected: panel.clone().err(),
-        };
+        let form = Form { connected: panel.is_ok(), disconnected: panel.clone().err() };
         form.serialize(to)
     }
 

@@ -56,9 +56,7 @@ impl Serialize for Seconds {
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let seconds = f64::deserialize(from)?;
-        Duration::try_from_secs_f64(seconds)
-            .map(Self)
-            .map_err(D::Error::custom)
+        Duration::try_from_secs_f64(seconds).map(Self).map_err(D::Error::custom)
     }
 }
 

@@ -1,8 +1,5 @@
 //! What a report has besides its kind.
-#![expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands in references"
-)]
+#![expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
 
 use std::time::Duration;
 
@@ -28,10 +25,7 @@ pub(crate) mod availability {
         to: S,
     ) -> Result<S::Ok, S::Error> {
         let unavailable = availability.unavailable();
-        let form = Form {
-            in_service: unavailable.is_none(),
-            unavailable,
-        };
+        let form = Form { in_service: unavailable.is_none(), unavailable };
         form.serialize(to)
     }
 
@@ -57,10 +51,7 @@ pub(crate) mod panel {
         panel: &Result<(), String>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        let form = Form {
-            connected: panel.is_ok(),
-            reason: panel.clone().err(),
-        };
+        let form = Form { connected: panel.is_ok(), reason: panel.clone().err() };
         form.serialize(to)
     }
 

@@ -42,10 +42,7 @@ impl Call {
     pub fn of_button(button: Button, car: &NodeId) -> Self {
         match button {
             Button::Hall(floor, direction) => Self::Hall(HallCall { floor, direction }),
-            Button::Car(floor) => Self::Car {
-                car: car.clone(),
-                floor,
-            },
+            Button::Car(floor) => Self::Car { car: car.clone(), floor },
         }
     }
 

@@ -70,11 +70,7 @@ impl fmt::Display for Timestamp {
             Some(length) => ("", length),
             None => ("-", PAST - self.0),
         };
-        write!(
-            f,
-            "{sign}{:.3} s",
-            Duration::from_nanos(length).as_secs_f64()
-        )
+        write!(f, "{sign}{:.3} s", Duration::from_nanos(length).as_secs_f64())
     }
 }
 
@@ -86,10 +82,7 @@ mod tests {
     fn the_time_before_the_start_and_without_end_is_told() {
         let start = Timestamp::START;
         assert_eq!(start.to_string(), "0.000 s");
-        assert_eq!(
-            (start + Duration::from_micros(1_500)).to_string(),
-            "0.002 s"
-        );
+        assert_eq!((start + Duration::from_micros(1_500)).to_string(), "0.002 s");
         let before = start - Duration::from_secs(2);
         assert_eq!(before.to_string(), "-2.000 s");
         assert_eq!(before.since_start(), Duration::ZERO);

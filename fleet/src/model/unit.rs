@@ -67,11 +67,7 @@ impl std::str::FromStr for Mac {
             let pair = pairs.next().filter(digits).ok_or(MacError)?;
             *byte = u8::from_str_radix(pair, 16).or(Err(MacError))?;
         }
-        pairs
-            .next()
-            .is_none()
-            .then_some(Self(bytes))
-            .ok_or(MacError)
+        pairs.next().is_none().then_some(Self(bytes)).ok_or(MacError)
     }
 }
 
@@ -101,13 +97,9 @@ mod tests {
         assert_eq!(mac.to_string(), "02:00:7f:00:00:fe");
         assert_eq!(mac.to_string().parse(), Ok(mac));
         assert_eq!("02:00:7F:00:00:FE".parse(), Ok(mac));
-        for wrong in [
-            "",
-            "02:00:7f:00:00",
-            "02:00:7f:00:00:fe:00",
-            "2:00:7f:00:00:fe",
-            "02:00:7f:00:00:+e",
-        ] {
+        for wrong in
+            ["", "02:00:7f:00:00", "02:00:7f:00:00:fe:00", "2:00:7f:00:00:fe", "02:00:7f:00:00:+e"]
+        {
             assert_eq!(wrong.parse::<Mac>(), Err(MacError), "{wrong}");
         }
     }

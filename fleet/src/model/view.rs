@@ -38,9 +38,9 @@ impl CarView {
     #[must_use]
     pub(crate) fn is_within(&self, floors: FloorCount) -> bool {
         let on_its_way = match self.phase {
-            CarPhase::Moving {
-                stop_at, next_stop, ..
-            } => floors.contains(stop_at) && floors.contains(next_stop),
+            CarPhase::Moving { stop_at, next_stop, .. } => {
+                floors.contains(stop_at) && floors.contains(next_stop)
+            }
             CarPhase::Idle
             | CarPhase::Homing
             | CarPhase::Opening
@@ -79,9 +79,9 @@ impl fmt::Display for CarPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Idle => f.pad("idle"),
-            Self::Moving {
-                direction, stop_at, ..
-            } => f.pad(&format!("moving {direction} to {stop_at}")),
+            Self::Moving { direction, stop_at, .. } => {
+                f.pad(&format!("moving {direction} to {stop_at}"))
+            }
             Self::Homing => f.pad("homing"),
             Self::Opening => f.pad("door opening"),
             Self::Open => f.pad("door open"),

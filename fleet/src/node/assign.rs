@@ -34,14 +34,9 @@ impl Node {
         }
         let waited = |call: HallCall| self.orders.store().waited(&Call::Hall(call), now);
         let calls = self.orders.hall_calls().into_iter();
-        let calls: BTreeMap<HallCall, _> = calls
-            .map(|call| (call, waited(call).unwrap_or_default()))
-            .collect();
-        let cars = if calls.is_empty() {
-            Vec::new()
-        } else {
-            self.situations(now)
-        };
+        let calls: BTreeMap<HallCall, _> =
+            calls.map(|call| (call, waited(call).unwrap_or_default())).collect();
+        let cars = if calls.is_empty() { Vec::new() } else { self.situations(now) };
         if let Some(request) = self.dispatching.request(&calls, cars, now) {
             self.actions.push_back(Action::Plan(request));
         }
@@ -87,20 +82,11 @@ impl Node {
         }
         let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
         for link in links {
-            let delta = Delta {
-                plan: changed.clone(),
-                ..Delta::default()
-            };
-            self.actions.push_back(Action::Send {
-                link,
-                frame: Frame::Delta(delta),
-            });
+            let delta = Delta { plan: changed.clone(), ..Delta::default() };
+            self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
         }
         for entry in changed {
-            self.report(Report::Assigned {
-                call: Call::Hall(entry.call),
-                car: entry.car,
-            });
+            self.report(Report::Assigned { call: Call::Hall(entry.call), car: entry.car });
         }
         self.peers.hurry();
         self.cabin.invalidate_stops();

@@ -59,8 +59,7 @@ impl Node {
         let delta = &mut beacon.delta;
         self.orders.tell(delta, &mut room, now);
         if plans {
-            self.dispatching
-                .tell(|entry| room.add(&mut delta.plan, entry.clone()));
+            self.dispatching.tell(|entry| room.add(&mut delta.plan, entry.clone()));
         }
     }
 }

@@ -115,10 +115,7 @@ impl Node {
 
     /// All of the peer's state is known here.
     pub(super) fn state_is_taken(&mut self, link: LinkId, now: Timestamp) {
-        self.actions.push_back(Action::Send {
-            link,
-            frame: Frame::Synced,
-        });
+        self.actions.push_back(Action::Send { link, frame: Frame::Synced });
         if self.peers.state_taken(link) == Handshake::Done {
             self.synced(link, now);
         }

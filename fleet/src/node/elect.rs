@@ -22,11 +22,7 @@ impl Node {
         for output in outcome.outputs {
             match self.leadership.wish(output, now) {
                 None => {}
-                Some(Wish::Send {
-                    to,
-                    message,
-                    enclosed,
-                }) => self.tell(to, message, enclosed, now),
+                Some(Wish::Send { to, message, enclosed }) => self.tell(to, message, enclosed, now),
                 Some(Wish::Dial(peer)) => self.dial(peer, now),
                 Some(Wish::HangUp(peer)) => {
                     if let Some(link) = self.peers.links().to(&peer) {
@@ -78,11 +74,7 @@ impl Node {
         if let Some(known) = self.peers.members().get(peer) {
             let (candidate, node_state, term) =
                 (known.candidate(), known.node_state.clone(), known.term);
-            let heard = Input::Heard {
-                peer: &candidate,
-                node_state: &node_state,
-                term,
-            };
+            let heard = Input::Heard { peer: &candidate, node_state: &node_state, term };
             self.step_election(heard, now);
         }
     }
@@ -112,10 +104,8 @@ impl Node {
         };
         for verdict in self.leadership.oversee(&master, &bank, now) {
             match verdict {
-                Verdict::TakeOver(call) => self.report(Report::TakenOver {
-                    call: Call::Hall(call),
-                    master: master.clone(),
-                }),
+                Verdict::TakeOver(call) => self
+                    .report(Report::TakenOver { call: Call::Hall(call), master: master.clone() }),
                 Verdict::StopsChanged => self.cabin.invalidate_stops(),
                 Verdict::Distrust(reason) => {
                     self.distrust(&master, Offence::Neglect, &reason, now);

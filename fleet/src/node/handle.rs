@@ -145,10 +145,7 @@ impl Node {
         self.peers.note_alive(&peer, now);
         match frame {
             Frame::Hello(_) | Frame::Alive => {}
-            Frame::Probe => self.actions.push_back(Action::Send {
-                link,
-                frame: Frame::Alive,
-            }),
+            Frame::Probe => self.actions.push_back(Action::Send { link, frame: Frame::Alive }),
             Frame::Digest(digest) => self.take_digest(link, digest, now),
             Frame::State(state) => {
                 self.take_state(&peer, &state, now);
@@ -217,11 +214,8 @@ impl Node {
             let node = self.hello.node.clone();
             return Err(OrderRefused::NoCar { call, node });
         }
-        let taken = if self.cabin.absorbs(&call, now) {
-            Taken::Absorbed
-        } else {
-            self.place(call, now)
-        };
+        let taken =
+            if self.cabin.absorbs(&call, now) { Taken::Absorbed } else { self.place(call, now) };
         self.settle(now);
         Ok(taken)
     }
@@ -280,10 +274,7 @@ impl Node {
         for (peer, address) in probed {
             self.unicast(address, true, now);
             if let Some(link) = self.peers.links().to(&peer) {
-                self.actions.push_back(Action::Send {
-                    link,
-                    frame: Frame::Probe,
-                });
+                self.actions.push_back(Action::Send { link, frame: Frame::Probe });
             }
         }
         self.fire_election_timers(now);

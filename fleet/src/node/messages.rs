@@ -107,10 +107,7 @@ impl Node {
         piggybacked: &Piggybacked,
         now: Timestamp,
     ) {
-        let meant = piggybacked
-            .to
-            .as_ref()
-            .is_none_or(|to| *to == self.hello.node);
+        let meant = piggybacked.to.as_ref().is_none_or(|to| *to == self.hello.node);
         if meant {
             self.take_message(from, &piggybacked.message, now);
         }
@@ -142,10 +139,7 @@ impl Node {
 
     /// Asks for sensor data, and tells what they come to, when it is time.
     pub(super) fn refresh_climate(&mut self, now: Timestamp) {
-        if self
-            .cabin
-            .is_request_due(self.leadership.asks_for_readings(), now)
-        {
+        if self.cabin.is_request_due(self.leadership.asks_for_readings(), now) {
             self.tell(None, Message::SensorRequest, Enclosed::Nothing, now);
         }
         if let Some(data) = self.cabin.display_data_due(now) {

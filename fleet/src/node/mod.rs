@@ -115,16 +115,8 @@ impl Node {
     #[must_use]
     pub fn new(settings: NodeSettings) -> Self {
         let hello = settings.hello();
-        let NodeSettings {
-            identity,
-            election,
-            floors: _,
-            mesh,
-            car,
-            climate,
-            restored,
-            seed,
-        } = settings;
+        let NodeSettings { identity, election, floors: _, mesh, car, climate, restored, seed } =
+            settings;
         let flight_times = &restored.flight_times;
         let cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
         // A car whose panel has not been heard of is out of service.
@@ -216,10 +208,7 @@ impl Node {
         if !self.started {
             return None;
         }
-        let mut next = (
-            self.peers.beacon_due(self.leadership.leads()),
-            Timer::Beacon,
-        );
+        let mut next = (self.peers.beacon_due(self.leadership.leads()), Timer::Beacon);
         if let Some(at) = self.peers.next_check().filter(|at| *at < next.0) {
             next = (at, Timer::Membership);
         }
@@ -243,15 +232,8 @@ impl Node {
 
 impl NodeSettings {
     fn hello(&self) -> Hello {
-        let Identity {
-            fleet,
-            node,
-            address,
-            mac,
-            role,
-            nonce,
-            link_port: _,
-        } = self.identity.clone();
+        let Identity { fleet, node, address, mac, role, nonce, link_port: _ } =
+            self.identity.clone();
         Hello {
             fleet,
             node,

@@ -36,10 +36,7 @@ impl Node {
         let node = hello.node.clone();
         self.orders.peer_discovered(&node);
         self.peers.find(hello);
-        self.report(Report::PeerDiscovered {
-            node,
-            address: hello.address,
-        });
+        self.report(Report::PeerDiscovered { node, address: hello.address });
     }
 
     pub(super) fn lose(&mut self, peer: &NodeId, now: Timestamp) {
@@ -63,11 +60,7 @@ impl Node {
         let Some(wait) = self.peers.distrust(peer, offence, now) else {
             return;
         };
-        self.report(Report::Distrusted {
-            node: peer.clone(),
-            reason: reason.to_owned(),
-            wait,
-        });
+        self.report(Report::Distrusted { node: peer.clone(), reason: reason.to_owned(), wait });
         self.lose(peer, now);
     }
 
@@ -80,11 +73,8 @@ impl Node {
     }
 
     pub(super) fn synced(&mut self, link: LinkId, now: Timestamp) {
-        let Some((peer, side)) = self
-            .peers
-            .links()
-            .get(link)
-            .map(|link| (link.peer.clone(), link.side))
+        let Some((peer, side)) =
+            self.peers.links().get(link).map(|link| (link.peer.clone(), link.side))
         else {
             return;
         };
@@ -98,15 +88,8 @@ impl Node {
         }
         if self.leadership.leads() {
             let plan: Vec<PlanEntry> = self.dispatching.entries().collect();
-            let delta = Delta {
-                plan,
-                car: self.cabin.view(now),
-                ..Delta::default()
-            };
-            self.actions.push_back(Action::Send {
-                link,
-                frame: Frame::Delta(delta),
-            });
+            let delta = Delta { plan, car: self.cabin.view(now), ..Delta::default() };
+            self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
         }
         self.cabin.forget_told();
         self.dispatching.invalidate();

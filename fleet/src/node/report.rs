@@ -227,19 +227,14 @@ impl fmt::Display for Report {
             Self::Repair { node } => write!(f, "whole state sent to {node}, whose store differed"),
             Self::Placed { call, origin } => write!(f, "{call} placed at {origin}"),
             Self::Promised { call } => write!(f, "{call} promised"),
-            Self::Served {
-                call, waited, car, ..
-            } => {
+            Self::Served { call, waited, car, .. } => {
                 let car = car.as_ref().map_or("another car", NodeId::as_str);
                 let waited = waited.as_secs_f64();
                 write!(f, "{call} served by {car} after {waited:.1} s")
             }
             Self::Assigned { call, car } => write!(f, "{call} assigned to {car}"),
             Self::TakenOver { call, master } => {
-                write!(
-                    f,
-                    "{call} taken over: master {master} leaves it without a car"
-                )
+                write!(f, "{call} taken over: master {master} leaves it without a car")
             }
             Self::Door { door } => write!(f, "door {door}"),
             Self::Floor { floor } => write!(f, "floor {floor}"),
@@ -252,15 +247,9 @@ impl fmt::Display for Report {
             Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
             Self::DriveRefused => f.write_str("the drive does not run"),
             Self::OffTarget { stop_at, at: None } => {
-                write!(
-                    f,
-                    "the drive stopped between floors, and was to stop at {stop_at}"
-                )
+                write!(f, "the drive stopped between floors, and was to stop at {stop_at}")
             }
-            Self::OffTarget {
-                stop_at,
-                at: Some(at),
-            } => {
+            Self::OffTarget { stop_at, at: Some(at) } => {
                 write!(f, "the drive stopped at {at}, and was to stop at {stop_at}")
             }
             Self::Conflict(text) => write!(f, "conflict: {text}"),

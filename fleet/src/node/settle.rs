@@ -59,11 +59,7 @@ impl Node {
                 .collect(),
         };
         let car_calls = self.orders.own_car_calls();
-        let stops = Stops {
-            car_calls: &car_calls,
-            assigned: &assigned,
-            hall: &hall,
-        };
+        let stops = Stops { car_calls: &car_calls, assigned: &assigned, hall: &hall };
         self.cabin.set_stops(stops, now);
     }
 

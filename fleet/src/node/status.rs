@@ -399,12 +399,8 @@ impl Node {
         match self.leadership.carrier() {
             Carrier::Beacon => {}
             Carrier::Packet => {
-                let PacketCounts {
-                    node_answers: _,
-                    device_answers,
-                    strange,
-                    malformed,
-                } = self.peers.packet_counts();
+                let PacketCounts { node_answers: _, device_answers, strange, malformed } =
+                    self.peers.packet_counts();
                 details.extend([
                     Detail::new("answers of devices", device_answers),
                     Detail::new("packets of strangers", strange),

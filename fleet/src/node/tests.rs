@@ -70,15 +70,8 @@ fn cabin(index: u8) -> (Node, Timestamp) {
     let settings = settings(index, 1, ElectionSettings::LowestIp);
     let car = Some(crate::car::CarSettings::new(settings.floors));
     // A disk on which presses need not wait for a sequence.
-    let restored = Restored {
-        reserved: 1_000,
-        ..Restored::default()
-    };
-    let mut node = Node::new(NodeSettings {
-        car,
-        restored,
-        ..settings
-    });
+    let restored = Restored { reserved: 1_000, ..Restored::default() };
+    let mut node = Node::new(NodeSettings { car, restored, ..settings });
     let mut now = Timestamp::START;
     node.start(now);
     node.handle_panel(PanelEvent::Connected, now);
@@ -146,11 +139,8 @@ pub(super) fn talk(
     let (mut now, mut wanted) = (from, Vec::new());
     while now < until {
         for turn in 0..2 {
-            let (speaker, listener) = if turn == 0 {
-                (&mut *one, &mut *other)
-            } else {
-                (&mut *other, &mut *one)
-            };
+            let (speaker, listener) =
+                if turn == 0 { (&mut *one, &mut *other) } else { (&mut *other, &mut *one) };
             speaker.handle_timeout(now);
             let actions = drain(speaker);
             let from = speaker.hello().address;
@@ -194,12 +184,7 @@ fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
     let (mut second, mut first) = (node(2, 1), node(1, 1));
     let now = Timestamp::START + PERIOD * 4;
     let wanted = talk(&mut second, &mut first, Timestamp::START, now);
-    assert!(
-        wanted
-            .iter()
-            .any(|action| matches!(action, Action::Dial { .. })),
-        "{wanted:?}"
-    );
+    assert!(wanted.iter().any(|action| matches!(action, Action::Dial { .. })), "{wanted:?}");
     let reborn = node(1, 2);
     let link = LinkId(7);
     second.handle_link_up(link, reborn.hello(), LinkSide::Dialled, now);
@@ -262,11 +247,7 @@ fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
 
 fn frames(node: &mut Node) -> Vec<Frame> {
     let sent = |action| {
-        if let Action::Send { frame, .. } = action {
-            Some(frame)
-        } else {
-            None
-        }
+        if let Action::Send { frame, .. } = action { Some(frame) } else { None }
     };
     drain(node).into_iter().filter_map(sent).collect()
 }
@@ -323,10 +304,7 @@ fn an_order_without_a_sequence_waits_and_is_placed_later() {
     let mut node = node(1, 1);
     let batches = persists(&drain(&mut node));
     let floor = FloorCount::new(4).and_then(|floors| floors.floor(2));
-    let call = Call::Hall(HallCall {
-        floor: floor.expect("a floor"),
-        direction: Direction::Up,
-    });
+    let call = Call::Hall(HallCall { floor: floor.expect("a floor"), direction: Direction::Up });
     let now = Timestamp::START;
     assert_eq!(node.handle_order(call.clone(), now), Ok(Taken::Waiting));
     assert_eq!(node.orders().calls().count(), 0);
@@ -340,9 +318,7 @@ fn an_order_without_a_sequence_waits_and_is_placed_later() {
 #[test]
 fn a_master_writes_its_term() {
     let mut node = node(1, 1);
-    let written: Vec<Change> = persists(&drain(&mut node))
-        .into_iter()
-        .flat_map(|(_, changes)| changes)
-        .collect();
+    let written: Vec<Change> =
+        persists(&drain(&mut node)).into_iter().flat_map(|(_, changes)| changes).collect();
     assert!(written.contains(&Change::Term(Term(1))), "{written:?}");
 }

@@ -31,12 +31,7 @@ impl Promise {
     /// Nothing promised so far, by the node of this name.
     #[must_use]
     pub fn new(own: NodeId) -> Self {
-        Self {
-            own,
-            holdings: BTreeMap::new(),
-            made: BTreeSet::new(),
-            pending: BTreeSet::new(),
-        }
+        Self { own, holdings: BTreeMap::new(), made: BTreeSet::new(), pending: BTreeSet::new() }
     }
 
     /// Records that a node holds an open order. What is known never becomes less.
@@ -104,20 +99,15 @@ impl Promise {
     #[must_use]
     pub fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
         let living = |node: &NodeId| *node == self.own || heard.contains(node);
-        self.holdings
-            .get(&dot)
-            .map_or(0, |known| known.keys().filter(|n| living(n)).count())
+        self.holdings.get(&dot).map_or(0, |known| known.keys().filter(|n| living(n)).count())
     }
 
     /// Makes every promise that can be made while just these other nodes are heard; hands back the
     /// orders that are promised from here on.
     pub fn review(&mut self, heard: &BTreeSet<NodeId>) -> Vec<Dot> {
         let kept = |known: &BTreeMap<NodeId, Holding>| {
-            let living = || {
-                known
-                    .iter()
-                    .filter(|(node, _)| **node == self.own || heard.contains(*node))
-            };
+            let living =
+                || known.iter().filter(|(node, _)| **node == self.own || heard.contains(*node));
             let needed = if heard.is_empty() { 1 } else { 2 };
             living().count() >= needed && living().any(|(_, how)| *how == Holding::Durable)
         };
@@ -142,10 +132,7 @@ mod tests {
     use super::*;
     use crate::model::JournalId;
 
-    const DOT: Dot = Dot {
-        journal: JournalId(1),
-        sequence: 1,
-    };
+    const DOT: Dot = Dot { journal: JournalId(1), sequence: 1 };
 
     fn node(name: &str) -> NodeId {
         NodeId::new(name).expect("a name")
@@ -163,10 +150,7 @@ mod tests {
         promise.record(DOT, &node("C"), Holding::Durable);
         assert!(promise.review(&heard(&["B"])).is_empty(), "C is not heard");
         promise.record(DOT, &node("B"), Holding::Held);
-        assert!(
-            promise.review(&heard(&["B"])).is_empty(),
-            "no disk among the living"
-        );
+        assert!(promise.review(&heard(&["B"])).is_empty(), "no disk among the living");
         promise.record(DOT, &node("A"), Holding::Durable);
         assert_eq!(promise.review(&heard(&["B"])), [DOT]);
         assert!(promise.review(&heard(&["B"])).is_empty(), "told once");

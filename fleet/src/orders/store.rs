@@ -185,15 +185,8 @@ impl OrderStore {
         now: Timestamp,
     ) -> Merged {
         let origin = origin.clone();
-        let state = State::Open {
-            waited: now.since(since),
-        };
-        let record = Record {
-            dot,
-            origin,
-            call,
-            state,
-        };
+        let state = State::Open { waited: now.since(since) };
+        let record = Record { dot, origin, call, state };
         let merged = self.merge(record, now);
         if let Some(register) = self.registers.get_mut(&dot) {
             register.made_here = true;
@@ -207,10 +200,9 @@ impl OrderStore {
         let dots: Vec<Dot> = self.open.get(call).into_iter().flatten().copied().collect();
         let mut served = Vec::with_capacity(dots.len());
         for dot in dots {
-            let service = self.get(dot).map(|order| Service {
-                waited: now.since(order.placed),
-                car: car.clone(),
-            });
+            let service = self
+                .get(dot)
+                .map(|order| Service { waited: now.since(order.placed), car: car.clone() });
             served.extend(self.close(dot, service));
         }
         served
@@ -218,12 +210,7 @@ impl OrderStore {
 
     /// Takes in what another node, or the disk, says.
     pub fn merge(&mut self, record: Record, now: Timestamp) -> Merged {
-        let Record {
-            dot,
-            origin,
-            call,
-            state,
-        } = record;
+        let Record { dot, origin, call, state } = record;
         let known = self.dots.get(&(dot.journal, call.clone())).copied();
         if known.is_some_and(|known| known > dot) {
             return Merged::Nothing;
@@ -249,12 +236,9 @@ impl OrderStore {
                     }
                     Merged::Nothing
                 }
-                State::Served(service) => {
-                    self.close(dot, service)
-                        .map_or(Merged::Nothing, |order| Merged::Served {
-                            closed: Some(order),
-                        })
-                }
+                State::Served(service) => self
+                    .close(dot, service)
+                    .map_or(Merged::Nothing, |order| Merged::Served { closed: Some(order) }),
             };
         }
         let before = known.and_then(|known| self.remove(known));
@@ -264,35 +248,23 @@ impl OrderStore {
         };
         // Of a press that replaces one that is open here, its age says nothing of when it was made:
         // it is as old as the first of them (F18).
-        let (placed, open_since) = before.as_ref().map_or((told, told), |earlier| {
-            (earlier.placed.min(told), earlier.open_since)
-        });
+        let (placed, open_since) = before
+            .as_ref()
+            .map_or((told, told), |earlier| (earlier.placed.min(told), earlier.open_since));
         self.insert(Register {
-            order: Order {
-                dot,
-                origin,
-                call,
-                placed,
-                open_since,
-            },
+            order: Order { dot, origin, call, placed, open_since },
             served,
             service,
             made_here: false,
         });
-        if served {
-            Merged::Served { closed: before }
-        } else {
-            Merged::Placed { replaced: before }
-        }
+        if served { Merged::Served { closed: before } } else { Merged::Placed { replaced: before } }
     }
 
     /// What the store has to say of a press, or `None` if it does not know it or knows a later one
     /// in its place.
     #[must_use]
     pub fn record(&self, dot: Dot, now: Timestamp) -> Option<Record> {
-        self.registers
-            .get(&dot)
-            .map(|register| register.record(now))
+        self.registers.get(&dot).map(|register| register.record(now))
     }
 
     /// How a press was served, where that is known.
@@ -303,9 +275,7 @@ impl OrderStore {
 
     /// What was asked for by this press, as far as the store knows it.
     pub(crate) fn call(&self, dot: Dot) -> Option<&Call> {
-        self.registers
-            .get(&dot)
-            .map(|register| &register.order.call)
+        self.registers.get(&dot).map(|register| &register.order.call)
     }
 
     /// The press that stands in the register of this one's journal and call, if any does.
@@ -344,9 +314,7 @@ impl OrderStore {
 
     /// The whole store.
     pub fn records(&self, now: Timestamp) -> impl Iterator<Item = Record> {
-        self.registers
-            .values()
-            .map(move |register| register.record(now))
+        self.registers.values().map(move |register| register.record(now))
     }
 
     /// The registers below this dot, the greatest first; all of them without one.
@@ -362,28 +330,18 @@ impl OrderStore {
 
     /// The open orders, by dot.
     pub fn orders(&self) -> impl Iterator<Item = &Order> {
-        self.open
-            .values()
-            .flatten()
-            .filter_map(|dot| self.get(*dot))
+        self.open.values().flatten().filter_map(|dot| self.get(*dot))
     }
 
     /// The open order with this dot.
     #[must_use]
     pub fn get(&self, dot: Dot) -> Option<&Order> {
-        self.registers
-            .get(&dot)
-            .filter(|register| !register.served)
-            .map(|r| &r.order)
+        self.registers.get(&dot).filter(|register| !register.served).map(|r| &r.order)
     }
 
     /// The open orders of one call.
     pub fn of_call(&self, call: &Call) -> impl Iterator<Item = &Order> {
-        self.open
-            .get(call)
-            .into_iter()
-            .flatten()
-            .filter_map(|dot| self.get(*dot))
+        self.open.get(call).into_iter().flatten().filter_map(|dot| self.get(*dot))
     }
 
     /// The calls with at least one open order.
@@ -394,9 +352,7 @@ impl OrderStore {
     /// How long the oldest press of a call has waited, or `None` where there is none.
     #[must_use]
     pub fn waited(&self, call: &Call, now: Timestamp) -> Option<Duration> {
-        self.of_call(call)
-            .map(|order| now.since(order.placed))
-            .max()
+        self.of_call(call).map(|order| now.since(order.placed)).max()
     }
 
     /// How many registers there are: one for each call of a journal that was ever pressed (O6).
@@ -445,8 +401,7 @@ impl OrderStore {
     fn remove(&mut self, dot: Dot) -> Option<Order> {
         let register = self.registers.remove(&dot)?;
         self.digest ^= register.hash();
-        self.dots
-            .remove(&(dot.journal, register.order.call.clone()));
+        self.dots.remove(&(dot.journal, register.order.call.clone()));
         self.forget_open(dot, &register.order.call);
         if let Some(journal) = self.journals.get_mut(&dot.journal) {
             journal.registers -= 1;
@@ -492,26 +447,13 @@ impl OrderStore {
 
 impl Register {
     fn record(&self, now: Timestamp) -> Record {
-        let Order {
-            dot,
-            origin,
-            call,
-            placed,
-            open_since: _,
-        } = self.order.clone();
+        let Order { dot, origin, call, placed, open_since: _ } = self.order.clone();
         let state = if self.served {
             State::Served(self.service.clone())
         } else {
-            State::Open {
-                waited: now.since(placed),
-            }
+            State::Open { waited: now.since(placed) }
         };
-        Record {
-            dot,
-            origin,
-            call,
-            state,
-        }
+        Record { dot, origin, call, state }
     }
 
     /// Written out number by number, so that nodes of any word size and byte order agree. The call is

@@ -113,11 +113,7 @@ fn encode<T: Serialize>(message: &T, limit: usize) -> Result<Vec<u8>, WireError>
     let check = CRC.checksum(&bytes);
     bytes.extend(check.to_le_bytes());
     let size = bytes.len();
-    if size > limit {
-        Err(WireError::TooLarge { size, limit })
-    } else {
-        Ok(bytes)
-    }
+    if size > limit { Err(WireError::TooLarge { size, limit }) } else { Ok(bytes) }
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, WireError> {
@@ -130,9 +126,8 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, WireError> {
     if key != NO_KEY {
         return Err(WireError::Key(key));
     }
-    let Some((covered, check)) = bytes
-        .split_last_chunk::<CHECK>()
-        .filter(|(covered, _)| covered.len() >= HEADER)
+    let Some((covered, check)) =
+        bytes.split_last_chunk::<CHECK>().filter(|(covered, _)| covered.len() >= HEADER)
     else {
         return Err(WireError::Foreign);
     };
@@ -141,9 +136,7 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, WireError> {
     }
     match postcard::take_from_bytes(&covered[HEADER..]).map_err(WireError::Malformed)? {
         (message, []) => Ok(message),
-        (_, [_, ..]) => Err(WireError::Malformed(
-            postcard::Error::DeserializeBadEncoding,
-        )),
+        (_, [_, ..]) => Err(WireError::Malformed(postcard::Error::DeserializeBadEncoding)),
     }
 }
 

@@ -33,13 +33,8 @@ pub enum Protocol {
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Self; 5] = [
-        Self::LowestIp,
-        Self::Bully,
-        Self::Senior,
-        Self::Ballot,
-        Self::TokenRing,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::LowestIp, Self::Bully, Self::Senior, Self::Ballot, Self::TokenRing];
 }
 
 /// Text that names no protocol.

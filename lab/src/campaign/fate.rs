@@ -91,11 +91,7 @@ impl Fate {
             return;
         }
         self.down.push(node);
-        world.inflict(if self.random.bool() {
-            Fault::Kill(node)
-        } else {
-            Fault::PowerLoss(node)
-        });
+        world.inflict(if self.random.bool() { Fault::Kill(node) } else { Fault::PowerLoss(node) });
     }
 
     fn start_a_machine(&mut self, world: &mut World) {
@@ -231,8 +227,5 @@ impl Fate {
     }
 }
 
-const KEYS: [KeySwitch; 3] = [
-    KeySwitch::Independent,
-    KeySwitch::FireRecall,
-    KeySwitch::OutOfService,
-];
+const KEYS: [KeySwitch; 3] =
+    [KeySwitch::Independent, KeySwitch::FireRecall, KeySwitch::OutOfService];

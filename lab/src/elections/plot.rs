@@ -136,11 +136,7 @@ fn draw_legend<'a>(area: &Area<'a>, protocols: &[String]) -> Result<(), Failure<
         let line = vec![(x, 46), (x + 30, 46)];
         area.draw(&PathElement::new(line, colour.stroke_width(2)))?;
         area.draw(&Circle::new((x + 15, 46), radius(index), colour.filled()))?;
-        area.draw(&Text::new(
-            protocol.clone(),
-            (x + 38, 39),
-            ("sans-serif", 15),
-        ))?;
+        area.draw(&Text::new(protocol.clone(), (x + 38, 39), ("sans-serif", 15)))?;
         x += 150;
     }
     Ok(())
@@ -152,10 +148,8 @@ fn draw_panel<'a>(
     figures: &[Figures],
     protocols: &[String],
 ) -> Result<(), Failure<'a>> {
-    let lines: Vec<Vec<(f64, f64)>> = protocols
-        .iter()
-        .map(|protocol| question.points(figures, protocol))
-        .collect();
+    let lines: Vec<Vec<(f64, f64)>> =
+        protocols.iter().map(|protocol| question.points(figures, protocol)).collect();
     let points = || lines.iter().flatten();
     let highest = points().fold(1.0_f64, |most, point| most.max(point.1)) * 1.1;
     let rightmost = points().fold(4.0_f64, |most, point| most.max(point.0));
@@ -266,9 +260,7 @@ impl Measure {
 /// The size nearest to the typical one.
 fn typical_size(figures: &[Figures]) -> usize {
     let sizes = figures.iter().map(|row| row.size);
-    sizes
-        .min_by_key(|size| size.abs_diff(TYPICAL_SIZE))
-        .unwrap_or(TYPICAL_SIZE)
+    sizes.min_by_key(|size| size.abs_diff(TYPICAL_SIZE)).unwrap_or(TYPICAL_SIZE)
 }
 
 fn least_loss(figures: &[Figures]) -> u8 {

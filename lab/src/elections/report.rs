@@ -66,11 +66,7 @@ pub fn figures(results: &[(Trial, Vec<Sample>)]) -> Vec<Figures> {
             let quiet = situation == Situation::Quiet;
             let mean = |of: fn(&Sample) -> u64| {
                 let per = |sample: &Sample| {
-                    let seconds = if quiet {
-                        sample.watched.as_secs_f64()
-                    } else {
-                        1.0
-                    };
+                    let seconds = if quiet { sample.watched.as_secs_f64() } else { 1.0 };
                     number(of(sample)) / seconds
                 };
                 samples.iter().map(per).sum::<f64>() / number(samples.len() as u64)
@@ -81,15 +77,8 @@ pub fn figures(results: &[(Trial, Vec<Sample>)]) -> Vec<Figures> {
                 loss,
                 situation,
                 trials: samples.len(),
-                unsettled: if quiet {
-                    0
-                } else {
-                    samples.len() - times.len()
-                },
-                median_ms: times
-                    .get(times.len().saturating_sub(1) / 2)
-                    .copied()
-                    .map(millis),
+                unsettled: if quiet { 0 } else { samples.len() - times.len() },
+                median_ms: times.get(times.len().saturating_sub(1) / 2).copied().map(millis),
                 worst_ms: times.last().copied().map(millis),
                 messages: mean(|sample| sample.messages),
                 bytes: mean(|sample| sample.bytes),
@@ -125,10 +114,7 @@ fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 10_000.0).round() / 10.0
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of messages are far below 2 to the 52nd"
-)]
+#[expect(clippy::cast_precision_loss, reason = "counts of messages are far below 2 to the 52nd")]
 fn number(count: u64) -> f64 {
     count as f64
 }

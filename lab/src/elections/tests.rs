@@ -35,12 +35,7 @@ fn the_same_comparison_gives_the_same_figures() {
 
 #[test]
 fn figures_are_medians_and_means_of_what_settled() {
-    let trial = |seed| Trial {
-        protocol: Protocol::LowestIp,
-        size: 3,
-        loss: 5,
-        seed,
-    };
+    let trial = |seed| Trial { protocol: Protocol::LowestIp, size: 3, loss: 5, seed };
     let sample = |took: Option<u64>, messages| Sample {
         situation: Situation::LeaderDead,
         took: took.map(Duration::from_millis),

@@ -44,10 +44,7 @@ pub(crate) struct Riders {
 impl CarWatch {
     /// A new controller knows nothing of what was before.
     pub(crate) fn start_over(&mut self) {
-        *self = Self {
-            suspect: self.suspect,
-            ..Self::default()
-        };
+        *self = Self { suspect: self.suspect, ..Self::default() };
     }
 
     /// Nobody knows what the car does meanwhile (H1).

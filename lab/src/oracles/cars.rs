@@ -77,11 +77,7 @@ fn lacks_progress(snapshot: &Snapshot, watch: &CarWatch, node: usize) -> Option<
         MotorCommand::Run { .. } => limits.flight_limit,
         MotorCommand::Home { .. } => limits.homing_limit,
     };
-    let longest = if watch.homed {
-        limits.homing_limit
-    } else {
-        limit
-    };
+    let longest = if watch.homed { limits.homing_limit } else { limit };
     let most = longest * MOST_INTERRUPTED;
     let what = if watch.driven > limit + WITHIN {
         format!("driven for more than {limit:?} without a new floor")
@@ -113,10 +109,7 @@ pub(super) fn no_rider_is_carried_away(
     }
     let position = process.node.outputs().and_then(|outputs| outputs.indicator);
     let status = process.node.status(process.clock(snapshot.now));
-    let locked_out = status
-        .car
-        .map(|car| car.view.locked_out)
-        .unwrap_or_default();
+    let locked_out = status.car.map(|car| car.view.locked_out).unwrap_or_default();
     let carried_away: Vec<Floor> = riders
         .calls
         .iter()

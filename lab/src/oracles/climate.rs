@@ -16,11 +16,7 @@ const TOLERANCE: f64 = 1.0;
 /// that its sensors read, and `--` where none reads any.
 pub(super) fn displays_show_the_climate_of_their_group(snapshot: &Snapshot) -> Vec<Finding> {
     let settled = snapshot.settings.election.bound() + settling();
-    if snapshot
-        .now
-        .saturating_sub(snapshot.disturbances.climate_at)
-        < settled
-    {
+    if snapshot.now.saturating_sub(snapshot.disturbances.climate_at) < settled {
         return Vec::new();
     }
     let mut findings = Vec::new();
@@ -68,11 +64,7 @@ fn answers_come_in_time(snapshot: &Snapshot) -> bool {
 
 /// By then whatever was read or sent in another group has lapsed.
 fn settling() -> Duration {
-    let ClimateSettings {
-        poll_period,
-        reading_limit,
-        display_limit,
-        ..
-    } = ClimateSettings::default();
+    let ClimateSettings { poll_period, reading_limit, display_limit, .. } =
+        ClimateSettings::default();
     poll_period + reading_limit + display_limit
 }

@@ -38,9 +38,7 @@ impl Duty {
             held_twice: self.held_twice + other.held_twice,
             longest_held_twice: self.longest_held_twice.max(other.longest_held_twice),
             longest_vacant: self.longest_vacant.max(other.longest_vacant),
-            longest_vacant_in_loss: self
-                .longest_vacant_in_loss
-                .max(other.longest_vacant_in_loss),
+            longest_vacant_in_loss: self.longest_vacant_in_loss.max(other.longest_vacant_in_loss),
         }
     }
 }
@@ -99,13 +97,7 @@ impl DutyWatch {
         let (total, longest) = (&mut duty.doubled, &mut duty.longest_doubled);
         add_up(&mut self.doubled_since, doubled, moment, total, longest);
         let (total, longest) = (&mut duty.held_twice, &mut duty.longest_held_twice);
-        add_up(
-            &mut self.held_twice_since,
-            held_twice,
-            moment,
-            total,
-            longest,
-        );
+        add_up(&mut self.held_twice_since, held_twice, moment, total, longest);
         self.vacant_since.resize(vacant.len(), None);
         for (since, vacant) in self.vacant_since.iter_mut().zip(vacant) {
             if let Some(since) = *since {

@@ -37,9 +37,7 @@ pub(super) fn hall_lamps_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
         }
         let hall = |node: &usize| -> BTreeSet<Button> {
             let lit = snapshot.machines[*node].lit.iter();
-            lit.copied()
-                .filter(|button| matches!(button, Button::Hall(..)))
-                .collect()
+            lit.copied().filter(|button| matches!(button, Button::Hall(..))).collect()
         };
         let lamps: Vec<BTreeSet<Button>> = group.iter().map(hall).collect();
         let all: BTreeSet<Button> = lamps.iter().flatten().copied().collect();

@@ -45,17 +45,11 @@ impl Presses {
 
 /// O7: where all hear each other and no order changes, digests are equal.
 pub(super) fn stores_are_equal(snapshot: &Snapshot) -> Vec<Finding> {
-    let calm = if snapshot.disturbances.forged {
-        EQUAL_AFTER_A_LIE
-    } else {
-        EQUAL_WITHIN
-    };
+    let calm = if snapshot.disturbances.forged { EQUAL_AFTER_A_LIE } else { EQUAL_WITHIN };
     let mut findings = Vec::new();
     for group in snapshot.calm_groups(calm) {
-        let digests: Vec<u64> = group
-            .iter()
-            .filter_map(|node| Some(snapshot.node(*node)?.orders().digest()))
-            .collect();
+        let digests: Vec<u64> =
+            group.iter().filter_map(|node| Some(snapshot.node(*node)?.orders().digest())).collect();
         let equal = digests.windows(2).all(|pair| pair[0] == pair[1]);
         if let Some(first) = group.first().filter(|_| !equal) {
             // A change of any of them starts the time anew.

@@ -57,10 +57,7 @@ impl Promises {
         button: Button,
     ) -> Vec<Finding> {
         let machine = &snapshot.machines[node];
-        let Some(process) = machine
-            .process
-            .as_ref()
-            .filter(|_| machine.lit.contains(&button))
+        let Some(process) = machine.process.as_ref().filter(|_| machine.lit.contains(&button))
         else {
             return Vec::new();
         };
@@ -156,9 +153,8 @@ impl Promises {
     pub(crate) fn disk_lost(&mut self, snapshot: &Snapshot, node: usize) {
         let name = &snapshot.machines[node].name;
         let nodes = 0..snapshot.machines.len();
-        self.unaware[node] = nodes
-            .filter(|other| snapshot.machines[*other].hears(name, snapshot.now))
-            .collect();
+        self.unaware[node] =
+            nodes.filter(|other| snapshot.machines[*other].hears(name, snapshot.now)).collect();
     }
 
     /// From here on this node does not count on what machines of this name held.
@@ -185,9 +181,7 @@ impl Promises {
 
     /// Whether a car has served this press, or a later one of its register.
     fn is_closed(&self, dot: Dot, call: &Call) -> bool {
-        self.closed
-            .get(&(dot.journal, call.clone()))
-            .is_some_and(|latest| *latest >= dot.sequence)
+        self.closed.get(&(dot.journal, call.clone())).is_some_and(|latest| *latest >= dot.sequence)
     }
 
     /// The presses that some lamp has promised and no car has served. A repeated press may be lost

@@ -13,10 +13,7 @@ mod cars;
 mod service;
 mod verdicts;
 
-const DOT: Dot = Dot {
-    journal: JournalId(7),
-    sequence: 7,
-};
+const DOT: Dot = Dot { journal: JournalId(7), sequence: 7 };
 
 fn up(floor: u8) -> Button {
     Button::Hall(Floor::try_from(floor).expect("a floor"), Direction::Up)
@@ -67,10 +64,7 @@ fn complains(world: &World, id: &str) {
 #[test]
 fn a_lit_order_on_no_disk_is_noticed() {
     let mut world = calm();
-    world
-        .oracles
-        .promises
-        .promise(DOT, &call(2), None, world.now);
+    world.oracles.promises.promise(DOT, &call(2), None, world.now);
     assert_eq!(world.broken_promises()[0].id, "O1");
     world.inspect();
     complains(&world, "O1");
@@ -81,10 +75,7 @@ fn an_order_on_a_failed_disk_is_on_no_disk() {
     let mut world = calm();
     world.machines[0].disk.write(Lsn(999), vec![open(DOT)]);
     world.machines[0].disk.committed();
-    world
-        .oracles
-        .promises
-        .promise(DOT, &call(1), None, world.now);
+    world.oracles.promises.promise(DOT, &call(1), None, world.now);
     world.inspect();
     assert_eq!(world.violations(), [], "it works");
     world.machines[0].disk.fail();
@@ -150,12 +141,8 @@ fn a_lamp_of_which_no_disk_knows_is_noticed() {
 /// A lamp promises a press of the call at floor 1.
 fn is_lit(world: &mut World, node: usize, dot: Dot) {
     world.judge(|oracles, snapshot| {
-        let finding = oracles
-            .promises
-            .some_disk_knows(snapshot, node, dot, &call(1));
-        oracles
-            .verdicts
-            .take(snapshot, finding.into_iter().collect());
+        let finding = oracles.promises.some_disk_knows(snapshot, node, dot, &call(1));
+        oracles.verdicts.take(snapshot, finding.into_iter().collect());
     });
 }
 
@@ -179,12 +166,7 @@ fn served(dot: Dot) -> Change {
 }
 
 fn record(dot: Dot, state: State) -> Change {
-    Change::Record(Record {
-        dot,
-        origin: NodeId::new("A").expect("a name"),
-        call: call(1),
-        state,
-    })
+    Change::Record(Record { dot, origin: NodeId::new("A").expect("a name"), call: call(1), state })
 }
 
 #[test]
@@ -196,11 +178,7 @@ fn a_press_repeats_only_what_is_open_on_a_disk_that_works() {
     assert_eq!(disk.earlier_press(LATER, &call(1)), None, "on its way");
     disk.committed();
     assert_eq!(disk.earlier_press(LATER, &call(1)), Some(DOT));
-    assert_eq!(
-        disk.earlier_press(DOT, &call(1)),
-        None,
-        "it is no repetition"
-    );
+    assert_eq!(disk.earlier_press(DOT, &call(1)), None, "it is no repetition");
     assert_eq!(disk.earlier_press(LATER, &call(2)), None, "of another call");
     disk.write(Lsn(1000), vec![served(DOT)]);
     disk.committed();
@@ -208,11 +186,7 @@ fn a_press_repeats_only_what_is_open_on_a_disk_that_works() {
     disk.write(Lsn(1001), vec![open(DOT)]);
     disk.committed();
     disk.fail();
-    assert_eq!(
-        disk.earlier_press(LATER, &call(1)),
-        None,
-        "on a disk that failed"
-    );
+    assert_eq!(disk.earlier_press(LATER, &call(1)), None, "on a disk that failed");
 }
 
 const LATER: Dot = Dot { sequence: 8, ..DOT };
@@ -304,11 +278,8 @@ fn whoever_yields_with_orders_of_its_own_is_noticed() {
 #[test]
 fn a_change_of_leader_in_calm_is_noticed() {
     let mut world = calm();
-    let report = Report::NodeState {
-        from: NodeState::Master,
-        to: NodeState::Seeking,
-        term: Term(1),
-    };
+    let report =
+        Report::NodeState { from: NodeState::Master, to: NodeState::Seeking, term: Term(1) };
     world.judge(|oracles, snapshot| oracles.reported(snapshot, 0, &report));
     complains(&world, "E6");
 }
@@ -333,10 +304,7 @@ fn a_call_that_is_left_with_a_car_that_is_gone_is_noticed() {
 fn a_display_that_does_not_show_the_climate_is_noticed() {
     for (told, read) in [(Some(10), None), (Some(10), Some(40)), (None, Some(21))] {
         let mut world = calm();
-        let climate = |temperature| elevator_driver::Climate {
-            temperature,
-            illuminance: None,
-        };
+        let climate = |temperature| elevator_driver::Climate { temperature, illuminance: None };
         for node in 0..3 {
             world.set_climate(node, climate(told));
         }

@@ -52,12 +52,7 @@ impl Finding {
     /// A violation each time that it is found.
     pub(crate) fn new(id: &'static str, node: usize, what: String) -> Self {
         let patience = Patience::None;
-        Self {
-            id,
-            node,
-            what,
-            patience,
-        }
+        Self { id, node, what, patience }
     }
 
     /// A violation, reported once until something disturbs the fleet.

@@ -121,9 +121,7 @@ fn a_drive_that_runs_the_wrong_way_leaves_the_group() {
         building.press(0, down(index));
     }
     building.run_for(secs(1));
-    building.until(mins(5), "every call is served", |world| {
-        !world.has_hall_calls()
-    });
+    building.until(mins(5), "every call is served", |world| !world.has_hall_calls());
     let gone =
         |world: &World| availability(world, 0).is_none_or(|car| car != Availability::InService);
     building.until(mins(1), "the car is out of the group", gone);
@@ -175,14 +173,8 @@ fn a_sound_car_never_hangs() {
         (2, vec![Fault::DeadSensor(0, Some(floor(0)))]),
         (4, vec![Fault::Speed(0, 80)]),
         (4, vec![Fault::Speed(0, 120)]),
-        (
-            6,
-            vec![Fault::Speed(0, 80), Fault::DeadSensor(0, Some(floor(5)))],
-        ),
-        (
-            6,
-            vec![Fault::Speed(0, 80), Fault::DeadSensor(0, Some(floor(0)))],
-        ),
+        (6, vec![Fault::Speed(0, 80), Fault::DeadSensor(0, Some(floor(5)))]),
+        (6, vec![Fault::Speed(0, 80), Fault::DeadSensor(0, Some(floor(0)))]),
         (
             6,
             vec![
@@ -259,10 +251,7 @@ fn whatever_is_wrong_with_one_car_the_other_serves() {
             let what = format!("every call is served in spite of {fault:?}");
             building.until(mins(3), &what, |world| !world.has_hall_calls());
         }
-        let others = building
-            .services()
-            .iter()
-            .filter(|service| service.node == 1);
+        let others = building.services().iter().filter(|service| service.node == 1);
         assert!(others.count() >= 6, "{fault:?}");
     }
 }

@@ -50,18 +50,13 @@ impl Building {
         lit: bool,
         limit: Duration,
     ) -> Duration {
-        let what = format!(
-            "{button} is {} everywhere",
-            if lit { "lit" } else { "dark" }
-        );
+        let what = format!("{button} is {} everywhere", if lit { "lit" } else { "dark" });
         self.until(limit, &what, |world| world.all_show(button, lit))
     }
 
     /// Waits until every order is served and all stores are equal, and a second longer.
     pub(crate) fn until_at_rest(&mut self) {
-        self.until(mins(4), "every order is served", |world| {
-            world.is_idle() && world.in_step()
-        });
+        self.until(mins(4), "every order is served", |world| world.is_idle() && world.in_step());
         self.run_for(secs(2));
     }
 

@@ -19,26 +19,15 @@ const SEEDS_OF_OTHERS: u64 = 4;
 /// S1 to S3, H1, H4, H5, P1 to P5, O1, O4, O7, E1 to E4, E6, E7, F12 to F14, F18 under this protocol,
 /// whatever happens.
 fn every_invariant_holds_under(protocol: Protocol) {
-    let number = |name: &str| {
-        std::env::var(name)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok())
-    };
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Ok(chosen) = std::env::var("LIFTMESH_ELECTION") {
         let names = Protocol::ALL.map(|protocol| protocol.to_string());
-        assert!(
-            names.contains(&chosen),
-            "LIFTMESH_ELECTION: one of {names:?}"
-        );
+        assert!(names.contains(&chosen), "LIFTMESH_ELECTION: one of {names:?}");
         if chosen != protocol.to_string() {
             return;
         }
     }
-    let usual = if protocol == Protocol::LowestIp {
-        SEEDS
-    } else {
-        SEEDS_OF_OTHERS
-    };
+    let usual = if protocol == Protocol::LowestIp { SEEDS } else { SEEDS_OF_OTHERS };
     let seeds = match number("LIFTMESH_SEED") {
         Some(seed) => seed..seed + 1,
         None => 1..1 + number("LIFTMESH_CAMPAIGN").unwrap_or(usual),

@@ -11,10 +11,7 @@ use crate::building::{Building, secs, seed};
 const SOON: std::time::Duration = std::time::Duration::from_millis(1_500);
 
 fn reads(temperature: Option<i8>, illuminance: Option<u8>) -> Climate {
-    Climate {
-        temperature,
-        illuminance,
-    }
+    Climate { temperature, illuminance }
 }
 
 /// Nodes that have merged, with these temperatures in their cabins.
@@ -34,9 +31,7 @@ fn display(world: &World, node: usize) -> String {
 /// Every panel of a running node shows a text that begins so.
 fn all_show(world: &World, temperature: &str) -> bool {
     let wanted = format!("{temperature} C ");
-    world
-        .running()
-        .all(|node| display(world, node).starts_with(&wanted))
+    world.running().all(|node| display(world, node).starts_with(&wanted))
 }
 
 /// C4, V11, K2
@@ -66,9 +61,8 @@ fn under_every_protocol_the_average_is_on_every_panel() {
         let what = format!("the average under {protocol}");
         building.until(bound + secs(8), &what, |w| all_show(w, "25.0"));
         building.run_for(bound);
-        let leader = building
-            .running()
-            .find(|node| building.node_state(*node) == Some(&NodeState::Master));
+        let leader =
+            building.running().find(|node| building.node_state(*node) == Some(&NodeState::Master));
         let victim = leader.expect("a master");
         building.inflict(Fault::PowerLoss(victim));
         let left = ["30.0", "26.7", "23.3", "20.0"][victim];
@@ -107,9 +101,7 @@ fn the_average_goes_on_without_a_coordinator_that_died() {
         let mut building = warmed(&[18, 21, 25]);
         building.inflict(Fault::PowerLoss(victim));
         let left = if victim == 0 { "23.0" } else { "19.5" };
-        let took = building.until(secs(7), "the average of those that live", |w| {
-            all_show(w, left)
-        });
+        let took = building.until(secs(7), "the average of those that live", |w| all_show(w, left));
         println!("without {victim}: after {took:?}");
         building.set_climate(1, reads(Some(11), Some(100)));
         let left = if victim == 0 { "18.0" } else { "14.5" };
@@ -155,11 +147,7 @@ fn a_suspended_node_comes_back_without_an_old_average() {
     building.inflict(Fault::Pause(1));
     building.set_climate(0, reads(Some(30), Some(100)));
     building.run_for(secs(10));
-    assert_eq!(
-        display(&building, 0),
-        "30.0 C 12:00",
-        "the silent do not count"
-    );
+    assert_eq!(display(&building, 0), "30.0 C 12:00", "the silent do not count");
     building.inflict(Fault::Resume(1));
     building.until(secs(3), "an average of both", |w| all_show(w, "26.0"));
 }

@@ -64,11 +64,7 @@ fn every_merge_order_ends_with_the_lowest_address_as_master_of_all() {
         let at = 1 + round % 4;
         let (left, right) = order.split_at(at);
         let middle = right.len() / 2;
-        let mut groups = vec![
-            left.to_vec(),
-            right[..middle].to_vec(),
-            right[middle..].to_vec(),
-        ];
+        let mut groups = vec![left.to_vec(), right[..middle].to_vec(), right[middle..].to_vec()];
         groups.retain(|group| !group.is_empty());
         building.inflict(Fault::Partition(groups.clone()));
         building.start_all();
@@ -100,19 +96,13 @@ fn a_fourth_car_joins_with_no_change_to_the_others() {
     building.run_for(millis(300));
     let node_states = |world: &World| -> Vec<_> {
         (0..3)
-            .map(|node| {
-                (
-                    world.node_state(node).cloned(),
-                    world.node(node).map(Node::term),
-                )
-            })
+            .map(|node| (world.node_state(node).cloned(), world.node(node).map(Node::term)))
             .collect()
     };
     let before = node_states(&building);
     building.start(3);
-    let took = building.until(secs(1), "it shows the lamp", |w| {
-        w.is_lit(3, up(2)) && w.master() == Some(0)
-    });
+    let took = building
+        .until(secs(1), "it shows the lamp", |w| w.is_lit(3, up(2)) && w.master() == Some(0));
     println!("a fourth car synced after {took:?}");
     assert_eq!(node_states(&building), before);
     building.until_at_rest();
@@ -140,9 +130,7 @@ fn dies_in_service(victim: usize) {
         building.press(victim, car_call(3));
         building.press(victim, car_call(0));
         building.until(secs(1), "its car lamps are lit", |w| {
-            [car_call(0), car_call(3)]
-                .iter()
-                .any(|button| w.is_lit(victim, *button))
+            [car_call(0), car_call(3)].iter().any(|button| w.is_lit(victim, *button))
         });
         building.run_for(millis(wait));
         let kept = building.lamps(victim);
@@ -151,12 +139,7 @@ fn dies_in_service(victim: usize) {
             w.running().all(|node| w.lamps(node).is_empty())
         });
         let own = |world: &World| -> Vec<_> {
-            world
-                .services()
-                .iter()
-                .filter(|s| s.node == victim)
-                .map(|s| s.call.clone())
-                .collect()
+            world.services().iter().filter(|s| s.node == victim).map(|s| s.call.clone()).collect()
         };
         let before = own(&building).len();
         building.inflict(Fault::Restart(victim));
@@ -164,10 +147,7 @@ fn dies_in_service(victim: usize) {
         let after = &own(&building)[before..];
         for button in [car_call(0), car_call(3)] {
             if kept.contains(&button) {
-                assert!(
-                    after.contains(&building.call(button, victim)),
-                    "{button} {after:?}"
-                );
+                assert!(after.contains(&building.call(button, victim)), "{button} {after:?}");
             }
         }
         building.recovers();
@@ -181,13 +161,9 @@ fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved(
     building.inflict(Fault::PowerLoss(0));
     building.run_for(secs(2));
     assert_eq!(building.master(), Some(1));
-    for (node, button) in [
-        (1, up(1)),
-        (2, down(2)),
-        (3, down(3)),
-        (1, car_call(3)),
-        (2, car_call(0)),
-    ] {
+    for (node, button) in
+        [(1, up(1)), (2, down(2)), (3, down(3)), (1, car_call(3)), (2, car_call(0))]
+    {
         building.press(node, button);
     }
     building.run_for(millis(100));
@@ -226,11 +202,7 @@ fn a_one_way_link_elects_nobody_and_does_not_flap() {
         building.run_for(secs(10));
         for node in 0..2 {
             assert_eq!(building.master_of(&[node]), Some(node));
-            assert_eq!(
-                building.node(node).map(|n| n.term().0),
-                Some(1),
-                "it never changed"
-            );
+            assert_eq!(building.node(node).map(|n| n.term().0), Some(1), "it never changed");
         }
         building.recovers();
     }
@@ -245,12 +217,7 @@ fn a_link_that_becomes_one_way_parts_the_two_without_flapping() {
         building.run_for(secs(2));
         let terms = |world: &World| -> Vec<_> {
             (0..3)
-                .map(|node| {
-                    (
-                        world.node_state(node).cloned(),
-                        world.node(node).map(Node::term),
-                    )
-                })
+                .map(|node| (world.node_state(node).cloned(), world.node(node).map(Node::term)))
                 .collect()
         };
         let before = terms(&building);

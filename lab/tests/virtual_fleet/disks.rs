@@ -12,13 +12,9 @@ use crate::building::{Building, car_call, down, millis, secs, up};
 fn a_power_cut_of_the_whole_building_loses_no_lit_order() {
     for wait in [0, 2, 4, 6, 8, 10, 12, 15, 20, 30, 100, 1_500] {
         let mut building = Building::merged(3);
-        for (node, button) in [
-            (0, up(1)),
-            (1, down(2)),
-            (2, up(0)),
-            (1, car_call(3)),
-            (2, car_call(1)),
-        ] {
+        for (node, button) in
+            [(0, up(1)), (1, down(2)), (2, up(0)), (1, car_call(3)), (2, car_call(1))]
+        {
             building.press(node, button);
         }
         building.run_for(millis(wait));

@@ -61,19 +61,15 @@ fn a_large_bank_is_planned_long_before_a_person_would_notice() {
     let up = (0..49).map(|at| (at, Direction::Up));
     let down = (1..50).map(|at| (at, Direction::Down));
     let fresh = up.chain(down).map(|(at, direction)| HallDemand {
-        call: HallCall {
-            floor: floor(at),
-            direction,
-        },
+        call: HallCall { floor: floor(at), direction },
         waited: Duration::ZERO,
         assigned: None,
     });
     let fresh: Vec<_> = fresh.collect();
     // The worst start: everything with one car.
-    let crowded = fresh.iter().map(|demand| HallDemand {
-        assigned: Some(cars[3].car.clone()),
-        ..demand.clone()
-    });
+    let crowded = fresh
+        .iter()
+        .map(|demand| HallDemand { assigned: Some(cars[3].car.clone()), ..demand.clone() });
     let crowded: Vec<_> = crowded.collect();
     let mut dispatcher = CollectiveCost::new(Kinematics::default(), floors);
     for demand in [fresh, crowded] {
@@ -113,10 +109,7 @@ fn cabin(number: u8) -> Node {
         car: Some(CarSettings::new(floors)),
         climate: ClimateSettings::default(),
         // No press has to wait for a sequence.
-        restored: Restored {
-            reserved: 10_000,
-            ..Restored::default()
-        },
+        restored: Restored { reserved: 10_000, ..Restored::default() },
         seed: u64::from(number),
     })
 }
@@ -143,10 +136,7 @@ fn request_in(actions: Vec<Action>) -> Option<PlanRequest> {
 /// The master of a bank, its car on the way up, and a peer for each other car.
 fn master_of_a_bank() -> (Node, Timestamp) {
     let (mut node, mut now) = (cabin(1), Timestamp::START);
-    let at_rest = PanelInputs {
-        floor: Some(Floor::BOTTOM),
-        ..PanelInputs::default()
-    };
+    let at_rest = PanelInputs { floor: Some(Floor::BOTTOM), ..PanelInputs::default() };
     node.start(now);
     node.handle_panel(PanelEvent::Connected, now);
     node.handle_panel(PanelEvent::Inputs(at_rest.clone()), now);
@@ -155,10 +145,7 @@ fn master_of_a_bank() -> (Node, Timestamp) {
         node.handle_timeout(now);
     }
     node.handle_panel(PanelEvent::Pressed(Button::Car(floor(100))), now);
-    let driven = PanelInputs {
-        drive: DriveFeedback::Driven(Direction::Up),
-        ..at_rest
-    };
+    let driven = PanelInputs { drive: DriveFeedback::Driven(Direction::Up), ..at_rest };
     node.handle_panel(PanelEvent::Inputs(driven), now);
     for number in 2..=CARS {
         let link = LinkId(u64::from(number));
@@ -168,10 +155,7 @@ fn master_of_a_bank() -> (Node, Timestamp) {
             durable: true,
             more: false,
         };
-        let delta = Delta {
-            car: Some(car(number % 19).view),
-            ..Delta::default()
-        };
+        let delta = Delta { car: Some(car(number % 19).view), ..Delta::default() };
         node.handle_link_up(link, cabin(number).hello(), LinkSide::Accepted, now);
         for frame in [Frame::State(state), Frame::Synced, Frame::Delta(delta)] {
             node.handle_frame(link, frame, now);
@@ -190,10 +174,7 @@ fn the_stop_of_a_motor_does_not_wait_for_a_large_plan() {
     let down = (1..FLOORS).map(|at| (at, Direction::Down));
     let mut first = None;
     for (at, direction) in up.chain(down) {
-        let call = HallCall {
-            floor: floor(at),
-            direction,
-        };
+        let call = HallCall { floor: floor(at), direction };
         node.handle_order(Call::Hall(call), now).expect("placed");
         first = first.or(request_in(drain(&mut node)));
     }

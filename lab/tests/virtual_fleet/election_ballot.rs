@@ -14,11 +14,7 @@ const ROUNDS: u64 = 12;
 
 /// A sound LAN, and one with 40 ms of jitter that loses 5 % of the packets.
 fn weathers() -> [Weather; 2] {
-    let rough = Weather {
-        delay: 100..=40_000,
-        loss: 5,
-        duplication: 5,
-    };
+    let rough = Weather { delay: 100..=40_000, loss: 5, duplication: 5 };
     [Weather::default(), rough]
 }
 
@@ -135,9 +131,8 @@ fn halves_that_meet_vote_and_the_loser_yields() {
         let halves = [vec![0, 1], vec![2, 3, 4]];
         building.inflict(Fault::Partition(halves.to_vec()));
         for half in &halves {
-            building.until(bound(), "each half has a leader", |world| {
-                world.master_of(half).is_some()
-            });
+            building
+                .until(bound(), "each half has a leader", |world| world.master_of(half).is_some());
         }
         building.run_for(secs(1));
         building.press(0, up(0));

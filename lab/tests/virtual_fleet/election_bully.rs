@@ -16,10 +16,7 @@ const BEST: usize = NODES - 1;
 
 /// All alike, so that the name alone ranks the machines.
 fn settings() -> Settings {
-    Settings {
-        estimate: Estimate::Fixed(10),
-        ..Settings::default()
-    }
+    Settings { estimate: Estimate::Fixed(10), ..Settings::default() }
 }
 
 fn building(settings: Settings, seed: u64) -> Building {
@@ -39,9 +36,7 @@ fn settled(settings: Settings, seed: u64) -> Building {
 
 /// Waits until this one leads all that run, within the bound, and sees that it stays.
 fn leads(building: &mut Building, node: usize, bound: Duration) -> Duration {
-    let took = building.until(bound, "the best leads all", |world| {
-        world.master() == Some(node)
-    });
+    let took = building.until(bound, "the best leads all", |world| world.master() == Some(node));
     building.run_for(secs(3));
     assert_eq!(building.master(), Some(node), "and stays");
     took
@@ -83,10 +78,9 @@ fn whatever_the_start_order_the_best_leads() {
 /// B2, B3, C5, C3: the process dies, or the whole machine.
 #[test]
 fn the_next_best_takes_a_dead_coordinators_place() {
-    for (what, fault) in [
-        ("leader killed", Fault::Kill(BEST)),
-        ("leader dark", Fault::PowerLoss(BEST)),
-    ] {
+    for (what, fault) in
+        [("leader killed", Fault::Kill(BEST)), ("leader dark", Fault::PowerLoss(BEST))]
+    {
         measure(what, &settings(), |building, bound| {
             building.inflict(fault.clone());
             leads(building, BEST - 1, bound)
@@ -97,20 +91,13 @@ fn the_next_best_takes_a_dead_coordinators_place() {
 /// B2, B4: so do they without the mesh's help, asking the dead one too.
 #[test]
 fn as_in_the_source_a_member_finds_a_coordinator_too() {
-    let as_in_the_source = Settings {
-        mesh_detection: false,
-        ..settings()
-    };
-    measure(
-        "leader dark, by the as_in_the_source",
-        &as_in_the_source,
-        |building, bound| {
-            building.inflict(Fault::PowerLoss(BEST));
-            let died = leads(building, BEST - 1, bound);
-            building.inflict(Fault::Restart(BEST));
-            died.max(leads(building, BEST, bound))
-        },
-    );
+    let as_in_the_source = Settings { mesh_detection: false, ..settings() };
+    measure("leader dark, by the as_in_the_source", &as_in_the_source, |building, bound| {
+        building.inflict(Fault::PowerLoss(BEST));
+        let died = leads(building, BEST - 1, bound);
+        building.inflict(Fault::Restart(BEST));
+        died.max(leads(building, BEST, bound))
+    });
 }
 
 /// B2, B10: whoever was suspended finds another master, and takes over again.
@@ -119,9 +106,8 @@ fn a_suspended_coordinator_is_replaced_and_comes_back() {
     measure("leader suspended", &settings(), |building, bound| {
         building.inflict(Fault::Pause(BEST));
         let others: Vec<usize> = (0..BEST).collect();
-        let took = building.until(bound, "another leads", |world| {
-            world.master_of(&others) == Some(BEST - 1)
-        });
+        let took = building
+            .until(bound, "another leads", |world| world.master_of(&others) == Some(BEST - 1));
         building.run_for(secs(2));
         building.inflict(Fault::Resume(BEST));
         took.max(leads(building, BEST, bound))
@@ -135,9 +121,7 @@ fn two_sides_of_a_partition_have_a_coordinator_each_and_merge() {
         let groups = vec![vec![0, 2, 4], vec![1, 3]];
         building.inflict(Fault::Partition(groups.clone()));
         let disconnected = building.until(bound, "each side has a master", |world| {
-            groups
-                .iter()
-                .all(|group| world.master_of(group) == group.last().copied())
+            groups.iter().all(|group| world.master_of(group) == group.last().copied())
         });
         building.run_for(secs(2));
         building.inflict(Fault::Heal);
@@ -163,9 +147,7 @@ fn a_lesser_site_returns_with_no_change_to_the_others() {
     building.inflict(Fault::PowerLoss(0));
     building.run_for(secs(3));
     let terms = |world: &World| -> Vec<Option<Term>> {
-        (1..NODES)
-            .map(|node| world.node(node).map(Node::term))
-            .collect()
+        (1..NODES).map(|node| world.node(node).map(Node::term)).collect()
     };
     let before = terms(&building);
     building.inflict(Fault::Restart(0));
@@ -181,20 +163,16 @@ fn a_lesser_site_returns_with_no_change_to_the_others() {
 /// B1, B10, E6: a car out of service changes no leader, a disk that fails does.
 #[test]
 fn a_small_change_of_health_changes_no_leader_and_a_large_one_does() {
-    measure(
-        "leader's disk fails",
-        &Settings::default(),
-        |building, bound| {
-            let term = building.node(0).map(Node::term);
-            building.inflict(Fault::StopSwitch(BEST, true));
-            building.run_for(secs(5));
-            assert_eq!(building.node(BEST).map(Node::estimate), Some(80));
-            assert_eq!(building.master(), Some(BEST));
-            assert_eq!(building.node(0).map(Node::term), term);
-            building.inflict(Fault::DiskFail(BEST));
-            leads(building, BEST - 1, bound)
-        },
-    );
+    measure("leader's disk fails", &Settings::default(), |building, bound| {
+        let term = building.node(0).map(Node::term);
+        building.inflict(Fault::StopSwitch(BEST, true));
+        building.run_for(secs(5));
+        assert_eq!(building.node(BEST).map(Node::estimate), Some(80));
+        assert_eq!(building.master(), Some(BEST));
+        assert_eq!(building.node(0).map(Node::term), term);
+        building.inflict(Fault::DiskFail(BEST));
+        leads(building, BEST - 1, bound)
+    });
 }
 
 /// How often all come to follow another while a fault has its time.
@@ -244,17 +222,11 @@ fn events() -> [Happening; 9] {
     let everybody =
         |fault: fn(usize) -> Fault| (0..NODES).map(move |node| (fault(node), millis(0)));
     let dark = everybody(Fault::PowerLoss).chain([(Fault::Heal, secs(2))]);
-    let power_cut = dark
-        .chain(everybody(Fault::Restart))
-        .chain([(Fault::Heal, secs(5))])
-        .collect();
+    let power_cut = dark.chain(everybody(Fault::Restart)).chain([(Fault::Heal, secs(5))]).collect();
     [
         (
             "the leader's panel is away for a moment",
-            vec![
-                (Fault::PanelCut(4, true), millis(300)),
-                (Fault::PanelCut(4, false), secs(3)),
-            ],
+            vec![(Fault::PanelCut(4, true), millis(300)), (Fault::PanelCut(4, false), secs(3))],
             0,
         ),
         (
@@ -269,10 +241,7 @@ fn events() -> [Happening; 9] {
         ),
         (
             "the leader's panel is cut and plugged",
-            vec![
-                (Fault::PanelCut(4, true), secs(3)),
-                (Fault::PanelCut(4, false), secs(5)),
-            ],
+            vec![(Fault::PanelCut(4, true), secs(3)), (Fault::PanelCut(4, false), secs(5))],
             1,
         ),
         (
@@ -298,11 +267,7 @@ fn events() -> [Happening; 9] {
             ],
             0,
         ),
-        (
-            "the leader restarts",
-            vec![(Fault::Kill(4), secs(2)), (Fault::Restart(4), secs(3))],
-            1,
-        ),
+        ("the leader restarts", vec![(Fault::Kill(4), secs(2)), (Fault::Restart(4), secs(3))], 1),
         ("all restart, and the highest leads", power_cut, 1),
     ]
 }
@@ -333,10 +298,7 @@ fn on_a_busy_network_that_loses_packets_it_takes_no_longer_than_the_bound() {
 /// E1, E2, E4, E6, E7 under random faults: with estimates that are fixed, and as in the source.
 #[test]
 fn other_settings_hold_every_invariant_too() {
-    let as_in_the_source = Settings {
-        mesh_detection: false,
-        ..settings()
-    };
+    let as_in_the_source = Settings { mesh_detection: false, ..settings() };
     for (settings, seed) in [settings(), as_in_the_source]
         .into_iter()
         .flat_map(|settings| (1..=8).map(move |seed| (settings.clone(), seed)))

@@ -20,10 +20,7 @@ fn election() -> ElectionSettings {
 fn dark(nodes: usize, world: u64, control_unit: Option<usize>) -> Building {
     let mut settings = WorldSettings::new(nodes, seed() + world);
     settings.election = election();
-    settings.roles = control_unit
-        .into_iter()
-        .map(|node| (node, Role::ControlUnit))
-        .collect();
+    settings.roles = control_unit.into_iter().map(|node| (node, Role::ControlUnit)).collect();
     settings.codec = false;
     settings.weather.delay = 100..=40_000;
     settings.weather.loss = 5;
@@ -99,9 +96,8 @@ fn a_unit_that_looks_for_a_master_serves_alone() {
     let master = building.master().expect("a master");
     building.inflict(Fault::PowerLoss(master));
     let other = (master + 1) % 3;
-    building.until(secs(1), "it seeks", |world| {
-        world.node_state(other) == Some(&NodeState::Seeking)
-    });
+    building
+        .until(secs(1), "it seeks", |world| world.node_state(other) == Some(&NodeState::Seeking));
     building.press(other, up(1));
     building.press(other, car_call(2));
     building.until_at_rest();
@@ -112,20 +108,17 @@ fn a_unit_that_looks_for_a_master_serves_alone() {
 #[test]
 fn a_master_that_was_suspended_ends_in_one_fleet_within_the_bound() {
     for pause in [100, 600, 5_000] {
-        measure(
-            &format!("the master is suspended for {pause} ms"),
-            |world| {
-                let mut building = led(4, world, None);
-                let master = building.master().expect("a master");
-                building.press((master + 1) % 4, down(2));
-                building.inflict(Fault::Pause(master));
-                building.run_for(millis(pause));
-                building.inflict(Fault::Resume(master));
-                let took = one_leads(&mut building);
-                building.until_at_rest();
-                took
-            },
-        );
+        measure(&format!("the master is suspended for {pause} ms"), |world| {
+            let mut building = led(4, world, None);
+            let master = building.master().expect("a master");
+            building.press((master + 1) % 4, down(2));
+            building.inflict(Fault::Pause(master));
+            building.run_for(millis(pause));
+            building.inflict(Fault::Resume(master));
+            let took = one_leads(&mut building);
+            building.until_at_rest();
+            took
+        });
     }
 }
 
@@ -140,10 +133,8 @@ fn the_sides_of_a_partition_agree_within_the_bound_once_they_meet() {
             building.inflict(Fault::Partition(sides.clone()));
             building.start_all();
             building.run_for(election().bound());
-            let masters: Vec<usize> = sides
-                .iter()
-                .filter_map(|side| building.master_of(side))
-                .collect();
+            let masters: Vec<usize> =
+                sides.iter().filter_map(|side| building.master_of(side)).collect();
             assert_eq!(masters.len(), 2, "one a side");
             building.press(1, up(1));
             building.press(4, down(3));

@@ -37,9 +37,7 @@ fn turning(nodes: usize, seed: u64) -> Building {
 }
 
 fn one_holder(building: &mut Building) -> Duration {
-    building.until(bound(), "one holder, known to all", |w| {
-        w.master().is_some()
-    })
+    building.until(bound(), "one holder, known to all", |w| w.master().is_some())
 }
 
 fn running(world: &World) -> BTreeSet<usize> {
@@ -49,10 +47,7 @@ fn running(world: &World) -> BTreeSet<usize> {
 /// Says how long something took at most, of so many worlds.
 fn longest(what: &str, of: impl Fn(u64) -> Duration) {
     let longest = (seed()..seed() + SEEDS).map(of).max();
-    println!(
-        "{what} took at most {longest:?}; the bound is {:?}",
-        bound()
-    );
+    println!("{what} took at most {longest:?}; the bound is {:?}", bound());
     assert!(longest < Some(bound()));
 }
 
@@ -74,19 +69,11 @@ fn each_in_turn_holds_the_token() {
         let next = (first + turn) % 5;
         building.until(secs(2), "the next holds", |w| w.master() == Some(next));
     }
-    let terms = |w: &World| {
-        w.running()
-            .filter_map(|node| w.node(node))
-            .map(Node::term)
-            .max()
-    };
+    let terms = |w: &World| w.running().filter_map(|node| w.node(node)).map(Node::term).max();
     let before = terms(&building).expect("a term").0;
     building.run_for(secs(60));
     let later = terms(&building).expect("a term").0;
-    assert!(
-        (40..=60).contains(&(later - before)),
-        "one term a hop, one hop a second"
-    );
+    assert!((40..=60).contains(&(later - before)), "one term a hop, one hop a second");
 }
 
 /// C3
@@ -109,9 +96,7 @@ fn the_token_of_a_holder_that_dies_is_recovered() {
             building.inflict(fault(holder));
             let took = one_holder(&mut building);
             building.inflict(Fault::Restart(holder));
-            building.until(secs(10), "it gets its turn again", |w| {
-                w.master() == Some(holder)
-            });
+            building.until(secs(10), "it gets its turn again", |w| w.master() == Some(holder));
             recovers(&mut building);
             took
         });
@@ -206,11 +191,7 @@ fn in_rain_the_token_goes_round_undisturbed() {
         for _ in 0..600 {
             building.run_for(millis(100));
             let seeks = |node: usize| building.node_state(node) == Some(&NodeState::Seeking);
-            assert!(
-                !running(&building).into_iter().any(seeks),
-                "{}",
-                building.story(60)
-            );
+            assert!(!running(&building).into_iter().any(seeks), "{}", building.story(60));
         }
         let duty = building.duty();
         println!("{:?} of {:?} with two", duty.doubled, duty.observed);
@@ -235,10 +216,7 @@ fn a_call_stays_with_its_car_over_many_hops() {
             let node = world.node(node).expect("it runs");
             let now = elevator_fleet::model::Timestamp::after_start(world.now());
             let orders = node.status(now).orders;
-            orders
-                .into_iter()
-                .map(|order| (order.call, order.car))
-                .collect()
+            orders.into_iter().map(|order| (order.call, order.car)).collect()
         };
         let before = assigned(&building, 0);
         for _ in 0..60 {
@@ -261,17 +239,13 @@ fn a_call_stays_with_its_car_over_many_hops() {
 fn a_holder_that_dies_in_service_loses_nothing() {
     for wait in [5, 60, 500, 1_100] {
         let mut building = turning(3, seed());
-        for (node, button) in [up(0), up(1), down(1), down(2), down(3)]
-            .into_iter()
-            .enumerate()
-        {
+        for (node, button) in [up(0), up(1), down(1), down(2), down(3)].into_iter().enumerate() {
             building.press(node % 3, button);
         }
         building.press(1, car_call(3));
         building.run_for(millis(wait));
-        let holder = building
-            .running()
-            .find(|node| building.node_state(*node) == Some(&NodeState::Master));
+        let holder =
+            building.running().find(|node| building.node_state(*node) == Some(&NodeState::Master));
         building.inflict(Fault::PowerLoss(holder.unwrap_or(0)));
         building.run_for(secs(2));
         recovers(&mut building);

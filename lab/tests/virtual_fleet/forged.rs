@@ -17,16 +17,11 @@ fn impossible(world: &World, node: usize, sequence: u64) -> Vec<Record> {
     let calls = |dot: Dot, record: &Record| {
         let origin = record.origin.clone();
         let hall = [(0, Direction::Up), (1, Direction::Up), (2, Direction::Up)];
-        let hall = hall
-            .into_iter()
-            .chain([(1, Direction::Down), (2, Direction::Down)]);
+        let hall = hall.into_iter().chain([(1, Direction::Down), (2, Direction::Down)]);
         hall.map(move |(index, direction)| Record {
             dot,
             origin: origin.clone(),
-            call: Call::Hall(HallCall {
-                floor: floor(index),
-                direction,
-            }),
+            call: Call::Hall(HallCall { floor: floor(index), direction }),
             state: State::Served(None),
         })
     };
@@ -55,13 +50,7 @@ fn experienced() -> Building {
 }
 
 fn orders_are_taken_everywhere(building: &mut Building) {
-    for (node, button) in [
-        (0, up(2)),
-        (1, up(1)),
-        (2, down(1)),
-        (0, down(2)),
-        (2, up(0)),
-    ] {
+    for (node, button) in [(0, up(2)), (1, up(1)), (2, down(1)), (0, down(2)), (2, up(0))] {
         // A press where a door still stands open is served without a lamp.
         building.run_for(secs(6));
         let call = building.call(button, node);
@@ -82,10 +71,7 @@ fn a_frame_of_impossible_sequences_stops_no_order() {
         let records = impossible(&building, 0, sequence);
         for (from, to) in [(1, 0), (0, 2)] {
             let records = records.clone();
-            let delta = Delta {
-                records,
-                ..Delta::default()
-            };
+            let delta = Delta { records, ..Delta::default() };
             building.forge(from, to, &Frame::Delta(delta));
             assert!(building.conflicts(to) > 0, "{to} says nothing of it");
         }
@@ -105,12 +91,8 @@ fn a_frame_of_impossible_sequences_stops_no_order() {
 #[test]
 fn a_forged_term_is_not_the_last() {
     let mut building = experienced();
-    let state = StateTransfer {
-        term: Term(u64::MAX),
-        records: Vec::new(),
-        durable: true,
-        more: false,
-    };
+    let state =
+        StateTransfer { term: Term(u64::MAX), records: Vec::new(), durable: true, more: false };
     building.forge(1, 0, &Frame::State(state));
     building.run_for(secs(2));
     for _ in 0..2 {
@@ -155,10 +137,7 @@ fn a_flood_of_invented_journals_stops_no_order() {
     building.run_for(secs(10));
     for round in 0..100 {
         let records = invented(round);
-        let delta = Delta {
-            records,
-            ..Delta::default()
-        };
+        let delta = Delta { records, ..Delta::default() };
         let master = building.master().unwrap_or(0);
         building.forge(2, master, &Frame::Delta(delta));
         match round {
@@ -195,21 +174,10 @@ fn a_member_that_sends_rubbish_stops_no_service() {
             floor: Floor::try_from(200).expect("a floor of some building"),
             direction: Direction::Up,
         });
-        let dot = Dot {
-            journal: JournalId(77),
-            sequence: 1,
-        };
+        let dot = Dot { journal: JournalId(77), sequence: 1 };
         let origin = building.node(faulty).expect("it runs").hello().node.clone();
-        let records = vec![Record {
-            dot,
-            origin,
-            call: far,
-            state: State::Served(None),
-        }];
-        let delta = Delta {
-            records,
-            ..Delta::default()
-        };
+        let records = vec![Record { dot, origin, call: far, state: State::Served(None) }];
+        let delta = Delta { records, ..Delta::default() };
         for (round, button) in (0..20).zip([up(0), down(2), up(1), down(1)].into_iter().cycle()) {
             for other in (0..3).filter(|other| *other != faulty) {
                 building.forge(faulty, other, &Frame::Delta(delta.clone()));
@@ -244,10 +212,7 @@ fn all_served(building: &mut Building, from: usize, how: impl Fn(&Call) -> Optio
         record.state = State::Served(how(&record.call));
     }
     assert!(!records.is_empty());
-    let told = Frame::Delta(Delta {
-        records,
-        ..Delta::default()
-    });
+    let told = Frame::Delta(Delta { records, ..Delta::default() });
     let size = building.size();
     for (from, to) in (0..size).flat_map(|one| (0..size).map(move |other| (one, other))) {
         building.forge(from, to, &told);
@@ -257,14 +222,7 @@ fn all_served(building: &mut Building, from: usize, how: impl Fn(&Call) -> Optio
 /// O1, P1: lamps stay lit, and the orders are served, whatever service a member invents.
 #[test]
 fn a_service_that_did_not_happen_darkens_no_lamp() {
-    let presses = [
-        (0, up(7)),
-        (1, down(8)),
-        (2, up(6)),
-        (0, down(7)),
-        (1, up(8)),
-        (2, down(6)),
-    ];
+    let presses = [(0, up(7)), (1, down(8)), (2, up(6)), (0, down(7)), (1, up(8)), (2, down(6))];
     for liar in ["nobody", "A", "B", "C", "Z"] {
         let mut building = at_the_bottom();
         for (node, button) in presses {
@@ -347,10 +305,7 @@ fn an_order_that_only_the_master_holds_is_served() {
         let waited = millis(100);
         record.state = State::Served(Some(Service { waited, car }));
     }
-    let told = Frame::Delta(Delta {
-        records,
-        ..Delta::default()
-    });
+    let told = Frame::Delta(Delta { records, ..Delta::default() });
     building.forge(0, 1, &told);
     building.forge(0, 2, &told);
     assert_eq!([0, 1, 2].map(|node| open(&building, node)), [1, 0, 0]);

@@ -12,10 +12,7 @@ fn both_sides_of_a_partition_serve_and_the_merge_unites_them() {
     let mut building = Building::merged(4);
     building.inflict(Fault::Partition(vec![vec![0, 1], vec![2, 3]]));
     building.run_for(secs(2));
-    assert_eq!(
-        (building.master_of(&[0, 1]), building.master_of(&[2, 3])),
-        (Some(0), Some(2))
-    );
+    assert_eq!((building.master_of(&[0, 1]), building.master_of(&[2, 3])), (Some(0), Some(2)));
     building.press(1, up(1));
     building.press(3, down(3));
     building.run_for(millis(50));
@@ -29,9 +26,7 @@ fn both_sides_of_a_partition_serve_and_the_merge_unites_them() {
     building.run_for(secs(1));
     assert!(building.is_lit(2, up(2)) && building.is_lit(3, up(2)));
     building.inflict(Fault::Heal);
-    building.until(secs(2), "the lamp is lit on both sides", |w| {
-        w.all_show(up(2), true)
-    });
+    building.until(secs(2), "the lamp is lit on both sides", |w| w.all_show(up(2), true));
     building.until_at_rest();
     building.recovers();
     assert_eq!(building.services().len(), 3, "nothing came back");
@@ -61,13 +56,9 @@ fn sides_that_meet_while_both_serve_lose_nothing() {
         building.press(3, down(3));
         building.inflict(Fault::Partition(vec![vec![0, 3], vec![1, 2]]));
         building.run_for(millis(500));
-        for (node, button) in [
-            (0, up(1)),
-            (1, up(1)),
-            (2, down(2)),
-            (3, car_call(0)),
-            (1, car_call(3)),
-        ] {
+        for (node, button) in
+            [(0, up(1)), (1, up(1)), (2, down(2)), (3, car_call(0)), (1, car_call(3))]
+        {
             building.press(node, button);
         }
         building.run_for(millis(wait));
@@ -115,18 +106,13 @@ fn at_25_and_50_per_cent_loss_lamps_light_and_orders_are_served() {
             let call = building.call(button, node);
             let before = building.served(&call);
             building.press(node, button);
-            times.push(
-                building.until(secs(10), "the lamp is lit, or the call served", |w| {
-                    w.is_lit(node, button) || w.served(&call) > before
-                }),
-            );
+            times.push(building.until(secs(10), "the lamp is lit, or the call served", |w| {
+                w.is_lit(node, button) || w.served(&call) > before
+            }));
             building.run_for(millis(700));
         }
         times.sort_unstable();
-        println!(
-            "{loss} % loss: lit after {:?} (median), {:?} (most)",
-            times[6], times[11]
-        );
+        println!("{loss} % loss: lit after {:?} (median), {:?} (most)", times[6], times[11]);
         building.until(mins(5), "every order is served", World::is_idle);
         building.recovers();
         assert!(times[11] < secs(2), "{times:?}");

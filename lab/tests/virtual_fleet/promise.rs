@@ -30,24 +30,14 @@ struct State {
 }
 
 fn button() -> impl Strategy<Value = Button> {
-    prop_oneof![
-        (0..3_u8).prop_map(up),
-        (1..4_u8).prop_map(down),
-        (0..4_u8).prop_map(car_call),
-    ]
+    prop_oneof![(0..3_u8).prop_map(up), (1..4_u8).prop_map(down), (0..4_u8).prop_map(car_call),]
 }
 
 fn state() -> impl Strategy<Value = State> {
     let presses = prop::collection::vec((0..60_000_u64, 0..5_usize, button()), 1..24);
     let loss = prop_oneof![Just(0_u8), Just(5), Just(25), Just(50)];
     (any::<u64>(), 2..6_usize, loss, any::<bool>(), presses).prop_map(
-        |(seed, nodes, loss, divided, presses)| State {
-            seed,
-            nodes,
-            loss,
-            divided,
-            presses,
-        },
+        |(seed, nodes, loss, divided, presses)| State { seed, nodes, loss, divided, presses },
     )
 }
 
@@ -80,9 +70,7 @@ fn lit(world: &World) -> BTreeSet<Call> {
     (0..world.size())
         .flat_map(|node| {
             let lamps: Vec<Button> = world.lamps(node).into_iter().collect();
-            lamps
-                .into_iter()
-                .map(move |button| Call::of_button(button, world.name(node)))
+            lamps.into_iter().map(move |button| Call::of_button(button, world.name(node)))
         })
         .collect()
 }
@@ -147,10 +135,7 @@ fn a_lit_order_outlives_its_first_disk_wherever_its_news_has_got_to() {
         building.inflict(Fault::PowerLoss(1));
         building.inflict(Fault::Replace(1));
         building.run_for(millis(50));
-        assert!(
-            !promised || is_open(&building, &call),
-            "lost after {wait} µs"
-        );
+        assert!(!promised || is_open(&building, &call), "lost after {wait} µs");
         building.recovers();
     }
 }

@@ -59,11 +59,7 @@ impl Riders {
             self.boarded.push((at, car, floor(to)));
         }
         let now = world.now();
-        let (due, later) = self
-            .boarded
-            .iter()
-            .copied()
-            .partition(|(at, ..)| *at <= now);
+        let (due, later) = self.boarded.iter().copied().partition(|(at, ..)| *at <= now);
         self.boarded = later;
         let due: Vec<(Duration, usize, Floor)> = due;
         for (_, car, to) in due {
@@ -94,11 +90,7 @@ impl Riders {
             let (Some(at), Some(direction)) = (view.floor, view.direction) else {
                 continue;
             };
-            let now = Seen {
-                direction,
-                at,
-                car_calls,
-            };
+            let now = Seen { direction, at, car_calls };
             if let Some(before) = self.seen.get(&car)
                 && before.direction != direction
                 && before.car_calls.iter().any(|stop| {
@@ -129,13 +121,8 @@ enum Disturbance {
 }
 
 impl Disturbance {
-    const ALL: [Self; 5] = [
-        Self::Partition,
-        Self::Restart,
-        Self::Pause,
-        Self::PanelCut,
-        Self::Loss,
-    ];
+    const ALL: [Self; 5] =
+        [Self::Partition, Self::Restart, Self::Pause, Self::PanelCut, Self::Loss];
 
     /// Does it, or puts it right.
     fn strike(self, world: &mut World, random: &mut fastrand::Rng) {
@@ -188,9 +175,7 @@ fn turns_in_a_busy_building(seed: u64, disturbance: Disturbance) -> Option<Strin
         riders.ride(&mut building);
         if let Some(turned) = riders.turned(&building) {
             let (now, story) = (building.now(), building.story(60));
-            return Some(format!(
-                "{disturbance:?}, seed {seed}, {now:?}: {turned}\n{story}"
-            ));
+            return Some(format!("{disturbance:?}, seed {seed}, {now:?}: {turned}\n{story}"));
         }
     }
     None

@@ -25,9 +25,7 @@ fn a_node_without_a_car_leads_and_is_never_assigned_an_order() {
         let mut building = with_unit(role);
         for (node, button) in [(1, up(0)), (2, down(3)), (1, car_call(2))] {
             building.press(node, button);
-            building.until(secs(1), "it is lit where it was pressed", |w| {
-                w.is_lit(node, button)
-            });
+            building.until(secs(1), "it is lit where it was pressed", |w| w.is_lit(node, button));
         }
         building.until_at_rest();
         assert!(building.services().iter().all(|service| service.node != 0));

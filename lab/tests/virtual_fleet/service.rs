@@ -28,10 +28,7 @@ fn cab_lamps_are_not_shared() {
     assert!(!building.is_lit(0, car_call(3)) && !building.is_lit(2, car_call(3)));
     building.until_at_rest();
     let services = building.services();
-    assert!(
-        services.iter().all(|service| service.node == 1),
-        "{services:?}"
-    );
+    assert!(services.iter().all(|service| service.node == 1), "{services:?}");
 }
 
 /// F2, F12: a node alone lights its lamps on the strength of its own disk.
@@ -88,10 +85,7 @@ fn calls_are_shared_among_the_cars() {
 
 /// Says how fast virtual time passes, which `--release` makes worth reading.
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it measures how fast a world runs"
-)]
+#[expect(clippy::disallowed_methods, reason = "it measures how fast a world runs")]
 fn virtual_time_outruns_the_clock() {
     let mut settings = WorldSettings::new(8, seed());
     settings.codec = false;

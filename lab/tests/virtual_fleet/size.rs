@@ -87,10 +87,7 @@ fn a_takeover_costs_each_survivor_one_link_and_one_change() {
         // Some dial twice.
         assert!(traffic.dials <= 2 * slaves, "{nodes} nodes: {traffic:?}");
         // Briefly a master, then a slave.
-        assert!(
-            traffic.changes <= 2 * slaves + 1,
-            "{nodes} nodes: {traffic:?}"
-        );
+        assert!(traffic.changes <= 2 * slaves + 1, "{nodes} nodes: {traffic:?}");
         assert_eq!(traffic.losses, nodes - 1, "nobody but the dead is lost");
     }
 }

@@ -17,18 +17,12 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 fn open() -> PanelOutputs {
-    PanelOutputs {
-        door: DoorCommand::Open,
-        ..PanelOutputs::default()
-    }
+    PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() }
 }
 
 fn run_up_to(index: u8) -> PanelOutputs {
     PanelOutputs {
-        motor: MotorCommand::Run {
-            direction: Direction::Up,
-            stop_at: floor(index),
-        },
+        motor: MotorCommand::Run { direction: Direction::Up, stop_at: floor(index) },
         ..PanelOutputs::default()
     }
 }
@@ -54,10 +48,7 @@ fn an_open_command_in_flight_is_refused_and_recorded_once() {
     let mut car = car();
     car.set_outputs(&run_up_to(2));
     car.advance(seconds(2));
-    let unsafe_outputs = PanelOutputs {
-        door: DoorCommand::Open,
-        ..run_up_to(2)
-    };
+    let unsafe_outputs = PanelOutputs { door: DoorCommand::Open, ..run_up_to(2) };
     for _ in 0..5 {
         car.set_outputs(&unsafe_outputs);
         car.advance(Duration::from_millis(20));
@@ -134,13 +125,7 @@ fn the_door_lamp_between_floors_and_under_a_running_motor_is_recorded() {
     car.set_door_lamp(true);
     car.set_motor(Some(Direction::Up));
     let kinds: Vec<_> = car.violations().iter().map(|v| v.kind).collect();
-    assert_eq!(
-        kinds,
-        [
-            ViolationKind::DoorLampBetweenFloors,
-            ViolationKind::DoorLampWhileMoving
-        ]
-    );
+    assert_eq!(kinds, [ViolationKind::DoorLampBetweenFloors, ViolationKind::DoorLampWhileMoving]);
 }
 
 #[test]
@@ -161,10 +146,7 @@ fn a_stop_and_the_door_lamp_in_one_breath_at_a_floor_are_no_violation() {
 fn the_state_survives_json() {
     let mut car = car();
     car.set_outputs(&PanelOutputs {
-        lamps: Lamps {
-            orders: [Button::Hall(floor(1), Direction::Down)].into(),
-            stop: true,
-        },
+        lamps: Lamps { orders: [Button::Hall(floor(1), Direction::Down)].into(), stop: true },
         ..run_up_to(3)
     });
     car.advance(seconds(1));
@@ -175,10 +157,8 @@ fn the_state_survives_json() {
 
 #[test]
 fn a_start_anywhere_depends_on_the_seed_alone() {
-    let config = CarConfig {
-        start: StartPosition::Anywhere,
-        ..CarConfig::new(FloorCount::new(4).unwrap())
-    };
+    let config =
+        CarConfig { start: StartPosition::Anywhere, ..CarConfig::new(FloorCount::new(4).unwrap()) };
     let position = |seed| {
         let car = SimulatedCar::new(&config, seed).unwrap();
         car.shaft().position().to_bits()
@@ -190,10 +170,7 @@ fn a_start_anywhere_depends_on_the_seed_alone() {
 #[test]
 fn a_start_outside_the_shaft_is_refused() {
     for start in [StartPosition::Floor(4), StartPosition::Metres(9.1)] {
-        let config = CarConfig {
-            start,
-            ..CarConfig::new(FloorCount::new(4).unwrap())
-        };
+        let config = CarConfig { start, ..CarConfig::new(FloorCount::new(4).unwrap()) };
         assert!(SimulatedCar::new(&config, 0).is_err());
     }
 }
@@ -221,11 +198,8 @@ fn happening() -> impl Strategy<Value = Happening> {
         }),
         1 => direction().prop_map(|direction| MotorCommand::Home { direction }),
     ];
-    let door = prop_oneof![
-        Just(DoorCommand::Open),
-        Just(DoorCommand::Close),
-        Just(DoorCommand::Nudge)
-    ];
+    let door =
+        prop_oneof![Just(DoorCommand::Open), Just(DoorCommand::Close), Just(DoorCommand::Nudge)];
     prop_oneof![
         6 => (motor, door).prop_map(|(motor, door)| Happening::Outputs(motor, door)),
         2 => prop::option::of(direction()).prop_map(Happening::BareMotor),

@@ -44,9 +44,7 @@ impl ControlClient {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(ANSWER_LIMIT))?;
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
-        Ok(Self {
-            stream: BufReader::new(stream),
-        })
+        Ok(Self { stream: BufReader::new(stream) })
     }
 
     /// Sends one command and returns the line that answers it, `ok` for most. Not for `help` and
@@ -103,9 +101,7 @@ impl ControlClient {
     }
 
     fn write(&mut self, line: &str) -> io::Result<()> {
-        self.stream
-            .get_mut()
-            .write_all(format!("{line}\n").as_bytes())
+        self.stream.get_mut().write_all(format!("{line}\n").as_bytes())
     }
 
     fn read(&mut self) -> io::Result<String> {

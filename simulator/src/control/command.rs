@@ -176,11 +176,7 @@ impl<'a> Words<'a> {
     }
 
     fn wrong(&self, found: &str, wanted: &'static str) -> CommandError {
-        CommandError::Word {
-            line: self.line.trim().to_owned(),
-            found: found.to_owned(),
-            wanted,
-        }
+        CommandError::Word { line: self.line.trim().to_owned(), found: found.to_owned(), wanted }
     }
 
     fn fault(&mut self) -> Result<Command, CommandError> {
@@ -257,23 +253,18 @@ impl<'a> Words<'a> {
             }
             other => return Err(self.wrong(other, "hall or car_call")),
         };
-        if self.floors.has_button(button) {
-            Ok(button)
-        } else {
-            Err(CommandError::Button(button))
-        }
+        if self.floors.has_button(button) { Ok(button) } else { Err(CommandError::Button(button)) }
     }
 
     fn floor(&mut self) -> Result<Floor, CommandError> {
         let word = self.next();
-        word.parse()
-            .ok()
-            .and_then(|index| self.floors.floor(index))
-            .ok_or_else(|| CommandError::Floor {
+        word.parse().ok().and_then(|index| self.floors.floor(index)).ok_or_else(|| {
+            CommandError::Floor {
                 line: self.line.trim().to_owned(),
                 found: word.to_owned(),
                 top: self.floors.top(),
-            })
+            }
+        })
     }
 
     fn key(&mut self) -> Result<KeySwitch, CommandError> {
@@ -336,27 +327,15 @@ mod tests {
             ("load none", Command::Load(None)),
             (
                 "climate -3 none",
-                Command::Climate(Climate {
-                    temperature: Some(-3),
-                    illuminance: None,
-                }),
+                Command::Climate(Climate { temperature: Some(-3), illuminance: None }),
             ),
             ("fault motor stuck", Command::Motor(Some(MotorFault::Stuck))),
             ("fault motor trips", Command::Motor(Some(MotorFault::Trips))),
             ("fault motor dead", Command::Motor(Some(MotorFault::Dead))),
-            (
-                "fault motor reversed",
-                Command::Motor(Some(MotorFault::Reversed)),
-            ),
+            ("fault motor reversed", Command::Motor(Some(MotorFault::Reversed))),
             ("fault motor ok", Command::Motor(None)),
-            (
-                "fault levelling off",
-                Command::Levelling(Some(LevellingFault::Off)),
-            ),
-            (
-                "fault levelling overshoots",
-                Command::Levelling(Some(LevellingFault::Overshoots)),
-            ),
+            ("fault levelling off", Command::Levelling(Some(LevellingFault::Off))),
+            ("fault levelling overshoots", Command::Levelling(Some(LevellingFault::Overshoots))),
             ("fault levelling ok", Command::Levelling(None)),
             ("fault speed 80%", Command::Speed(80)),
             ("fault sensor all dead", Command::AllSensorsDead(true)),

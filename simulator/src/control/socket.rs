@@ -46,10 +46,7 @@ pub(crate) fn listen(
     watch: EndWatch,
     events: SyncSender<Event>,
 ) -> Result<(SocketPath, JoinHandle<()>), LineError> {
-    let failed = |source| LineError::Control {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| LineError::Control { path: path.to_owned(), source };
     let abandoned = UnixStream::connect(path)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
     if abandoned {
@@ -74,9 +71,8 @@ pub(crate) fn serve(
 ) -> io::Result<[JoinHandle<()>; 2]> {
     stream.set_write_timeout(Some(WRITE_LIMIT))?;
     let writing = stream.try_clone()?;
-    let writer = Builder::new()
-        .name("control-write".into())
-        .spawn(move || write(writing, &answers))?;
+    let writer =
+        Builder::new().name("control-write".into()).spawn(move || write(writing, &answers))?;
     let reader = Builder::new()
         .name("control-read".into())
         .spawn(move || read(stream, id, floors, &watch, &events))?;

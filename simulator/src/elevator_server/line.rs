@@ -94,12 +94,8 @@ impl ServerLine {
         if let Some(former) = self.client.take() {
             close(&former.stream);
         }
-        self.client = Some(Client {
-            connection,
-            stream,
-            framing: Framing::default(),
-            polled_at: now,
-        });
+        self.client =
+            Some(Client { connection, stream, framing: Framing::default(), polled_at: now });
         Ok(Some(thread))
     }
 
@@ -158,10 +154,7 @@ impl ServerLine {
 fn hung_up(stream: &TcpStream) -> bool {
     let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
     let mut sources = [PollFd::new(stream, PollFlags::RDHUP)];
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut sources, Some(&at_once)).is_err() || sources[0].revents().intersects(gone)
 }
 

@@ -42,13 +42,7 @@ fn polls_are_answered_to_the_byte_and_commands_not_at_all() {
 #[test]
 fn what_does_not_exist_is_ignored_and_reads_as_released() {
     let mut car = car();
-    for command in [
-        [2, 0, 9, 1],
-        [2, 3, 1, 1],
-        [2, 0, 3, 1],
-        [3, 4, 0, 0],
-        [77, 1, 1, 1],
-    ] {
+    for command in [[2, 0, 9, 1], [2, 3, 1, 1], [2, 0, 3, 1], [3, 4, 0, 0], [77, 1, 1, 1]] {
         assert_eq!(ask(&mut car, command), None);
     }
     assert!(car.state().lamps.is_empty() && car.state().indicator.is_none());
@@ -70,10 +64,7 @@ fn a_short_press_waits_for_its_poll_and_lasts_a_tenth_of_a_second() {
     let button = Button::Car(FloorCount::new(4).unwrap().top());
     let mut latches = Latches::default();
     latches.press(button, milliseconds(0));
-    assert!(
-        latches.poll(button, milliseconds(5000)),
-        "seen however late"
-    );
+    assert!(latches.poll(button, milliseconds(5000)), "seen however late");
     assert!(!latches.poll(button, milliseconds(5001)));
     latches.press(button, milliseconds(6000));
     assert!(latches.poll(button, milliseconds(6001)));

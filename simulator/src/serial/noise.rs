@@ -12,10 +12,7 @@ pub(crate) struct Noise {
 impl Noise {
     /// `percent` of all bytes, 0 to 100.
     pub(crate) fn new(percent: u8, seed: u64) -> Self {
-        Self {
-            share: f64::from(percent) / 100.0,
-            random: Rng::with_seed(seed),
-        }
+        Self { share: f64::from(percent) / 100.0, random: Rng::with_seed(seed) }
     }
 
     pub(crate) fn set_percent(&mut self, percent: u8) {

@@ -28,9 +28,7 @@ impl Pty {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&master)?;
         unlockpt(&master)?;
-        let path = PathBuf::from(OsString::from_vec(
-            ptsname(&master, Vec::new())?.into_bytes(),
-        ));
+        let path = PathBuf::from(OsString::from_vec(ptsname(&master, Vec::new())?.into_bytes()));
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         let device = open(&path, flags, Mode::empty())?;
         let mut settings = tcgetattr(&device)?;
@@ -38,11 +36,7 @@ impl Pty {
         tcsetattr(&device, OptionalActions::Now, &settings)?;
         // A controller that reads nothing must not hold up the car.
         fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
-        Ok(Self {
-            master,
-            device,
-            path,
-        })
+        Ok(Self { master, device, path })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -94,10 +88,7 @@ impl Link {
             // Nothing more can be done about a name that nobody will look for.
             drop(fs::remove_file(&fresh));
         })?;
-        Ok(Self {
-            path: path.to_owned(),
-            target: target.to_owned(),
-        })
+        Ok(Self { path: path.to_owned(), target: target.to_owned() })
     }
 }
 

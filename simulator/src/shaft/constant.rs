@@ -42,11 +42,7 @@ impl Shaft {
     fn to_zone_edge(&self, direction: Direction) -> f64 {
         let zone = 2.0 * self.zone();
         let offset = self.zone_offset(direction);
-        if offset < zone {
-            zone - offset
-        } else {
-            self.kinematics.floor_height - offset
-        }
+        if offset < zone { zone - offset } else { self.kinematics.floor_height - offset }
     }
 
     /// How far the car is past the edge at which it entered the floor zone it was in last.

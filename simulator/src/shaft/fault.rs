@@ -82,9 +82,9 @@ impl Shaft {
                 direction: direction.opposite(),
                 stop_at: self.last_floor(direction.opposite()),
             },
-            DriveCommand::Home { direction } => DriveCommand::Home {
-                direction: direction.opposite(),
-            },
+            DriveCommand::Home { direction } => {
+                DriveCommand::Home { direction: direction.opposite() }
+            }
             DriveCommand::Constant(direction) => DriveCommand::Constant(direction.opposite()),
         }
     }
@@ -136,10 +136,9 @@ impl Shaft {
             Drive::Tripping { direction, .. } if wanted == Some(*direction) => {}
             Drive::Resting | Drive::Jammed(_) | Drive::Tripping { .. } => {
                 self.drive = match wanted {
-                    Some(direction) if may_start && self.starts() => Drive::Tripping {
-                        direction,
-                        left: TRIPS_AFTER,
-                    },
+                    Some(direction) if may_start && self.starts() => {
+                        Drive::Tripping { direction, left: TRIPS_AFTER }
+                    }
                     Some(_) | None => Drive::Resting,
                 };
             }

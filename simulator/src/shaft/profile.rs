@@ -22,11 +22,7 @@ pub(super) struct Motion {
 
 impl Motion {
     fn after(self, seconds: f64, jerk: f64) -> Self {
-        let Self {
-            distance,
-            speed,
-            acceleration,
-        } = self;
+        let Self { distance, speed, acceleration } = self;
         let t = seconds;
         Self {
             distance: distance + t * (speed + t * (acceleration / 2.0 + t * jerk / 6.0)),
@@ -59,36 +55,21 @@ impl Profile {
     /// no more than `cruise` and ends at rest. `length` must be at least the
     /// [stopping distance](stopping_distance).
     pub(super) fn new(from: Motion, length: f64, cruise: f64, limits: &Kinematics) -> Self {
-        let from = Motion {
-            distance: 0.0,
-            ..from
-        };
+        let from = Motion { distance: 0.0, ..from };
         let (speed, hold) = cruising(from, length, cruise, limits);
         let mut stretches = [Stretch::default(); STRETCHES];
         stretches[..3].copy_from_slice(&speed_change(from, speed, limits));
         stretches[3].seconds = hold;
-        let cruising = Motion {
-            speed,
-            ..Motion::default()
-        };
+        let cruising = Motion { speed, ..Motion::default() };
         stretches[4..].copy_from_slice(&speed_change(cruising, 0.0, limits));
-        Self {
-            stretches,
-            current: 0,
-            from,
-            elapsed: 0.0,
-            length,
-        }
+        Self { stretches, current: 0, from, elapsed: 0.0, length }
     }
 
     /// The motion at this moment; at rest, and exactly at the end, once it is over.
     pub(super) fn motion(&self) -> Motion {
         match self.stretches.get(self.current) {
             Some(stretch) => self.from.after(self.elapsed, stretch.jerk),
-            None => Motion {
-                distance: self.length,
-                ..Motion::default()
-            },
+            None => Motion { distance: self.length, ..Motion::default() },
         }
     }
 
@@ -109,10 +90,7 @@ impl Profile {
 
 /// The shortest distance in which a car in this motion comes to rest within the limits.
 pub(super) fn stopping_distance(from: Motion, limits: &Kinematics) -> f64 {
-    let from = Motion {
-        distance: 0.0,
-        ..from
-    };
+    let from = Motion { distance: 0.0, ..from };
     end(from, &speed_change(from, 0.0, limits)).distance
 }
 
@@ -120,11 +98,7 @@ pub(super) fn stopping_distance(from: Motion, limits: &Kinematics) -> f64 {
 fn cruising(from: Motion, length: f64, cruise: f64, limits: &Kinematics) -> (f64, f64) {
     let without_hold = |speed: f64| {
         let change = end(from, &speed_change(from, speed, limits));
-        let cruising = Motion {
-            speed,
-            acceleration: 0.0,
-            ..change
-        };
+        let cruising = Motion { speed, acceleration: 0.0, ..change };
         end(cruising, &speed_change(cruising, 0.0, limits)).distance
     };
     let rest = length - without_hold(cruise);
@@ -160,23 +134,12 @@ fn speed_change(from: Motion, speed: f64, limits: &Kinematics) -> [Stretch; 3] {
         0.0
     };
     [
-        Stretch {
-            seconds: ((peak - start) / jerk).max(0.0),
-            jerk: sign * jerk,
-        },
-        Stretch {
-            seconds: hold.max(0.0),
-            jerk: 0.0,
-        },
-        Stretch {
-            seconds: (peak / jerk).max(0.0),
-            jerk: -sign * jerk,
-        },
+        Stretch { seconds: ((peak - start) / jerk).max(0.0), jerk: sign * jerk },
+        Stretch { seconds: hold.max(0.0), jerk: 0.0 },
+        Stretch { seconds: (peak / jerk).max(0.0), jerk: -sign * jerk },
     ]
 }
 
 fn end(from: Motion, stretches: &[Stretch]) -> Motion {
-    stretches.iter().fold(from, |motion, stretch| {
-        motion.after(stretch.seconds, stretch.jerk)
-    })
+    stretches.iter().fold(from, |motion, stretch| motion.after(stretch.seconds, stretch.jerk))
 }

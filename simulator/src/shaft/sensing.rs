@@ -62,9 +62,7 @@ impl Shaft {
     /// The command changed in flight.
     pub(super) fn redirect_sensing(&mut self, direction: Direction) {
         match self.effective_command() {
-            DriveCommand::Run {
-                direction: wanted, ..
-            }
+            DriveCommand::Run { direction: wanted, .. }
             | DriveCommand::Home { direction: wanted }
                 if wanted == direction => {}
             DriveCommand::Run { .. }

@@ -13,11 +13,7 @@ impl Shaft {
             DriveCommand::Run { direction, stop_at } => {
                 let stop_at = stop_at.min(self.floors.top());
                 let ahead = self.ahead(direction, self.position)?;
-                Some(if stop_at.is_beyond(ahead, direction) {
-                    stop_at
-                } else {
-                    ahead
-                })
+                Some(if stop_at.is_beyond(ahead, direction) { stop_at } else { ahead })
             }
             DriveCommand::Home { direction } => self.sensed_floor().or_else(|| {
                 let ahead = self.ahead(direction, self.position)?;
@@ -85,16 +81,9 @@ impl Shaft {
                 self.drive = Drive::Braking { direction, speed };
                 return;
             }
-            DriveCommand::Run {
-                direction: wanted,
-                stop_at,
-            } if wanted == direction => {
+            DriveCommand::Run { direction: wanted, stop_at } if wanted == direction => {
                 let stop_at = stop_at.min(self.floors.top());
-                if stop_at.is_beyond(first, direction) {
-                    stop_at
-                } else {
-                    first
-                }
+                if stop_at.is_beyond(first, direction) { stop_at } else { first }
             }
             DriveCommand::Home { direction: wanted } if wanted == direction => {
                 self.first_live(first, direction)
@@ -106,11 +95,7 @@ impl Shaft {
 
     pub(super) fn travel(&mut self, direction: Direction, target: Floor, motion: Motion) {
         let homing = matches!(self.command, DriveCommand::Home { .. });
-        let cruise = if homing {
-            self.kinematics.creep_speed
-        } else {
-            self.kinematics.rated_speed
-        };
+        let cruise = if homing { self.kinematics.creep_speed } else { self.kinematics.rated_speed };
         let length = (self.height(target) - self.position).abs();
         self.drive = Drive::Travelling {
             direction,

@@ -20,10 +20,7 @@ fn shaft_at(position: f64) -> Shaft {
 }
 
 fn run(direction: Direction, stop_at: u8) -> DriveCommand {
-    DriveCommand::Run {
-        direction,
-        stop_at: floor(stop_at),
-    }
+    DriveCommand::Run { direction, stop_at: floor(stop_at) }
 }
 
 /// Runs until the car rests; the seconds that took.
@@ -129,9 +126,7 @@ fn a_stop_in_flight_brakes_hard_and_short_of_any_floor() {
 fn homing_creeps_to_the_first_live_sensor() {
     let mut shaft = shaft_at(7.4);
     shaft.set_sensor_dead(floor(2), true);
-    shaft.command(DriveCommand::Home {
-        direction: Direction::Down,
-    });
+    shaft.command(DriveCommand::Home { direction: Direction::Down });
     let mut fastest: f64 = 0.0;
     while !shaft.is_at_rest(true) {
         shaft.advance(STEP, true);

@@ -122,15 +122,7 @@ impl Owner {
             // What still waits in the queue may be the word of a controller that is not silent.
             self.settle(room > 0);
         }
-        let Self {
-            threads,
-            ending,
-            serial,
-            server,
-            control,
-            clients,
-            ..
-        } = self;
+        let Self { threads, ending, serial, server, control, clients, .. } = self;
         drop((events, ending, serial, server, control, clients));
         for thread in threads {
             // A panic has been told on the standard error stream.
@@ -151,23 +143,13 @@ impl Owner {
     fn until_next(&self) -> Duration {
         let now = self.now();
         let tick = (!self.car.is_at_rest()).then(|| now + TICK);
-        let serial = self
-            .serial
-            .as_ref()
-            .map(|line| line.wake_at(now, self.watchdog));
-        let server = self
-            .server
-            .as_ref()
-            .and_then(|line| line.wake_at(now, self.watchdog));
+        let serial = self.serial.as_ref().map(|line| line.wake_at(now, self.watchdog));
+        let server = self.server.as_ref().and_then(|line| line.wake_at(now, self.watchdog));
         let watch = self.clients.values().filter_map(|peer| {
             let watching = peer.watching.as_ref()?;
             (watching.next > now).then_some(watching.next)
         });
-        let due = [tick, serial, server]
-            .into_iter()
-            .flatten()
-            .chain(watch)
-            .min();
+        let due = [tick, serial, server].into_iter().flatten().chain(watch).min();
         due.map_or(Duration::from_hours(1), |due| due.saturating_sub(now))
     }
 
@@ -257,10 +239,8 @@ impl Owner {
 
     /// Whoever came first keeps the car until they are gone or silent.
     fn controller(&self, now: Duration) -> Controller {
-        let serial = self
-            .serial
-            .as_ref()
-            .is_some_and(|line| line.has_controller(now, self.watchdog));
+        let serial =
+            self.serial.as_ref().is_some_and(|line| line.has_controller(now, self.watchdog));
         let tcp = self.server.as_ref().is_some_and(ServerLine::has_client);
         match (tcp, serial) {
             (true, _) => Controller::Tcp,
@@ -273,10 +253,7 @@ impl Owner {
         SimulatorState {
             name: self.name.clone(),
             controller: self.controller(now),
-            unplugged: self
-                .serial
-                .as_ref()
-                .is_some_and(|line| line.path().is_none()),
+            unplugged: self.serial.as_ref().is_some_and(|line| line.path().is_none()),
             noise: self.serial.as_ref().map_or(0, SerialLine::noise_percent),
             car: self.car.state(),
         }

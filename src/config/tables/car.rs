@@ -96,14 +96,7 @@ table! {
 
 /// How the car behaves, if there is one.
 pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
-    let Tables {
-        node,
-        door,
-        kinematics,
-        motion,
-        service,
-        ..
-    } = tables;
+    let Tables { node, door, kinematics, motion, service, .. } = tables;
     CarSettings {
         floors: node.floors,
         dwell: door.dwell,
@@ -128,26 +121,11 @@ pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
-    let Tables {
-        node,
-        door,
-        kinematics,
-        motion,
-        service,
-        ..
-    } = tables;
+    let Tables { node, door, kinematics, motion, service, .. } = tables;
     check.longer(
+        ("motion.flight_limit", motion.flight_limit.unwrap_or(Duration::MAX)),
         (
-            "motion.flight_limit",
-            motion.flight_limit.unwrap_or(Duration::MAX),
-        ),
-        (
-            &[
-                "motion.floor_height",
-                "motion.rated_speed",
-                "motion.acceleration",
-                "motion.jerk",
-            ],
+            &["motion.floor_height", "motion.rated_speed", "motion.acceleration", "motion.jerk"],
             "the time from rest to rest over one floor",
             kinematics.slowest_flight(),
         ),

@@ -148,22 +148,17 @@ pub(in crate::config) fn election(tables: &Tables) -> ElectionSettings {
     let mesh_detection = tables.node.mesh_detection;
     match tables.node.election {
         Protocol::LowestIp => ElectionSettings::LowestIp,
-        Protocol::Bully => ElectionSettings::Bully(bully::Settings {
-            mesh_detection,
-            ..tables.bully.clone()
-        }),
+        Protocol::Bully => {
+            ElectionSettings::Bully(bully::Settings { mesh_detection, ..tables.bully.clone() })
+        }
         Protocol::Senior => {
             let settings = tables.senior.settings();
             let mesh_detection = mesh_detection && settings.mesh_detection;
-            ElectionSettings::Senior(senior::Settings {
-                mesh_detection,
-                ..settings
-            })
+            ElectionSettings::Senior(senior::Settings { mesh_detection, ..settings })
         }
-        Protocol::Ballot => ElectionSettings::Ballot(ballot::Settings {
-            mesh_detection,
-            ..tables.ballot
-        }),
+        Protocol::Ballot => {
+            ElectionSettings::Ballot(ballot::Settings { mesh_detection, ..tables.ballot })
+        }
         Protocol::TokenRing => ElectionSettings::TokenRing(token_ring::Settings {
             mesh_detection,
             ..tables.token_ring.clone()
@@ -172,25 +167,14 @@ pub(in crate::config) fn election(tables: &Tables) -> ElectionSettings {
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
-    let Tables {
-        node,
-        bully,
-        ballot,
-        packets,
-        token_ring,
-        ..
-    } = tables;
+    let Tables { node, bully, ballot, packets, token_ring, .. } = tables;
     check.at_most(
         ("bully.ask_again", bully.ask_again),
         ("bully.answer_wait", "answer_wait", bully.answer_wait),
     );
     check.at_most(
         ("bully.answer_wait", bully.answer_wait),
-        (
-            "bully.coordinator_wait",
-            "coordinator_wait",
-            bully.coordinator_wait,
-        ),
+        ("bully.coordinator_wait", "coordinator_wait", bully.coordinator_wait),
     );
     let senior = tables.senior.settings();
     let keys = ["senior.request_period", "senior.master_loss"];
@@ -203,10 +187,7 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     check.relate(
         ballot.lost_after >= ballot.control_period * 2,
         &["ballot.lost_after", "ballot.control_period"],
-        format_args!(
-            "at least two times control_period = {}",
-            human(ballot.control_period * 2)
-        ),
+        format_args!("at least two times control_period = {}", human(ballot.control_period * 2)),
     );
     check.longer(
         ("ballot.lost_after", ballot.lost_after),
@@ -227,10 +208,6 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
     );
     check.longer(
         ("token_ring.hold", token_ring.hold),
-        (
-            &["token_ring.search_wait"],
-            "search_wait",
-            token_ring.search_wait,
-        ),
+        (&["token_ring.search_wait"], "search_wait", token_ring.search_wait),
     );
 }

@@ -57,34 +57,10 @@ table! {
 pub(super) fn relate(Tables { mesh, climate, .. }: &Tables, check: &Checker<'_>) {
     let (beacon, dead) = (mesh.beacon_period, mesh.dead_after);
     for (key, time, other, words, most) in [
-        (
-            "mesh.beacon_period",
-            beacon,
-            "mesh.dead_after",
-            "dead_after / 4",
-            dead / 4,
-        ),
-        (
-            "mesh.beacon_gap",
-            mesh.beacon_gap,
-            "mesh.beacon_period",
-            "beacon_period",
-            beacon,
-        ),
-        (
-            "mesh.probe_after",
-            mesh.probe_after,
-            "mesh.dead_after",
-            "dead_after",
-            dead,
-        ),
-        (
-            "mesh.probe_period",
-            mesh.probe_period,
-            "mesh.dead_after",
-            "dead_after",
-            dead,
-        ),
+        ("mesh.beacon_period", beacon, "mesh.dead_after", "dead_after / 4", dead / 4),
+        ("mesh.beacon_gap", mesh.beacon_gap, "mesh.beacon_period", "beacon_period", beacon),
+        ("mesh.probe_after", mesh.probe_after, "mesh.dead_after", "dead_after", dead),
+        ("mesh.probe_period", mesh.probe_period, "mesh.dead_after", "dead_after", dead),
     ] {
         check.at_most((key, time), (other, words, most));
     }

@@ -65,14 +65,7 @@ table! {
     }
 }
 
-pub(super) fn relate(
-    Tables {
-        operator,
-        panel_line,
-        ..
-    }: &Tables,
-    check: &Checker<'_>,
-) {
+pub(super) fn relate(Tables { operator, panel_line, .. }: &Tables, check: &Checker<'_>) {
     check.relate(
         operator.read_only_socket.is_some() || operator.read_only_group.is_none(),
         &["operator.read_only_group", "operator.read_only_socket"],
@@ -81,9 +74,6 @@ pub(super) fn relate(
     check.relate(
         panel_line.silence >= panel_line.heartbeat * 3,
         &["panel_line.silence_limit", "panel_line.heartbeat"],
-        format_args!(
-            "at least three times heartbeat = {}",
-            human(panel_line.heartbeat)
-        ),
+        format_args!("at least three times heartbeat = {}", human(panel_line.heartbeat)),
     );
 }

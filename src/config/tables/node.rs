@@ -60,8 +60,7 @@ impl Node {
     /// The name under the key that goes with the role.
     pub(in crate::config) fn name(&self, check: &Checker<'_>) -> NodeId {
         let name = self.car.as_ref().or(self.unit.as_ref());
-        name.cloned()
-            .unwrap_or_else(|| check.stand_in::<NodeId>("car"))
+        name.cloned().unwrap_or_else(|| check.stand_in::<NodeId>("car"))
     }
 }
 
@@ -91,9 +90,5 @@ pub(super) fn relate(Tables { node, .. }: &Tables, check: &Checker<'_>) {
     } else {
         format!("a broadcast address of the LAN of address = {address}")
     };
-    check.relate(
-        alike || node.broadcast.ip().is_multicast(),
-        &["broadcast", "address"],
-        network,
-    );
+    check.relate(alike || node.broadcast.ip().is_multicast(), &["broadcast", "address"], network);
 }

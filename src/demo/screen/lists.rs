@@ -49,11 +49,7 @@ fn draw_nodes(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width >= LISTS;
     let rows = scene.cars.iter().enumerate().skip(first).take(shown);
     let rows = rows.map(|(index, car)| {
-        let name = if index == scene.car {
-            palette::selected()
-        } else {
-            palette::heading()
-        };
+        let name = if index == scene.car { palette::selected() } else { palette::heading() };
         let (node_state, style) = node_state(car);
         let view = car.node.view();
         let cells = [
@@ -82,10 +78,7 @@ fn draw_nodes(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     } else {
         "Fleet".to_owned()
     };
-    frame.render_widget(
-        Table::new(rows, widths).header(header).block(block(&title)),
-        area,
-    );
+    frame.render_widget(Table::new(rows, widths).header(header).block(block(&title)), area);
 }
 
 /// What a row of the fleet shows; a narrow one has no room for the address.
@@ -121,10 +114,7 @@ fn draw_orders(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     let header = without_bar(wide, [" call", "", "    age", "car", "lit", "held"]);
     let header = Row::new(header).style(palette::quiet());
     let title = format!("Open orders {}", scene.orders.len());
-    frame.render_widget(
-        Table::new(rows, widths).header(header).block(block(&title)),
-        area,
-    );
+    frame.render_widget(Table::new(rows, widths).header(header).block(block(&title)), area);
 }
 
 /// What a row of the orders shows; a narrow one has no room for the bar and the holders.

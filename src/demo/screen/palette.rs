@@ -20,10 +20,7 @@ pub(super) fn heading() -> Style {
 }
 
 pub(super) fn badge() -> Style {
-    Style::new()
-        .fg(Color::Black)
-        .bg(AMBER)
-        .add_modifier(Modifier::BOLD)
+    Style::new().fg(Color::Black).bg(AMBER).add_modifier(Modifier::BOLD)
 }
 
 pub(super) fn key() -> Style {
@@ -47,11 +44,7 @@ pub(super) fn bad() -> Style {
 }
 
 pub(super) fn lamp(lit: bool) -> Style {
-    if lit {
-        Style::new().fg(AMBER).add_modifier(Modifier::BOLD)
-    } else {
-        frame()
-    }
+    if lit { Style::new().fg(AMBER).add_modifier(Modifier::BOLD) } else { frame() }
 }
 
 /// The body of a car that works, and of one that does not.
@@ -61,9 +54,7 @@ pub(super) fn car(sound: bool) -> Style {
 
 /// A leaf of the door.
 pub(super) fn leaf(sound: bool) -> Style {
-    Style::new()
-        .fg(if sound { LEAF } else { LIGHT })
-        .bg(if sound { CAR } else { RED })
+    Style::new().fg(if sound { LEAF } else { LIGHT }).bg(if sound { CAR } else { RED })
 }
 
 /// The lit inside of a car.
@@ -73,8 +64,5 @@ pub(super) fn inside() -> Style {
 
 /// What the keys act on.
 pub(super) fn selected() -> Style {
-    Style::new()
-        .fg(Color::Black)
-        .bg(LEAF)
-        .add_modifier(Modifier::BOLD)
+    Style::new().fg(Color::Black).bg(LEAF).add_modifier(Modifier::BOLD)
 }

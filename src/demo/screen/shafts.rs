@@ -66,11 +66,7 @@ pub(super) fn draw(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(block(&title), area);
     let ground = inner.y + HEAD + shown * lines;
     let view = View {
-        area: Rect {
-            y: ground - shown * lines,
-            height: shown * lines,
-            ..inner
-        },
+        area: Rect { y: ground - shown * lines, height: shown * lines, ..inner },
         lines,
         lowest,
     };
@@ -138,11 +134,7 @@ impl View {
 
     fn landings(&self, scene: &Scene, buffer: &mut Buffer) {
         for (floor, sill) in self.floors(scene) {
-            let style = if floor == scene.floor {
-                palette::selected()
-            } else {
-                palette::quiet()
-            };
+            let style = if floor == scene.floor { palette::selected() } else { palette::quiet() };
             buffer.set_string(self.area.x, sill, format!("{floor:>3} "), style);
             let count = scene.waiting.get(usize::from(floor.index())).copied();
             buffer.set_string(
@@ -210,11 +202,7 @@ impl View {
 
 impl Column {
     fn head(&self, car: &CarScene, selected: bool, y: u16, buffer: &mut Buffer) {
-        let style = if selected {
-            palette::selected()
-        } else {
-            palette::heading()
-        };
+        let style = if selected { palette::selected() } else { palette::heading() };
         buffer.set_string(self.x + 3, y, format!(" {} ", car.name), style);
         let at = self.x + 6 + u16::try_from(car.name.as_str().len().saturating_sub(1)).unwrap_or(0);
         // Up to the name of the next car.
@@ -222,9 +210,7 @@ impl Column {
         let room = usize::from(room.saturating_sub(at));
         let (role, style) = role(car, room);
         buffer.set_stringn(at, y, role, room, style);
-        let floor = car
-            .indicator
-            .map_or_else(|| "–".to_owned(), |floor| floor.to_string());
+        let floor = car.indicator.map_or_else(|| "–".to_owned(), |floor| floor.to_string());
         let centre = self.x + 4 + self.car / 2;
         let lit = palette::lamp(true);
         let text = match car.lantern {
@@ -264,10 +250,7 @@ fn cabin(car: &CarScene, at: (u16, u16), width: u16, is_middle: bool, buffer: &m
             ("┃", palette::leaf(sound))
         } else if from_edge == leaf && halves % 2 == 1 && from_edge != way / 2 {
             let symbol = if left { "▌" } else { "▐" };
-            (
-                symbol,
-                palette::car(sound).patch(Style::new().bg(inside_colour())),
-            )
+            (symbol, palette::car(sound).patch(Style::new().bg(inside_colour())))
         } else {
             (" ", palette::inside())
         };
@@ -378,10 +361,7 @@ fn eighths(filled: i32) -> char {
 }
 
 /// Lines to steps.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a shaft on the screen is far below the range"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a shaft on the screen is far below the range")]
 fn steps(lines: f64) -> i32 {
     (lines * f64::from(STEPS)).round() as i32
 }

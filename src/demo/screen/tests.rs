@@ -126,11 +126,7 @@ fn text(buffer: &Buffer) -> String {
     buffer
         .content()
         .chunks(usize::from(buffer.area.width))
-        .map(|row| {
-            row.iter()
-                .map(ratatui::buffer::Cell::symbol)
-                .collect::<String>()
-        })
+        .map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>())
         .map(|row| row.trim_end().to_owned() + "\n")
         .collect()
 }
@@ -263,12 +259,7 @@ fn large() -> Scene {
     scene.waiting = vec![2; 20];
     let names = ["A", "B", "C", "D", "E", "F", "G", "H"];
     let template = scene.cars[0].clone();
-    scene.cars = names
-        .map(|one| CarScene {
-            name: name(one),
-            ..template.clone()
-        })
-        .into();
+    scene.cars = names.map(|one| CarScene { name: name(one), ..template.clone() }).into();
     scene
 }
 
@@ -277,42 +268,19 @@ fn a_small_terminal_shows_the_chosen_car_and_floor_of_a_large_building() {
     let mut scene = large();
     for (car, floor, shafts, fleet) in [
         (0, 0, "Shafts A–C of 8, floors 0–11 of 20", "Fleet 1–3 of 8"),
-        (
-            4,
-            10,
-            "Shafts D–F of 8, floors 4–15 of 20",
-            "Fleet 4–6 of 8",
-        ),
-        (
-            7,
-            19,
-            "Shafts F–H of 8, floors 8–19 of 20",
-            "Fleet 6–8 of 8",
-        ),
+        (4, 10, "Shafts D–F of 8, floors 4–15 of 20", "Fleet 4–6 of 8"),
+        (7, 19, "Shafts F–H of 8, floors 8–19 of 20", "Fleet 6–8 of 8"),
     ] {
         scene.car = car;
         scene.floor = scene.floors.floor(floor).unwrap();
         let drawn = picture(&scene, 80, 24);
-        for part in [
-            shafts,
-            fleet,
-            "Open orders 1",
-            "hall 1 up",
-            "Events",
-            "killed",
-        ] {
+        for part in [shafts, fleet, "Open orders 1", "hall 1 up", "Events", "killed"] {
             assert!(drawn.contains(part), "no {part}:\n{drawn}");
         }
         let chosen = format!(" {} ★", scene.cars[car].name);
         assert!(drawn.contains(&chosen), "no{chosen}:\n{drawn}");
         assert!(drawn.contains(&format!("{floor:>3} ☻☻")), "{drawn}");
-        for figure in [
-            "placed 9",
-            "served 8",
-            "lost 0",
-            "mean 8.0 s  max 21.0 s",
-            "arrived 5",
-        ] {
+        for figure in ["placed 9", "served 8", "lost 0", "mean 8.0 s  max 21.0 s", "arrived 5"] {
             assert!(drawn.contains(figure), "no {figure}:\n{drawn}");
         }
     }
@@ -322,22 +290,11 @@ fn a_small_terminal_shows_the_chosen_car_and_floor_of_a_large_building() {
 #[test]
 fn every_frame_is_whole_from_the_smallest_terminal_on() {
     for scene in [scene(), large()] {
-        for (width, height) in [
-            (80, 22),
-            (80, 24),
-            (100, 30),
-            (132, 40),
-            (200, 50),
-            (300, 80),
-        ] {
+        for (width, height) in [(80, 22), (80, 24), (100, 30), (132, 40), (200, 50), (300, 80)] {
             let drawn = picture(&scene, width, height);
             let corners = |corner| drawn.matches(corner).count();
             for corner in ['╭', '╮', '╰', '╯'] {
-                assert_eq!(
-                    corners(corner),
-                    5,
-                    "{corner} at {width} × {height}:\n{drawn}"
-                );
+                assert_eq!(corners(corner), 5, "{corner} at {width} × {height}:\n{drawn}");
             }
             let body = drawn.lines().filter(|line| line.starts_with('│'));
             for line in body {
@@ -365,10 +322,7 @@ fn of_the_docs() -> Scene {
     let floor = |index| floors.floor(index).unwrap();
     let hall = |index, direction| Button::Hall(floor(index), direction);
     let mut scene = scene();
-    let mut cars = ["A", "B", "C"].map(|one| CarScene {
-        name: name(one),
-        ..scene.cars[0].clone()
-    });
+    let mut cars = ["A", "B", "C"].map(|one| CarScene { name: name(one), ..scene.cars[0].clone() });
     let lamps = [hall(1, Direction::Down), hall(2, Direction::Down)];
     for (car, last) in cars.iter_mut().zip(11..) {
         car.address = [127, 0, 0, last].into();
@@ -456,10 +410,7 @@ fn the_documented_pictures_are_what_the_screen_shows() {
     let cells = cells(&of_the_docs(), 120, 38);
     let about =
         "Three simulated cars in their shafts, the fleet, open orders and events in a terminal";
-    for (file, drawn) in [
-        ("demo.txt", text(&cells)),
-        ("demo.svg", svg::svg(&cells, about)),
-    ] {
+    for (file, drawn) in [("demo.txt", text(&cells)), ("demo.svg", svg::svg(&cells, about))] {
         let file = docs.join(file);
         if std::env::var_os("LIFTMESH_DRAW").is_some() {
             std::fs::write(&file, &drawn).unwrap();

@@ -105,10 +105,7 @@ impl Stage {
             let Some(car) = sound else { return };
             let mishap = Mishap { car, ..due };
             chaos.agenda.next();
-            chaos.lasting.push(Lasting {
-                end: self.begin(mishap, now),
-                mishap,
-            });
+            chaos.lasting.push(Lasting { end: self.begin(mishap, now), mishap });
             if mishap.fault != Fault::Hang {
                 chaos.toll.count(mishap.fault);
             }
@@ -128,10 +125,7 @@ impl Stage {
             Fault::PowerCut => self.cut_power(),
         }
         if fault == Fault::Hang {
-            return End::AfterHang {
-                since: now,
-                pressed_at: None,
-            };
+            return End::AfterHang { since: now, pressed_at: None };
         }
         End::At(now + mishap.lasts)
     }
@@ -196,19 +190,12 @@ impl Stage {
         if self.scene.cars[car].faults.stuck {
             self.tell_car(car, motor_fault(false));
         }
-        End::AfterHang {
-            since: now,
-            pressed_at: None,
-        }
+        End::AfterHang { since: now, pressed_at: None }
     }
 
     fn far_end(&self, car: usize) -> Floor {
         let top = self.scene.floors.top();
-        if self.scene.cars[car].height < f64::from(top.index()) / 2.0 {
-            top
-        } else {
-            Floor::BOTTOM
-        }
+        if self.scene.cars[car].height < f64::from(top.index()) / 2.0 { top } else { Floor::BOTTOM }
     }
 
     fn put_right(&mut self, mishap: Mishap) -> Result<(), DemoError> {

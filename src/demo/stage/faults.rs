@@ -85,18 +85,11 @@ impl Stage {
             self.tell(Some(car), Weight::Notable, "no hang to clear");
             return;
         }
-        let by = Clearance {
-            operator: "demo",
-            reason,
-            account: &Account::of_process(),
-        };
+        let by = Clearance { operator: "demo", reason, account: &Account::of_process() };
         let (weight, text) = match clearance::clear(&self.site.data_dir(car), None, by) {
             Ok(Some(_)) => {
                 self.scene.cars[car].node.life = Life::Cleared;
-                (
-                    Weight::Notable,
-                    "hang cleared; the node can start".to_owned(),
-                )
+                (Weight::Notable, "hang cleared; the node can start".to_owned())
             }
             Ok(None) => (Weight::Notable, "no hang to clear".to_owned()),
             Err(error) => (Weight::Bad, error.to_string()),
@@ -124,11 +117,7 @@ impl Stage {
 
     pub(super) fn power_up(&mut self) -> Result<(), DemoError> {
         self.scene.power = Power::On;
-        self.tell(
-            None,
-            Weight::Notable,
-            "the power is back: every node starts",
-        );
+        self.tell(None, Weight::Notable, "the power is back: every node starts");
         for car in 0..self.actors.len() {
             // A hung one would only refuse.
             if self.scene.cars[car].node.life != Life::Hung {

@@ -41,11 +41,7 @@ impl Stage {
         let scene = &mut self.scene.cars[car];
         let (before, line_before) = (scene.faults, scene.line);
         scene.show(&state.car);
-        scene.line = if state.unplugged {
-            Cable::Cut
-        } else {
-            Cable::Whole
-        };
+        scene.line = if state.unplugged { Cable::Cut } else { Cable::Whole };
         let has_node = scene.node.life == Life::Running && state.controller != Controller::Absent;
         let actor = &mut self.actors[car];
         actor.settled_since = has_node.then(|| actor.settled_since.unwrap_or(now));
@@ -63,24 +59,9 @@ impl Stage {
         self.sights[car] = sight;
         for (is, was, set, unset) in [
             (faults.stuck, before.stuck, "motor stuck", "motor freed"),
-            (
-                faults.obstructed,
-                before.obstructed,
-                "door obstructed",
-                "door free",
-            ),
-            (
-                faults.stopped,
-                before.stopped,
-                "stop switch pulled",
-                "stop switch pushed",
-            ),
-            (
-                line == Cable::Cut,
-                line_before == Cable::Cut,
-                "panel line cut",
-                "panel line plugged",
-            ),
+            (faults.obstructed, before.obstructed, "door obstructed", "door free"),
+            (faults.stopped, before.stopped, "stop switch pulled", "stop switch pushed"),
+            (line == Cable::Cut, line_before == Cable::Cut, "panel line cut", "panel line plugged"),
         ] {
             if is != was {
                 self.tell(Some(car), Weight::Notable, if is { set } else { unset });

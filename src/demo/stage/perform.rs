@@ -35,10 +35,7 @@ impl Stage {
             Phase::Draining => self.drain(now)?,
         };
         if matches!(self.scene.phase, Phase::Traffic | Phase::Paused)
-            && self
-                .plan
-                .duration
-                .is_some_and(|planned| self.run_time(now) >= planned)
+            && self.plan.duration.is_some_and(|planned| self.run_time(now) >= planned)
         {
             self.begin_drain(now);
         }
@@ -58,8 +55,7 @@ impl Stage {
 
     /// How long ago the fleet was ready.
     fn run_time(&self, now: Duration) -> Duration {
-        self.ready_at
-            .map_or(Duration::ZERO, |at| now.saturating_sub(at))
+        self.ready_at.map_or(Duration::ZERO, |at| now.saturating_sub(at))
     }
 
     fn start_traffic_once_ready(&mut self, now: Duration) -> Result<(), DemoError> {
@@ -105,10 +101,7 @@ impl Stage {
         let traffic = self.traffic;
         while let Some(arrival) = self.arrivals.next_if(|one| one.at <= traffic) {
             self.crowd.join(&arrival);
-            let text = format!(
-                "passenger at {} wants to go to {}",
-                arrival.from, arrival.to
-            );
+            let text = format!("passenger at {} wants to go to {}", arrival.from, arrival.to);
             self.tell(None, Weight::Plain, text);
         }
         for deed in self.crowd.step(now, &self.sights) {
@@ -124,20 +117,13 @@ impl Stage {
         let now = self.now();
         self.account.press(call, now);
         if !self.actors[car].to_car.say(format!("press {button}")) {
-            self.tell(
-                Some(car),
-                Weight::Bad,
-                "the simulator is too busy for a press",
-            );
+            self.tell(Some(car), Weight::Bad, "the simulator is too busy for a press");
         }
     }
 
     fn drain(&mut self, now: Duration) -> Result<Course, DemoError> {
         let living = self.living();
-        let is_lit = self
-            .account
-            .lit()
-            .any(|(_, panels)| !panels.is_disjoint(&living));
+        let is_lit = self.account.lit().any(|(_, panels)| !panels.is_disjoint(&living));
         let unhealed = self.unhealed();
         if is_lit || unhealed.is_some() {
             self.dark_since = None;

@@ -76,11 +76,7 @@ impl Stage {
 
 /// What a simulator is told to stick its motor, or to free it.
 pub(super) fn motor_fault(stuck: bool) -> &'static str {
-    if stuck {
-        "fault motor stuck"
-    } else {
-        "fault motor ok"
-    }
+    if stuck { "fault motor stuck" } else { "fault motor ok" }
 }
 
 /// To cut the line of its panel, or to plug it again.
@@ -93,11 +89,7 @@ pub(super) fn line_fault(line: Cable) -> &'static str {
 
 /// To put something in the door, or to take it away.
 pub(super) fn obstruct(obstructed: bool) -> &'static str {
-    if obstructed {
-        "obstruct on"
-    } else {
-        "obstruct off"
-    }
+    if obstructed { "obstruct on" } else { "obstruct off" }
 }
 
 /// To pull the stop switch, or to push it.

@@ -18,29 +18,16 @@ fn at(seconds: u64) -> Duration {
 }
 
 fn idle() -> Sight {
-    Sight {
-        living: true,
-        ..Sight::default()
-    }
+    Sight { living: true, ..Sight::default() }
 }
 
 fn open_at(index: u8, lantern: Option<Direction>) -> Sight {
-    Sight {
-        serves: Some(floor(index)),
-        walkable: Some(floor(index)),
-        lantern,
-        ..idle()
-    }
+    Sight { serves: Some(floor(index)), walkable: Some(floor(index)), lantern, ..idle() }
 }
 
 fn passenger(from: u8, to: u8) -> Crowd {
     let mut crowd = Crowd::new();
-    crowd.join(&Arrival {
-        at: Duration::ZERO,
-        from: floor(from),
-        to: floor(to),
-        panel: 1,
-    });
+    crowd.join(&Arrival { at: Duration::ZERO, from: floor(from), to: floor(to), panel: 1 });
     crowd
 }
 

@@ -27,9 +27,7 @@ const WRITTEN: u64 = 1_800_000_000;
 const ID: JournalId = JournalId(0x0123_4567_89ab_cdef);
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src/journal/testdata")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/journal/testdata").join(name)
 }
 
 /// A data directory with this file as its journal.
@@ -64,23 +62,11 @@ fn car_call(name: &str, index: u8) -> Call {
 
 /// What stands in every golden file.
 fn records() -> Vec<Record> {
-    let open = |seconds| State::Open {
-        waited: Duration::from_secs_f64(seconds),
-    };
-    let record = |dot, origin, call, state| Record {
-        dot,
-        origin: car(origin),
-        call,
-        state,
-    };
-    let served = State::Served(Some(Service {
-        waited: Duration::from_millis(9_380),
-        car: car("B"),
-    }));
-    let theirs = Dot {
-        journal: JournalId(77),
-        sequence: 300,
-    };
+    let open = |seconds| State::Open { waited: Duration::from_secs_f64(seconds) };
+    let record = |dot, origin, call, state| Record { dot, origin: car(origin), call, state };
+    let served =
+        State::Served(Some(Service { waited: Duration::from_millis(9_380), car: car("B") }));
+    let theirs = Dot { journal: JournalId(77), sequence: 300 };
     vec![
         record(dot(3), "A", hall(2, Direction::Up), open(61.5)),
         record(dot(2), "A", hall(3, Direction::Down), served),
@@ -131,12 +117,7 @@ fn audit_records() -> [AuditRecord; 2] {
 fn flight_times() -> FlightRecord {
     let floor = |index| Floor::try_from(index).expect("a floor");
     FlightRecord {
-        leg: Leg {
-            from: floor(2),
-            to: floor(3),
-            start: LegEnd::Rest,
-            end: LegEnd::Passing,
-        },
+        leg: Leg { from: floor(2), to: floor(3), start: LegEnd::Rest, end: LegEnd::Passing },
         samples: vec![205, 207, 205, 311, 206],
     }
 }
@@ -172,11 +153,8 @@ fn dump(path: &Path) -> String {
     let database = Database::open(path).expect("a database");
     let transaction = database.begin_read().expect("a transaction");
     let mut text = String::new();
-    let mut names: Vec<String> = transaction
-        .list_tables()
-        .expect("tables")
-        .map(|table| table.name().to_owned())
-        .collect();
+    let mut names: Vec<String> =
+        transaction.list_tables().expect("tables").map(|table| table.name().to_owned()).collect();
     names.sort();
     for name in names {
         let mut line = |key: String, value: String| {
@@ -311,10 +289,7 @@ fn later(change: impl FnOnce(&redb::WriteTransaction)) -> TempDir {
 fn refused(directory: &TempDir) -> OtherFormat {
     let before = bytes(directory);
     let audit = audit_of(directory.path());
-    assert!(
-        matches!(audit, Err(JournalError::Format { .. })),
-        "{audit:?}"
-    );
+    assert!(matches!(audit, Err(JournalError::Format { .. })), "{audit:?}");
     for lost in [Lost::MakeAnew, Lost::Refuse] {
         match Journal::open_or(directory.path(), &car("A"), lost) {
             Err(JournalError::Format { found, .. }) => {
@@ -346,20 +321,11 @@ fn a_record_of_a_later_version_is_refused_and_left_as_it_is() {
     let directory = later(|transaction| {
         let orders = TableDefinition::<&[u8], &[u8]>::new("orders");
         let mut orders = transaction.open_table(orders).expect("a table");
-        orders
-            .insert(&[0_u8][..], &[4_u8, 1, 2][..])
-            .expect("inserted");
+        orders.insert(&[0_u8][..], &[4_u8, 1, 2][..]).expect("inserted");
     });
     let found = refused(&directory);
     assert!(
-        matches!(
-            found,
-            OtherFormat::Record {
-                kind: "orders",
-                found: 4,
-                known: 3
-            }
-        ),
+        matches!(found, OtherFormat::Record { kind: "orders", found: 4, known: 3 }),
         "{found:?}"
     );
 }
@@ -411,9 +377,7 @@ fn a_kind_of_data_that_is_unknown_is_kept() {
     let directory = later(|transaction| {
         let table = TableDefinition::<&[u8], &[u8]>::new("weather");
         let mut table = transaction.open_table(table).expect("made");
-        table
-            .insert(&b"today"[..], &[1_u8, 7][..])
-            .expect("inserted");
+        table.insert(&b"today"[..], &[1_u8, 7][..]).expect("inserted");
     });
     let (journal, restored) = Journal::open(directory.path(), &car("A")).expect("a journal");
     assert_eq!(restored.records.len(), records().len());

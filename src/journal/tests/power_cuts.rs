@@ -42,12 +42,7 @@ enum Unkept {
 
 impl TornDisk {
     fn new(kept: Vec<u8>, fuse: u32) -> Self {
-        Self(Arc::new(Mutex::new(Platter {
-            cached: kept.clone(),
-            kept,
-            unkept: Vec::new(),
-            fuse,
-        })))
+        Self(Arc::new(Mutex::new(Platter { cached: kept.clone(), kept, unkept: Vec::new(), fuse })))
     }
 
     fn platter(&self) -> MutexGuard<'_, Platter> {
@@ -185,12 +180,7 @@ impl Acknowledged {
 
 /// From this floor to the next.
 fn leg(from: u8) -> Leg {
-    Leg {
-        from: floor(from),
-        to: floor(from + 1),
-        start: LegEnd::Rest,
-        end: LegEnd::Passing,
-    }
+    Leg { from: floor(from), to: floor(from + 1), start: LegEnd::Rest, end: LegEnd::Passing }
 }
 
 fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change> {

@@ -26,9 +26,7 @@ use crate::latch::{Hang, Latch};
 const NOW: Duration = Duration::from_millis(1_800_000_000_250);
 
 fn compare(file: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src/operator/testdata")
-        .join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/operator/testdata").join(file);
     if std::env::var_os("LIFTMESH_GOLDEN").is_some() {
         std::fs::write(&path, text).unwrap();
     }
@@ -48,20 +46,14 @@ fn lines<T: Serialize + DeserializeOwned>(examples: &[T]) -> String {
 }
 
 fn slave(master: &str) -> NodeState {
-    NodeState::Slave {
-        master: node(master),
-    }
+    NodeState::Slave { master: node(master) }
 }
 
 /// One for each phase and for each reason not to be in service.
 fn cars() -> Vec<CarView> {
     let phases = [
         CarPhase::Idle,
-        CarPhase::Moving {
-            direction: Direction::Down,
-            stop_at: floor(0),
-            next_stop: floor(2),
-        },
+        CarPhase::Moving { direction: Direction::Down, stop_at: floor(0), next_stop: floor(2) },
         CarPhase::Homing,
         CarPhase::Opening,
         CarPhase::Open,
@@ -149,16 +141,13 @@ fn cabin() -> Status {
         });
     }
     let causes = [LossCause::Silent, LossCause::Hung, LossCause::Distrusted];
-    let lost = causes
-        .into_iter()
-        .zip(1_u8..)
-        .map(|(cause, number)| LostStatus {
-            node: node(&format!("lost-{number}")),
-            role: Role::Cabin,
-            address: Ipv4Addr::new(127, 0, 2, number),
-            silent: Duration::from_secs(75),
-            cause,
-        });
+    let lost = causes.into_iter().zip(1_u8..).map(|(cause, number)| LostStatus {
+        node: node(&format!("lost-{number}")),
+        role: Role::Cabin,
+        address: Ipv4Addr::new(127, 0, 2, number),
+        silent: Duration::from_secs(75),
+        cause,
+    });
     let kinds = [
         ConflictKind::Name,
         ConflictKind::Address,
@@ -253,12 +242,7 @@ fn whole(mut status: Status) -> Status {
     status.mesh = [("received".to_owned(), 90), ("sent".to_owned(), 100)].into();
     if let Some(car) = &mut status.car {
         car.panel = "serial:///dev/ttyUSB0".to_owned();
-        car.line = LineCounters {
-            frames: 700,
-            damaged: 3,
-            lost: 4,
-            unknown: 5,
-        };
+        car.line = LineCounters { frames: 700, damaged: 3, lost: 4, unknown: 5 };
     }
     status
 }
@@ -266,20 +250,14 @@ fn whole(mut status: Status) -> Status {
 #[test]
 fn statuses_are_as_in_the_golden_file() {
     let protocols = Protocol::ALL.map(|election| Status { election, ..bare() });
-    let roles = Role::ALL.map(|role| Status {
-        role,
-        node_state: slave("B"),
-        ..bare()
-    });
+    let roles = Role::ALL.map(|role| Status { role, node_state: slave("B"), ..bare() });
     let mut statuses: Vec<_> = [cabin(), bare()].into();
     statuses.extend(other_cars());
     statuses.extend(protocols);
     statuses.extend(roles);
     let replies: Vec<_> = statuses
         .into_iter()
-        .map(|status| ReplyLine::Status {
-            status: Box::new(whole(status)),
-        })
+        .map(|status| ReplyLine::Status { status: Box::new(whole(status)) })
         .collect();
     lines(&replies);
     let text = serde_json::to_string_pretty(&replies).unwrap();
@@ -303,11 +281,7 @@ fn hangs() -> [HangEvidence; 3] {
             last_sensor: None,
             ..evidence
         },
-        HangEvidence {
-            cause: HangCause::NotStopped,
-            floor: None,
-            ..evidence
-        },
+        HangEvidence { cause: HangCause::NotStopped, floor: None, ..evidence },
     ]
 }
 
@@ -318,11 +292,7 @@ fn reports() -> Vec<Report> {
         (slave("B"), NodeState::Master),
         (NodeState::Master, NodeState::Seeking),
     ];
-    let node_states = node_states.map(|(from, to)| Report::NodeState {
-        from,
-        to,
-        term: Term(3),
-    });
+    let node_states = node_states.map(|(from, to)| Report::NodeState { from, to, term: Term(3) });
     let served = |here, car| Report::Served {
         call: call(),
         waited: Duration::from_millis(9_377),
@@ -331,10 +301,7 @@ fn reports() -> Vec<Report> {
     };
     let mut reports: Vec<_> = node_states.into();
     reports.extend([
-        Report::PeerDiscovered {
-            node: node("B"),
-            address: Ipv4Addr::new(127, 0, 0, 2),
-        },
+        Report::PeerDiscovered { node: node("B"), address: Ipv4Addr::new(127, 0, 0, 2) },
         Report::PeerLost { node: node("B") },
         Report::Distrusted {
             node: node("B"),
@@ -343,32 +310,15 @@ fn reports() -> Vec<Report> {
         },
         Report::Synced { node: node("B") },
         Report::Repair { node: node("B") },
-        Report::Placed {
-            call: call(),
-            origin: node("A"),
-        },
-        Report::Placed {
-            call: car_call("B", 2),
-            origin: node("B"),
-        },
+        Report::Placed { call: call(), origin: node("A") },
+        Report::Placed { call: car_call("B", 2), origin: node("B") },
         Report::Promised { call: call() },
         served(true, Some(node("A"))),
         served(false, None),
-        Report::Assigned {
-            call: call(),
-            car: node("B"),
-        },
-        Report::TakenOver {
-            call: call(),
-            master: node("C"),
-        },
+        Report::Assigned { call: call(), car: node("B") },
+        Report::TakenOver { call: call(), master: node("C") },
     ]);
-    let doors = [
-        DoorState::Closed,
-        DoorState::Opening,
-        DoorState::Open,
-        DoorState::Closing,
-    ];
+    let doors = [DoorState::Closed, DoorState::Opening, DoorState::Open, DoorState::Closing];
     reports.extend(doors.map(|door| Report::Door { door }));
     reports.extend([
         Report::Floor { floor: floor(2) },
@@ -378,14 +328,8 @@ fn reports() -> Vec<Report> {
         Report::Panel(Err("no such device".to_owned())),
         Report::FloorUnreachable { floor: floor(1) },
         Report::DriveRefused,
-        Report::OffTarget {
-            stop_at: floor(3),
-            at: Some(floor(1)),
-        },
-        Report::OffTarget {
-            stop_at: floor(3),
-            at: None,
-        },
+        Report::OffTarget { stop_at: floor(3), at: Some(floor(1)) },
+        Report::OffTarget { stop_at: floor(3), at: None },
         Report::Conflict("another node is named A".to_owned()),
     ]);
     reports.extend(hangs().map(Report::Hung));
@@ -397,9 +341,7 @@ fn reports() -> Vec<Report> {
 fn events_are_as_in_the_golden_file() {
     let events: Vec<_> = reports()
         .iter()
-        .map(|report| ReplyLine::Event {
-            event: Event::new(report, SystemTime::UNIX_EPOCH + NOW),
-        })
+        .map(|report| ReplyLine::Event { event: Event::new(report, SystemTime::UNIX_EPOCH + NOW) })
         .collect();
     let text = lines(&events);
     for name in Report::NAMES {
@@ -411,10 +353,7 @@ fn events_are_as_in_the_golden_file() {
 /// A latch of each kind.
 fn latches() -> Vec<Latch> {
     let hang = |evidence| Hang::new(node("A"), evidence, SystemTime::UNIX_EPOCH + NOW);
-    let mut latches: Vec<_> = hangs()
-        .iter()
-        .map(|evidence| Latch::Hang(hang(evidence)))
-        .collect();
+    let mut latches: Vec<_> = hangs().iter().map(|evidence| Latch::Hang(hang(evidence))).collect();
     for latch in &mut latches {
         if let Latch::Hang(hang) = latch {
             hang.program = "0.1.0".to_owned();
@@ -422,12 +361,8 @@ fn latches() -> Vec<Latch> {
     }
     latches.extend([
         Latch::JournalLost,
-        Latch::Unreadable {
-            reason: "it has format 9".to_owned(),
-        },
-        Latch::Removed {
-            recorded: "the car of node A hung".to_owned(),
-        },
+        Latch::Unreadable { reason: "it has format 9".to_owned() },
+        Latch::Removed { recorded: "the car of node A hung".to_owned() },
     ]);
     latches
 }
@@ -449,9 +384,7 @@ fn audit_records() -> Vec<AuditRecord> {
         cleared,
     };
     let mut events = vec![
-        AuditEvent::LatchFound {
-            latch: Latch::JournalLost,
-        },
+        AuditEvent::LatchFound { latch: Latch::JournalLost },
         AuditEvent::Repair {
             operator: "kovac".to_owned(),
             reason: "restored from a copy".to_owned(),
@@ -466,9 +399,7 @@ fn audit_records() -> Vec<AuditRecord> {
         program: "0.1.0".to_owned(),
         ..AuditRecord::now(node("A"), event, SystemTime::UNIX_EPOCH + NOW)
     };
-    std::iter::once(AuditRecord::hang(&hang))
-        .chain(events.into_iter().map(of))
-        .collect()
+    std::iter::once(AuditRecord::hang(&hang)).chain(events.into_iter().map(of)).collect()
 }
 
 #[test]
@@ -496,13 +427,11 @@ fn replies_are_as_in_the_golden_file() {
         ReplyLine::Watching,
         ReplyLine::Missed { events: 12 },
     ];
-    replies.extend(codes.map(|code| ReplyLine::Error {
-        code,
-        message: "why, in words".to_owned(),
-    }));
-    replies.extend(audit_records().into_iter().map(|record| ReplyLine::Audit {
-        records: vec![record],
-    }));
+    replies
+        .extend(codes.map(|code| ReplyLine::Error { code, message: "why, in words".to_owned() }));
+    replies.extend(
+        audit_records().into_iter().map(|record| ReplyLine::Audit { records: vec![record] }),
+    );
     compare("replies.jsonl", &lines(&replies));
 }
 
@@ -516,13 +445,8 @@ fn queries_are_as_in_the_golden_file() {
         order(&hall(3, Direction::Down)),
         order(&car_call("A", 5)),
         QueryLine::Network { cable: Cable::Cut },
-        QueryLine::Network {
-            cable: Cable::Whole,
-        },
-        QueryLine::ClearHang {
-            operator: operator.clone(),
-            reason: reason.clone(),
-        },
+        QueryLine::Network { cable: Cable::Whole },
+        QueryLine::ClearHang { operator: operator.clone(), reason: reason.clone() },
         QueryLine::Repair { operator, reason },
         QueryLine::Audit,
         QueryLine::Watch,

@@ -210,10 +210,10 @@ impl Faulty {
     }
 
     fn beacon(&self, hello: Hello, sequence: u64) -> Beacon {
-        let echoes = self.heard.iter().map(|(nonce, heard)| Echo {
-            nonce: *nonce,
-            sequence: heard.sequence,
-        });
+        let echoes = self
+            .heard
+            .iter()
+            .map(|(nonce, heard)| Echo { nonce: *nonce, sequence: heard.sequence });
         Beacon {
             hello,
             link_port: 46_100,
@@ -242,28 +242,19 @@ impl Faulty {
                     hello: beacon.hello,
                 };
                 // Earlier lives are of no use to it.
-                self.heard
-                    .retain(|_, known| known.hello.node != heard.hello.node);
+                self.heard.retain(|_, known| known.hello.node != heard.hello.node);
                 self.heard.insert(heard.hello.nonce, heard);
             }
             MeshEvent::LinkUp { link, peer, .. } => {
                 self.done.links += 1;
                 self.links.insert(link, peer.node);
-                let digest = StoreDigest {
-                    term: Term(1),
-                    digest: 1,
-                    durable: true,
-                };
+                let digest = StoreDigest { term: Term(1), digest: 1, durable: true };
                 self.send(link, &Frame::Digest(digest));
             }
             MeshEvent::Frame { link, frame } => match frame {
                 Frame::State(state) => {
                     self.learn(&state.records);
-                    let answer = if state.more {
-                        Frame::Next
-                    } else {
-                        Frame::Synced
-                    };
+                    let answer = if state.more { Frame::Next } else { Frame::Synced };
                     self.send(link, &answer);
                 }
                 Frame::Delta(delta) => self.learn(&delta.records),
@@ -363,11 +354,8 @@ impl Faulty {
                 for (peer, port) in self.peers() {
                     let to = SocketAddrV4::new(peer.address, port);
                     let node = NodeId::new(&format!("M{}", self.turn)).expect("a name");
-                    let hello = Hello {
-                        node,
-                        nonce: Nonce(fastrand::u64(..)),
-                        ..self.hello.clone()
-                    };
+                    let hello =
+                        Hello { node, nonce: Nonce(fastrand::u64(..)), ..self.hello.clone() };
                     self.connect(to, &greeting(&hello));
                 }
             }
@@ -375,17 +363,11 @@ impl Faulty {
                 for _ in 0..8 {
                     self.count += 1;
                     let record = Record {
-                        dot: Dot {
-                            journal: JournalId(7),
-                            sequence: self.count,
-                        },
+                        dot: Dot { journal: JournalId(7), sequence: self.count },
                         ..self.invented(1).remove(0)
                     };
                     let records = vec![record];
-                    let delta = Delta {
-                        records,
-                        ..Delta::default()
-                    };
+                    let delta = Delta { records, ..Delta::default() };
                     self.send_to_all(&Frame::Delta(delta));
                 }
             }
@@ -401,15 +383,9 @@ impl Faulty {
     /// Served orders of as many journals.
     fn invented(&self, count: usize) -> Vec<Record> {
         let record = |_| Record {
-            dot: Dot {
-                journal: JournalId(fastrand::u64(1..)),
-                sequence: 1,
-            },
+            dot: Dot { journal: JournalId(fastrand::u64(1..)), sequence: 1 },
             origin: self.hello.node.clone(),
-            call: Call::Hall(HallCall {
-                floor: Floor::BOTTOM,
-                direction: Direction::Up,
-            }),
+            call: Call::Hall(HallCall { floor: Floor::BOTTOM, direction: Direction::Up }),
             state: State::Served(None),
         };
         (0..count).map(record).collect()
@@ -419,18 +395,12 @@ impl Faulty {
         let learned: Vec<Record> = self.learned.values().cloned().collect();
         for sequence in [u64::MAX, 1 << 60, 1 << 40] {
             let served = learned.iter().zip(0..).map(|(record, below)| Record {
-                dot: Dot {
-                    sequence: sequence - below,
-                    ..record.dot
-                },
+                dot: Dot { sequence: sequence - below, ..record.dot },
                 state: State::Served(None),
                 ..record.clone()
             });
             let records = served.collect();
-            let delta = Delta {
-                records,
-                ..Delta::default()
-            };
+            let delta = Delta { records, ..Delta::default() };
             self.send_to_all(&Frame::Delta(delta));
         }
     }
@@ -442,18 +412,14 @@ impl Faulty {
         let cars = self.heard.values().map(|peer| Some(&peer.hello.node));
         let cars: Vec<Option<&NodeId>> = cars.chain([None]).collect();
         let served = open.zip(cars.iter().cycle()).map(|(record, car)| Record {
-            state: State::Served(car.map(|car| Service {
-                waited: Duration::from_millis(300),
-                car: car.clone(),
-            })),
+            state: State::Served(
+                car.map(|car| Service { waited: Duration::from_millis(300), car: car.clone() }),
+            ),
             ..record.clone()
         });
         let records: Vec<Record> = served.collect();
         if !records.is_empty() {
-            let delta = Delta {
-                records,
-                ..Delta::default()
-            };
+            let delta = Delta { records, ..Delta::default() };
             self.send_to_all(&Frame::Delta(delta));
         }
     }
@@ -474,12 +440,7 @@ impl Faulty {
 }
 
 fn state(records: Vec<Record>) -> Frame {
-    Frame::State(StateTransfer {
-        term: Term(1),
-        records,
-        durable: true,
-        more: false,
-    })
+    Frame::State(StateTransfer { term: Term(1), records, durable: true, more: false })
 }
 
 fn connect_from(from: Ipv4Addr, to: SocketAddrV4) -> std::io::Result<TcpStream> {

@@ -60,10 +60,7 @@ impl Books {
             // Ends with the simulator, or with the books.
             std::thread::spawn(move || {
                 for state in states {
-                    if delta
-                        .send(Some(Delta::Seen(car.clone(), Box::new(state))))
-                        .is_err()
-                    {
+                    if delta.send(Some(Delta::Seen(car.clone(), Box::new(state)))).is_err() {
                         return;
                     }
                 }
@@ -96,9 +93,7 @@ impl Books {
     }
 
     fn tell(&self, delta: Delta) {
-        self.delta
-            .send(Some(delta))
-            .expect("the keeper of the books");
+        self.delta.send(Some(delta)).expect("the keeper of the books");
     }
 }
 
@@ -154,10 +149,7 @@ impl Keeper {
         let all: BTreeSet<NodeId> = self.cars.keys().cloned().collect();
         let verdicts = self.account.close(&all);
         self.note(verdicts);
-        Report {
-            tally: self.account.tally(),
-            lost: self.lost,
-        }
+        Report { tally: self.account.tally(), lost: self.lost }
     }
 
     fn is_open(&self) -> bool {
@@ -207,8 +199,7 @@ impl Keeper {
             match verdict {
                 Verdict::Placed { .. } | Verdict::Served { .. } => {}
                 Verdict::Lost { call, at } | Verdict::Unserved { call, at } => {
-                    self.lost
-                        .push(format!("{call}, on the panel of {at}, {now:.1} s"));
+                    self.lost.push(format!("{call}, on the panel of {at}, {now:.1} s"));
                 }
             }
         }

@@ -53,12 +53,7 @@ impl RuntimeDir {
 
 /// The same, and nothing can be written in `/run` either.
 pub(crate) fn on_without_runtime_dir(disk: Disk, data_dir: &Path, command: &mut Command) {
-    wrap(
-        disk,
-        "mount -t tmpfs -o ro tmpfs /run && ",
-        data_dir,
-        command,
-    );
+    wrap(disk, "mount -t tmpfs -o ro tmpfs /run && ", data_dir, command);
     command.env_remove("XDG_RUNTIME_DIR");
 }
 

@@ -152,9 +152,7 @@ impl Lan {
         let counts = text.split("counter packets ").skip(1);
         let counts = counts.filter_map(|rest| rest.split(' ').next()?.parse().ok());
         let counts: Vec<u64> = counts.collect();
-        let [all, lost] = counts[..] else {
-            panic!("two counters are wanted: {text}")
-        };
+        let [all, lost] = counts[..] else { panic!("two counters are wanted: {text}") };
         (lost, all)
     }
 
@@ -227,10 +225,9 @@ fn lack() -> Option<&'static str> {
     if !geteuid().is_root() {
         return Some("only root can make network namespaces");
     }
-    for (tool, lack) in [
-        ("ip", "ip (iproute2) is not installed"),
-        ("nft", "nft (nftables) is not installed"),
-    ] {
+    for (tool, lack) in
+        [("ip", "ip (iproute2) is not installed"), ("nft", "nft (nftables) is not installed")]
+    {
         let shown = Command::new(tool).arg("-V").output();
         if !shown.is_ok_and(|output| output.status.success()) {
             return Some(lack);

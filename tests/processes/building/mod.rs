@@ -1,10 +1,6 @@
 //! A building of real processes: for each car a simulator on a pseudo-terminal or on TCP, and a
 //! node, all on loopback addresses of their own, or each on a host of its own in a [`Lan`].
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "each file of tests uses its part of the building"
-)]
+#![allow(dead_code, unused_imports, reason = "each file of tests uses its part of the building")]
 
 mod books;
 pub(crate) mod disk;
@@ -139,9 +135,8 @@ impl Building {
     /// From here on an account is kept of every order.
     pub(crate) fn open_books(&mut self) {
         let cars = self.cars();
-        let cars: Vec<_> = cars
-            .map(|cabin| (node_id(cabin.name), self.control(cabin.name)))
-            .collect();
+        let cars: Vec<_> =
+            cars.map(|cabin| (node_id(cabin.name), self.control(cabin.name))).collect();
         self.books = Some(Books::open(&cars));
     }
 
@@ -150,12 +145,7 @@ impl Building {
         self.wait_all_dark();
         let books = self.books.take().expect("open books");
         let report = books.close();
-        assert!(
-            report.lost.is_empty(),
-            "lost: {:#?}{}",
-            report.lost,
-            self.logs()
-        );
+        assert!(report.lost.is_empty(), "lost: {:#?}{}", report.lost, self.logs());
         assert_eq!(report.tally.served, report.tally.placed, "{report:?}");
         report
     }
@@ -211,10 +201,7 @@ impl Building {
             Line::Serial => command.arg("--serial-link").arg(self.dir.path().join(name)),
             Line::Tcp => command.args(["--tcp", "127.0.0.1:0"]),
         };
-        let mut child = command
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the simulator");
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the simulator");
         let output = BufReader::new(child.stdout.take().expect("piped"));
         let mut panel = String::new();
         for line in output.lines() {
@@ -241,11 +228,7 @@ impl Building {
     pub(crate) fn start_with(&mut self, name: &str, change: impl FnOnce(&mut Command)) {
         let mut command = self.command(name);
         change(&mut command);
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.log(name))
-            .expect("a log");
+        let log = File::options().create(true).append(true).open(self.log(name)).expect("a log");
         let child = command.stderr(log).spawn().expect("the node");
         self.cabin_mut(name).node = Some(child);
         if let Some(books) = &self.books {
@@ -407,12 +390,7 @@ impl Building {
     /// S1: no controller has asked its panel for anything unsafe.
     pub(crate) fn assert_safe(&self) {
         for cabin in &self.cabins {
-            assert_eq!(
-                self.car(cabin.name).violations,
-                0,
-                "violations of {}",
-                cabin.name
-            );
+            assert_eq!(self.car(cabin.name).violations, 0, "violations of {}", cabin.name);
         }
     }
 
@@ -431,17 +409,11 @@ impl Building {
     }
 
     fn cabin(&self, name: &str) -> &Cabin {
-        self.cabins
-            .iter()
-            .find(|cabin| cabin.name == name)
-            .expect("a cabin")
+        self.cabins.iter().find(|cabin| cabin.name == name).expect("a cabin")
     }
 
     fn cabin_mut(&mut self, name: &str) -> &mut Cabin {
-        self.cabins
-            .iter_mut()
-            .find(|cabin| cabin.name == name)
-            .expect("a cabin")
+        self.cabins.iter_mut().find(|cabin| cabin.name == name).expect("a cabin")
     }
 
     /// A place for things of this building.
@@ -472,10 +444,7 @@ impl Building {
 impl Drop for Building {
     fn drop(&mut self) {
         for cabin in &mut self.cabins {
-            for child in [&mut cabin.node, &mut cabin.simulator]
-                .into_iter()
-                .flatten()
-            {
+            for child in [&mut cabin.node, &mut cabin.simulator].into_iter().flatten() {
                 drop(child.kill());
                 drop(child.wait());
             }
@@ -486,10 +455,7 @@ impl Drop for Building {
 /// Says that a test is skipped, and why; a run that must not skip anything fails instead.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub(crate) fn skip(lack: &str) {
-    assert!(
-        std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(),
-        "nothing may be skipped: {lack}"
-    );
+    assert!(std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(), "nothing may be skipped: {lack}");
     let test = std::thread::current();
     println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
 }

@@ -59,10 +59,7 @@ impl Stopped {
         }
         ptrace::interrupt(id).expect("a seized thread");
         waitpid(id, Some(WaitPidFlag::__WALL)).expect("it stops");
-        Some(Self {
-            thread: id,
-            here: PhantomData,
-        })
+        Some(Self { thread: id, here: PhantomData })
     }
 }
 

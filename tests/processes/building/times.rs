@@ -28,10 +28,6 @@ impl Times {
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [median, worst] = [self.median(), self.worst()].map(|time| time.as_millis());
-        write!(
-            f,
-            "median {median} ms, worst {worst} ms of {}",
-            self.0.len()
-        )
+        write!(f, "median {median} ms, worst {worst} ms of {}", self.0.len())
     }
 }

@@ -25,11 +25,7 @@ impl Building {
     ) -> Duration {
         let start = Instant::now();
         while !is_so(self) {
-            assert!(
-                start.elapsed() < limit,
-                "waited in vain until {what}{}",
-                self.logs()
-            );
+            assert!(start.elapsed() < limit, "waited in vain until {what}{}", self.logs());
             std::thread::sleep(LOOK_EVERY);
         }
         start.elapsed()
@@ -61,9 +57,7 @@ impl Building {
         if self.election.profile().preferred != Preferred::LowestAddress {
             return self.wait_for_one_master_of(group);
         }
-        self.wait(&format!("{group:?} follow {master}"), |building| {
-            building.follow(group, master)
-        })
+        self.wait(&format!("{group:?} follow {master}"), |building| building.follow(group, master))
     }
 
     /// Waits until these nodes hear each other and nobody else, follow one of them, and have equal
@@ -97,8 +91,7 @@ impl Building {
         let running: Vec<&'static str> = self.running().collect();
         self.wait_for_one_master_of(&running);
         let leads = |name: &&str| {
-            self.status(name)
-                .is_some_and(|status| status.node_state == NodeState::Master)
+            self.status(name).is_some_and(|status| status.node_state == NodeState::Master)
         };
         let mut found = None;
         self.wait("somebody leads", |_| {
@@ -156,19 +149,16 @@ impl Building {
     pub(crate) fn take_out(&self, name: &str) {
         self.panel(name).send("stop on").expect("the stop switch");
         self.wait(&format!("{name} is out of the group"), |building| {
-            building
-                .running()
-                .filter_map(|node| building.status(node))
-                .all(|status| {
-                    let car = if status.node == name {
-                        status.car.map(|car| car.view)
-                    } else {
-                        let mut peers = status.peers.into_iter();
-                        let peer = peers.find(|peer| peer.node == name);
-                        peer.and_then(|peer| peer.car)
-                    };
-                    car.is_none_or(|car| !car.is_in_service())
-                })
+            building.running().filter_map(|node| building.status(node)).all(|status| {
+                let car = if status.node == name {
+                    status.car.map(|car| car.view)
+                } else {
+                    let mut peers = status.peers.into_iter();
+                    let peer = peers.find(|peer| peer.node == name);
+                    peer.and_then(|peer| peer.car)
+                };
+                car.is_none_or(|car| !car.is_in_service())
+            })
         });
     }
 
@@ -189,27 +179,21 @@ impl Building {
     /// Waits until a button's lamp is lit on the panels of all these cars.
     pub(crate) fn wait_lit(&self, names: &[&str], button: Button) -> Duration {
         self.wait(&format!("{button} is lit on {names:?}"), |building| {
-            names
-                .iter()
-                .all(|name| building.car(name).lamps.contains(&button))
+            names.iter().all(|name| building.car(name).lamps.contains(&button))
         })
     }
 
     /// Waits until a button's lamp is dark on the panels of all these cars.
     pub(crate) fn wait_dark(&self, names: &[&str], button: Button) -> Duration {
         self.wait(&format!("{button} is dark on {names:?}"), |building| {
-            names
-                .iter()
-                .all(|name| !building.car(name).lamps.contains(&button))
+            names.iter().all(|name| !building.car(name).lamps.contains(&button))
         })
     }
 
     /// Waits until no order lamp is lit in the whole building.
     pub(crate) fn wait_all_dark(&self) {
         self.wait_within(PATIENCE * 3, "every lamp is dark", |building| {
-            building
-                .cars()
-                .all(|cabin| building.car(cabin.name).lamps.is_empty())
+            building.cars().all(|cabin| building.car(cabin.name).lamps.is_empty())
         });
     }
 

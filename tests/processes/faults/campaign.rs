@@ -46,13 +46,7 @@ fn every_lit_order_is_served_in_a_campaign_of_kills() {
     }
     let mut merged = Times::default();
     merged.add(campaign.bring_all_back());
-    let Campaign {
-        mut building,
-        killed,
-        suspended,
-        pressed,
-        ..
-    } = campaign;
+    let Campaign { mut building, killed, suspended, pressed, .. } = campaign;
     let report = building.close_books();
     let settled = building.wait_for_master("A");
     building.assert_safe();

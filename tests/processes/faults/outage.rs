@@ -42,9 +42,7 @@ fn a_hall_call_is_served_when_its_car_is_struck_on_its_way(blow: Blow) {
     building.press("A", button);
     building.wait_lit(&THREE, button);
     let victim = building.assignee("A");
-    building.wait("the car is on its way", |building| {
-        building.car(victim).speed > 1.0
-    });
+    building.wait("the car is on its way", |building| building.car(victim).speed > 1.0);
     blow.strike(building, victim);
     let struck = Instant::now();
     let living: Vec<&str> = building.running().collect();
@@ -79,10 +77,7 @@ fn every_order_is_served_when_the_master_is_struck(blow: Blow) {
     let mut bank = Bank::open();
     let building = &mut bank.building;
     let (own, other) = (building.car_call(6), building.car_call(5));
-    let halls = [
-        building.hall(7, Direction::Down),
-        building.hall(5, Direction::Up),
-    ];
+    let halls = [building.hall(7, Direction::Down), building.hall(5, Direction::Up)];
     for (at, button) in [("A", own), ("B", other), ("C", halls[0]), ("C", halls[1])] {
         building.press(at, button);
     }
@@ -126,16 +121,7 @@ fn a_press_is_kept_when_its_node_is_struck_at_that_moment(blow: Blow) {
     let mut noticed = Times::default();
     let mut lit = 0;
     // Milliseconds after the press, and a floor where no car is left from the time before.
-    let moments = [
-        (0, 7),
-        (1, 3),
-        (2, 5),
-        (4, 1),
-        (8, 6),
-        (16, 2),
-        (32, 4),
-        (64, 7),
-    ];
+    let moments = [(0, 7), (1, 3), (2, 5), (4, 1), (8, 6), (16, 2), (32, 4), (64, 7)];
     for (after, floor) in moments {
         let button = building.hall(floor, Direction::Down);
         building.press("C", button);

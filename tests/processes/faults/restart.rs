@@ -10,15 +10,9 @@ use crate::building::Building;
 
 /// Two hall calls, and a car call in each car.
 fn orders(building: &Building) -> ([Button; 2], [(&'static str, Button); 3]) {
-    let halls = [
-        building.hall(6, Direction::Up),
-        building.hall(3, Direction::Down),
-    ];
-    let cabs = [
-        ("A", building.car_call(7)),
-        ("B", building.car_call(2)),
-        ("C", building.car_call(4)),
-    ];
+    let halls = [building.hall(6, Direction::Up), building.hall(3, Direction::Down)];
+    let cabs =
+        [("A", building.car_call(7)), ("B", building.car_call(2)), ("C", building.car_call(4))];
     (halls, cabs)
 }
 
@@ -44,13 +38,8 @@ fn light_all(building: &Building) {
 fn cut_power(building: &mut Building) {
     building.kill_all(&THREE);
     for name in THREE {
-        building
-            .panel(name)
-            .send("fault panel restart")
-            .expect("a restart");
-        building.wait("the lamps are dark", |building| {
-            building.car(name).lamps.is_empty()
-        });
+        building.panel(name).send("fault panel restart").expect("a restart");
+        building.wait("the lamps are dark", |building| building.car(name).lamps.is_empty());
     }
 }
 

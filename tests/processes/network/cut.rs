@@ -38,15 +38,9 @@ fn both_sides_of_a_cut_cable_serve_and_merge_when_it_is_mended() {
     place_and_serve(&building, &["A"], building.hall(4, Direction::Down));
     place_and_serve(&building, &["A"], building.car_call(5));
     // One more on each side that is open when the cable is mended.
-    let (left, right) = (
-        building.hall(1, Direction::Up),
-        building.hall(3, Direction::Down),
-    );
+    let (left, right) = (building.hall(1, Direction::Up), building.hall(3, Direction::Down));
     for name in ["A", "B", "C"] {
-        building
-            .panel(name)
-            .send("stop on")
-            .expect("the stop switch");
+        building.panel(name).send("stop on").expect("the stop switch");
     }
     building.press("A", left);
     building.press("C", right);
@@ -86,15 +80,9 @@ fn two_pairs_that_are_cut_from_each_other_serve_and_merge() {
         building.wait_dark(&group, common);
         place_and_serve(&building, &group, building.hall(3, Direction::Up));
     }
-    let (left, right) = (
-        building.hall(1, Direction::Up),
-        building.hall(3, Direction::Down),
-    );
+    let (left, right) = (building.hall(1, Direction::Up), building.hall(3, Direction::Down));
     for name in FOUR {
-        building
-            .panel(name)
-            .send("stop on")
-            .expect("the stop switch");
+        building.panel(name).send("stop on").expect("the stop switch");
     }
     building.press("C", left);
     building.press("D", right);
@@ -168,9 +156,7 @@ fn hold_alone(building: &Building, floor: u8) {
     for (node_state, _, peers) in &alone {
         assert_eq!((node_state, *peers), (&NodeState::Master, 0));
     }
-    building.stays("alone", Duration::from_secs(2), |building| {
-        node_states(building) == alone
-    });
+    building.stays("alone", Duration::from_secs(2), |building| node_states(building) == alone);
     for name in ["A", "B"] {
         place_and_serve(building, &[name], building.hall(floor, Direction::Up));
     }
@@ -196,9 +182,8 @@ fn nodes_that_hear_each_other_and_can_not_connect_do_not_flap() {
     });
     building.wait_in_service(&["A", "B"]);
     let apart = node_states(&building);
-    building.stays("two masters", Duration::from_secs(3), |building| {
-        node_states(building) == apart
-    });
+    building
+        .stays("two masters", Duration::from_secs(3), |building| node_states(building) == apart);
     let button = building.hall(3, Direction::Up);
     place_and_serve(&building, &["A", "B"], button);
     building.lan().mend();

@@ -43,20 +43,14 @@ fn orders_are_placed_and_served_at_a_loss_of(percent: u8, limit: Duration) {
         "{lost} of {all} packets lost: press to all lamps {lit}; all served {served}; one group {mended:?} after the loss; {report:?}"
     );
     let share = 100 * lost / all.max(1);
-    assert!(
-        share.abs_diff(u64::from(percent)) <= 5,
-        "{share} % were lost"
-    );
+    assert!(share.abs_diff(u64::from(percent)) <= 5, "{share} % were lost");
     assert!(lit.median() < limit, "lamps are slow: {lit}");
 }
 
 /// Presses every hall button, each on another panel than the one before, while no car can serve.
 fn place_all(building: &Building, lit: &mut Times) {
     for name in THREE {
-        building
-            .panel(name)
-            .send("stop on")
-            .expect("the stop switch");
+        building.panel(name).send("stop on").expect("the stop switch");
     }
     building.wait("every car rests", |building| {
         let mut cars = THREE.iter().map(|name| building.car(name));

@@ -12,11 +12,7 @@ fn a_node_serves_alone_until_its_network_comes(interface: Interface) {
             return;
         };
         for (name, number) in [("A", 1), ("B", 2)] {
-            let at_start = if name == late {
-                interface
-            } else {
-                Interface::Ready
-            };
+            let at_start = if name == late { interface } else { Interface::Ready };
             building.install_at(name, number, at_start);
             building.start(name);
         }
@@ -32,15 +28,9 @@ fn a_node_serves_alone_until_its_network_comes(interface: Interface) {
             building.wait_dark(&[name], button);
         }
         // Open on both sides when they meet.
-        let (one, two) = (
-            building.hall(4, Direction::Up),
-            building.hall(2, Direction::Down),
-        );
+        let (one, two) = (building.hall(4, Direction::Up), building.hall(2, Direction::Down));
         for name in ["A", "B"] {
-            building
-                .panel(name)
-                .send("stop on")
-                .expect("the stop switch");
+            building.panel(name).send("stop on").expect("the stop switch");
         }
         building.press("A", one);
         building.press("B", two);

@@ -55,42 +55,30 @@ fn any_drive() -> impl Strategy<Value = Drive> {
         any_boot(),
         any::<u16>(),
         any_motor(),
-        prop_oneof![
-            Just(DoorCommand::Close),
-            Just(DoorCommand::Open),
-            Just(DoorCommand::Nudge)
-        ],
+        prop_oneof![Just(DoorCommand::Close), Just(DoorCommand::Open), Just(DoorCommand::Nudge)],
         proptest::option::of(any_floor()),
         proptest::option::of(any_direction()),
         any::<bool>(),
     )
-        .prop_map(
-            |(boot, acknowledged, motor, door, indicator, lantern, stop_lamp)| Drive {
-                boot,
-                acknowledged,
-                motor,
-                door,
-                indicator,
-                lantern: lantern.map_or(HallLantern::Dark, HallLantern::Lit),
-                stop_lamp,
-            },
-        )
+        .prop_map(|(boot, acknowledged, motor, door, indicator, lantern, stop_lamp)| Drive {
+            boot,
+            acknowledged,
+            motor,
+            door,
+            indicator,
+            lantern: lantern.map_or(HallLantern::Dark, HallLantern::Lit),
+            stop_lamp,
+        })
 }
 
 fn any_chunk() -> impl Strategy<Value = ButtonChunk> {
-    (
-        proptest::collection::btree_set(any_button(), 0..100),
-        2_u8..=254,
-        0_u8..=31,
-    )
+    (proptest::collection::btree_set(any_button(), 0..100), 2_u8..=254, 0_u8..=31)
         .prop_map(|(buttons, count, index)| ButtonChunk::of(&buttons, floors(count), index))
 }
 
 fn any_controller_frame() -> impl Strategy<Value = ControllerFrame> {
     prop_oneof![
-        (2_u8..=254).prop_map(|count| ControllerFrame::Hello {
-            floors: floors(count)
-        }),
+        (2_u8..=254).prop_map(|count| ControllerFrame::Hello { floors: floors(count) }),
         any_drive().prop_map(ControllerFrame::Drive),
         any_chunk().prop_map(ControllerFrame::Lamps),
         ("\\PC{0,8}", any::<Option<u8>>()).prop_map(|(text, brightness)| {
@@ -138,25 +126,14 @@ fn any_status() -> impl Strategy<Value = Status> {
 fn any_panel_frame() -> impl Strategy<Value = PanelFrame> {
     prop_oneof![
         (any_boot(), 2_u8..=254, any::<u16>()).prop_map(|(boot, count, acknowledged)| {
-            PanelFrame::Hello {
-                boot,
-                floors: floors(count),
-                acknowledged,
-            }
+            PanelFrame::Hello { boot, floors: floors(count), acknowledged }
         }),
         any_status().prop_map(PanelFrame::Status),
         (any_boot(), any::<u16>(), any_button()).prop_map(|(boot, sequence, button)| {
-            PanelFrame::Press(Press {
-                boot,
-                sequence,
-                button,
-            })
+            PanelFrame::Press(Press { boot, sequence, button })
         }),
         (any::<Option<i8>>(), any::<Option<u8>>()).prop_map(|(temperature, illuminance)| {
-            PanelFrame::Climate(Climate {
-                temperature,
-                illuminance,
-            })
+            PanelFrame::Climate(Climate { temperature, illuminance })
         }),
         any_chunk().prop_map(PanelFrame::Stuck),
     ]
@@ -164,10 +141,7 @@ fn any_panel_frame() -> impl Strategy<Value = PanelFrame> {
 
 fn decode_all<F: Frame>(bytes: &[u8]) -> Vec<Result<Numbered<F>, FrameError>> {
     let mut decoder = Decoder::new();
-    bytes
-        .iter()
-        .filter_map(|&byte| decoder.push(byte))
-        .collect()
+    bytes.iter().filter_map(|&byte| decoder.push(byte)).collect()
 }
 
 fn intact<F: Frame>(bytes: &[u8]) -> Vec<Numbered<F>> {
@@ -242,10 +216,7 @@ proptest! {
 
 #[test]
 fn a_text_is_cut_to_32_bytes_at_a_character_boundary() {
-    let display = Display {
-        text: format!("{}é", "x".repeat(31)),
-        brightness: None,
-    };
+    let display = Display { text: format!("{}é", "x".repeat(31)), brightness: None };
     let read = intact::<ControllerFrame>(&encode(&ControllerFrame::Display(display), 0));
     let Some(ControllerFrame::Display(read)) = read.into_iter().next().map(|read| read.frame)
     else {
@@ -267,21 +238,12 @@ fn an_unknown_type_another_version_and_an_impossible_value_are_told_apart() {
     let only = |bytes: &[u8]| decode_all::<ControllerFrame>(bytes).pop();
     assert_eq!(
         only(&sealed(&[VERSION, 0x7F, 9, 1, 2, 3])),
-        Some(Err(FrameError::Unknown {
-            kind: 0x7F,
-            sequence: 9
-        }))
+        Some(Err(FrameError::Unknown { kind: 0x7F, sequence: 9 }))
     );
-    assert_eq!(
-        only(&sealed(&[2, 0x01, 9, 4])),
-        Some(Err(FrameError::Version(2)))
-    );
+    assert_eq!(only(&sealed(&[2, 0x01, 9, 4])), Some(Err(FrameError::Version(2))));
     assert_eq!(
         only(&sealed(&[VERSION, 0x01, 9, 255])),
-        Some(Err(FrameError::Malformed {
-            kind: 1,
-            sequence: 9
-        }))
+        Some(Err(FrameError::Malformed { kind: 1, sequence: 9 }))
     );
     assert_eq!(only(&sealed(&[VERSION])), Some(Err(FrameError::Framing)));
 }
@@ -290,10 +252,7 @@ fn an_unknown_type_another_version_and_an_impossible_value_are_told_apart() {
 fn further_bytes_at_the_end_of_a_body_are_skipped() {
     assert_eq!(
         intact::<ControllerFrame>(&sealed(&[VERSION, 0x01, 9, 4, 0xAB, 0xCD])),
-        [Numbered {
-            sequence: 9,
-            frame: ControllerFrame::Hello { floors: floors(4) }
-        }]
+        [Numbered { sequence: 9, frame: ControllerFrame::Hello { floors: floors(4) } }]
     );
 }
 

@@ -77,14 +77,9 @@ impl Connection {
 
     /// The earliest moment with something to do.
     pub(super) fn deadline(&self, silence: Duration) -> Duration {
-        [
-            self.drive_due,
-            self.refresh.due,
-            self.heard_at + silence,
-            self.echo_at + silence,
-        ]
-        .into_iter()
-        .fold(self.climate_at + CLIMATE_LIMIT, Duration::min)
+        [self.drive_due, self.refresh.due, self.heard_at + silence, self.echo_at + silence]
+            .into_iter()
+            .fold(self.climate_at + CLIMATE_LIMIT, Duration::min)
     }
 
     /// What moves first, then what changed, then one refresh.

@@ -30,10 +30,7 @@ impl Bench {
         bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
         assert_eq!(
             bench.events(),
-            [
-                PanelEvent::Connected,
-                PanelEvent::Inputs(PanelInputs::default())
-            ]
+            [PanelEvent::Connected, PanelEvent::Inputs(PanelInputs::default())]
         );
         bench.sent();
         bench
@@ -50,9 +47,8 @@ impl Bench {
     }
 
     fn sent(&mut self) -> Vec<ControllerFrame> {
-        let bytes: Vec<u8> = std::iter::from_fn(|| self.session.poll_transmit(self.now))
-            .flatten()
-            .collect();
+        let bytes: Vec<u8> =
+            std::iter::from_fn(|| self.session.poll_transmit(self.now)).flatten().collect();
         bytes
             .iter()
             .filter_map(|&byte| self.decoder.push(byte))
@@ -87,11 +83,7 @@ fn boot(id: u32) -> BootId {
 }
 
 fn hello(id: u32, count: u8) -> PanelFrame {
-    PanelFrame::Hello {
-        boot: boot(id),
-        floors: floors(count),
-        acknowledged: 0,
-    }
+    PanelFrame::Hello { boot: boot(id), floors: floors(count), acknowledged: 0 }
 }
 
 fn status(id: u32, inputs: &PanelInputs) -> Status {
@@ -99,19 +91,12 @@ fn status(id: u32, inputs: &PanelInputs) -> Status {
 }
 
 fn press(id: u32, sequence: PressSequence, button: Button) -> PanelFrame {
-    PanelFrame::Press(Press {
-        boot: boot(id),
-        sequence,
-        button,
-    })
+    PanelFrame::Press(Press { boot: boot(id), sequence, button })
 }
 
 fn run_up() -> PanelOutputs {
     PanelOutputs {
-        motor: MotorCommand::Run {
-            direction: Direction::Up,
-            stop_at: floor(5),
-        },
+        motor: MotorCommand::Run { direction: Direction::Up, stop_at: floor(5) },
         ..PanelOutputs::default()
     }
 }
@@ -155,18 +140,12 @@ fn the_motor_is_told_to_stop_unless_the_door_is_closed() {
     let mut bench = Bench::connected();
     bench.session.set_outputs(run_up());
     assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
-    let ajar = PanelInputs {
-        door: DoorState::Opening,
-        ..PanelInputs::default()
-    };
+    let ajar = PanelInputs { door: DoorState::Opening, ..PanelInputs::default() };
     bench.hear(&PanelFrame::Status(status(BOOT, &ajar)));
     assert_eq!(bench.sent_drives()[0].motor, MotorCommand::Stop);
     bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
     assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
-    bench.session.set_outputs(PanelOutputs {
-        door: DoorCommand::Open,
-        ..run_up()
-    });
+    bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..run_up() });
     assert_eq!(bench.sent_drives()[0].motor, MotorCommand::Stop);
 }
 
@@ -174,15 +153,10 @@ fn the_motor_is_told_to_stop_unless_the_door_is_closed() {
 #[test]
 fn a_closed_door_is_not_opened_before_the_drive_has_stopped() {
     let mut bench = Bench::connected();
-    let driven = PanelInputs {
-        drive: DriveFeedback::Driven(Direction::Up),
-        ..PanelInputs::default()
-    };
+    let driven =
+        PanelInputs { drive: DriveFeedback::Driven(Direction::Up), ..PanelInputs::default() };
     bench.hear(&PanelFrame::Status(status(BOOT, &driven)));
-    bench.session.set_outputs(PanelOutputs {
-        door: DoorCommand::Open,
-        ..PanelOutputs::default()
-    });
+    bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
     assert_eq!(bench.sent_drives(), []);
     bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
     assert_eq!(bench.sent_drives()[0].door, DoorCommand::Open);
@@ -234,18 +208,11 @@ fn a_panel_of_another_height_is_named_once_and_stays_disconnected() {
         bench.hear(&hello(BOOT, 4));
         bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
         bench.wait();
-        assert!(
-            bench
-                .sent()
-                .iter()
-                .all(|frame| matches!(frame, ControllerFrame::Hello { .. }))
-        );
+        assert!(bench.sent().iter().all(|frame| matches!(frame, ControllerFrame::Hello { .. })));
     }
     assert_eq!(
         bench.events(),
-        [PanelEvent::Disconnected(
-            "panel has 4 floors, configuration says 9".to_owned()
-        )]
+        [PanelEvent::Disconnected("panel has 4 floors, configuration says 9".to_owned())]
     );
 }
 
@@ -257,10 +224,7 @@ fn a_silent_panel_is_disconnected_and_connected_when_it_speaks_again() {
         bench.sent();
     }
     assert_eq!(bench.now, Duration::from_millis(1250));
-    assert_eq!(
-        bench.events(),
-        [PanelEvent::Disconnected("the panel is silent".to_owned())]
-    );
+    assert_eq!(bench.events(), [PanelEvent::Disconnected("the panel is silent".to_owned())]);
     bench.wait();
     bench.hear(&hello(BOOT, 9));
     bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
@@ -277,9 +241,7 @@ fn a_panel_that_hears_nothing_is_disconnected() {
     }
     assert_eq!(
         bench.events(),
-        [PanelEvent::Disconnected(
-            "the panel does not hear the controller".to_owned()
-        )]
+        [PanelEvent::Disconnected("the panel does not hear the controller".to_owned())]
     );
 }
 
@@ -290,27 +252,16 @@ fn a_panel_that_never_answers_is_told_once() {
         bench.sent();
         bench.wait();
     }
-    assert_eq!(
-        bench.events(),
-        [PanelEvent::Disconnected(
-            "the panel does not answer".to_owned()
-        )]
-    );
+    assert_eq!(bench.events(), [PanelEvent::Disconnected("the panel does not answer".to_owned())]);
 }
 
 // K1
 #[test]
 fn a_climate_that_is_not_told_again_becomes_unknown() {
     let mut bench = Bench::connected();
-    let climate = Climate {
-        temperature: Some(-3),
-        illuminance: Some(40),
-    };
+    let climate = Climate { temperature: Some(-3), illuminance: Some(40) };
     bench.hear(&PanelFrame::Climate(climate));
-    let told = PanelInputs {
-        climate,
-        ..PanelInputs::default()
-    };
+    let told = PanelInputs { climate, ..PanelInputs::default() };
     assert_eq!(bench.events(), [PanelEvent::Inputs(told)]);
     let mut echo = 0_u8;
     while bench.events().is_empty() {
@@ -318,10 +269,7 @@ fn a_climate_that_is_not_told_again_becomes_unknown() {
         bench.sent();
         echo = echo.wrapping_add(1);
         let inputs = PanelInputs::default();
-        bench.hear(&PanelFrame::Status(Status {
-            echo,
-            ..status(BOOT, &inputs)
-        }));
+        bench.hear(&PanelFrame::Status(Status { echo, ..status(BOOT, &inputs) }));
     }
     assert_eq!(bench.now, Duration::from_secs(6));
     assert!(bench.session.is_connected());
@@ -331,10 +279,7 @@ fn a_climate_that_is_not_told_again_becomes_unknown() {
 fn a_floor_that_the_shaft_does_not_have_is_refused() {
     let mut bench = Bench::connected();
     let damaged = bench.session.counters().damaged;
-    let high = PanelInputs {
-        floor: Some(floors(20).top()),
-        ..PanelInputs::default()
-    };
+    let high = PanelInputs { floor: Some(floors(20).top()), ..PanelInputs::default() };
     bench.hear(&PanelFrame::Status(status(BOOT, &high)));
     assert_eq!(bench.events(), []);
     assert_eq!(bench.session.counters().damaged, damaged + 1);
@@ -351,10 +296,7 @@ fn a_gap_in_the_numbers_is_counted_as_loss() {
 #[test]
 fn the_farewell_stops_the_motor_and_leaves_the_rest() {
     let mut bench = Bench::connected();
-    bench.session.set_outputs(PanelOutputs {
-        indicator: Some(floor(2)),
-        ..run_up()
-    });
+    bench.session.set_outputs(PanelOutputs { indicator: Some(floor(2)), ..run_up() });
     bench.sent();
     let bytes = bench.session.farewell().unwrap();
     let last = bytes.iter().find_map(|&byte| bench.decoder.push(byte));

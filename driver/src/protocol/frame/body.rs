@@ -58,15 +58,10 @@ impl Frame for ControllerFrame {
     fn decode_body(kind: u8, body: &[u8]) -> Option<Self> {
         let mut body = Body(body);
         Some(match kind {
-            HELLO => Self::Hello {
-                floors: FloorCount::new(body.byte()?)?,
-            },
+            HELLO => Self::Hello { floors: FloorCount::new(body.byte()?)? },
             DRIVE => Self::Drive(decode_drive(&mut body)?),
             LAMPS => Self::Lamps(decode_chunk(&mut body)?),
-            DISPLAY => Self::Display(Display {
-                brightness: body.optional()?,
-                text: body.text()?,
-            }),
+            DISPLAY => Self::Display(Display { brightness: body.optional()?, text: body.text()? }),
             _ => return None,
         })
     }
@@ -91,11 +86,7 @@ impl Frame for PanelFrame {
 
     fn encode_body(&self, bytes: &mut Vec<u8>) {
         match self {
-            Self::Hello {
-                boot,
-                floors,
-                acknowledged,
-            } => {
+            Self::Hello { boot, floors, acknowledged } => {
                 bytes.extend_from_slice(&boot.get().to_be_bytes());
                 bytes.push(floors.get());
                 bytes.extend_from_slice(&acknowledged.to_be_bytes());
@@ -160,20 +151,10 @@ fn encode_drive(drive: &Drive, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&drive.acknowledged.to_be_bytes());
     let (motor, stop_at) = match drive.motor {
         MotorCommand::Stop => (0, None),
-        MotorCommand::Run {
-            direction: Direction::Up,
-            stop_at,
-        } => (1, Some(stop_at)),
-        MotorCommand::Run {
-            direction: Direction::Down,
-            stop_at,
-        } => (2, Some(stop_at)),
-        MotorCommand::Home {
-            direction: Direction::Up,
-        } => (3, None),
-        MotorCommand::Home {
-            direction: Direction::Down,
-        } => (4, None),
+        MotorCommand::Run { direction: Direction::Up, stop_at } => (1, Some(stop_at)),
+        MotorCommand::Run { direction: Direction::Down, stop_at } => (2, Some(stop_at)),
+        MotorCommand::Home { direction: Direction::Up } => (3, None),
+        MotorCommand::Home { direction: Direction::Down } => (4, None),
     };
     bytes.extend_from_slice(&[
         motor,
@@ -199,20 +180,10 @@ fn decode_drive(body: &mut Body<'_>) -> Option<Drive> {
         acknowledged: body.number()?,
         motor: match (body.byte()?, body.optional_floor()?) {
             (0, None) => MotorCommand::Stop,
-            (1, Some(stop_at)) => MotorCommand::Run {
-                direction: Direction::Up,
-                stop_at,
-            },
-            (2, Some(stop_at)) => MotorCommand::Run {
-                direction: Direction::Down,
-                stop_at,
-            },
-            (3, None) => MotorCommand::Home {
-                direction: Direction::Up,
-            },
-            (4, None) => MotorCommand::Home {
-                direction: Direction::Down,
-            },
+            (1, Some(stop_at)) => MotorCommand::Run { direction: Direction::Up, stop_at },
+            (2, Some(stop_at)) => MotorCommand::Run { direction: Direction::Down, stop_at },
+            (3, None) => MotorCommand::Home { direction: Direction::Up },
+            (4, None) => MotorCommand::Home { direction: Direction::Down },
             _ => return None,
         },
         door: match body.byte()? {
@@ -299,9 +270,7 @@ fn encode_chunk(chunk: ButtonChunk, bytes: &mut Vec<u8>) {
 
 fn decode_chunk(body: &mut Body<'_>) -> Option<ButtonChunk> {
     Some(ButtonChunk {
-        first: body
-            .byte()
-            .filter(|first| first.is_multiple_of(ButtonChunk::FLOORS))?,
+        first: body.byte().filter(|first| first.is_multiple_of(ButtonChunk::FLOORS))?,
         up: body.byte()?,
         down: body.byte()?,
         car_call: body.byte()?,

@@ -93,12 +93,7 @@ impl FlightTimes {
     fn next_leg(&self, from: Floor, start: LegEnd, stop_at: Floor, floors: FloorCount) -> Leg {
         let Some(direction) = from.direction_to(stop_at) else {
             let (to, end) = (from, LegEnd::Rest);
-            return Leg {
-                from,
-                to,
-                start,
-                end,
-            };
+            return Leg { from, to, start, end };
         };
         let mut to = from;
         while let Some(next) = floors.next(to, direction).filter(|_| to != stop_at) {
@@ -107,17 +102,8 @@ impl FlightTimes {
                 break;
             }
         }
-        let end = if to == stop_at {
-            LegEnd::Rest
-        } else {
-            LegEnd::Passing
-        };
-        Leg {
-            from,
-            to,
-            start,
-            end,
-        }
+        let end = if to == stop_at { LegEnd::Rest } else { LegEnd::Passing };
+        Leg { from, to, start, end }
     }
 
     /// Learns how long a leg took; hands back what is worth keeping on disk.
@@ -128,10 +114,9 @@ impl FlightTimes {
         }
         let samples = self.legs.entry(leg).or_default();
         samples.add(took);
-        samples.is_worth_keeping().then(|| FlightRecord {
-            leg,
-            samples: samples.last.iter().copied().collect(),
-        })
+        samples
+            .is_worth_keeping()
+            .then(|| FlightRecord { leg, samples: samples.last.iter().copied().collect() })
     }
 
     /// Takes back what an earlier run has learned. What makes no sense is left out.
@@ -163,8 +148,7 @@ impl FlightTimes {
 impl Samples {
     fn add(&mut self, took: Duration) {
         let hundredths = took.as_millis().div_ceil(10);
-        self.last
-            .push_back(u16::try_from(hundredths).unwrap_or(u16::MAX));
+        self.last.push_back(u16::try_from(hundredths).unwrap_or(u16::MAX));
         if self.last.len() > WINDOW {
             self.last.pop_front();
         }
@@ -210,12 +194,7 @@ mod tests {
     }
 
     fn leg_to(from: u8, to: u8, end: LegEnd) -> Leg {
-        Leg {
-            from: floor(from),
-            to: floor(to),
-            start: LegEnd::Rest,
-            end,
-        }
+        Leg { from: floor(from), to: floor(to), start: LegEnd::Rest, end }
     }
 
     fn leg(from: u8, to: u8) -> Leg {
@@ -255,11 +234,7 @@ mod tests {
             times.learn(passing, Duration::from_secs(5));
         }
         assert_eq!(limit(&times, 1, 4), Duration::from_millis(5_300));
-        assert_eq!(
-            limit(&times, 1, 2),
-            Duration::from_secs(6),
-            "it may stop there"
-        );
+        assert_eq!(limit(&times, 1, 2), Duration::from_secs(6), "it may stop there");
         times.sensor_seen(floor(2));
         assert_eq!(limit(&times, 1, 4), Duration::from_secs(6));
     }
@@ -267,15 +242,11 @@ mod tests {
     #[test]
     fn what_is_learned_survives_a_restart_and_nonsense_does_not() {
         let mut times = FlightTimes::default();
-        let kept: Vec<FlightRecord> = (0..WINDOW)
-            .filter_map(|_| times.learn(leg(1, 2), Duration::from_secs(2)))
-            .collect();
+        let kept: Vec<FlightRecord> =
+            (0..WINDOW).filter_map(|_| times.learn(leg(1, 2), Duration::from_secs(2))).collect();
         assert_eq!(kept.len(), 1, "not every flight is written");
         let mut restored = FlightTimes::default();
-        let nonsense = FlightRecord {
-            leg: leg(1, 77),
-            samples: vec![1; 500],
-        };
+        let nonsense = FlightRecord { leg: leg(1, 77), samples: vec![1; 500] };
         restored.restore(&[kept[0].clone(), nonsense], floors());
         assert_eq!(limit(&restored, 1, 2), limit(&times, 1, 2));
         assert_eq!(restored.legs.len(), 1);

@@ -45,10 +45,7 @@ impl DrivenTime {
 
     /// What has been counted does not matter any more.
     pub(in crate::car) fn clear(&mut self, now: Timestamp) {
-        *self = Self {
-            stretch: self.stretch.map(|_| now),
-            ..Self::default()
-        };
+        *self = Self { stretch: self.stretch.map(|_| now), ..Self::default() };
     }
 
     /// The controller, the panel or the line was away, or the stop switch was pulled. Nobody watched
@@ -175,9 +172,7 @@ mod tests {
         let mut progress = Progress::default();
         for round in 0..5 {
             progress.driven.observe(true, at(100 * round));
-            progress
-                .driven
-                .interrupt(Duration::ZERO, at(100 * round + 3));
+            progress.driven.interrupt(Duration::ZERO, at(100 * round + 3));
         }
         assert_eq!(progress.driven.total(at(900)), Duration::from_secs(6));
         progress.arrive(floor(2), at(900));

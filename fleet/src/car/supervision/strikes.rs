@@ -116,21 +116,14 @@ impl Strikes {
             }
         };
         let doubled = first_back_off.saturating_mul(1 << earlier.min(16));
-        self.recovery = Recovery::BackOff {
-            until: now + doubled.min(LONGEST_BACK_OFF),
-        };
+        self.recovery = Recovery::BackOff { until: now + doubled.min(LONGEST_BACK_OFF) };
         Verdict::BackOff
     }
 
     /// The car has come to a floor. Where its flight was to end there, the strikes are cleared if it
     /// is still there at `until`.
     pub(in crate::car) fn land(&mut self, floor: Floor, by: FoundBy, until: Timestamp) {
-        self.landed = Some(Landing {
-            floor,
-            until,
-            by,
-            slipped: false,
-        });
+        self.landed = Some(Landing { floor, until, by, slipped: false });
     }
 
     /// Takes in the floor at which the car is seen.

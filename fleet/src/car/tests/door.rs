@@ -66,11 +66,7 @@ fn press_at_a_closing_door_reopens_it() {
     let mut world = open_at_two();
     world.run_until("closing", |w| w.door() == DoorState::Closing);
     let served = world.served.len();
-    assert!(
-        !world
-            .car
-            .absorbs(Button::Hall(floor(2), Direction::Up), world.now)
-    );
+    assert!(!world.car.absorbs(Button::Hall(floor(2), Direction::Up), world.now));
     world.press_hall(2, Direction::Up);
     assert_eq!(world.car.door(), DoorCommand::Open);
     world.run_until("served", World::is_quiet);
@@ -191,10 +187,7 @@ fn stop_switch_leaves_an_open_door_open() {
     world.run(600);
     assert_eq!(world.door(), DoorState::Open);
     assert!(world.car.stop_lamp());
-    assert_eq!(
-        availability(&world),
-        Availability::Unavailable(Unavailable::Stopped)
-    );
+    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::Stopped));
     world.stop = false;
     let released = world.now;
     world.run_until("all served", World::is_quiet);

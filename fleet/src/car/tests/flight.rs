@@ -26,18 +26,10 @@ fn availability(world: &World) -> Availability {
 fn car_between_floors_finds_the_floor_below_before_it_joins_the_group() {
     let mut world = World::above(3);
     world.tick();
-    assert_eq!(
-        availability(&world),
-        Availability::Unavailable(Unavailable::Homing)
-    );
+    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::Homing));
     assert_eq!(world.car.indicator(), None);
     world.run_until("homing", World::is_moving);
-    assert_eq!(
-        world.car.motor(),
-        MotorCommand::Home {
-            direction: Direction::Down
-        }
-    );
+    assert_eq!(world.car.motor(), MotorCommand::Home { direction: Direction::Down });
     world.run_until("found", |w| availability(w) == Availability::InService);
     assert_eq!(world.floor(), Some(floor(3)));
 }
@@ -56,10 +48,7 @@ fn car_that_does_not_reach_the_next_floor_in_time_hangs_for_good() {
     assert_eq!(evidence.last_sensor, Some(floor(1)));
     assert_eq!(evidence.expected, limit);
     assert!(evidence.actual >= limit && evidence.actual < limit + Duration::from_millis(200));
-    assert_eq!(
-        availability(&world),
-        Availability::Unavailable(Unavailable::Hung)
-    );
+    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::Hung));
     world.faults.drive = Drive::Sound;
     world.reconnect();
     world.run(600);
@@ -91,10 +80,7 @@ fn drive_that_does_not_start_is_no_hang_and_is_tried_again() {
     world.faults.drive = Drive::Lazy;
     world.press_cab(2);
     world.run_until("refused", |w| w.events.contains(&CarEvent::DriveRefused));
-    assert_eq!(
-        availability(&world),
-        Availability::Unavailable(Unavailable::DriveFault)
-    );
+    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::DriveFault));
     world.run(1200);
     assert!(!world.is_hung());
     world.faults.drive = Drive::Sound;
@@ -112,12 +98,7 @@ fn stop_switch_stops_the_motor_at_once_and_the_car_homes_when_it_is_released() {
     assert!(world.car.stop_lamp() && !world.is_moving());
     world.stop = false;
     world.run_until("homing", World::is_moving);
-    assert_eq!(
-        world.car.motor(),
-        MotorCommand::Home {
-            direction: Direction::Down
-        }
-    );
+    assert_eq!(world.car.motor(), MotorCommand::Home { direction: Direction::Down });
     world.run_until("all served", World::is_quiet);
     assert!(!world.is_hung());
 }
@@ -127,10 +108,7 @@ fn stop_switch_stops_the_motor_at_once_and_the_car_homes_when_it_is_released() {
 fn cut_line_voids_the_flight_and_the_car_finds_its_place_again() {
     let mut world = under_way();
     world.disconnect();
-    assert_eq!(
-        availability(&world),
-        Availability::Unavailable(Unavailable::NoPanel)
-    );
+    assert_eq!(availability(&world), Availability::Unavailable(Unavailable::NoPanel));
     assert_eq!(world.car.poll_timeout(), None);
     world.run(1200);
     world.reconnect();
@@ -153,9 +131,7 @@ fn panel_that_restarts_voids_the_flight() {
 fn controller_that_was_held_up_stops_the_car_and_waits_until_it_is_at_rest() {
     let mut world = under_way();
     world.now = world.now + Duration::from_mins(1);
-    world
-        .car
-        .handle_interrupted(std::time::Duration::ZERO, world.now);
+    world.car.handle_interrupted(std::time::Duration::ZERO, world.now);
     assert_eq!(world.car.motor(), MotorCommand::Stop);
     let timer = world.car.poll_timeout().map(|(_, timer)| timer);
     assert_eq!(timer, Some(CarTimer::Flight), "it waits, but not for ever");
@@ -185,9 +161,7 @@ fn floor_with_a_dead_sensor_is_left_out_for_a_while_and_the_others_are_served() 
     world.faults.dead = [floor(2)].into();
     world.press_cab(2);
     world.press_cab(4);
-    world.run_until("floor 4 is served", |w| {
-        w.served_at(ServedCall::Car(floor(4))).is_some()
-    });
+    world.run_until("floor 4 is served", |w| w.served_at(ServedCall::Car(floor(4))).is_some());
     let unreachable = CarEvent::FloorUnreachable(floor(2));
     assert!(world.events.contains(&unreachable));
     assert_eq!(availability(&world), Availability::InService);
@@ -204,9 +178,7 @@ fn dead_sensor_at_the_end_of_the_shaft_sends_the_car_back() {
         let mut world = World::at(3).settled();
         world.faults.dead = [floor(end)].into();
         world.press_cab(end);
-        world.run_until("tried", |w| {
-            w.events.contains(&CarEvent::FloorUnreachable(floor(end)))
-        });
+        world.run_until("tried", |w| w.events.contains(&CarEvent::FloorUnreachable(floor(end))));
         world.run_until("found another", |w| {
             !w.is_moving() && w.floor().is_some_and(|at| at != floor(end))
         });
@@ -266,9 +238,7 @@ fn motor_stops_at_once_when_the_door_is_pulled_open_in_flight() {
 #[test]
 fn flight_that_ends_unwatched_says_nothing_about_the_sensor_of_its_stop() {
     let mut world = under_way();
-    world
-        .car
-        .handle_interrupted(std::time::Duration::ZERO, world.now);
+    world.car.handle_interrupted(std::time::Duration::ZERO, world.now);
     world.faults.drive = Drive::Lazy;
     world.trip_drive();
     world.run(10);

@@ -19,17 +19,11 @@ fn independent_car_waits_with_its_door_open_for_a_cab_call_and_ignores_the_landi
     world.press_hall(3, Direction::Up);
     world.run(600);
     assert!(is_unavailable(&world, Unavailable::Independent));
-    assert_eq!(
-        (world.floor(), world.door()),
-        (Some(floor(1)), DoorState::Open)
-    );
+    assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open));
     world.press_cab(4);
     world.run_until("car call served", |w| w.car_calls.is_empty());
     world.run(600);
-    assert_eq!(
-        (world.floor(), world.door()),
-        (Some(floor(4)), DoorState::Open)
-    );
+    assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Open));
     assert_eq!(world.served.len(), 1);
     world.key = KeySwitch::Normal;
     world.run_until("all served", World::is_quiet);
@@ -41,15 +35,10 @@ fn fire_recall_brings_the_car_to_the_recall_floor_and_keeps_it_there_open() {
     world.press_cab(5);
     world.run_until("past floor 3", |w| w.car.indicator() == Some(floor(3)));
     world.key = KeySwitch::FireRecall;
-    world.run_until("recalled", |w| {
-        w.floor() == Some(floor(0)) && w.door() == DoorState::Open
-    });
+    world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
     world.run(1200);
     assert!(is_unavailable(&world, Unavailable::FireRecall));
-    assert_eq!(
-        (world.floor(), world.door()),
-        (Some(floor(0)), DoorState::Open)
-    );
+    assert_eq!((world.floor(), world.door()), (Some(floor(0)), DoorState::Open));
     assert!(world.served.is_empty());
     world.key = KeySwitch::Normal;
     world.run_until("all served", World::is_quiet);
@@ -66,10 +55,7 @@ fn car_taken_out_of_service_lets_people_out_at_the_next_floor_and_stays_closed()
     world.run_until("closed", |w| w.door() == DoorState::Closed);
     world.run(1200);
     assert!(is_unavailable(&world, Unavailable::OutOfService));
-    assert_eq!(
-        (world.floor(), world.door()),
-        (Some(floor(2)), DoorState::Closed)
-    );
+    assert_eq!((world.floor(), world.door()), (Some(floor(2)), DoorState::Closed));
     world.key = KeySwitch::Normal;
     world.run_until("all served", World::is_quiet);
 }
@@ -82,10 +68,7 @@ fn overloaded_car_keeps_its_door_open_and_does_not_leave() {
     world.press_cab(4);
     world.load = Some(105);
     world.run(600);
-    assert_eq!(
-        (world.floor(), world.door()),
-        (Some(floor(1)), DoorState::Open)
-    );
+    assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open));
     world.load = Some(95);
     world.run_until("all served", World::is_quiet);
 }
@@ -99,9 +82,7 @@ fn car_whose_overload_does_not_end_leaves_the_group_until_it_has() {
     world.press_cab(4);
     world.load = Some(105);
     let since = world.now;
-    world.run_until("out of the group", |w| {
-        is_unavailable(w, Unavailable::DoorBlocked)
-    });
+    world.run_until("out of the group", |w| is_unavailable(w, Unavailable::DoorBlocked));
     let held = world.now.since(since);
     let limit = world.car.settings().door_blocked_after;
     assert!(held >= limit && held <= limit + TICK, "{held:?}");
@@ -154,10 +135,6 @@ fn car_out_of_the_group_absorbs_no_hall_press() {
     world.run_until("open", |w| w.door() == DoorState::Open);
     world.tick();
     let now = world.now;
-    assert!(
-        !world
-            .car
-            .absorbs(Button::Hall(floor(1), Direction::Up), now)
-    );
+    assert!(!world.car.absorbs(Button::Hall(floor(1), Direction::Up), now));
     assert!(world.car.absorbs(Button::Car(floor(1)), now));
 }

@@ -21,10 +21,7 @@ const DOOR_TRAVEL: i32 = 10;
 const START_DELAY: u32 = 2;
 
 pub(super) fn floor(index: u8) -> Floor {
-    FloorCount::new(FloorCount::MAX)
-        .unwrap()
-        .floor(index)
-        .unwrap()
+    FloorCount::new(FloorCount::MAX).unwrap().floor(index).unwrap()
 }
 
 /// What is wrong with the drive.
@@ -249,11 +246,8 @@ impl World {
     }
 
     pub(super) fn tell_stops(&mut self) {
-        let stops = Stops {
-            car_calls: &self.car_calls,
-            assigned: &self.assigned,
-            hall: &self.hall,
-        };
+        let stops =
+            Stops { car_calls: &self.car_calls, assigned: &self.assigned, hall: &self.hall };
         self.car.set_stops(stops, self.now);
         self.drain();
     }
@@ -280,11 +274,7 @@ impl World {
         self.move_car();
         self.move_door();
         self.report();
-        if self
-            .car
-            .poll_timeout()
-            .is_some_and(|(due, _)| due <= self.now)
-        {
+        if self.car.poll_timeout().is_some_and(|(due, _)| due <= self.now) {
             self.car.handle_timeout(self.now);
             let next = self.car.poll_timeout();
             assert!(next.is_none_or(|(due, _)| due > self.now), "{next:?} again");
@@ -323,11 +313,7 @@ impl World {
 
     pub(super) fn hang(&self) -> Option<HangEvidence> {
         self.events.iter().find_map(|event| {
-            if let CarEvent::Hung(evidence) = event {
-                Some(*evidence)
-            } else {
-                None
-            }
+            if let CarEvent::Hung(evidence) = event { Some(*evidence) } else { None }
         })
     }
 
@@ -555,9 +541,7 @@ impl World {
         let inputs = PanelInputs {
             floor: self.sensor(),
             next_stop: self.next_stop(),
-            drive: self
-                .moving
-                .map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
+            drive: self.moving.map_or(DriveFeedback::Stopped, DriveFeedback::Driven),
             door: self.door,
             stop: self.stop,
             obstruction: self.obstruction,
@@ -569,8 +553,7 @@ impl World {
         if delta {
             self.told = Some(inputs.clone());
         }
-        self.to_car
-            .push_back(delta.then_some(PanelEvent::Inputs(inputs)));
+        self.to_car.push_back(delta.then_some(PanelEvent::Inputs(inputs)));
         while self.to_car.len() > self.latency {
             if let Some(event) = self.to_car.pop_front().flatten() {
                 self.car.handle_panel(&event, self.now);
@@ -626,23 +609,14 @@ impl World {
         let still = heard.drive == DriveFeedback::Stopped;
         let pried = self.faults.door == Door::Pried;
         let faults = [
-            (
-                run && self.car.door() != DoorCommand::Close,
-                "run, not close",
-            ),
-            (
-                run && heard.door != DoorState::Closed,
-                "run with a door seen open",
-            ),
+            (run && self.car.door() != DoorCommand::Close, "run, not close"),
+            (run && heard.door != DoorState::Closed, "run with a door seen open"),
             (run && heard.stop, "run with the stop switch seen pulled"),
             (open && !still, "open while seen moving"),
             (open && heard.floor.is_none(), "open with no floor seen"),
             (open && self.is_moving(), "open while moving"),
             (run && self.gap > 0 && !pried, "run with an open door"),
-            (
-                self.is_moving() && self.gap > 0 && !pried,
-                "moves with an open door",
-            ),
+            (self.is_moving() && self.gap > 0 && !pried, "moves with an open door"),
         ];
         for (wrong, what) in faults {
             if wrong {

@@ -36,9 +36,7 @@ fn disturb(world: &mut World, random: &mut fastrand::Rng) {
             // A door that was pulled open doesn't count until it has had the time to close.
             world.run(20);
         }
-        10 => world
-            .car
-            .handle_interrupted(std::time::Duration::ZERO, world.now),
+        10 => world.car.handle_interrupted(std::time::Duration::ZERO, world.now),
         11 => world.load = [None, Some(50), Some(90), Some(120)][random.usize(0..4)],
         12 => world.trip_drive(),
         13 => {

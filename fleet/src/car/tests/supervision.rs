@@ -46,33 +46,17 @@ fn drive_that_trips_loses_its_call_at_once_then_the_group_then_latches() {
     world.run_until("the first trip", |w| w.departures() == 1 && !w.is_moving());
     world.run(40);
     let view = world.car.view(world.now);
-    assert!(
-        view.locked_out.contains(floor(3)),
-        "others get the call: {view:?}"
-    );
+    assert!(view.locked_out.contains(floor(3)), "others get the call: {view:?}");
     // Another call, as a group gives it to a car that it counts on.
     world.press_hall(4, Direction::Down);
-    world.run_until("out of the group", |w| {
-        is_out_for(w, Unavailable::DriveFault)
-    });
+    world.run_until("out of the group", |w| is_out_for(w, Unavailable::DriveFault));
     assert!(world.departures() <= 2);
     let told = world.times_in_service();
     world.run_until("hung", World::is_hung);
-    assert_eq!(
-        world.times_in_service(),
-        told,
-        "it proves itself before it comes back"
-    );
-    assert!(
-        world.departures() <= 10,
-        "{} departures",
-        world.departures()
-    );
+    assert_eq!(world.times_in_service(), told, "it proves itself before it comes back");
+    assert!(world.departures() <= 10, "{} departures", world.departures());
     assert!(world.now.since_start() < Duration::from_mins(10));
-    assert!(matches!(
-        world.hang().unwrap().cause,
-        HangCause::OffTarget(_)
-    ));
+    assert!(matches!(world.hang().unwrap().cause, HangCause::OffTarget(_)));
 }
 
 // H5
@@ -111,20 +95,11 @@ fn dead_sensor_at_the_stop_of_a_drive_that_does_not_level_leaves_the_floor_out()
     world.faults.dead = [floor(2)].into();
     world.press_cab(2);
     world.press_cab(4);
-    world.run_until("floor 4 is served", |w| {
-        w.served_at(ServedCall::Car(floor(4))).is_some()
-    });
+    world.run_until("floor 4 is served", |w| w.served_at(ServedCall::Car(floor(4))).is_some());
     world.run(TEN_MINUTES);
     let tries = world.count(|event| *event == CarEvent::FloorUnreachable(floor(2)));
-    assert!(
-        (5..=11).contains(&tries),
-        "{tries} tries in ten minutes, one a minute"
-    );
-    assert!(
-        world.departures() <= 2 * tries,
-        "{} departures",
-        world.departures()
-    );
+    assert!((5..=11).contains(&tries), "{tries} tries in ten minutes, one a minute");
+    assert!(world.departures() <= 2 * tries, "{} departures", world.departures());
     assert_eq!(availability(&world), Availability::InService);
     assert!(!world.is_hung());
     world.faults.dead.clear();
@@ -152,11 +127,7 @@ fn car_without_a_working_sensor_latches() {
     world.run_until("on its way", World::is_moving);
     world.faults.dead = world.floors.floors().collect();
     world.run_until("hung", World::is_hung);
-    assert!(
-        world.now.since_start() < Duration::from_mins(5),
-        "{}",
-        world.now
-    );
+    assert!(world.now.since_start() < Duration::from_mins(5), "{}", world.now);
 }
 
 // H1, O7
@@ -166,16 +137,9 @@ fn drive_that_does_not_start_backs_off_and_calls_nobody_off() {
     world.run_until("refused", |w| is_out_for(w, Unavailable::DriveFault));
     let told = world.times_in_service();
     world.run(TEN_MINUTES);
-    assert_eq!(
-        world.times_in_service(),
-        told,
-        "the call stays with the others"
-    );
+    assert_eq!(world.times_in_service(), told, "the call stays with the others");
     let refusals = world.count(|event| *event == CarEvent::DriveRefused);
-    assert!(
-        (3..=7).contains(&refusals),
-        "{refusals} tries in ten minutes"
-    );
+    assert!((3..=7).contains(&refusals), "{refusals} tries in ten minutes");
     assert!(!world.is_hung());
     world.faults.drive = Drive::Sound;
     world.run_until("proven", |w| availability(w) == Availability::InService);
@@ -189,17 +153,11 @@ fn drive_that_runs_the_wrong_way_is_stopped_at_once_and_latches() {
         let mut world = World::at(2).settled();
         world.faults.drive = drive;
         world.press_cab(4);
-        world.run_until("out of the group", |w| {
-            is_out_for(w, Unavailable::DriveFault)
-        });
+        world.run_until("out of the group", |w| is_out_for(w, Unavailable::DriveFault));
         assert!(world.floor() >= Some(floor(1)) || world.floor().is_none());
         assert_eq!(world.car.motor(), MotorCommand::Stop);
         world.run_until("hung", World::is_hung);
-        assert!(
-            world.departures() <= 4,
-            "{drive:?}: {} departures",
-            world.departures()
-        );
+        assert!(world.departures() <= 4, "{drive:?}: {} departures", world.departures());
     }
 }
 
@@ -209,9 +167,7 @@ fn drive_that_passes_one_stop_after_the_other_is_stopped() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::Overshoots;
     world.press_cab(1);
-    world.run_until("stopped", |w| {
-        w.count(|e| matches!(e, CarEvent::OffTarget { .. })) > 0
-    });
+    world.run_until("stopped", |w| w.count(|e| matches!(e, CarEvent::OffTarget { .. })) > 0);
     let at = world.car.indicator();
     assert!(at <= Some(floor(3)), "stopped no earlier than at {at:?}");
     world.run_until("hung", World::is_hung);
@@ -228,9 +184,7 @@ fn stuck_motor_of_a_controller_that_stalls_over_and_over_still_latches() {
         if world.is_hung() {
             return;
         }
-        world
-            .car
-            .handle_interrupted(std::time::Duration::ZERO, world.now);
+        world.car.handle_interrupted(std::time::Duration::ZERO, world.now);
     }
     panic!("not hung in an hour: {:?}", world.car);
 }
@@ -244,11 +198,7 @@ fn car_that_sticks_just_as_it_reaches_its_stop_latches() {
     world.run_until("at its stop", |w| w.floor() == Some(floor(1)));
     world.pace = 0.0;
     world.run_until("hung", World::is_hung);
-    assert!(
-        world.now.since_start() < Duration::from_mins(1),
-        "{}",
-        world.now
-    );
+    assert!(world.now.since_start() < Duration::from_mins(1), "{}", world.now);
 }
 
 // H5, O7
@@ -263,11 +213,7 @@ fn car_that_slips_off_its_stops_leaves_the_group_and_latches() {
     assert!(world.is_hung());
     let out = CarEvent::AvailabilityChanged(Availability::Unavailable(Unavailable::DriveFault));
     assert!(world.events.contains(&out));
-    assert!(
-        world.departures() <= 10,
-        "{} departures",
-        world.departures()
-    );
+    assert!(world.departures() <= 10, "{} departures", world.departures());
 }
 
 // H5, O7
@@ -277,11 +223,7 @@ fn car_that_slips_off_its_stops_at_creeping_speed_too_latches() {
     world.faults.drive = Drive::SlipsAlways;
     world.press_cab(3);
     world.run_until("hung", World::is_hung);
-    assert!(
-        world.now.since_start() < Duration::from_mins(10),
-        "{}",
-        world.now
-    );
+    assert!(world.now.since_start() < Duration::from_mins(10), "{}", world.now);
     let cause = world.hang().unwrap().cause;
     assert!(matches!(cause, HangCause::OffTarget(_)), "{cause:?}");
 }
@@ -296,10 +238,7 @@ fn car_that_stops_just_beyond_stops_whose_sensors_it_saw_has_no_dead_sensor() {
         world.run_until("served or hung", |w| w.is_quiet() || w.is_hung());
     }
     assert!(world.is_hung());
-    let told = CarEvent::OffTarget {
-        stop_at: floor(3),
-        at: Some(floor(4)),
-    };
+    let told = CarEvent::OffTarget { stop_at: floor(3), at: Some(floor(4)) };
     assert!(world.events.contains(&told), "{:#?}", world.events);
 }
 
@@ -312,20 +251,15 @@ fn missed_flight_is_judged_where_the_door_is_not_closed() {
     world.run_until("on its way", World::is_moving);
     world.run_until("tripped", |w| !w.is_moving());
     world.faults.door = Door::Pried;
-    world.run_until("judged", |w| {
-        w.count(|event| matches!(event, CarEvent::OffTarget { .. })) == 1
-    });
+    world
+        .run_until("judged", |w| w.count(|event| matches!(event, CarEvent::OffTarget { .. })) == 1);
     assert_ne!(world.door(), DoorState::Closed);
 }
 
 // H5
 #[test]
 fn motor_that_does_not_stop_when_it_is_told_to_latches() {
-    for key in [
-        KeySwitch::Normal,
-        KeySwitch::Independent,
-        KeySwitch::FireRecall,
-    ] {
+    for key in [KeySwitch::Normal, KeySwitch::Independent, KeySwitch::FireRecall] {
         let mut world = called_with(Drive::Sound);
         world.run_until("on its way", World::is_moving);
         world.faults.drive = Drive::Welded;
@@ -580,10 +514,7 @@ fn floor_that_homing_finds_counts_even_if_the_line_breaks_before_the_car_is_at_r
     world.run_until("sensor seen", |w| w.floor().is_some());
     world.disconnect();
     world.reconnect();
-    assert_eq!(
-        world.car.supervision.progress.driven.total(world.now),
-        Duration::ZERO
-    );
+    assert_eq!(world.car.supervision.progress.driven.total(world.now), Duration::ZERO);
     world.run_until("in service", |w| availability(w) == Availability::InService);
 }
 
@@ -597,9 +528,7 @@ fn riders_keep_their_direction_through_a_back_off() {
     let up = world.car.view(world.now).direction;
     world.faults.drive = Drive::Lazy;
     world.trip_drive();
-    world.run_until("out of the group", |w| {
-        is_out_for(w, Unavailable::DriveFault)
-    });
+    world.run_until("out of the group", |w| is_out_for(w, Unavailable::DriveFault));
     world.faults.drive = Drive::Sound;
     world.run_until("under way again", |w| {
         w.car.motor() != MotorCommand::Stop && w.floor().is_some()
@@ -635,10 +564,7 @@ fn stuck_car_is_overdue_long_before_it_hangs_and_comes_back_when_it_arrives() {
     world.run_until("overdue", |w| is_out_for(w, Unavailable::Overdue));
     let noticed = world.now.since(died);
     let flight = Duration::from_millis(1_300);
-    assert!(
-        noticed <= flight * 13 / 10,
-        "after {noticed:?} of a flight of {flight:?}"
-    );
+    assert!(noticed <= flight * 13 / 10, "after {noticed:?} of a flight of {flight:?}");
     world.faults.drive = Drive::Sound;
     world.run_until("served", World::is_quiet);
     assert_eq!(availability(&world), Availability::InService);
@@ -670,11 +596,7 @@ fn speed_that_varies_by_a_fifth_raises_no_latch_and_hardly_a_suspicion() {
         let pressed = world.now;
         while !world.is_quiet() && !world.is_hung() {
             world.tick();
-            assert!(
-                world.now.since(pressed) < Duration::from_hours(1),
-                "{:?}",
-                world.car
-            );
+            assert!(world.now.since(pressed) < Duration::from_hours(1), "{:?}", world.car);
             // A floor that is left out keeps its call for a minute.
             if world.car.locked_out().next().is_some() {
                 world.car_calls.clear();
@@ -696,8 +618,5 @@ fn speed_that_varies_by_a_fifth_raises_no_latch_and_hardly_a_suspicion() {
     }
     let days = usize::try_from(hours.div_ceil(24)).unwrap();
     println!("{suspicions} false suspicions in {hours} hours of service");
-    assert!(
-        suspicions <= days,
-        "{suspicions} false suspicions in {days} days"
-    );
+    assert!(suspicions <= days, "{suspicions} false suspicions in {days} days");
 }

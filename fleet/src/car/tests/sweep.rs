@@ -9,11 +9,7 @@ use crate::model::{CarPhase, HallCall};
 /// The floors at which the car came to rest.
 fn arrivals(world: &World) -> Vec<u8> {
     let arrived = world.events.iter().filter_map(|event| {
-        if let CarEvent::Arrived(floor) = event {
-            Some(floor.index())
-        } else {
-            None
-        }
+        if let CarEvent::Arrived(floor) = event { Some(floor.index()) } else { None }
     });
     arrived.skip(1).collect() // the first is where it was found
 }
@@ -37,11 +33,7 @@ fn idle_car_fetches_a_passenger_and_goes_dark() {
 #[test]
 fn car_collects_in_its_direction_and_turns_at_the_farthest_call() {
     let mut world = World::at(0).settled();
-    for (at, direction) in [
-        (2, Direction::Up),
-        (3, Direction::Down),
-        (4, Direction::Down),
-    ] {
+    for (at, direction) in [(2, Direction::Up), (3, Direction::Down), (4, Direction::Down)] {
         world.press_hall(at, direction);
     }
     world.press_cab(1);
@@ -66,11 +58,7 @@ fn car_is_not_sent_to_a_floor_that_it_can_no_longer_stop_at() {
     world.press_cab(5);
     world.run_until("about to pass floor 2", |w| {
         w.car.view(w.now).phase
-            == CarPhase::Moving {
-                direction: Direction::Up,
-                stop_at: floor(5),
-                next_stop: floor(3),
-            }
+            == CarPhase::Moving { direction: Direction::Up, stop_at: floor(5), next_stop: floor(3) }
     });
     world.press_cab(2);
     world.run_until("all served", World::is_quiet);
@@ -98,11 +86,7 @@ fn car_that_brakes_for_a_floor_is_not_sent_on() {
     world.press_hall(2, Direction::Up);
     world.run_until("braking for floor 2", |w| {
         w.car.view(w.now).phase
-            == CarPhase::Moving {
-                direction: Direction::Up,
-                stop_at: floor(2),
-                next_stop: floor(2),
-            }
+            == CarPhase::Moving { direction: Direction::Up, stop_at: floor(2), next_stop: floor(2) }
     });
     world.press_cab(4);
     world.hall.clear();
@@ -117,10 +101,7 @@ fn car_that_may_turn_either_way_takes_the_nearest_call_first() {
     let mut world = World::at(2).settled();
     for at in [0, 3] {
         let direction = Direction::Up;
-        let call = HallCall {
-            floor: floor(at),
-            direction,
-        };
+        let call = HallCall { floor: floor(at), direction };
         world.hall.insert(call);
         world.assigned.insert(call);
     }
@@ -134,9 +115,7 @@ fn of_two_calls_equally_near_the_car_takes_the_one_in_its_older_direction() {
     for (start, expected) in [(1, [2, 3, 1]), (3, [2, 1, 3])] {
         let mut world = World::at(start).settled();
         world.press_cab(2);
-        world.run_until("idle at 2", |w| {
-            w.is_quiet() && w.car.view(w.now).phase == CarPhase::Idle
-        });
+        world.run_until("idle at 2", |w| w.is_quiet() && w.car.view(w.now).phase == CarPhase::Idle);
         world.car_calls = [floor(1), floor(3)].into();
         world.tell_stops();
         world.run_until("all served", World::is_quiet);
@@ -149,10 +128,7 @@ fn of_two_calls_equally_near_the_car_takes_the_one_in_its_older_direction() {
 fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
     let mut world = World::at(0).settled();
     world.hall = [Direction::Up, Direction::Down]
-        .map(|direction| HallCall {
-            floor: floor(2),
-            direction,
-        })
+        .map(|direction| HallCall { floor: floor(2), direction })
         .into();
     world.car_calls = [floor(2), floor(4)].into();
     world.tell_stops();
@@ -164,10 +140,7 @@ fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
 #[test]
 fn idle_car_does_not_open_for_a_call_that_another_car_is_to_serve() {
     let mut world = World::at(2).settled();
-    world.hall.insert(HallCall {
-        floor: floor(2),
-        direction: Direction::Up,
-    });
+    world.hall.insert(HallCall { floor: floor(2), direction: Direction::Up });
     world.tell_stops();
     world.run(100);
     assert_eq!(world.door(), DoorState::Closed);
@@ -183,15 +156,10 @@ fn turn_round_clears_one_direction_and_the_other_a_dwell_later_without_closing()
     let up = world.served_hall(3, Direction::Up).unwrap();
     let down = world.served_hall(3, Direction::Down).unwrap();
     assert!(down.since(up) >= world.car.settings().dwell);
-    let closings = world.events.iter().filter(|event| {
-        matches!(
-            event,
-            CarEvent::DoorChanged {
-                to: DoorState::Closing,
-                ..
-            }
-        )
-    });
+    let closings = world
+        .events
+        .iter()
+        .filter(|event| matches!(event, CarEvent::DoorChanged { to: DoorState::Closing, .. }));
     assert_eq!(closings.count(), 0);
     assert_eq!(world.car.lantern(), HallLantern::Lit(Direction::Down));
 }
@@ -237,10 +205,7 @@ fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_eit
 
 fn assign(world: &mut World, calls: &[(u8, Direction)]) {
     for (at, direction) in calls {
-        let call = HallCall {
-            floor: floor(*at),
-            direction: *direction,
-        };
+        let call = HallCall { floor: floor(*at), direction: *direction };
         world.hall.insert(call);
         world.assigned.insert(call);
     }
@@ -261,14 +226,7 @@ fn car_keeps_its_direction_when_its_panel_comes_back() {
     world.disconnect();
     world.run(5);
     world.reconnect();
-    assign(
-        &mut world,
-        &[
-            (1, Direction::Down),
-            (2, Direction::Down),
-            (3, Direction::Down),
-        ],
-    );
+    assign(&mut world, &[(1, Direction::Down), (2, Direction::Down), (3, Direction::Down)]);
     let before = arrivals(&world).len();
     world.run_until("all served", World::is_quiet);
     let after = arrivals(&world).split_off(before);
@@ -281,14 +239,7 @@ fn car_keeps_its_direction_when_its_panel_comes_back() {
 fn car_without_a_direction_takes_its_riders_first_where_they_want_to_go() {
     let mut world = World::at(2).settled();
     world.car_calls.insert(floor(5));
-    assign(
-        &mut world,
-        &[
-            (1, Direction::Down),
-            (2, Direction::Down),
-            (0, Direction::Up),
-        ],
-    );
+    assign(&mut world, &[(1, Direction::Down), (2, Direction::Down), (0, Direction::Up)]);
     assert_eq!(world.car.view(world.now).direction, Some(Direction::Up));
     world.run_until("all served", World::is_quiet);
     assert_eq!(arrivals(&world), [5, 2, 1, 0]);

@@ -20,32 +20,19 @@ fn predictor() -> Predictor {
 }
 
 fn in_phase(at: u8, phase: CarPhase, milliseconds: u64, direction: Option<Direction>) -> CarView {
-    CarView {
-        phase,
-        elapsed: Duration::from_millis(milliseconds),
-        direction,
-        ..idle_at(at)
-    }
+    CarView { phase, elapsed: Duration::from_millis(milliseconds), direction, ..idle_at(at) }
 }
 
 fn moving_up(stop_at: u8, next_stop: u8) -> CarPhase {
-    CarPhase::Moving {
-        direction: Up,
-        stop_at: floor(stop_at),
-        next_stop: floor(next_stop),
-    }
+    CarPhase::Moving { direction: Up, stop_at: floor(stop_at), next_stop: floor(next_stop) }
 }
 
 /// The predicted milliseconds for the hall calls, in the order in which they are given.
 fn hall_times(view: CarView, car_calls: &[u8], calls: &[(u8, Direction)]) -> Vec<u128> {
     let calls: Vec<_> = calls.iter().map(|&(at, way)| call(at, way)).collect();
-    let prediction = predictor()
-        .predict(&car("a", view, car_calls), &calls.iter().copied().collect())
-        .unwrap();
-    calls
-        .iter()
-        .map(|call| prediction.hall[call].as_millis())
-        .collect()
+    let prediction =
+        predictor().predict(&car("a", view, car_calls), &calls.iter().copied().collect()).unwrap();
+    calls.iter().map(|call| prediction.hall[call].as_millis()).collect()
 }
 
 #[test]
@@ -57,13 +44,8 @@ fn an_idle_car_takes_the_flight_and_the_door() {
 #[test]
 fn a_call_on_the_way_delays_the_cab_passenger_by_a_stop() {
     let calls = BTreeSet::from([call(2, Up)]);
-    let prediction = predictor()
-        .predict(&car("a", idle_at(0), &[4]), &calls)
-        .unwrap();
-    assert_eq!(
-        prediction.hall[&call(2, Up)],
-        Duration::from_millis(9_000 + 1_500)
-    );
+    let prediction = predictor().predict(&car("a", idle_at(0), &[4]), &calls).unwrap();
+    assert_eq!(prediction.hall[&call(2, Up)], Duration::from_millis(9_000 + 1_500));
     assert_eq!(
         prediction.car_calls[&floor(4)],
         Duration::from_millis(10_500 + 4_000 + 1_500 + 9_000 + 1_500)
@@ -87,10 +69,7 @@ fn a_car_turns_at_the_farthest_call() {
 
 #[test]
 fn both_calls_at_a_turning_floor_are_served_one_after_the_other() {
-    assert_eq!(
-        hall_times(idle_at(0), &[], &[(3, Up), (3, Down)]),
-        [13_500, 13_500 + 4_000]
-    );
+    assert_eq!(hall_times(idle_at(0), &[], &[(3, Up), (3, Down)]), [13_500, 13_500 + 4_000]);
     // Nobody boards for up: the car turns on arrival.
     assert_eq!(hall_times(idle_at(0), &[3], &[(3, Down)]), [13_500]);
 }
@@ -107,15 +86,9 @@ fn a_car_without_direction_goes_to_the_nearest_call() {
 #[test]
 fn a_door_that_has_been_open_for_two_seconds_closes_in_one() {
     let open = in_phase(0, CarPhase::Open, 2_000, Some(Up));
-    assert_eq!(
-        hall_times(open, &[], &[(1, Up)]),
-        [1_000 + 1_500 + 6_000 + 1_500]
-    );
+    assert_eq!(hall_times(open, &[], &[(1, Up)]), [1_000 + 1_500 + 6_000 + 1_500]);
     let held_open = in_phase(0, CarPhase::Open, 9_000, Some(Up));
-    assert_eq!(
-        hall_times(held_open, &[], &[(1, Up)]),
-        [1_500 + 6_000 + 1_500]
-    );
+    assert_eq!(hall_times(held_open, &[], &[(1, Up)]), [1_500 + 6_000 + 1_500]);
 }
 
 #[test]
@@ -146,41 +119,26 @@ fn a_closing_door_opens_again_for_a_call_in_its_direction() {
 #[test]
 fn a_moving_car_stops_for_a_call_that_it_can_still_reach() {
     let moving = in_phase(0, moving_up(4, 2), 2_000, Some(Up));
-    assert_eq!(
-        hall_times(moving, &[4], &[(3, Up)]),
-        [12_000 - 2_000 + 1_500]
-    );
+    assert_eq!(hall_times(moving, &[4], &[(3, Up)]), [12_000 - 2_000 + 1_500]);
 }
 
 #[test]
 fn a_moving_car_cannot_stop_before_its_next_stop() {
     // It comes to rest at 2 and turns.
     let moving = in_phase(0, moving_up(4, 2), 2_000, Some(Up));
-    assert_eq!(
-        hall_times(moving, &[], &[(1, Up)]),
-        [9_000 - 2_000 + 6_000 + 1_500]
-    );
+    assert_eq!(hall_times(moving, &[], &[(1, Up)]), [9_000 - 2_000 + 6_000 + 1_500]);
 }
 
 #[test]
 fn a_car_that_has_begun_to_stop_stops() {
     let braking = in_phase(0, moving_up(2, 2), 2_000, Some(Up));
-    assert_eq!(
-        hall_times(braking, &[], &[(3, Up)]),
-        [9_000 - 2_000 + 6_000 + 1_500]
-    );
+    assert_eq!(hall_times(braking, &[], &[(3, Up)]), [9_000 - 2_000 + 6_000 + 1_500]);
 }
 
 #[test]
 fn a_car_that_is_out_of_service_or_lost_predicts_nothing() {
-    let hung = CarView {
-        availability: Availability::Unavailable(Unavailable::Hung),
-        ..idle_at(1)
-    };
-    let lost = CarView {
-        floor: None,
-        ..idle_at(1)
-    };
+    let hung = CarView { availability: Availability::Unavailable(Unavailable::Hung), ..idle_at(1) };
+    let lost = CarView { floor: None, ..idle_at(1) };
     let homing = in_phase(1, CarPhase::Homing, 0, None);
     for view in [hung, lost, homing] {
         assert!(!Predictor::can_serve(&view));

@@ -33,17 +33,9 @@ fn any_view(count: u8) -> impl Strategy<Value = CarView> {
                 8 => in_phase(a, CarPhase::Opening),
                 9 => in_phase(a, CarPhase::Open),
                 10 => in_phase(a, CarPhase::Closing),
-                _ => CarView {
-                    floor: None,
-                    ..in_phase(a, CarPhase::Homing)
-                },
+                _ => CarView { floor: None, ..in_phase(a, CarPhase::Homing) },
             };
-            CarView {
-                availability,
-                elapsed,
-                direction: view.direction.or(direction),
-                ..view
-            }
+            CarView { availability, elapsed, direction: view.direction.or(direction), ..view }
         },
     )
 }
@@ -72,14 +64,11 @@ fn any_bank(count: u8) -> impl Strategy<Value = (Vec<CarSituation>, Vec<HallDema
     });
     let waits = proptest::collection::vec((0..90u64, 0..8usize), 14);
     (cars, any_calls(count), waits).prop_map(|(cars, calls, waits)| {
-        let demand = calls
-            .into_iter()
-            .zip(waits)
-            .map(|(call, (waited, holder))| {
-                // Numbers beyond the bank stand for a car that is gone, or for none.
-                let holder = (holder < 7).then(|| format!("car-{holder}"));
-                demand(call, waited, holder.as_deref())
-            });
+        let demand = calls.into_iter().zip(waits).map(|(call, (waited, holder))| {
+            // Numbers beyond the bank stand for a car that is gone, or for none.
+            let holder = (holder < 7).then(|| format!("car-{holder}"));
+            demand(call, waited, holder.as_deref())
+        });
         let demand = demand.collect();
         (cars, demand)
     })

@@ -200,10 +200,7 @@ impl Ballot {
             regular: own.role == Role::ControlUnit,
             settings,
             peers: BTreeMap::new(),
-            state: State::Waiting {
-                held: None,
-                out: false,
-            },
+            state: State::Waiting { held: None, out: false },
         }
     }
 
@@ -212,14 +209,10 @@ impl Ballot {
     fn event<'a>(&mut self, input: &Input<'a>) -> Option<Event<'a>> {
         match *input {
             Input::Start => Some(Event::Start),
-            Input::Heard {
-                peer, node_state, ..
-            } => {
+            Input::Heard { peer, node_state, .. } => {
                 let leads = *node_state == NodeState::Master;
                 let regular = peer.role == Role::ControlUnit;
-                let before = self
-                    .peers
-                    .insert(peer.node.clone(), Peer { regular, leads });
+                let before = self.peers.insert(peer.node.clone(), Peer { regular, leads });
                 let delta = before.is_none_or(|before| leads && !before.leads);
                 let peer = &peer.node;
                 Some(Event::Says { peer, leads, delta })
@@ -273,25 +266,15 @@ impl Election for Ballot {
 
     fn node_state(&self) -> NodeState {
         match &self.state {
-            State::Leading
-            | State::Voting {
-                held: Held::Office, ..
-            } => NodeState::Master,
+            State::Leading | State::Voting { held: Held::Office, .. } => NodeState::Master,
             State::Following { leader: master, .. }
-            | State::Waiting {
-                held: Some(master), ..
+            | State::Waiting { held: Some(master), .. }
+            | State::Voting { held: Held::Leader(master), .. } => {
+                NodeState::Slave { master: master.clone() }
             }
-            | State::Voting {
-                held: Held::Leader(master),
-                ..
-            } => NodeState::Slave {
-                master: master.clone(),
-            },
-            State::Waiting { held: None, .. }
-            | State::Voting {
-                held: Held::Nothing,
-                ..
-            } => NodeState::Seeking,
+            State::Waiting { held: None, .. } | State::Voting { held: Held::Nothing, .. } => {
+                NodeState::Seeking
+            }
         }
     }
 

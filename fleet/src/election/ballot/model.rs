@@ -35,25 +35,12 @@ impl Subject for Fleet {
     const DRAWS: &'static [u64] = &[0, 1];
 
     fn candidate(&self, node: usize) -> Candidate {
-        let role = if node < self.stand_ins {
-            Role::Cabin
-        } else {
-            Role::ControlUnit
-        };
-        Candidate {
-            role,
-            ..candidate(number(node))
-        }
+        let role = if node < self.stand_ins { Role::Cabin } else { Role::ControlUnit };
+        Candidate { role, ..candidate(number(node)) }
     }
 
     fn machine(&self, own: Candidate, _incarnation: u64) -> Ballot {
-        Ballot::new(
-            own,
-            Settings {
-                patience: 2,
-                ..Settings::default()
-            },
-        )
+        Ballot::new(own, Settings { patience: 2, ..Settings::default() })
     }
 
     fn knows(machine: &Ballot, peer: &NodeId) -> bool {
@@ -77,16 +64,11 @@ impl Subject for Fleet {
 
     fn properties(&self) -> Vec<Property<Check<Self>>> {
         let mut properties = vec![
-            Property::always(
-                "each waits for its state's timer alone",
-                |_, moment: &At<Self>| {
-                    moment.living().all(|(node, ballot)| {
-                        moment
-                            .timers(node)
-                            .eq([&ElectionTimer::from(ballot.state.timer())])
-                    })
-                },
-            ),
+            Property::always("each waits for its state's timer alone", |_, moment: &At<Self>| {
+                moment.living().all(|(node, ballot)| {
+                    moment.timers(node).eq([&ElectionTimer::from(ballot.state.timer())])
+                })
+            }),
             Property::always("nobody follows itself", |_, moment: &At<Self>| {
                 moment.living().all(|(_, ballot)| {
                     let master = ballot.name.clone();
@@ -116,9 +98,7 @@ impl Subject for Fleet {
         }
         if self.regular < 2 {
             let two = "two stand-ins lead, until they hear of each other";
-            properties.push(Property::sometimes(two, |_, moment: &At<Self>| {
-                moment.leaders() > 1
-            }));
+            properties.push(Property::sometimes(two, |_, moment: &At<Self>| moment.leaders() > 1));
         }
         properties
     }
@@ -175,9 +155,7 @@ fn broken_rule(step: &Taken<'_, Fleet>) -> Option<&'static str> {
 /// One leads, the others follow it, and no packet is under way that could change that; a regular
 /// leader is followed by all.
 fn agrees(moment: &At<Fleet>) -> bool {
-    let mut leaders = moment
-        .living()
-        .filter(|(_, ballot)| ballot.state == State::Leading);
+    let mut leaders = moment.living().filter(|(_, ballot)| ballot.state == State::Leading);
     let (Some((_, leader)), None) = (leaders.next(), leaders.next()) else {
         return false;
     };
@@ -192,27 +170,10 @@ fn agrees(moment: &At<Fleet>) -> bool {
 
 fn fleet(nodes: usize, regular: usize, packets: usize, beacons: Beacons) -> Check<Fleet> {
     let restarts = u8::from(beacons == Beacons::Late);
-    let most = Misfortunes {
-        crashes: 1,
-        restarts,
-        breaks: WITHOUT_END,
-        falls: 0,
-    };
+    let most = Misfortunes { crashes: 1, restarts, breaks: WITHOUT_END, falls: 0 };
     let network = Network::Repeats(packets);
-    let subject = Fleet {
-        stand_ins: nodes - regular,
-        regular,
-        crashes: most.crashes,
-    };
-    Check::new(
-        subject,
-        Bounds {
-            nodes,
-            network,
-            beacons,
-            most,
-        },
-    )
+    let subject = Fleet { stand_ins: nodes - regular, regular, crashes: most.crashes };
+    Check::new(subject, Bounds { nodes, network, beacons, most })
 }
 
 fn two(regular: usize, packets: usize) -> Check<Fleet> {

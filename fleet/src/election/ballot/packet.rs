@@ -84,9 +84,9 @@ pub fn decode(bytes: &[u8]) -> Result<Message, PacketError> {
             Ok(body) => Some(Message::DisplayData(shown(body)?)),
             Err(_) => None,
         },
-        (VOTE, body) => <[u8; 4]>::try_from(body)
-            .ok()
-            .map(|vote| Ballot::Vote(u32::from_be_bytes(vote)).into()),
+        (VOTE, body) => {
+            <[u8; 4]>::try_from(body).ok().map(|vote| Ballot::Vote(u32::from_be_bytes(vote)).into())
+        }
         (RESET, []) => Some(Ballot::Reset.into()),
         (CONTROL | ANSWER | RESET, _) => None,
         (_, _) => return Err(PacketError::Type),
@@ -95,10 +95,7 @@ pub fn decode(bytes: &[u8]) -> Result<Message, PacketError> {
 }
 
 fn measured(temperature: u8, illuminance: Option<u8>) -> Message {
-    Message::SensorData(Reading {
-        temperature: known(temperature),
-        illuminance,
-    })
+    Message::SensorData(Reading { temperature: known(temperature), illuminance })
 }
 
 fn shown(body: [u8; 11]) -> Result<DisplayData, PacketError> {
@@ -119,9 +116,7 @@ fn answer(reading: Reading) -> Vec<u8> {
 }
 
 fn information(data: &DisplayData) -> Vec<u8> {
-    let text = data
-        .temperature
-        .map_or_else(|| UNKNOWN_TEXT.to_owned(), text);
+    let text = data.temperature.map_or_else(|| UNKNOWN_TEXT.to_owned(), text);
     let mut bytes = vec![INFORMATION];
     bytes.extend(text.bytes());
     bytes.resize(1 + TEXT, 0);
@@ -136,11 +131,7 @@ fn text(tenths: i16) -> String {
     let sign = if tenths < 0 { "-" } else { "" };
     let size = tenths.unsigned_abs();
     let exact = format!("{sign}{}.{}", size / 10, size % 10);
-    if exact.len() < TEXT {
-        exact
-    } else {
-        degrees(tenths).to_string()
-    }
+    if exact.len() < TEXT { exact } else { degrees(tenths).to_string() }
 }
 
 /// Whole degrees, a half away from zero; −127 to 127.
@@ -166,11 +157,7 @@ fn temperature(bytes: [u8; TEXT], number: Option<i8>) -> Result<Option<i16>, Pac
         Some(tenths(text).ok_or(PacketError::Temperature)?)
     };
     let padded = rest.iter().all(|byte| *byte == 0);
-    if padded && tenths.map(degrees) == number {
-        Ok(tenths)
-    } else {
-        Err(PacketError::Temperature)
-    }
+    if padded && tenths.map(degrees) == number { Ok(tenths) } else { Err(PacketError::Temperature) }
 }
 
 fn tenths(text: &str) -> Option<i16> {
@@ -193,18 +180,11 @@ mod tests {
     use crate::wire::listing::documented;
 
     fn reading(temperature: Option<i8>, illuminance: Option<u8>) -> Message {
-        Message::SensorData(Reading {
-            temperature,
-            illuminance,
-        })
+        Message::SensorData(Reading { temperature, illuminance })
     }
 
     fn shows(temperature: Option<i16>) -> DisplayData {
-        DisplayData {
-            temperature,
-            time: 1_735_787_045,
-            brightness: 200,
-        }
+        DisplayData { temperature, time: 1_735_787_045, brightness: 200 }
     }
 
     fn written(temperature: i16) -> (String, i8) {
@@ -300,11 +280,7 @@ mod tests {
             .prop_map(|(temperature, illuminance)| reading(temperature, illuminance));
         let temperature = proptest::option::of(any::<i16>());
         let information = (temperature, any::<(u32, u8)>()).prop_map(|(temperature, rest)| {
-            Message::DisplayData(DisplayData {
-                temperature,
-                time: rest.0,
-                brightness: rest.1,
-            })
+            Message::DisplayData(DisplayData { temperature, time: rest.0, brightness: rest.1 })
         });
         let vote = any::<u32>().prop_map(|vote| Ballot::Vote(vote).into());
         prop_oneof![

@@ -16,11 +16,7 @@ pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
 /// Nodes from 8 on are regular leaders.
 fn candidate(index: u8) -> Candidate {
     Candidate {
-        role: if index < 8 {
-            Role::Cabin
-        } else {
-            Role::ControlUnit
-        },
+        role: if index < 8 { Role::Cabin } else { Role::ControlUnit },
         ..testing::candidate(index)
     }
 }
@@ -74,11 +70,7 @@ impl Unit {
     }
 
     fn hears(&mut self, peer: u8, node_state: &NodeState) {
-        self.outputs.extend(testing::hears(
-            &mut self.election,
-            &candidate(peer),
-            node_state,
-        ));
+        self.outputs.extend(testing::hears(&mut self.election, &candidate(peer), node_state));
     }
 
     fn loses(&mut self, peer: u8) {
@@ -86,13 +78,7 @@ impl Unit {
     }
 
     fn gets(&mut self, from: u8, message: &Any, draw: u64) {
-        self.draws(
-            draw,
-            Input::Message {
-                from: &name(from),
-                message,
-            },
-        );
+        self.draws(draw, Input::Message { from: &name(from), message });
     }
 
     fn control(&mut self, from: u8) {
@@ -189,10 +175,7 @@ fn an_answer_changes_nothing() {
 /// V2, V3: the source's wording.
 #[test]
 fn a_leader_without_control_packets_for_two_periods_is_lost_and_voted_upon() {
-    let settings = Settings {
-        mesh_detection: false,
-        ..Settings::default()
-    };
+    let settings = Settings { mesh_detection: false, ..Settings::default() };
     let mut unit = Unit::with(1, settings);
     unit.control(2);
     assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
@@ -288,12 +271,9 @@ fn the_highest_vote_leads_and_the_others_follow_it() {
 /// V4
 #[test]
 fn a_vote_is_sent_only_if_it_exceeds_what_was_heard_and_once_a_round() {
-    for (own, sent) in [
-        (6, vec![]),
-        (7, vec![]),
-        (8, vec![vote(8)]),
-        (u64::from(u32::MAX), vec![vote(u32::MAX)]),
-    ] {
+    for (own, sent) in
+        [(6, vec![]), (7, vec![]), (8, vec![vote(8)]), (u64::from(u32::MAX), vec![vote(u32::MAX)])]
+    {
         let mut unit = Unit::new(1);
         unit.vote(2, 7, own);
         assert_eq!(unit.sent(), sent);
@@ -465,13 +445,7 @@ fn a_control_packet_of_the_regular_leader_does_as_well_as_its_reset() {
     voting.fires(Timer::Silence, 5);
     let mut loyal = Unit::following(2, 3);
     loyal.vote(1, 5, 9);
-    for mut unit in [
-        voting,
-        loyal,
-        Unit::new(2),
-        Unit::leading(3),
-        Unit::following(4, 3),
-    ] {
+    for mut unit in [voting, loyal, Unit::new(2), Unit::leading(3), Unit::following(4, 3)] {
         unit.control(9);
         assert_eq!(unit.stands(), slave_of(9));
     }
@@ -608,11 +582,7 @@ fn a_vote_is_shown_to_operators() {
     let mut unit = Unit::new(1);
     unit.vote(2, 7, 9);
     let details = unit.election.details();
-    let expected = [
-        ("ballot", "voting"),
-        ("own vote", "9"),
-        ("highest vote heard", "7"),
-    ];
+    let expected = [("ballot", "voting"), ("own vote", "9"), ("highest vote heard", "7")];
     let expected = expected.map(|(name, value)| Detail::new(name, value));
     assert_eq!(details, expected);
 }

@@ -159,14 +159,12 @@ impl Ballot {
         }
         match &mut state {
             State::Following { word, .. } if leads => *word = Word::Fresh,
-            State::Following {
-                word: Word::Stale | Word::Fresh,
-                ..
-            } if self.regular => return self.take_over(outputs),
-            State::Following {
-                word: Word::Stale | Word::Fresh,
-                ..
-            } => return self.wait(None, false, outputs),
+            State::Following { word: Word::Stale | Word::Fresh, .. } if self.regular => {
+                return self.take_over(outputs);
+            }
+            State::Following { word: Word::Stale | Word::Fresh, .. } => {
+                return self.wait(None, false, outputs);
+            }
             State::Following { .. }
             | State::Waiting { .. }
             | State::Voting { .. }
@@ -178,17 +176,11 @@ impl Ballot {
     /// No control packet has come for `lost_after`.
     fn silence(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
         match self.state.clone() {
-            State::Following {
-                leader,
-                word: Word::Fresh,
-                missed,
-            } if missed + 1 < self.settings.patience => {
+            State::Following { leader, word: Word::Fresh, missed }
+                if missed + 1 < self.settings.patience =>
+            {
                 self.arm(Timer::Silence, outputs);
-                State::Following {
-                    leader,
-                    word: Word::Stale,
-                    missed: missed + 1,
-                }
+                State::Following { leader, word: Word::Stale, missed: missed + 1 }
             }
             State::Following { .. }
             | State::Waiting { .. }
@@ -199,11 +191,7 @@ impl Ballot {
 
     /// The leader is lost: a vote (V3), unless this node leads by right.
     fn lost(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
-        if self.regular {
-            self.take_over(outputs)
-        } else {
-            self.vote(Held::Nothing, draw, outputs)
-        }
+        if self.regular { self.take_over(outputs) } else { self.vote(Held::Nothing, draw, outputs) }
     }
 
     fn wait(&self, held: Option<NodeId>, out: bool, outputs: &mut Vec<Output>) -> State {
@@ -213,11 +201,7 @@ impl Ballot {
 
     fn follow(&self, leader: &NodeId, outputs: &mut Vec<Output>) -> State {
         self.arm(Timer::Silence, outputs);
-        State::Following {
-            leader: leader.clone(),
-            word: Word::None,
-            missed: 0,
-        }
+        State::Following { leader: leader.clone(), word: Word::None, missed: 0 }
     }
 
     /// Opens a round with its own vote.

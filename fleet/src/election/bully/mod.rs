@@ -98,10 +98,7 @@ impl From<Message> for Letter {
     }
 }
 
-const PROFILE: Profile = Profile {
-    preferred: Preferred::Fittest,
-    ..Profile::USUAL
-};
+const PROFILE: Profile = Profile { preferred: Preferred::Fittest, ..Profile::USUAL };
 
 /// The `bully` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -127,10 +124,7 @@ enum State {
     /// It holds an election.
     Candidate(Stage, Office),
     /// It has lost, and follows who won.
-    Lost {
-        master: NodeId,
-        comparison: Comparison,
-    },
+    Lost { master: NodeId, comparison: Comparison },
     /// It has won.
     Coordinator,
 }
@@ -218,19 +212,14 @@ impl Bully {
     fn take(&mut self, input: &Input<'_>) -> Vec<Event> {
         match input {
             Input::Start => vec![Event::Started],
-            Input::Heard {
-                peer,
-                node_state,
-                term,
-            } => {
+            Input::Heard { peer, node_state, term } => {
                 self.term = self.term.hear(*term);
                 self.heard(peer, node_state)
             }
             Input::Lost { peer } => self.lost(peer),
-            Input::Message {
-                from,
-                message: Letter::Bully(message),
-            } => self.told(from, *message).into_iter().collect(),
+            Input::Message { from, message: Letter::Bully(message) } => {
+                self.told(from, *message).into_iter().collect()
+            }
             Input::Estimate(estimate) => {
                 self.fitness = *estimate;
                 self.compared().into_iter().collect()
@@ -315,18 +304,11 @@ impl Bully {
             Estimate::Health => self.fitness > *master,
         };
         let exceeds = clearly && !self.is_barred();
-        Some(Event::Compared(if exceeds {
-            Comparison::Exceeds
-        } else {
-            Comparison::Trails
-        }))
+        Some(Event::Compared(if exceeds { Comparison::Exceeds } else { Comparison::Trails }))
     }
 
     fn leads(&self) -> bool {
-        matches!(
-            self.state,
-            State::Coordinator | State::Candidate(_, Office::Leads)
-        )
+        matches!(self.state, State::Coordinator | State::Candidate(_, Office::Leads))
     }
 
     fn follows(&self) -> Option<&NodeId> {
@@ -370,9 +352,7 @@ impl Election for Bully {
         match &self.state {
             State::Sleep | State::Candidate(_, Office::Vacant) => NodeState::Seeking,
             State::Lost { master, .. } | State::Candidate(_, Office::Follows(master)) => {
-                NodeState::Slave {
-                    master: master.clone(),
-                }
+                NodeState::Slave { master: master.clone() }
             }
             State::Coordinator | State::Candidate(_, Office::Leads) => NodeState::Master,
         }
@@ -381,11 +361,8 @@ impl Election for Bully {
     /// Whoever leads is worth more than it is as such, most of all to those that follow it: it stays
     /// in office until somebody is clearly fitter, whatever else there is to vote on.
     fn estimate(&self) -> u32 {
-        let office = if self.leads() {
-            self.settings.office(!self.followers.is_empty())
-        } else {
-            0
-        };
+        let office =
+            if self.leads() { self.settings.office(!self.followers.is_empty()) } else { 0 };
         self.fitness.saturating_add(office)
     }
 
@@ -397,10 +374,8 @@ impl Election for Bully {
             State::Lost { .. } => ("lost", None),
             State::Coordinator => ("master", None),
         };
-        let mut details = vec![
-            Detail::new("state", state),
-            Detail::new("estimate", self.estimate()),
-        ];
+        let mut details =
+            vec![Detail::new("state", state), Detail::new("estimate", self.estimate())];
         details.extend(waits_for.map(|what| Detail::new("waits for", what)));
         details.extend(self.follows().map(|site| Detail::new("follows", site)));
         details

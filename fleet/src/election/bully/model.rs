@@ -40,20 +40,11 @@ impl Subject for Sites {
     type Step = Infallible;
 
     fn candidate(&self, node: usize) -> Candidate {
-        Candidate {
-            estimate: self.estimates[node],
-            ..testing::candidate(number(node))
-        }
+        Candidate { estimate: self.estimates[node], ..testing::candidate(number(node)) }
     }
 
     fn machine(&self, own: Candidate, _incarnation: u64) -> Bully {
-        Bully::new(
-            own,
-            Settings {
-                estimate: self.kind,
-                ..Settings::default()
-            },
-        )
+        Bully::new(own, Settings { estimate: self.kind, ..Settings::default() })
     }
 
     fn knows(machine: &Bully, peer: &NodeId) -> bool {
@@ -76,10 +67,8 @@ impl Subject for Sites {
         if after.term < before.term {
             moment.blame(Some("a term fell"));
         }
-        if let Input::Message {
-            message: Letter::Bully(Message::Coordinator { term }),
-            ..
-        } = step.input
+        if let Input::Message { message: Letter::Bully(Message::Coordinator { term }), .. } =
+            step.input
             && *term < before.term
             && after.follows() != before.follows()
         {
@@ -88,9 +77,7 @@ impl Subject for Sites {
     }
 
     fn within(&self, moment: &At<Self>) -> bool {
-        moment
-            .living()
-            .all(|(_, machine)| machine.term.0 <= self.terms)
+        moment.living().all(|(_, machine)| machine.term.0 <= self.terms)
     }
 
     fn only_repeats(timer: &ElectionTimer) -> bool {
@@ -103,14 +90,11 @@ impl Subject for Sites {
                 let mut sites = 0..moment.nodes.len();
                 sites.all(|site| has_the_timers_it_needs(moment, site))
             }),
-            Property::always(
-                "the barred don't lead",
-                |check: &Check<Self>, moment: &At<Self>| {
-                    moment
-                        .living()
-                        .all(|(site, _)| check.subject.estimates[site] > 0 || !moment.leads(site))
-                },
-            ),
+            Property::always("the barred don't lead", |check: &Check<Self>, moment: &At<Self>| {
+                moment
+                    .living()
+                    .all(|(site, _)| check.subject.estimates[site] > 0 || !moment.leads(site))
+            }),
             Property::always("it settles", |check: &Check<Self>, moment| {
                 check.comes_to_rest(moment, |_, moment| is_right(moment))
             }),
@@ -129,24 +113,16 @@ fn has_the_timers_it_needs(moment: &At<Sites>, site: usize) -> bool {
     let needed: &[Timer] = match moment.nodes[site].as_ref().map(|machine| &machine.state) {
         Some(State::Candidate(Stage::Asking, _)) => &[Timer::Answer, Timer::Ask],
         Some(State::Candidate(Stage::Answered, _)) => &[Timer::Coordinator],
-        Some(State::Lost {
-            comparison: Comparison::Exceeds,
-            ..
-        }) => &[Timer::HoldOff],
+        Some(State::Lost { comparison: Comparison::Exceeds, .. }) => &[Timer::HoldOff],
         Some(State::Sleep | State::Lost { .. } | State::Coordinator) | None => &[],
     };
-    moment
-        .timers(site)
-        .cloned()
-        .eq(needed.iter().map(|timer| ElectionTimer::from(*timer)))
+    moment.timers(site).cloned().eq(needed.iter().map(|timer| ElectionTimer::from(*timer)))
 }
 
 /// One leads, all follow it, and nobody should lead instead. A fleet in which everybody is
 /// barred has none.
 fn is_right(moment: &At<Sites>) -> bool {
-    let mut leaders = moment
-        .living()
-        .filter(|(_, machine)| machine.state == State::Coordinator);
+    let mut leaders = moment.living().filter(|(_, machine)| machine.state == State::Coordinator);
     let Some((leader, master)) = leaders.next() else {
         return moment.living().all(|(_, machine)| machine.is_barred());
     };
@@ -168,95 +144,43 @@ fn is_right(moment: &At<Sites>) -> bool {
 fn sites(subject: Sites, messages: usize, most: Misfortunes) -> Check<Sites> {
     let nodes = subject.estimates.len();
     let (network, beacons) = (Network::Repeats(messages), Beacons::Late);
-    Check::new(
-        subject,
-        Bounds {
-            nodes,
-            network,
-            beacons,
-            most,
-        },
-    )
+    Check::new(subject, Bounds { nodes, network, beacons, most })
 }
 
 /// Two sites whose estimate is their health; terms up to 4, 4 messages under way.
 fn two(most: Misfortunes) -> Check<Sites> {
     let estimates = vec![20, 30];
-    sites(
-        Sites {
-            estimates,
-            kind: Estimate::Health,
-            acquainted: false,
-            terms: 4,
-        },
-        4,
-        most,
-    )
+    sites(Sites { estimates, kind: Estimate::Health, acquainted: false, terms: 4 }, 4, most)
 }
 
-const ONE_CRASH: Misfortunes = Misfortunes {
-    crashes: 1,
-    restarts: 0,
-    breaks: 0,
-    falls: 0,
-};
+const ONE_CRASH: Misfortunes = Misfortunes { crashes: 1, restarts: 0, breaks: 0, falls: 0 };
 
 /// E1, E3, E7, B6, C2, C3
 #[test]
 fn two_sites_agree_whatever_happens() {
-    let most = Misfortunes {
-        restarts: 1,
-        breaks: 1,
-        ..ONE_CRASH
-    };
+    let most = Misfortunes { restarts: 1, breaks: 1, ..ONE_CRASH };
     exhaust("two sites, a restart and a broken link", two(most), 22_970);
 }
 
 /// E1, E3, E7, B1, B10, C2, C3
 #[test]
 fn two_sites_agree_though_one_weakens() {
-    let most = Misfortunes {
-        breaks: 1,
-        falls: 1,
-        ..ONE_CRASH
-    };
-    exhaust(
-        "two sites, a broken link and a weakness",
-        two(most),
-        239_498,
-    );
+    let most = Misfortunes { breaks: 1, falls: 1, ..ONE_CRASH };
+    exhaust("two sites, a broken link and a weakness", two(most), 239_498);
 }
 
 /// E1, E3, E7, C2, C3: every answer may be lost or repeated.
 #[test]
 fn three_sites_agree_though_one_dies() {
     let estimates = vec![20, 30, 40];
-    let subject = Sites {
-        estimates,
-        kind: Estimate::Fixed(0),
-        acquainted: true,
-        terms: 2,
-    };
-    exhaust(
-        "three sites, a crash",
-        sites(subject, 3, ONE_CRASH),
-        182_649,
-    );
+    let subject = Sites { estimates, kind: Estimate::Fixed(0), acquainted: true, terms: 2 };
+    exhaust("three sites, a crash", sites(subject, 3, ONE_CRASH), 182_649);
 }
 
 /// B6, E2: one of three is barred, and may be all that is left.
 #[test]
 fn a_barred_site_never_leads() {
     let estimates = vec![20, 30, 0];
-    let subject = Sites {
-        estimates,
-        kind: Estimate::Fixed(0),
-        acquainted: false,
-        terms: 2,
-    };
-    exhaust(
-        "three sites, one barred, a crash",
-        sites(subject, 2, ONE_CRASH),
-        68_403,
-    );
+    let subject = Sites { estimates, kind: Estimate::Fixed(0), acquainted: false, terms: 2 };
+    exhaust("three sites, one barred, a crash", sites(subject, 2, ONE_CRASH), 68_403);
 }

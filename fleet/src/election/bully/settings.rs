@@ -92,11 +92,7 @@ impl Rules for Settings {
     /// C3: two elections in a row, the first of which runs out because a message was lost, after
     /// the loss has been noticed and links stand.
     fn bound(&self) -> Duration {
-        let silence = if self.mesh_detection {
-            Duration::ZERO
-        } else {
-            self.silence
-        };
+        let silence = if self.mesh_detection { Duration::ZERO } else { self.silence };
         MESH + silence + 2 * (self.answer_wait + self.coordinator_wait)
     }
 

@@ -24,26 +24,17 @@ fn candidate(index: u8) -> Candidate {
 }
 
 fn estimating(index: u8, estimate: u32) -> Candidate {
-    Candidate {
-        estimate,
-        ..testing::candidate(index)
-    }
+    Candidate { estimate, ..testing::candidate(index) }
 }
 
 /// As in the source: sites are asked whether they live or not.
 fn as_in_the_source() -> Settings {
-    Settings {
-        mesh_detection: false,
-        ..Settings::default()
-    }
+    Settings { mesh_detection: false, ..Settings::default() }
 }
 
 /// Every site has a number.
 fn configured() -> Settings {
-    Settings {
-        estimate: Estimate::Fixed(0),
-        ..Settings::default()
-    }
+    Settings { estimate: Estimate::Fixed(0), ..Settings::default() }
 }
 
 fn site(index: u8) -> Bully {
@@ -61,16 +52,10 @@ fn hears_in(site: &mut Bully, index: u8, node_state: &NodeState, term: u64) -> V
 
 /// What is sent, without the timers, by receiver.
 fn sent(outputs: &[Output]) -> Vec<(u8, Message)> {
-    let sent = testing::sent(outputs)
-        .into_iter()
-        .filter_map(|(to, message)| {
-            let index = to?.as_str()[1..].parse().expect("a number");
-            if let Letter::Bully(message) = message {
-                Some((index, message))
-            } else {
-                None
-            }
-        });
+    let sent = testing::sent(outputs).into_iter().filter_map(|(to, message)| {
+        let index = to?.as_str()[1..].parse().expect("a number");
+        if let Letter::Bully(message) = message { Some((index, message)) } else { None }
+    });
     let mut sent: Vec<_> = sent.collect();
     sent.sort_by_key(|(to, _)| *to);
     sent
@@ -131,13 +116,7 @@ fn sites_are_ranked_by_estimate_and_then_by_name() {
 /// B1: the estimate is a fixed number, or the health of the node.
 #[test]
 fn the_estimate_is_configured_or_the_nodes_health() {
-    let estimate = |estimate| {
-        Settings {
-            estimate,
-            ..as_in_the_source()
-        }
-        .estimate(80)
-    };
+    let estimate = |estimate| Settings { estimate, ..as_in_the_source() }.estimate(80);
     assert_eq!(estimate(Estimate::Fixed(7)), 7);
     assert_eq!(estimate(Estimate::Health), 80);
 }
@@ -148,10 +127,7 @@ fn whoever_misses_the_coordinator_asks_every_higher_site() {
     let mut second = follower(2, &[1, 3, 4, 5], 5, Settings::default());
     let outputs = loses(&mut second, 5);
     assert_eq!(sent(&outputs), asked([3, 4]));
-    assert_eq!(
-        armed(&outputs, Timer::Answer),
-        Some(Settings::default().answer_wait)
-    );
+    assert_eq!(armed(&outputs, Timer::Answer), Some(Settings::default().answer_wait));
     assert_eq!(second.node_state(), NodeState::Seeking, "C5");
 }
 
@@ -162,11 +138,7 @@ fn as_in_the_source_silence_is_the_only_sign_of_loss() {
     assert_eq!(loses(&mut second, 3), []);
     assert_eq!(second.node_state(), slave_of(3));
     let outputs = hears(&mut second, 3, &NodeState::Master);
-    assert_eq!(
-        armed(&outputs, Timer::Silence),
-        Some(as_in_the_source().silence),
-        "it works"
-    );
+    assert_eq!(armed(&outputs, Timer::Silence), Some(as_in_the_source().silence), "it works");
     let outputs = fires(&mut second, Timer::Silence);
     assert_eq!(sent(&outputs), asked([3]));
     assert_eq!(second.node_state(), NodeState::Seeking);
@@ -178,10 +150,7 @@ fn nobody_having_answered_the_question_is_put_again() {
     let mut first = amid(1, &[2, 3], Settings::default());
     let outputs = fires(&mut first, Timer::Ask);
     assert_eq!(sent(&outputs), asked([2, 3]));
-    assert_eq!(
-        armed(&outputs, Timer::Ask),
-        Some(Settings::default().ask_again)
-    );
+    assert_eq!(armed(&outputs, Timer::Ask), Some(Settings::default().ask_again));
     assert_eq!(armed(&outputs, Timer::Answer), None, "T goes on");
 }
 
@@ -254,24 +223,13 @@ fn whoever_announces_itself_is_followed() {
 fn a_site_that_is_asked_answers_and_holds_an_election_of_its_own() {
     let mut second = follower(2, &[1, 3], 3, Settings::default());
     let outputs = told(&mut second, 1, Message::Election);
-    assert_eq!(
-        sent(&outputs),
-        [(1, Message::Answer), (3, Message::Election)]
-    );
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (3, Message::Election)]);
     assert_eq!(state(&second), "candidate");
     assert_eq!(second.node_state(), slave_of(3), "which works");
     let outputs = told(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer)], "one is running");
-    assert_eq!(
-        told(&mut second, 3, Message::Election),
-        [],
-        "it is lower itself"
-    );
-    assert_eq!(
-        told(&mut second, 9, Message::Election),
-        [],
-        "whoever that is"
-    );
+    assert_eq!(told(&mut second, 3, Message::Election), [], "it is lower itself");
+    assert_eq!(told(&mut second, 9, Message::Election), [], "whoever that is");
 }
 
 /// B6, B10: a master that nobody outranks has won its election at once.
@@ -282,15 +240,8 @@ fn a_coordinator_that_is_asked_answers_and_announces_itself() {
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, master(1))]);
     hears(&mut third, 4, &NodeState::Seeking);
     let outputs = told(&mut third, 1, Message::Election);
-    assert_eq!(
-        sent(&outputs),
-        [(1, Message::Answer), (4, Message::Election)]
-    );
-    assert_eq!(
-        third.node_state(),
-        NodeState::Master,
-        "until another one has won"
-    );
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (4, Message::Election)]);
+    assert_eq!(third.node_state(), NodeState::Master, "until another one has won");
 }
 
 /// B6: it follows, and that is all.
@@ -344,10 +295,7 @@ fn a_restarted_site_that_is_not_the_highest_changes_nothing() {
     assert_eq!(sent(&outputs), [(2, Message::Answer), (2, master(1))]);
     told(&mut second, 3, Message::Answer);
     told(&mut second, 3, master(1));
-    assert_eq!(
-        (third.node_state(), second.node_state()),
-        (NodeState::Master, slave_of(3))
-    );
+    assert_eq!((third.node_state(), second.node_state()), (NodeState::Master, slave_of(3)));
 }
 
 /// B8: figure 29, step by step; C is S4.
@@ -356,10 +304,7 @@ fn the_worked_example_goes_as_in_the_source() {
     let [mut first, mut second, mut third] = [1, 2, 3].map(|own| {
         follower(
             own,
-            &[1, 2, 3, 4]
-                .into_iter()
-                .filter(|other| *other != own)
-                .collect::<Vec<_>>(),
+            &[1, 2, 3, 4].into_iter().filter(|other| *other != own).collect::<Vec<_>>(),
             4,
             as_in_the_source(),
         )
@@ -380,10 +325,7 @@ fn the_worked_example_goes_as_in_the_source() {
     // Step 2: … and start elections of their own.
     assert_eq!(sent(&by_second)[1..], asked([3, 4]));
     assert_eq!(sent(&by_third)[1..], asked([4]));
-    assert_eq!(
-        [&first, &second, &third].map(state),
-        ["candidate"; 3].map(str::to_owned)
-    );
+    assert_eq!([&first, &second, &third].map(state), ["candidate"; 3].map(str::to_owned));
 
     // Step 3: S3 answers S2, waits for C in vain, takes over, and dies before it has said so.
     let outputs = told(&mut third, 2, Message::Election);
@@ -398,21 +340,14 @@ fn the_worked_example_goes_as_in_the_source() {
     let outputs = fires(&mut first, Timer::Coordinator);
     assert!(sent(&outputs).contains(&(2, Message::Election)));
     let outputs = told(&mut second, 1, Message::Election);
-    assert_eq!(
-        sent(&outputs),
-        [(1, Message::Answer)],
-        "its election is running"
-    );
+    assert_eq!(sent(&outputs), [(1, Message::Answer)], "its election is running");
     told(&mut first, 2, Message::Answer);
     let outputs = fires(&mut second, Timer::Coordinator);
     assert_eq!(sent(&outputs), asked([3, 4]));
     let outputs = fires(&mut second, Timer::Answer);
     assert_eq!(sent(&outputs), [(1, master(2))]);
     told(&mut first, 2, master(2));
-    assert_eq!(
-        (first.node_state(), second.node_state()),
-        (slave_of(2), NodeState::Master)
-    );
+    assert_eq!((first.node_state(), second.node_state()), (slave_of(2), NodeState::Master));
 }
 
 /// B9
@@ -427,11 +362,7 @@ fn the_state_is_shown_by_its_name() {
     told(&mut first, 2, Message::Answer);
     assert_eq!(first.details()[2], Detail::new("waits for", "master"));
     told(&mut first, 2, master(1));
-    assert_eq!(
-        state(&first),
-        "lost",
-        "it has lost the election, not its way"
-    );
+    assert_eq!(state(&first), "lost", "it has lost the election, not its way");
     assert_eq!(first.details()[2], Detail::new("follows", name(2)));
     assert_eq!(state(&leader(2, &[1])), "master");
     assert_eq!(first.details()[1], Detail::new("estimate", 10));
@@ -446,19 +377,12 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
     assert_eq!(sent(&outputs), [(2, master(1))], "nobody to ask");
     let outputs = hears_in(&mut second, 3, &NodeState::Master, 1);
     assert_eq!(sent(&outputs), asked([3]));
-    assert_eq!(
-        second.node_state(),
-        NodeState::Master,
-        "until the other has won"
-    );
+    assert_eq!(second.node_state(), NodeState::Master, "until the other has won");
     let outputs = told(&mut third, 2, Message::Election);
     assert_eq!(sent(&outputs), [(2, Message::Answer), (2, master(1))]);
     told(&mut second, 3, Message::Answer);
     told(&mut second, 3, master(1));
-    assert_eq!(
-        (second.node_state(), third.node_state()),
-        (slave_of(3), NodeState::Master)
-    );
+    assert_eq!((second.node_state(), third.node_state()), (slave_of(3), NodeState::Master));
 }
 
 /// B10: nor does one yield to a lower one.
@@ -485,11 +409,7 @@ fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_elect
     feed(&mut second, Input::Estimate(50));
     testing::hears_in(&mut second, &estimating(3, 25), &NodeState::Master, 1);
     fires(&mut second, Timer::HoldOff);
-    assert_eq!(
-        second.node_state(),
-        NodeState::Master,
-        "or if the master's falls"
-    );
+    assert_eq!(second.node_state(), NodeState::Master, "or if the master's falls");
 }
 
 /// B10, E6: a panel's line that is soon back changes no leader.
@@ -527,11 +447,7 @@ fn whoever_is_followed_stays_in_office_until_somebody_is_clearly_fitter() {
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, master(1))]);
     testing::hears(&mut second, &estimating(3, 45), &NodeState::Seeking);
     let outputs = told(&mut second, 1, Message::Election);
-    assert_eq!(
-        sent(&outputs),
-        [(1, Message::Answer), (3, Message::Election)],
-        "25 more than 20"
-    );
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (3, Message::Election)], "25 more than 20");
 }
 
 /// B10, E6: so a site whose network was cut throws nobody out when it is mended.
@@ -541,34 +457,20 @@ fn a_coordinator_whom_nobody_follows_yields_to_one_that_is_followed() {
     hears_in(&mut second, 1, &slave_of(2), 1);
     let mut third = leader(3, &[]);
     assert_eq!((second.estimate(), third.estimate()), (44, 31));
-    let outputs = testing::hears(
-        &mut third,
-        &estimating(2, second.estimate()),
-        &NodeState::Master,
-    );
+    let outputs = testing::hears(&mut third, &estimating(2, second.estimate()), &NodeState::Master);
     assert_eq!(sent(&outputs), [(2, Message::Election)]);
-    testing::hears(
-        &mut second,
-        &estimating(3, third.estimate()),
-        &NodeState::Master,
-    );
+    testing::hears(&mut second, &estimating(3, third.estimate()), &NodeState::Master);
     let outputs = told(&mut second, 3, Message::Election);
     assert_eq!(sent(&outputs), [(3, Message::Answer), (3, master(1))]);
     told(&mut third, 2, Message::Answer);
     told(&mut third, 2, master(1));
-    assert_eq!(
-        (second.node_state(), third.node_state()),
-        (NodeState::Master, slave_of(2))
-    );
+    assert_eq!((second.node_state(), third.node_state()), (NodeState::Master, slave_of(2)));
 }
 
 /// B1: office adds to the estimate that is a node's health, as long as it lasts.
 #[test]
 fn a_number_that_was_configured_ranks_as_it_is() {
-    for (settings, expected) in [
-        (configured(), [20; 4]),
-        (Settings::default(), [20, 21, 44, 20]),
-    ] {
+    for (settings, expected) in [(configured(), [20; 4]), (Settings::default(), [20, 21, 44, 20])] {
         let mut second = amid(2, &[1, 3], settings);
         let sought = second.estimate();
         loses(&mut second, 3);
@@ -585,10 +487,7 @@ fn a_number_that_was_configured_ranks_as_it_is() {
 #[test]
 fn who_is_lost_follows_no_more() {
     for mesh_detection in [true, false] {
-        let settings = Settings {
-            mesh_detection,
-            ..Settings::default()
-        };
+        let settings = Settings { mesh_detection, ..Settings::default() };
         let mut second = amid(2, &[1], settings);
         fires(&mut second, Timer::Answer);
         hears_in(&mut second, 1, &slave_of(2), 1);
@@ -610,11 +509,7 @@ fn a_late_coordinator_of_an_older_term_changes_nothing() {
     assert_eq!(first, before);
     hears_in(&mut first, 2, &NodeState::Master, 7);
     told(&mut first, 3, master(6));
-    assert_eq!(
-        first.node_state(),
-        slave_of(2),
-        "a beacon tells the term too"
-    );
+    assert_eq!(first.node_state(), slave_of(2), "a beacon tells the term too");
     let mut candidate = amid(1, &[2], Settings::default());
     hears_in(&mut candidate, 2, &NodeState::Seeking, 4);
     told(&mut candidate, 2, master(3));

@@ -3,13 +3,8 @@
 use super::{Bully, Comparison, Event, Message, Office, Output, Stage, State, Timer};
 use crate::model::NodeId;
 
-const ALL_TIMERS: [Timer; 5] = [
-    Timer::Answer,
-    Timer::Ask,
-    Timer::Coordinator,
-    Timer::Silence,
-    Timer::HoldOff,
-];
+const ALL_TIMERS: [Timer; 5] =
+    [Timer::Answer, Timer::Ask, Timer::Coordinator, Timer::Silence, Timer::HoldOff];
 
 impl Bully {
     /// A timer that was disarmed says nothing.
@@ -111,10 +106,7 @@ impl Bully {
                     Comparison::Exceeds => self.arm(Timer::HoldOff),
                     Comparison::Trails => Output::Disarm(Timer::HoldOff.into()),
                 });
-                self.state = State::Lost {
-                    master,
-                    comparison: result,
-                };
+                self.state = State::Lost { master, comparison: result };
             }
             Event::TimedOut(Timer::HoldOff) => self.elect(Office::Follows(master), outputs),
             Event::Asked(by) => {
@@ -199,10 +191,7 @@ impl Bully {
 
     /// B5
     fn follow(&mut self, master: NodeId, outputs: &mut Vec<Output>) {
-        self.state = State::Lost {
-            master,
-            comparison: Comparison::Trails,
-        };
+        self.state = State::Lost { master, comparison: Comparison::Trails };
         outputs.extend(ALL_TIMERS.map(|timer| Output::Disarm(timer.into())));
         outputs.extend(self.watch());
     }
@@ -218,8 +207,7 @@ impl Bully {
     }
 
     fn questions(&self) -> impl Iterator<Item = Output> {
-        self.higher()
-            .map(|site| Output::Send(site.clone(), Message::Election.into()))
+        self.higher().map(|site| Output::Send(site.clone(), Message::Election.into()))
     }
 
     fn announcement(&self, to: NodeId) -> Output {

@@ -119,9 +119,7 @@ impl LowestIp {
             State::Master => {
                 let lower = (address, peer) < (self.rank.0, &self.rank.1);
                 (leads && lower && !self.waiting.contains(peer)).then(|| {
-                    self.state = State::Joining {
-                        master: peer.clone(),
-                    };
+                    self.state = State::Joining { master: peer.clone() };
                     Output::Dial(peer.clone())
                 })
             }
@@ -146,9 +144,7 @@ impl LowestIp {
                 Some(Output::HangUp(peer.clone()))
             }
             (State::Master | State::Joining { .. }, LinkSide::Dialled) => {
-                self.state = State::Slave {
-                    master: peer.clone(),
-                };
+                self.state = State::Slave { master: peer.clone() };
                 self.failures.remove(peer);
                 Some(Output::HangUpAllBut(peer.clone()))
             }
@@ -181,9 +177,7 @@ impl LowestIp {
 impl Election for LowestIp {
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
         let output = match input {
-            Input::Heard {
-                peer, node_state, ..
-            } => {
+            Input::Heard { peer, node_state, .. } => {
                 let leads = *node_state == NodeState::Master;
                 let output = self.heard(&peer.node, peer.address, leads);
                 if let Some(Output::Dial(peer)) = &output {
@@ -218,9 +212,7 @@ impl Election for LowestIp {
     fn node_state(&self) -> NodeState {
         match &self.state {
             State::Master | State::Joining { .. } => NodeState::Master,
-            State::Slave { master } => NodeState::Slave {
-                master: master.clone(),
-            },
+            State::Slave { master } => NodeState::Slave { master: master.clone() },
         }
     }
 

@@ -149,14 +149,7 @@ fn break_link(check: &Check<Lan>, moment: &mut At<Lan>, link: (usize, usize)) {
 }
 
 fn part(check: &Check<Lan>, moment: &mut At<Lan>, node: usize, from: usize) {
-    check.feed(
-        moment,
-        node,
-        &Input::Disconnected {
-            peer: check.name(from),
-        },
-        0,
-    );
+    check.feed(moment, node, &Input::Disconnected { peer: check.name(from) }, 0);
 }
 
 fn dial_succeeds(check: &Check<Lan>, moment: &mut At<Lan>, node: usize, peer: usize) {
@@ -168,15 +161,7 @@ fn dial_succeeds(check: &Check<Lan>, moment: &mut At<Lan>, node: usize, peer: us
     moment.notes.links.remove(&(peer, node));
     moment.notes.links.insert((node, peer));
     let join = |moment: &mut At<Lan>, node, peer, side| {
-        check.feed(
-            moment,
-            node,
-            &Input::Synced {
-                peer: check.name(peer),
-                side,
-            },
-            0,
-        );
+        check.feed(moment, node, &Input::Synced { peer: check.name(peer), side }, 0);
     };
     join(moment, peer, node, LinkSide::Accepted);
     if moment.notes.links.contains(&(node, peer)) {
@@ -188,13 +173,11 @@ fn follow_the_lowest(check: &Check<Lan>, moment: &At<Lan>) -> bool {
     let Some((lowest, _)) = moment.living().next() else {
         return true;
     };
-    moment
-        .living()
-        .all(|(node, machine)| match machine.node_state() {
-            NodeState::Master => node == lowest,
-            NodeState::Slave { master } => node != lowest && master == *check.name(lowest),
-            NodeState::Seeking => false,
-        })
+    moment.living().all(|(node, machine)| match machine.node_state() {
+        NodeState::Master => node == lowest,
+        NodeState::Slave { master } => node != lowest && master == *check.name(lowest),
+        NodeState::Seeking => false,
+    })
 }
 
 fn lan(nodes: usize, crashes: u8, restarts: u8) -> Check<Lan> {
@@ -204,11 +187,7 @@ fn lan(nodes: usize, crashes: u8, restarts: u8) -> Check<Lan> {
             nodes,
             network: Network::Repeats(0),
             beacons: Beacons::Late,
-            most: Misfortunes {
-                crashes,
-                restarts,
-                ..Misfortunes::default()
-            },
+            most: Misfortunes { crashes, restarts, ..Misfortunes::default() },
         },
     )
 }

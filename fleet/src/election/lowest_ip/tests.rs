@@ -18,22 +18,13 @@ fn node(index: u8) -> LowestIp {
 fn hears(node: &mut LowestIp, index: u8, node_state: &NodeState) -> Vec<Output> {
     let mut outputs = testing::hears(node, &candidate(index), node_state);
     outputs.retain(|output| {
-        !matches!(
-            output,
-            Output::Arm(ElectionTimer::LowestIp(Timer::Join(_)), _)
-        )
+        !matches!(output, Output::Arm(ElectionTimer::LowestIp(Timer::Join(_)), _))
     });
     outputs
 }
 
 fn synced(node: &mut LowestIp, index: u8) -> Vec<Output> {
-    feed(
-        node,
-        Input::Synced {
-            peer: &name(index),
-            side: LinkSide::Dialled,
-        },
-    )
+    feed(node, Input::Synced { peer: &name(index), side: LinkSide::Dialled })
 }
 
 /// F2
@@ -46,20 +37,9 @@ fn every_node_starts_as_a_master() {
 #[test]
 fn a_master_dials_a_lower_master_and_follows_it_once_joined() {
     let mut third = node(3);
-    assert_eq!(
-        hears(&mut third, 2, &NodeState::Master),
-        [Output::Dial(name(2))]
-    );
-    assert_eq!(
-        third.node_state(),
-        NodeState::Master,
-        "until the link carries"
-    );
-    assert_eq!(
-        hears(&mut third, 2, &NodeState::Master),
-        [],
-        "one dial at a time"
-    );
+    assert_eq!(hears(&mut third, 2, &NodeState::Master), [Output::Dial(name(2))]);
+    assert_eq!(third.node_state(), NodeState::Master, "until the link carries");
+    assert_eq!(hears(&mut third, 2, &NodeState::Master), [], "one dial at a time");
     assert_eq!(synced(&mut third, 2), [Output::HangUpAllBut(name(2))]);
     assert_eq!(third.node_state(), slave_of(2));
 }
@@ -82,10 +62,7 @@ fn a_slave_ignores_a_lower_master_until_its_own_has_gone() {
     assert_eq!(hears(&mut third, 1, &NodeState::Master), []);
     feed(&mut third, Input::Disconnected { peer: &name(2) });
     assert_eq!(third.node_state(), NodeState::Master);
-    assert_eq!(
-        hears(&mut third, 1, &NodeState::Master),
-        [Output::Dial(name(1))]
-    );
+    assert_eq!(hears(&mut third, 1, &NodeState::Master), [Output::Dial(name(1))]);
 }
 
 /// E1: the peer restarted while it was being dialled, and answers all the same.
@@ -118,10 +95,7 @@ fn a_join_that_takes_too_long_is_broken_off_and_tried_again_after_a_wait() {
     hears(&mut third, 1, &NodeState::Master);
     let late: ElectionTimer = Timer::Join(name(1)).into();
     match feed(&mut third, Input::Fired(&late)).as_slice() {
-        [
-            Output::HangUp(peer),
-            Output::Arm(ElectionTimer::LowestIp(Timer::Redial(_)), _),
-        ] => {
+        [Output::HangUp(peer), Output::Arm(ElectionTimer::LowestIp(Timer::Redial(_)), _)] => {
             assert_eq!(*peer, name(1));
         }
         other => panic!("{other:?}"),
@@ -136,14 +110,8 @@ fn a_join_that_takes_too_long_is_broken_off_and_tried_again_after_a_wait() {
 fn a_node_does_not_wait_for_a_master_that_has_yielded() {
     let mut third = node(3);
     hears(&mut third, 2, &NodeState::Master);
-    assert_eq!(
-        hears(&mut third, 2, &slave_of(1)),
-        [Output::HangUp(name(2))]
-    );
-    assert_eq!(
-        hears(&mut third, 1, &NodeState::Master),
-        [Output::Dial(name(1))]
-    );
+    assert_eq!(hears(&mut third, 2, &slave_of(1)), [Output::HangUp(name(2))]);
+    assert_eq!(hears(&mut third, 1, &NodeState::Master), [Output::Dial(name(1))]);
 }
 
 /// F7
@@ -170,10 +138,7 @@ fn failed_dials_are_repeated_after_growing_waits() {
     let mut third = node(3);
     let mut waits = Vec::new();
     for _ in 0..8 {
-        assert_eq!(
-            hears(&mut third, 1, &NodeState::Master),
-            [Output::Dial(name(1))]
-        );
+        assert_eq!(hears(&mut third, 1, &NodeState::Master), [Output::Dial(name(1))]);
         match feed(&mut third, Input::Disconnected { peer: &name(1) }).as_slice() {
             [Output::Arm(ElectionTimer::LowestIp(Timer::Redial(peer)), wait)]
                 if *peer == name(1) =>
@@ -182,11 +147,7 @@ fn failed_dials_are_repeated_after_growing_waits() {
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(
-            hears(&mut third, 1, &NodeState::Master),
-            [],
-            "not before the timer"
-        );
+        assert_eq!(hears(&mut third, 1, &NodeState::Master), [], "not before the timer");
         assert_eq!(third.node_state(), NodeState::Master);
         fires(&mut third, Timer::Redial(name(1)));
     }
@@ -199,10 +160,7 @@ fn an_unreachable_master_does_not_stand_in_the_way_of_another() {
     let mut third = node(3);
     hears(&mut third, 1, &NodeState::Master);
     feed(&mut third, Input::Disconnected { peer: &name(1) });
-    assert_eq!(
-        hears(&mut third, 2, &NodeState::Master),
-        [Output::Dial(name(2))]
-    );
+    assert_eq!(hears(&mut third, 2, &NodeState::Master), [Output::Dial(name(2))]);
 }
 
 /// Two nodes with one address: the name decides, so that one of them yields.
@@ -212,10 +170,7 @@ fn equal_addresses_are_ranked_by_name() {
     let mut first = LowestIp::new(name(1), address(9), REDIAL);
     let master = NodeState::Master;
     for (node, peer, follows) in [(&mut second, name(1), true), (&mut first, name(2), false)] {
-        let candidate = Candidate {
-            node: peer.clone(),
-            ..candidate(9)
-        };
+        let candidate = Candidate { node: peer.clone(), ..candidate(9) };
         let dials = testing::hears(node, &candidate, &master).contains(&Output::Dial(peer));
         assert_eq!(dials, follows);
     }

@@ -96,10 +96,7 @@ impl Lan {
     }
 
     pub(super) fn cut(&mut self, left: &[usize], right: &[usize]) {
-        for (one, other) in left
-            .iter()
-            .flat_map(|l| right.iter().map(move |r| (*l, *r)))
-        {
+        for (one, other) in left.iter().flat_map(|l| right.iter().map(move |r| (*l, *r))) {
             self.deaf.extend([(one, other), (other, one)]);
         }
     }
@@ -112,9 +109,7 @@ impl Lan {
     pub(super) fn master_of(&self, group: &[usize]) -> Option<usize> {
         let leads = |at: &&usize| self.node_state(**at) == Some(NodeState::Master);
         let master = *group.iter().find(leads)?;
-        let named = NodeState::Slave {
-            master: self.units[master].candidate.node.clone(),
-        };
+        let named = NodeState::Slave { master: self.units[master].candidate.node.clone() };
         let agree = |at: &usize| *at == master || self.node_state(*at).as_ref() == Some(&named);
         group.iter().all(agree).then_some(master)
     }
@@ -155,11 +150,7 @@ impl Lan {
         };
         let timer = self.units.iter().enumerate().filter_map(timer).min();
         let flight = self.flights.keys().next().copied();
-        let next = [
-            Some(self.beacon_at),
-            timer.map(|t| t.0),
-            flight.map(|f| f.0),
-        ];
+        let next = [Some(self.beacon_at), timer.map(|t| t.0), flight.map(|f| f.0)];
         let next = next.into_iter().flatten().min().unwrap_or(until);
         if next >= until {
             self.now = until;
@@ -185,13 +176,7 @@ impl Lan {
         if self.units[to].heard.contains_key(&from) {
             let name = self.units[from].candidate.node.clone();
             let message = &flight.message;
-            self.feed(
-                to,
-                Input::Message {
-                    from: &name,
-                    message,
-                },
-            );
+            self.feed(to, Input::Message { from: &name, message });
         }
     }
 
@@ -204,11 +189,8 @@ impl Lan {
             let node_state = self.node_state(from).filter(|_| self.connects(from, to));
             if let Some(node_state) = node_state {
                 self.units[to].heard.insert(from, self.now);
-                let heard = Input::Heard {
-                    peer: &peer,
-                    node_state: &node_state,
-                    term: Term::default(),
-                };
+                let heard =
+                    Input::Heard { peer: &peer, node_state: &node_state, term: Term::default() };
                 self.feed(to, heard);
             } else if let Some(at) = self.units[to].heard.get(&from)
                 && self.now >= *at + DEAD_AFTER

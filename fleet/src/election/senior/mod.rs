@@ -81,11 +81,8 @@ impl From<Timer> for ElectionTimer {
     }
 }
 
-const PROFILE: Profile = Profile {
-    preferred: Preferred::Designated,
-    requests_sensor_data: true,
-    ..Profile::USUAL
-};
+const PROFILE: Profile =
+    Profile { preferred: Preferred::Designated, requests_sensor_data: true, ..Profile::USUAL };
 
 /// The `senior` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -118,11 +115,7 @@ struct Attempt {
 
 impl Attempt {
     fn new(number: u32) -> Self {
-        Self {
-            number,
-            senior: true,
-            seen: 0,
-        }
+        Self { number, senior: true, seen: 0 }
     }
 }
 
@@ -158,29 +151,20 @@ impl Senior {
             Kind::Control => State::WaitingForExecutors,
             Kind::Indicator => State::WaitingForMaster(Attempt::new(1)),
         };
-        Self {
-            own,
-            settings,
-            units: BTreeMap::new(),
-            state,
-        }
+        Self { own, settings, units: BTreeMap::new(), state }
     }
 
     /// What an input means; keeps the books of who is heard.
     fn event(&mut self, input: &Input<'_>) -> Option<Event> {
         match input {
             Input::Start => Some(Event::Start),
-            Input::Heard {
-                peer, node_state, ..
-            } => {
+            Input::Heard { peer, node_state, .. } => {
                 self.units.insert(peer.node.clone(), Unit::of(peer));
                 (**node_state != NodeState::Master).then(|| Event::LeadsNoMore(peer.node.clone()))
             }
             Input::Lost { peer } => {
                 self.units.remove(*peer);
-                self.settings
-                    .mesh_detection
-                    .then(|| Event::LeadsNoMore((*peer).clone()))
+                self.settings.mesh_detection.then(|| Event::LeadsNoMore((*peer).clone()))
             }
             Input::Message { from, message } => self.told(from, message),
             Input::Fired(timer) => {
@@ -217,22 +201,15 @@ impl Senior {
     /// units decide.
     fn conflicts(&self) -> impl Iterator<Item = Detail> {
         let names = |alike: &dyn Fn(&&Unit) -> bool| {
-            let names: Vec<&str> = self
-                .units
-                .values()
-                .filter(alike)
-                .map(|unit| unit.node.as_str())
-                .collect();
+            let names: Vec<&str> =
+                self.units.values().filter(alike).map(|unit| unit.node.as_str()).collect();
             (!names.is_empty()).then(|| names.join(", "))
         };
         let control = |unit: &&Unit| unit.kind == Kind::Control && self.own.kind == Kind::Control;
         let address = |unit: &&Unit| unit.mac == self.own.mac;
-        [
-            ("other control unit", names(&control)),
-            ("same MAC address", names(&address)),
-        ]
-        .into_iter()
-        .filter_map(|(name, units)| Some(Detail::new(name, units?)))
+        [("other control unit", names(&control)), ("same MAC address", names(&address))]
+            .into_iter()
+            .filter_map(|(name, units)| Some(Detail::new(name, units?)))
     }
 }
 
@@ -246,9 +223,7 @@ impl Election for Senior {
     fn node_state(&self) -> NodeState {
         match &self.state {
             State::WaitingForMaster(_) => NodeState::Seeking,
-            State::Executor { master } => NodeState::Slave {
-                master: master.clone(),
-            },
+            State::Executor { master } => NodeState::Slave { master: master.clone() },
             State::WaitingForExecutors | State::Master => NodeState::Master,
         }
     }

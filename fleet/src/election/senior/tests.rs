@@ -27,10 +27,7 @@ pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
 }
 
 fn settings() -> Settings {
-    Settings {
-        attempts: 3,
-        ..Settings::fleet()
-    }
+    Settings { attempts: 3, ..Settings::fleet() }
 }
 
 /// A unit that has just been made, and hears the others.
@@ -71,10 +68,8 @@ fn started(own: &Candidate, others: &[Candidate]) -> Senior {
 
 /// An indicator unit, N2, that follows N3 and hears N1 and N4 too.
 fn executor() -> Senior {
-    let mut second = started(
-        &candidate(2),
-        &[candidate(1), candidate(3), candidate(4), control(9)],
-    );
+    let mut second =
+        started(&candidate(2), &[candidate(1), candidate(3), candidate(4), control(9)]);
     told(&mut second, 3, Message::IAmMaster);
     assert_eq!(second.node_state(), slave_of(3));
     second
@@ -105,18 +100,11 @@ fn requests_are_broadcast_and_answers_go_to_who_asked() {
         feed(&mut unit(&control(2), &[]), Input::Start),
         fires(&mut master(), Timer::Request),
     ];
-    let sent = [
-        all(Message::NeedMaster),
-        all(Message::NeedExecutors),
-        all(Any::SensorRequest),
-    ];
+    let sent = [all(Message::NeedMaster), all(Message::NeedExecutors), all(Any::SensorRequest)];
     for (outputs, sent) in requests.iter().zip(sent) {
         assert_eq!(outputs.first(), Some(&sent));
     }
-    assert_eq!(
-        told(&mut master(), 1, Message::NeedMaster),
-        [to(1, Message::IAmMaster)]
-    );
+    assert_eq!(told(&mut master(), 1, Message::NeedMaster), [to(1, Message::IAmMaster)]);
     assert!(
         told(&mut executor(), 3, Message::NeedExecutors).contains(&to(3, Message::IAmExecutor))
     );
@@ -126,15 +114,8 @@ fn requests_are_broadcast_and_answers_go_to_who_asked() {
 /// M1: what sensors answer, and what indicators show, elects nobody.
 #[test]
 fn sensor_data_and_display_data_change_nothing() {
-    let display = DisplayData {
-        temperature: None,
-        time: 0,
-        brightness: 0,
-    };
-    for message in [
-        Any::SensorData(Reading::default()),
-        Any::DisplayData(display),
-    ] {
+    let display = DisplayData { temperature: None, time: 0, brightness: 0 };
+    for message in [Any::SensorData(Reading::default()), Any::DisplayData(display)] {
         for mut unit in [executor(), waiting_master(), master()] {
             let before = unit.clone();
             assert_eq!(told(&mut unit, 3, message.clone()), []);
@@ -147,10 +128,7 @@ fn sensor_data_and_display_data_change_nothing() {
 #[test]
 fn a_unit_starts_as_its_kind_does() {
     for role in [Role::Cabin, Role::Indicator] {
-        let own = Candidate {
-            role,
-            ..candidate(2)
-        };
+        let own = Candidate { role, ..candidate(2) };
         let mut indicator = unit(&own, &[]);
         assert_eq!(indicator.node_state(), NodeState::Seeking);
         assert_eq!(
@@ -172,12 +150,9 @@ fn a_unit_starts_as_its_kind_does() {
 #[test]
 fn a_control_unit_never_follows_an_indicator_unit() {
     let mut control = started(&control(1), &[candidate(2), candidate(3)]);
-    for message in [
-        Message::NeedMaster,
-        Message::NeedExecutors,
-        Message::IAmMaster,
-        Message::IAmExecutor,
-    ] {
+    for message in
+        [Message::NeedMaster, Message::NeedExecutors, Message::IAmMaster, Message::IAmExecutor]
+    {
         told(&mut control, 3, message);
         told(&mut control, 3, Any::SensorRequest);
         assert_eq!(control.node_state(), NodeState::Master);
@@ -194,11 +169,7 @@ fn an_executor_without_sensor_requests_looks_for_a_master() {
     let mut second = executor();
     assert_eq!(
         fires(&mut second, Timer::MasterLoss),
-        [
-            stops(Timer::MasterLoss),
-            all(Message::NeedMaster),
-            arms(Timer::Answer)
-        ]
+        [stops(Timer::MasterLoss), all(Message::NeedMaster), arms(Timer::Answer)]
     );
     assert_eq!(second.node_state(), NodeState::Seeking);
     shows(&second, "attempt", "1 of 3");
@@ -210,10 +181,7 @@ fn an_executor_without_sensor_requests_looks_for_a_master() {
 #[test]
 fn a_sensor_request_of_the_master_keeps_the_executor() {
     let mut second = executor();
-    assert_eq!(
-        told(&mut second, 3, Any::SensorRequest),
-        [arms(Timer::MasterLoss)]
-    );
+    assert_eq!(told(&mut second, 3, Any::SensorRequest), [arms(Timer::MasterLoss)]);
     assert_eq!(told(&mut second, 1, Any::SensorRequest), []);
     assert_eq!(second.node_state(), slave_of(3));
 }
@@ -290,10 +258,7 @@ fn own_requests_and_those_of_strangers_do_not_count() {
 /// M4, M9: equal addresses are told apart by name, and operators are told of them.
 #[test]
 fn of_two_equal_addresses_the_lower_name_is_senior() {
-    let same = |index| Candidate {
-        mac: candidate(7).mac,
-        ..candidate(index)
-    };
+    let same = |index| Candidate { mac: candidate(7).mac, ..candidate(index) };
     for (own, other, flag) in [(1, 2, "yes"), (2, 1, "no")] {
         let mut own = started(&same(own), &[same(other)]);
         told(&mut own, other, Message::NeedMaster);
@@ -320,11 +285,7 @@ fn a_request_for_executors_makes_an_executor_that_answers() {
     let mut second = started(&candidate(2), &[candidate(1)]);
     assert_eq!(
         told(&mut second, 1, Message::NeedExecutors),
-        [
-            stops(Timer::Answer),
-            arms(Timer::MasterLoss),
-            to(1, Message::IAmExecutor)
-        ]
+        [stops(Timer::Answer), arms(Timer::MasterLoss), to(1, Message::IAmExecutor)]
     );
     assert_eq!(second.node_state(), slave_of(1));
 }
@@ -409,10 +370,7 @@ fn a_waiting_master_becomes_a_master_with_its_first_executor() {
         [all(Any::SensorRequest), arms(Timer::Request)]
     );
     shows(&second, "state", "master");
-    assert_eq!(
-        fires(&mut second, Timer::Request),
-        [all(Any::SensorRequest), arms(Timer::Request)]
-    );
+    assert_eq!(fires(&mut second, Timer::Request), [all(Any::SensorRequest), arms(Timer::Request)]);
     assert_eq!(told(&mut second, 1, Message::IAmExecutor), [], "once");
 }
 
@@ -444,23 +402,13 @@ fn an_executor_answers_its_waiting_master() {
 /// M9: by each of the three signs; the other is told.
 #[test]
 fn of_two_masters_the_lower_address_yields() {
-    let signs = [
-        Message::NeedExecutors.into(),
-        Message::IAmMaster.into(),
-        Any::SensorRequest,
-    ];
+    let signs = [Message::NeedExecutors.into(), Message::IAmMaster.into(), Any::SensorRequest];
     for sign in signs {
         for mut second in [waiting_master(), master()] {
-            assert_eq!(
-                told(&mut second, 1, sign.clone()),
-                [to(1, Message::IAmMaster)]
-            );
+            assert_eq!(told(&mut second, 1, sign.clone()), [to(1, Message::IAmMaster)]);
             assert_eq!(second.node_state(), NodeState::Master);
             let outputs = told(&mut second, 3, sign.clone());
-            assert_eq!(
-                outputs[..2],
-                [stops(Timer::Request), arms(Timer::MasterLoss)]
-            );
+            assert_eq!(outputs[..2], [stops(Timer::Request), arms(Timer::MasterLoss)]);
             let answers = outputs.contains(&to(3, Message::IAmExecutor));
             assert_eq!(answers, sign == Message::NeedExecutors.into());
             assert_eq!(second.node_state(), slave_of(3));
@@ -472,10 +420,7 @@ fn of_two_masters_the_lower_address_yields() {
 #[test]
 fn the_control_unit_prevails_over_any_address() {
     let mut first = started(&control(1), &[candidate(2)]);
-    assert_eq!(
-        told(&mut first, 2, Any::SensorRequest),
-        [to(2, Message::IAmMaster)]
-    );
+    assert_eq!(told(&mut first, 2, Any::SensorRequest), [to(2, Message::IAmMaster)]);
     let mut second = started(&candidate(2), &[control(1)]);
     for _ in 0..settings().attempts {
         fires(&mut second, Timer::Answer);
@@ -513,11 +458,7 @@ fn of_two_control_units_the_lower_name_leads() {
     shows(&second, "other control unit", "N1");
     assert_eq!(
         loses(&mut second, 1),
-        [
-            stops(Timer::MasterLoss),
-            all(Message::NeedExecutors),
-            arms(Timer::Request)
-        ]
+        [stops(Timer::MasterLoss), all(Message::NeedExecutors), arms(Timer::Request)]
     );
     assert_eq!(second.node_state(), NodeState::Master);
     assert_eq!(detail(&second, "other control unit"), None);

@@ -39,27 +39,16 @@ pub(crate) fn address(index: u8) -> Ipv4Addr {
 /// A cabin that estimates itself at 0.
 pub(super) fn candidate(index: u8) -> Candidate {
     let address = address(index);
-    Candidate {
-        node: name(index),
-        address,
-        mac: Mac::of(address),
-        role: Role::Cabin,
-        estimate: 0,
-    }
+    Candidate { node: name(index), address, mac: Mac::of(address), role: Role::Cabin, estimate: 0 }
 }
 
 pub(super) fn control_unit(index: u8) -> Candidate {
     let role = Role::ControlUnit;
-    Candidate {
-        role,
-        ..candidate(index)
-    }
+    Candidate { role, ..candidate(index) }
 }
 
 pub(super) fn slave_of(index: u8) -> NodeState {
-    NodeState::Slave {
-        master: name(index),
-    }
+    NodeState::Slave { master: name(index) }
 }
 
 /// Feeds a machine that draws 0.
@@ -90,14 +79,7 @@ pub(super) fn hears_in(
     term: u64,
 ) -> Vec<Output> {
     let term = Term(term);
-    feed(
-        machine,
-        Input::Heard {
-            peer,
-            node_state,
-            term,
-        },
-    )
+    feed(machine, Input::Heard { peer, node_state, term })
 }
 
 pub(super) fn told(
@@ -128,8 +110,7 @@ pub(super) fn sent(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
         | Output::HangUp(_)
         | Output::HangUpAllBut(_) => None,
     });
-    sent.map(|(to, message)| (to.cloned(), message.clone()))
-        .collect()
+    sent.map(|(to, message)| (to.cloned(), message.clone())).collect()
 }
 
 /// How long a timer is armed for.
@@ -147,7 +128,5 @@ pub(super) fn armed(outputs: &[Output], timer: impl Into<ElectionTimer>) -> Opti
 /// What a machine says of itself under this name.
 pub(super) fn detail(machine: &impl Election, name: &str) -> Option<String> {
     let mut details = machine.details().into_iter();
-    details
-        .find(|detail| detail.name == name)
-        .map(|detail| detail.value)
+    details.find(|detail| detail.name == name).map(|detail| detail.value)
 }

@@ -39,11 +39,7 @@ impl TokenRing {
         let mac = self.own.mac;
         let answer = match &mut self.state {
             State::Holding { token, phase } => {
-                let agrees = Message::Agreed {
-                    exchange,
-                    mac,
-                    count: token.count,
-                };
+                let agrees = Message::Agreed { exchange, mac, count: token.count };
                 match phase {
                     Phase::Frozen { with, agreed, .. } if with == from => {
                         *agreed = Some(exchange);
@@ -81,15 +77,8 @@ impl TokenRing {
         draw: u64,
         outputs: &mut Vec<Output>,
     ) {
-        let State::Holding {
-            token,
-            phase:
-                Phase::Frozen {
-                    with,
-                    asked: Some(asked),
-                    ..
-                },
-        } = &self.state
+        let State::Holding { token, phase: Phase::Frozen { with, asked: Some(asked), .. } } =
+            &self.state
         else {
             return;
         };
@@ -120,15 +109,8 @@ impl TokenRing {
         draw: u64,
         outputs: &mut Vec<Output>,
     ) {
-        let State::Holding {
-            phase:
-                Phase::Frozen {
-                    with,
-                    agreed: Some(agreed),
-                    ..
-                },
-            ..
-        } = &self.state
+        let State::Holding { phase: Phase::Frozen { with, agreed: Some(agreed), .. }, .. } =
+            &self.state
         else {
             return;
         };
@@ -150,12 +132,7 @@ impl TokenRing {
         outputs: &mut Vec<Output>,
     ) {
         if let State::Holding { phase, .. } = &mut self.state
-            && let Phase::Frozen {
-                with,
-                asked: Some(asked),
-                behind,
-                ..
-            } = phase
+            && let Phase::Frozen { with, asked: Some(asked), behind, .. } = phase
             && with.node == from.node
             && *asked == exchange
         {
@@ -179,10 +156,9 @@ impl TokenRing {
     /// A frozen holder goes on, with this token.
     fn go_on(&mut self, token: Token, draw: u64, outputs: &mut Vec<Output>) {
         let ahead = match &self.state {
-            State::Holding {
-                phase: Phase::Frozen { behind, .. },
-                ..
-            } => behind.clone().filter(|ahead| self.acts(ahead)),
+            State::Holding { phase: Phase::Frozen { behind, .. }, .. } => {
+                behind.clone().filter(|ahead| self.acts(ahead))
+            }
             State::Waiting { .. }
             | State::Heeding { .. }
             | State::Missing { .. }
@@ -205,11 +181,7 @@ impl TokenRing {
             return;
         };
         self.ask(&ahead, draw, outputs);
-        if let State::Holding {
-            phase: Phase::Frozen { behind, .. },
-            ..
-        } = &mut self.state
-        {
+        if let State::Holding { phase: Phase::Frozen { behind, .. }, .. } = &mut self.state {
             *behind = Some(ahead);
         }
     }
@@ -262,12 +234,7 @@ impl TokenRing {
             return;
         };
         match phase {
-            Phase::Frozen {
-                with,
-                asked,
-                behind,
-                ..
-            } => {
+            Phase::Frozen { with, asked, behind, .. } => {
                 if !acts && behind.as_ref() == Some(peer) {
                     *behind = follows;
                 }
@@ -287,10 +254,7 @@ impl TokenRing {
 
     fn member(&self, node: &NodeId) -> Option<Member> {
         let peer = self.peers.get(node)?;
-        Some(Member {
-            mac: peer.mac,
-            node: node.clone(),
-        })
+        Some(Member { mac: peer.mac, node: node.clone() })
     }
 
     /// This node's token stays. If the other's was of a later generation, or a later one is known,
@@ -301,11 +265,7 @@ impl TokenRing {
                 behind.take_if(|ahead| ahead == over);
             }
             let token = token.clone();
-            let token = if self.seen > token.stamp {
-                self.renewed(&token)
-            } else {
-                token
-            };
+            let token = if self.seen > token.stamp { self.renewed(&token) } else { token };
             self.go_on(token, draw, outputs);
         }
     }

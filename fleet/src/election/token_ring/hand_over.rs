@@ -11,20 +11,14 @@ impl TokenRing {
     /// Keeps the token for its time, and says so (T6).
     pub(super) fn rest(&mut self, token: Token, outputs: &mut Vec<Output>) {
         self.saw(&token.stamp, token.count);
-        self.state = State::Holding {
-            token,
-            phase: Phase::Resting,
-        };
+        self.state = State::Holding { token, phase: Phase::Resting };
         Self::arm(Timer::Hold, self.settings.hold, outputs);
         self.tell_life(outputs);
     }
 
     pub(super) fn search(&mut self, attempt: u8, outputs: &mut Vec<Output>) {
         if let State::Holding { phase, .. } = &mut self.state {
-            *phase = Phase::Searching {
-                attempt,
-                answers: BTreeSet::new(),
-            };
+            *phase = Phase::Searching { attempt, answers: BTreeSet::new() };
             outputs.push(Output::Broadcast(Message::Search.into()));
             Self::arm(Timer::Search, self.settings.search_wait, outputs);
         }
@@ -44,10 +38,7 @@ impl TokenRing {
                 }
             }
             Phase::Alone => {
-                *phase = Phase::Searching {
-                    attempt: tries,
-                    answers: BTreeSet::from([from]),
-                };
+                *phase = Phase::Searching { attempt: tries, answers: BTreeSet::from([from]) };
                 Self::arm(Timer::Search, self.settings.search_wait, outputs);
             }
             Phase::Resting | Phase::Frozen { .. } => {}
@@ -81,11 +72,7 @@ impl TokenRing {
     /// Sends the token off to the next of those that have answered: the first above this node, or
     /// the lowest of all (T3).
     fn pass_on(&mut self, outputs: &mut Vec<Output>) {
-        let State::Holding {
-            token,
-            phase: Phase::Searching { answers, .. },
-        } = &self.state
-        else {
+        let State::Holding { token, phase: Phase::Searching { answers, .. } } = &self.state else {
             return;
         };
         let above = answers.iter().find(|answer| **answer > self.own);
@@ -96,17 +83,10 @@ impl TokenRing {
             generation: token.stamp.generation.clone(),
             hop: token.stamp.hop.saturating_add(1),
         };
-        let token = Token {
-            stamp,
-            count: token.count,
-        };
+        let token = Token { stamp, count: token.count };
         let pass = Message::Pass(token.clone()).into();
         outputs.push(Output::HandOver(to.node.clone(), pass));
-        Self::arm(
-            Timer::Acknowledgement,
-            self.settings.acknowledgement_wait,
-            outputs,
-        );
+        Self::arm(Timer::Acknowledgement, self.settings.acknowledgement_wait, outputs);
         self.state = State::Passing { token, to };
     }
 
@@ -114,13 +94,7 @@ impl TokenRing {
     pub(super) fn passed(&mut self, from: &Member, token: &Token, outputs: &mut Vec<Output>) {
         let stamp = token.stamp.clone();
         let own = self.token().cloned();
-        let frozen = matches!(
-            self.state,
-            State::Holding {
-                phase: Phase::Frozen { .. },
-                ..
-            }
-        );
+        let frozen = matches!(self.state, State::Holding { phase: Phase::Frozen { .. }, .. });
         if stamp <= self.seen {
             // A hop goes to one node alone: one of this token that is known was accepted here.
             let repeated = stamp.generation == self.seen.generation;
@@ -141,13 +115,8 @@ impl TokenRing {
             Self::say(from, Message::Refused { stamp, seen }, outputs);
         } else {
             // Two tokens that meet in one node become one.
-            let count = own
-                .map_or(0, |own| own.count)
-                .max(bounded(self.count, token.count));
-            let token = Token {
-                stamp: stamp.clone(),
-                count: count.saturating_add(1),
-            };
+            let count = own.map_or(0, |own| own.count).max(bounded(self.count, token.count));
+            let token = Token { stamp: stamp.clone(), count: count.saturating_add(1) };
             self.unmark(from);
             Self::say(from, Message::Accepted(stamp), outputs);
             self.rest(token, outputs);
@@ -215,14 +184,8 @@ impl TokenRing {
     pub(super) fn renewed(&mut self, token: &Token) -> Token {
         self.saw(&token.stamp, token.count);
         let generation: Generation = self.fresh_generation();
-        let stamp = Stamp {
-            generation,
-            hop: token.stamp.hop,
-        };
+        let stamp = Stamp { generation, hop: token.stamp.hop };
         self.saw(&stamp, token.count);
-        Token {
-            stamp,
-            count: token.count,
-        }
+        Token { stamp, count: token.count }
     }
 }

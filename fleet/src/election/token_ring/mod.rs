@@ -91,10 +91,7 @@ impl From<Message> for super::Message {
     }
 }
 
-const PROFILE: Profile = Profile {
-    rotates: true,
-    ..Profile::USUAL
-};
+const PROFILE: Profile = Profile { rotates: true, ..Profile::USUAL };
 
 /// The `token-ring` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -124,16 +121,9 @@ impl TokenRing {
     /// A node at its start: it waits, and knows no holder.
     #[must_use]
     pub fn new(own: &Candidate, nonce: Nonce, settings: Settings) -> Self {
-        let own = Member {
-            mac: own.mac,
-            node: own.node.clone(),
-        };
+        let own = Member { mac: own.mac, node: own.node.clone() };
         let never = Stamp {
-            generation: Generation {
-                number: 0,
-                creator: own.node.clone(),
-                nonce,
-            },
+            generation: Generation { number: 0, creator: own.node.clone(), nonce },
             hop: 0,
         };
         Self {
@@ -172,20 +162,15 @@ impl TokenRing {
     ) {
         let peer_leads = *node_state == NodeState::Master;
         let trusted = self.settings.mesh_detection;
-        let known = self.peers.entry(peer.node.clone()).or_insert(Peer {
-            mac: peer.mac,
-            leads: false,
-        });
+        let known =
+            self.peers.entry(peer.node.clone()).or_insert(Peer { mac: peer.mac, leads: false });
         known.mac = peer.mac;
         if !trusted {
             return;
         }
         let begins = peer_leads && !known.leads;
         known.leads = peer_leads;
-        let peer = Member {
-            mac: peer.mac,
-            node: peer.node.clone(),
-        };
+        let peer = Member { mac: peer.mac, node: peer.node.clone() };
         match &self.state {
             State::Waiting { holder } => {
                 if peer_leads && self.may_replace(holder.as_ref(), &peer) {
@@ -223,13 +208,10 @@ impl TokenRing {
     fn lost(&mut self, peer: &NodeId, draw: u64, outputs: &mut Vec<Output>) {
         let trusted = self.settings.mesh_detection;
         match &mut self.state {
-            State::Waiting {
-                holder: Some(holder),
-            }
-            | State::Missing {
-                holder: Some(holder),
-                ..
-            } if holder.node == *peer && trusted => {
+            State::Waiting { holder: Some(holder) }
+            | State::Missing { holder: Some(holder), .. }
+                if holder.node == *peer && trusted =>
+            {
                 let holder = holder.clone();
                 self.peers.remove(peer);
                 let wait = self.turn_after(Some(&holder));
@@ -240,10 +222,7 @@ impl TokenRing {
                 self.miss(None, self.turn_after(None), outputs);
             }
             State::Passing { to, .. } if to.node == *peer => self.pass_failed(outputs),
-            State::Holding {
-                phase: Phase::Frozen { with, behind, .. },
-                ..
-            } if trusted => {
+            State::Holding { phase: Phase::Frozen { with, behind, .. }, .. } if trusted => {
                 if behind.as_ref().is_some_and(|ahead| ahead.node == *peer) {
                     *behind = None;
                 }
@@ -252,10 +231,9 @@ impl TokenRing {
                     self.thaw(draw, outputs);
                 }
             }
-            State::Holding {
-                phase: Phase::Searching { answers, .. },
-                ..
-            } => answers.retain(|answer| answer.node != *peer),
+            State::Holding { phase: Phase::Searching { answers, .. }, .. } => {
+                answers.retain(|answer| answer.node != *peer)
+            }
             State::Waiting { .. }
             | State::Heeding { .. }
             | State::Missing { .. }
@@ -270,10 +248,7 @@ impl TokenRing {
         let Some(peer) = self.peers.get(from) else {
             return;
         };
-        let from = Member {
-            mac: peer.mac,
-            node: from.clone(),
-        };
+        let from = Member { mac: peer.mac, node: from.clone() };
         match message {
             Message::Search => Self::say(&from, Message::Here(self.own.mac), outputs),
             Message::Here(mac) => {
@@ -285,11 +260,7 @@ impl TokenRing {
             Message::Accepted(stamp) => self.accepted(&from, stamp, outputs),
             Message::Refused { stamp, seen } => self.refused(&from, stamp, seen, outputs),
             Message::Wait(exchange) => self.asked(&from, *exchange, draw, outputs),
-            Message::Agreed {
-                exchange,
-                mac,
-                count,
-            } => {
+            Message::Agreed { exchange, mac, count } => {
                 let from = Member { mac: *mac, ..from };
                 self.agreed(from, *exchange, *count, draw, outputs);
             }
@@ -382,11 +353,7 @@ impl TokenRing {
             number: bounded(number, stamp.generation.number),
             ..stamp.generation.clone()
         };
-        let known = if generation == self.seen.generation {
-            self.seen.hop
-        } else {
-            0
-        };
+        let known = if generation == self.seen.generation { self.seen.hop } else { 0 };
         let hop = bounded(known, stamp.hop);
         Stamp { generation, hop }
     }
@@ -406,14 +373,11 @@ impl Election for TokenRing {
         let before = self.state.timers();
         match input {
             Input::Start => self.follow(None, outputs),
-            Input::Heard {
-                peer, node_state, ..
-            } => self.heard(peer, node_state, draw, outputs),
+            Input::Heard { peer, node_state, .. } => self.heard(peer, node_state, draw, outputs),
             Input::Lost { peer } => self.lost(peer, draw, outputs),
-            Input::Message {
-                from,
-                message: super::Message::TokenRing(message),
-            } => self.message(from, message, draw, outputs),
+            Input::Message { from, message: super::Message::TokenRing(message) } => {
+                self.message(from, message, draw, outputs)
+            }
             Input::Fired(ElectionTimer::TokenRing(timer)) => self.fired(*timer, draw, outputs),
             // What belongs to other protocols, or to the care for the indicators.
             Input::Message { .. }
@@ -428,22 +392,13 @@ impl Election for TokenRing {
     }
 
     fn node_state(&self) -> NodeState {
-        let slave = |of: &Member| NodeState::Slave {
-            master: of.node.clone(),
-        };
+        let slave = |of: &Member| NodeState::Slave { master: of.node.clone() };
         match &self.state {
             State::Waiting { holder } | State::Missing { holder, .. } => {
                 holder.as_ref().map_or(NodeState::Seeking, slave)
             }
             State::Heeding { .. } | State::Claiming { .. } => NodeState::Seeking,
-            State::Holding {
-                phase:
-                    Phase::Frozen {
-                        behind: Some(ahead),
-                        ..
-                    },
-                ..
-            } => slave(ahead),
+            State::Holding { phase: Phase::Frozen { behind: Some(ahead), .. }, .. } => slave(ahead),
             State::Holding { .. } => NodeState::Master,
             State::Passing { to, .. } => slave(to),
         }
@@ -455,9 +410,7 @@ impl Election for TokenRing {
 
     fn details(&self) -> Vec<Detail> {
         let token = |token: &Token| {
-            let Generation {
-                number, creator, ..
-            } = &token.stamp.generation;
+            let Generation { number, creator, .. } = &token.stamp.generation;
             vec![
                 Detail::new("generation", format_args!("{number} of {creator}")),
                 Detail::new("hop", token.stamp.hop),
@@ -466,25 +419,20 @@ impl Election for TokenRing {
         };
         let mut details = match &self.state {
             State::Waiting { .. } => vec![Detail::new("token", "elsewhere")],
-            State::Heeding { claimant } => vec![Detail::new(
-                "token",
-                format_args!("claimed by {}", claimant.node),
-            )],
+            State::Heeding { claimant } => {
+                vec![Detail::new("token", format_args!("claimed by {}", claimant.node))]
+            }
             State::Missing { .. } => vec![Detail::new("token", "missing")],
-            State::Claiming { generation } => vec![
-                Detail::new("token", "claimed"),
-                Detail::new("generation", generation.number),
-            ],
+            State::Claiming { generation } => {
+                vec![Detail::new("token", "claimed"), Detail::new("generation", generation.number)]
+            }
             State::Holding { token: held, phase } => {
                 let mut details = token(held);
                 details.push(match phase {
                     Phase::Resting => Detail::new("token", "held"),
                     Phase::Searching { .. } => Detail::new("token", "held, next node searched"),
                     Phase::Alone => Detail::new("token", "held alone"),
-                    Phase::Frozen {
-                        behind: Some(ahead),
-                        ..
-                    } => Detail::new(
+                    Phase::Frozen { behind: Some(ahead), .. } => Detail::new(
                         "token",
                         format_args!("held, frozen: {} leads with one", ahead.node),
                     ),
@@ -497,10 +445,7 @@ impl Election for TokenRing {
             }
             State::Passing { token: sent, to } => {
                 let mut details = token(sent);
-                details.push(Detail::new(
-                    "token",
-                    format_args!("on its way to {}", to.node),
-                ));
+                details.push(Detail::new("token", format_args!("on its way to {}", to.node)));
                 details
             }
         };

@@ -78,11 +78,7 @@ impl Subject for Reach {
     fn started(check: &Check<Self>, moment: &mut At<Self>, node: usize) {
         for (_, peer) in check.pairs().filter(|(own, _)| *own == node) {
             let (peer, node_state) = (&check.candidates[peer], &NodeState::Seeking);
-            let heard = Input::Heard {
-                peer,
-                node_state,
-                term: Term::default(),
-            };
+            let heard = Input::Heard { peer, node_state, term: Term::default() };
             check.feed(moment, node, &heard, 0);
         }
     }
@@ -129,19 +125,13 @@ impl Subject for Reach {
 
     fn properties(&self) -> Vec<Property<Check<Self>>> {
         let mut properties = vec![
-            Property::always("one holder of each stamp", |_, ring: &At<Self>| {
-                !ring.notes.doubled
-            }),
-            Property::always("no stale holder", |_, ring: &At<Self>| {
-                no_stale_holder(ring)
-            }),
+            Property::always("one holder of each stamp", |_, ring: &At<Self>| !ring.notes.doubled),
+            Property::always("no stale holder", |_, ring: &At<Self>| no_stale_holder(ring)),
             Property::always("a token is kept", |_, ring: &At<Self>| kept(ring)),
             Property::always("each waits for its state's timers", |_, ring: &At<Self>| {
                 ring.living().all(|(node, machine)| {
                     let timers = machine.state.timers().iter();
-                    ring.timers(node)
-                        .cloned()
-                        .eq(timers.map(|timer| (*timer).into()))
+                    ring.timers(node).cloned().eq(timers.map(|timer| (*timer).into()))
                 })
             }),
             Property::sometimes("two tokens", |_, ring: &At<Self>| holders(ring).count() > 1),
@@ -157,19 +147,16 @@ impl Subject for Reach {
             }),
         ];
         if self.crashes > 0 {
-            properties.push(Property::sometimes(
-                "held after a crash",
-                |_, ring: &At<Self>| ring.happened.crashes > 0 && holders(ring).count() > 0,
-            ));
+            properties.push(Property::sometimes("held after a crash", |_, ring: &At<Self>| {
+                ring.happened.crashes > 0 && holders(ring).count() > 0
+            }));
         }
         properties
     }
 }
 
 fn holders(ring: &At<Reach>) -> impl Iterator<Item = &TokenRing> {
-    ring.living()
-        .map(|(_, node)| node)
-        .filter(|node| node.token().is_some())
+    ring.living().map(|(_, node)| node).filter(|node| node.token().is_some())
 }
 
 fn no_stale_holder(ring: &At<Reach>) -> bool {
@@ -188,66 +175,28 @@ fn kept(ring: &At<Reach>) -> bool {
     !ring.notes.made || ring.happened.crashes > 0 || ring.living().any(|(_, node)| keeps(node))
 }
 
-const NEAR: Reach = Reach {
-    generations: 1,
-    hops: 1,
-    exchanges: 1,
-    mesh_detection: false,
-    crashes: 0,
-};
+const NEAR: Reach =
+    Reach { generations: 1, hops: 1, exchanges: 1, mesh_detection: false, crashes: 0 };
 
 fn ring(nodes: usize, under_way: usize, restarts: u8, reach: Reach) -> Check<Reach> {
-    let most = Misfortunes {
-        crashes: reach.crashes,
-        restarts,
-        ..Misfortunes::default()
-    };
-    let beacons = if reach.mesh_detection {
-        Beacons::Late
-    } else {
-        Beacons::Silent
-    };
+    let most = Misfortunes { crashes: reach.crashes, restarts, ..Misfortunes::default() };
+    let beacons = if reach.mesh_detection { Beacons::Late } else { Beacons::Silent };
     let network = Network::Carries(under_way);
-    Check::new(
-        reach,
-        Bounds {
-            nodes,
-            network,
-            beacons,
-            most,
-        },
-    )
+    Check::new(reach, Bounds { nodes, network, beacons, most })
 }
 
 /// What is asked for by hand: nodes, generations, hops, exchanges, messages under way, crashes,
 /// restarts, and 1 for the mesh's signs.
 fn chosen() -> Option<Check<Reach>> {
     let text = std::env::var("LIFTMESH_RING_MODEL").ok()?;
-    let numbers: Vec<u8> = text
-        .split(',')
-        .map(|number| number.parse().expect("a number"))
-        .collect();
-    let [
-        nodes,
-        generations,
-        hops,
-        exchanges,
-        under_way,
-        crashes,
-        restarts,
-        mesh,
-    ] = numbers[..]
+    let numbers: Vec<u8> =
+        text.split(',').map(|number| number.parse().expect("a number")).collect();
+    let [nodes, generations, hops, exchanges, under_way, crashes, restarts, mesh] = numbers[..]
     else {
         panic!("eight numbers")
     };
     let (generations, hops, exchanges) = (generations.into(), hops.into(), exchanges.into());
-    let reach = Reach {
-        generations,
-        hops,
-        exchanges,
-        mesh_detection: mesh > 0,
-        crashes,
-    };
+    let reach = Reach { generations, hops, exchanges, mesh_detection: mesh > 0, crashes };
     Some(ring(nodes.into(), under_way.into(), restarts, reach))
 }
 
@@ -263,16 +212,8 @@ fn two_nodes_never_hold_one_token_whatever_is_lost_late_or_repeated() {
 /// E7, T7, C5
 #[test]
 fn two_nodes_one_of_which_crashes_and_restarts_never_hold_one_token() {
-    let reach = Reach {
-        crashes: 1,
-        mesh_detection: true,
-        ..NEAR
-    };
-    exhaust(
-        "two nodes, a crash and a restart",
-        ring(2, 1, 1, reach),
-        118_838,
-    );
+    let reach = Reach { crashes: 1, mesh_detection: true, ..NEAR };
+    exhaust("two nodes, a crash and a restart", ring(2, 1, 1, reach), 118_838);
 }
 
 /// E7, T5, T7, T8

@@ -27,13 +27,7 @@ impl TokenRing {
         let State::Holding { token, phase } = &self.state else {
             return None;
         };
-        let acts = !matches!(
-            phase,
-            Phase::Frozen {
-                behind: Some(_),
-                ..
-            }
-        );
+        let acts = !matches!(phase, Phase::Frozen { behind: Some(_), .. });
         acts.then(|| Life {
             stamp: token.stamp.clone(),
             count: token.count,
@@ -97,10 +91,7 @@ impl TokenRing {
         let rank = self
             .peers
             .iter()
-            .map(|(node, peer)| Member {
-                mac: peer.mac,
-                node: node.clone(),
-            })
+            .map(|(node, peer)| Member { mac: peer.mac, node: node.clone() })
             .filter(|member| holder != Some(member) && before(member))
             .count();
         self.settings.claim_wait_per_rank * u32::try_from(rank).unwrap_or(u32::MAX)
@@ -113,19 +104,13 @@ impl TokenRing {
         wait: Duration,
         outputs: &mut Vec<Output>,
     ) {
-        self.state = State::Missing {
-            holder,
-            objected: false,
-        };
+        self.state = State::Missing { holder, objected: false };
         Self::arm(Timer::Claim, wait, outputs);
     }
 
     pub(super) fn claim(&mut self, outputs: &mut Vec<Output>) {
         let generation = self.fresh_generation();
-        let claim = Message::Claim {
-            mac: self.own.mac,
-            generation: generation.clone(),
-        };
+        let claim = Message::Claim { mac: self.own.mac, generation: generation.clone() };
         outputs.push(Output::Broadcast(claim.into()));
         Self::arm(Timer::Listen, self.settings.claim_wait, outputs);
         self.state = State::Claiming { generation };
@@ -139,9 +124,9 @@ impl TokenRing {
         outputs: &mut Vec<Output>,
     ) {
         match &self.state {
-            State::Waiting {
-                holder: Some(holder),
-            } if holder.node != from.node && self.leads(&holder.node) => {
+            State::Waiting { holder: Some(holder) }
+                if holder.node != from.node && self.leads(&holder.node) =>
+            {
                 Self::say(from, Message::Objection, outputs);
             }
             // The claimant misses the holder too, and comes after this node: the claim that was
@@ -158,10 +143,7 @@ impl TokenRing {
                 if better {
                     self.heed(from, outputs);
                 } else {
-                    let claim = Message::Claim {
-                        mac: self.own.mac,
-                        generation: own.clone(),
-                    };
+                    let claim = Message::Claim { mac: self.own.mac, generation: own.clone() };
                     Self::say(from, claim, outputs);
                 }
             }
@@ -184,10 +166,7 @@ impl TokenRing {
     /// notice it: unless a holder is heard, the claim is made again soon.
     pub(super) fn objected(&mut self, outputs: &mut Vec<Output>) {
         if let State::Claiming { .. } = &self.state {
-            self.state = State::Missing {
-                holder: None,
-                objected: true,
-            };
+            self.state = State::Missing { holder: None, objected: true };
             Self::arm(Timer::Claim, self.settings.claim_wait, outputs);
         }
     }
@@ -195,10 +174,7 @@ impl TokenRing {
     /// Nobody has objected: there is a token again. It goes on from the highest count that was
     /// heard.
     pub(super) fn make_token(&mut self, outputs: &mut Vec<Output>) {
-        let stamp = Stamp {
-            generation: self.fresh_generation(),
-            hop: 0,
-        };
+        let stamp = Stamp { generation: self.fresh_generation(), hop: 0 };
         let count = self.count.saturating_add(1);
         self.rest(Token { stamp, count }, outputs);
     }

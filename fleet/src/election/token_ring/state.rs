@@ -37,10 +37,7 @@ pub(super) enum Phase {
     /// It keeps the token for its hold time.
     Resting,
     /// It looks for the next node.
-    Searching {
-        attempt: u8,
-        answers: BTreeSet<Member>,
-    },
+    Searching { attempt: u8, answers: BTreeSet<Member> },
     /// Nobody answers: it serves alone.
     Alone,
     /// It has an exchange with another holder and does not pass the token on.

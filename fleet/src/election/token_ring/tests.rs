@@ -17,11 +17,7 @@ use proptest::prelude::*;
 /// Any message of the protocol.
 pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
     let generation = (any::<u64>(), any_name(), any::<u64>())
-        .prop_map(|(number, creator, nonce)| Generation {
-            number,
-            creator,
-            nonce: Nonce(nonce),
-        })
+        .prop_map(|(number, creator, nonce)| Generation { number, creator, nonce: Nonce(nonce) })
         .boxed();
     let stamp = (generation.clone(), any::<u64>())
         .prop_map(|(generation, hop)| Stamp { generation, hop })
@@ -39,13 +35,8 @@ pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
         stamp.clone().prop_map(Message::Accepted),
         (stamp.clone(), stamp).prop_map(|(stamp, seen)| Message::Refused { stamp, seen }),
         exchange.clone().prop_map(Message::Wait),
-        (exchange.clone(), mac.clone(), any::<u64>()).prop_map(|(exchange, mac, count)| {
-            Message::Agreed {
-                exchange,
-                mac,
-                count,
-            }
-        }),
+        (exchange.clone(), mac.clone(), any::<u64>())
+            .prop_map(|(exchange, mac, count)| { Message::Agreed { exchange, mac, count } }),
         exchange.clone().prop_map(Message::NoLongerHolder),
         exchange.clone().prop_map(Message::Busy),
         (exchange, survivor)
@@ -77,30 +68,18 @@ fn hears(node: &mut TokenRing, index: u8, node_state: &NodeState) -> Vec<Output>
 /// What is said, to whom; `None` is everybody.
 fn said(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
     let ours = sent(outputs).into_iter().filter_map(|(to, message)| {
-        if let Any::TokenRing(message) = message {
-            Some((to, message))
-        } else {
-            None
-        }
+        if let Any::TokenRing(message) = message { Some((to, message)) } else { None }
     });
     ours.collect()
 }
 
 fn life(stamp: Stamp, count: u64) -> Message {
-    Message::Life(Life {
-        stamp,
-        count,
-        solo: false,
-    })
+    Message::Life(Life { stamp, count, solo: false })
 }
 
 fn stamp(number: u64, creator: u8, hop: u64) -> Stamp {
     Stamp {
-        generation: Generation {
-            number,
-            creator: name(creator),
-            nonce: Nonce(u64::from(creator)),
-        },
+        generation: Generation { number, creator: name(creator), nonce: Nonce(u64::from(creator)) },
         hop,
     }
 }
@@ -124,11 +103,7 @@ fn passing(index: u8, to: u8) -> (TokenRing, Token) {
     fires(&mut node, Timer::Hold);
     let outputs = told(&mut node, to, Message::Here(mac(to)));
     let sent = said(&outputs).into_iter().find_map(|(_, message)| {
-        if let Message::Pass(token) = message {
-            Some(token)
-        } else {
-            None
-        }
+        if let Message::Pass(token) = message { Some(token) } else { None }
     });
     assert_eq!(node.node_state(), slave_of(to));
     (node, sent.expect("a token is sent"))

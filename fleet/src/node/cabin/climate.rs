@@ -105,10 +105,7 @@ impl Climate {
     /// data even if the node leads no longer by then.
     pub(super) fn start_gathering(&mut self, waits_for: BTreeSet<NodeId>, now: Timestamp) {
         self.requested_at = Some(now);
-        self.gathering = Some(Gathering {
-            until: now + self.settings.gather_time,
-            waits_for,
-        });
+        self.gathering = Some(Gathering { until: now + self.settings.gather_time, waits_for });
     }
 
     /// The process was held up: whoever answered meanwhile was not heard, so what was gathered

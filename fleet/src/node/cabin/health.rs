@@ -21,14 +21,7 @@ mod tests {
     fn a_node_is_the_healthier_the_more_of_it_works() {
         assert_eq!(health(true, true, true), 100);
         assert_eq!(health(false, false, false), 1);
-        let scores = [
-            (true, false, false),
-            (false, true, true),
-            (true, true, false),
-        ];
-        assert_eq!(
-            scores.map(|(disk, panel, car)| health(disk, panel, car)),
-            [50, 51, 80]
-        );
+        let scores = [(true, false, false), (false, true, true), (true, true, false)];
+        assert_eq!(scores.map(|(disk, panel, car)| health(disk, panel, car)), [50, 51, 80]);
     }
 }

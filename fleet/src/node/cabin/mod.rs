@@ -93,12 +93,8 @@ impl Cabin {
     /// as told from here on.
     pub(super) fn delta(&mut self, now: Timestamp) -> Option<CarView> {
         let view = self.view(now)?;
-        let is_known = self.told.is_some_and(|told| {
-            CarView {
-                elapsed: view.elapsed,
-                ..told
-            } == view
-        });
+        let is_known =
+            self.told.is_some_and(|told| CarView { elapsed: view.elapsed, ..told } == view);
         if is_known {
             return None;
         }
@@ -127,9 +123,7 @@ impl Cabin {
     /// Until the panel of its car has been heard of, it counts as one that answers: all nodes that
     /// start rank alike, however soon each finds its panel.
     fn panel_answers(&self) -> bool {
-        self.panel
-            .as_ref()
-            .map_or(self.car.is_some(), Result::is_ok)
+        self.panel.as_ref().map_or(self.car.is_some(), Result::is_ok)
     }
 
     /// The panel has something to say. One that belongs to no car has hall buttons at most.
@@ -249,10 +243,7 @@ impl Cabin {
             Some(car) => PanelOutputs {
                 motor: car.motor(),
                 door: car.door(),
-                lamps: Lamps {
-                    orders,
-                    stop: car.stop_lamp(),
-                },
+                lamps: Lamps { orders, stop: car.stop_lamp() },
                 indicator: car.indicator(),
                 lantern: car.lantern(),
                 display,
@@ -260,10 +251,7 @@ impl Cabin {
             // Nobody may be behind a node without a car.
             None if self.panel.is_none() => return,
             None => PanelOutputs {
-                lamps: Lamps {
-                    orders,
-                    stop: false,
-                },
+                lamps: Lamps { orders, stop: false },
                 display,
                 ..PanelOutputs::default()
             },
@@ -341,10 +329,7 @@ impl Cabin {
     /// unknown (K1).
     fn own_reading(&self) -> Reading {
         let climate = self.inputs.climate;
-        Reading {
-            temperature: climate.temperature,
-            illuminance: climate.illuminance,
-        }
+        Reading { temperature: climate.temperature, illuminance: climate.illuminance }
     }
 }
 

@@ -18,11 +18,7 @@ impl Cabin {
             display: self.climate.display(now).text,
             age: told.map(|(_, at)| now.since(at)),
             units: units
-                .map(|(source, reading, age)| UnitStatus {
-                    unit: source.to_string(),
-                    reading,
-                    age,
-                })
+                .map(|(source, reading, age)| UnitStatus { unit: source.to_string(), reading, age })
                 .collect(),
         }
     }
@@ -33,10 +29,7 @@ impl Cabin {
         Some(CarStatus {
             view: car.view(now),
             panel: String::new(),
-            connection: self
-                .panel
-                .clone()
-                .unwrap_or_else(|| Err("not heard yet".to_owned())),
+            connection: self.panel.clone().unwrap_or_else(|| Err("not heard yet".to_owned())),
             line: LineCounters::default(),
             door: self.inputs.door,
             at: self.inputs.floor,

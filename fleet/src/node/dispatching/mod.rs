@@ -131,11 +131,7 @@ impl Dispatching {
             waited: *waited,
             assigned: self.plan.car(*call).cloned(),
         });
-        Some(PlanRequest {
-            demand: demand.collect(),
-            version: self.planning.ask(now),
-            cars,
-        })
+        Some(PlanRequest { demand: demand.collect(), version: self.planning.ask(now), cars })
     }
 
     /// Whether the answer to this request is of use. Each is asked about once.
@@ -152,20 +148,15 @@ impl Dispatching {
         calls: BTreeSet<HallCall>,
         cars: Vec<(NodeId, CarView)>,
     ) -> Vec<PlanEntry> {
-        let able = cars
-            .into_iter()
-            .filter(|(_, view)| Predictor::can_serve(view));
+        let able = cars.into_iter().filter(|(_, view)| Predictor::can_serve(view));
         let able: BTreeMap<NodeId, CarView> = able.collect();
         let serves = |car: &NodeId, call: HallCall| {
-            able.get(car)
-                .is_some_and(|view| !view.locked_out.contains(call.floor))
+            able.get(car).is_some_and(|view| !view.locked_out.contains(call.floor))
         };
         let assign = |call: HallCall| {
             let (planned, present) = (plan.remove(&call)?, self.plan.car(call));
-            let car = [Some(&planned), present]
-                .into_iter()
-                .flatten()
-                .find(|car| serves(car, call))?;
+            let car =
+                [Some(&planned), present].into_iter().flatten().find(|car| serves(car, call))?;
             Some((call, car.clone()))
         };
         let plan = calls.into_iter().filter_map(assign).collect();
@@ -181,10 +172,7 @@ mod tests {
     use crate::election::testing::name;
     use crate::model::{Availability, CarPhase, FloorSet};
 
-    const CALL: HallCall = HallCall {
-        floor: Floor::BOTTOM,
-        direction: Direction::Up,
-    };
+    const CALL: HallCall = HallCall { floor: Floor::BOTTOM, direction: Direction::Up };
 
     fn view() -> CarView {
         CarView {

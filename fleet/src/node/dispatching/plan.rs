@@ -42,12 +42,9 @@ impl Plan {
 
     /// As master: takes the dispatcher's assignments over; hands back what is new.
     pub(super) fn adopt(&mut self, assignments: Assignments) -> Vec<PlanEntry> {
-        self.entries
-            .retain(|call, _| assignments.contains_key(call));
-        let changed: Vec<(HallCall, NodeId)> = assignments
-            .into_iter()
-            .filter(|(call, car)| self.car(*call) != Some(car))
-            .collect();
+        self.entries.retain(|call, _| assignments.contains_key(call));
+        let changed: Vec<(HallCall, NodeId)> =
+            assignments.into_iter().filter(|(call, car)| self.car(*call) != Some(car)).collect();
         if changed.is_empty() {
             return Vec::new();
         }
@@ -56,10 +53,7 @@ impl Plan {
         for (call, car) in &changed {
             self.entries.insert(*call, (version, car.clone()));
         }
-        changed
-            .into_iter()
-            .map(|(call, car)| PlanEntry { version, call, car })
-            .collect()
+        changed.into_iter().map(|(call, car)| PlanEntry { version, call, car }).collect()
     }
 
     /// As slave: takes a line of the master's plan in; `true` if it says something new.
@@ -84,11 +78,7 @@ impl Plan {
     }
 
     pub(super) fn assigned_to(&self, car: &NodeId) -> BTreeSet<HallCall> {
-        self.entries
-            .iter()
-            .filter(|(_, (_, to))| to == car)
-            .map(|(call, _)| *call)
-            .collect()
+        self.entries.iter().filter(|(_, (_, to))| to == car).map(|(call, _)| *call).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -98,8 +88,7 @@ impl Plan {
     /// The whole plan of a master that hands its office over: later than all that it told before.
     pub(super) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
         let version = self.version.saturating_add(1);
-        self.entries()
-            .map(move |entry| PlanEntry { version, ..entry })
+        self.entries().map(move |entry| PlanEntry { version, ..entry })
     }
 
     /// The whole plan.
@@ -128,10 +117,7 @@ mod tests {
 
     fn call(floor: u8) -> HallCall {
         let floor = Floor::try_from(floor).expect("a floor");
-        HallCall {
-            floor,
-            direction: Direction::Up,
-        }
+        HallCall { floor, direction: Direction::Up }
     }
 
     fn node(name: &str) -> NodeId {
@@ -139,9 +125,7 @@ mod tests {
     }
 
     fn assignments(of: &[(u8, &str)]) -> Assignments {
-        of.iter()
-            .map(|(floor, car)| (call(*floor), node(car)))
-            .collect()
+        of.iter().map(|(floor, car)| (call(*floor), node(car))).collect()
     }
 
     /// F1, E3
@@ -162,9 +146,7 @@ mod tests {
     /// C3: the duty rotates, the plan stays; whoever leads is believed.
     #[test]
     fn a_plan_that_is_inherited_gives_way_to_the_next_masters() {
-        let slave_of = |master: &str| NodeState::Slave {
-            master: node(master),
-        };
+        let slave_of = |master: &str| NodeState::Slave { master: node(master) };
         let (mut first, mut second) = (Plan::default(), Plan::default());
         for assigned in ["A", "B", "A"] {
             for entry in first.adopt(assignments(&[(1, assigned), (2, "B")])) {
@@ -184,13 +166,7 @@ mod tests {
     #[test]
     fn a_plan_that_does_not_fit_is_told_part_by_part() {
         let mut plan = Plan::default();
-        plan.adopt(assignments(&[
-            (1, "A"),
-            (2, "A"),
-            (3, "A"),
-            (4, "A"),
-            (5, "A"),
-        ]));
+        plan.adopt(assignments(&[(1, "A"), (2, "A"), (3, "A"), (4, "A"), (5, "A")]));
         let mut told = BTreeSet::new();
         for _ in 0..3 {
             let mut room = 2;

@@ -71,12 +71,7 @@ pub(super) struct Change {
 
 impl Change {
     pub(super) fn report(self) -> Report {
-        let Self {
-            from,
-            to,
-            term,
-            rotates,
-        } = self;
+        let Self { from, to, term, rotates } = self;
         let settled = from != NodeState::Seeking && to != NodeState::Seeking;
         if settled && rotates {
             Report::Rotated { from, to, term }
@@ -244,12 +239,7 @@ impl Leadership {
             NodeState::Master | NodeState::Seeking => None,
         };
         self.oversight.start_over();
-        Change {
-            from,
-            to,
-            term: self.term,
-            rotates: self.election.rotates(),
-        }
+        Change { from, to, term: self.term, rotates: self.election.rotates() }
     }
 
     /// Starts and stops the election's timers; hands back what others are to do.
@@ -257,11 +247,7 @@ impl Leadership {
     /// Outputs are passed one by one, for what comes of one wish may start a timer that the next
     /// output starts anew.
     pub(super) fn wish(&mut self, output: Output, now: Timestamp) -> Option<Wish> {
-        let send = |to, message, enclosed| Wish::Send {
-            to,
-            message,
-            enclosed,
-        };
+        let send = |to, message, enclosed| Wish::Send { to, message, enclosed };
         Some(match output {
             Output::Arm(timer, wait) => {
                 self.timers.insert(timer, now + wait);

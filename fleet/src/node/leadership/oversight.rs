@@ -103,16 +103,12 @@ impl Bank<'_> {
         let Some(leader) = &self.leader else {
             return BTreeMap::new();
         };
-        let hears_others = leader
-            .stranger_echoed_at
-            .is_some_and(|at| now.since(at) < DOUBT);
+        let hears_others = leader.stranger_echoed_at.is_some_and(|at| now.since(at) < DOUBT);
         let has_car = |call: &OpenCall| call.car.is_some() && (call.is_car_heard || hears_others);
         let can_be_served = |call| self.cars.iter().any(|(_, view)| serves(view, call));
         let calls = self.calls.iter();
         let neglected = calls.filter(|(call, open)| !has_car(open) && can_be_served(**call));
-        neglected
-            .map(|(call, open)| (*call, open.is_held))
-            .collect()
+        neglected.map(|(call, open)| (*call, open.is_held)).collect()
     }
 
     /// The hall calls that have a car, although another one could serve them too.
@@ -220,13 +216,10 @@ impl Oversight {
     /// Notes the calls that are without a car now, and whether the master knows of them. What it
     /// has known of once, it goes on knowing of while it `leads`.
     fn note(&mut self, neglected: &BTreeMap<HallCall, bool>, leads: bool, now: Timestamp) {
-        self.neglected
-            .retain(|call, _| neglected.contains_key(call));
+        self.neglected.retain(|call, _| neglected.contains_key(call));
         for (call, held) in neglected {
-            let neglect = self.neglected.entry(*call).or_insert(Neglect {
-                since: now,
-                held_since: None,
-            });
+            let neglect =
+                self.neglected.entry(*call).or_insert(Neglect { since: now, held_since: None });
             let since = neglect.held_since.or(held.then_some(now));
             neglect.held_since = since.filter(|_| leads);
         }
@@ -311,10 +304,7 @@ mod tests {
     use crate::election::testing::name;
     use crate::model::{Availability, CarPhase, FloorSet};
 
-    const CALL: HallCall = HallCall {
-        floor: Floor::BOTTOM,
-        direction: Direction::Up,
-    };
+    const CALL: HallCall = HallCall { floor: Floor::BOTTOM, direction: Direction::Up };
 
     /// Node 2 under master 1: its own car could serve, and a call waits that has this car or none.
     fn bank(own: &NodeId, car: Option<NodeId>) -> Bank<'_> {
@@ -327,18 +317,11 @@ mod tests {
             load: None,
             locked_out: FloorSet::default(),
         };
-        let call = OpenCall {
-            is_car_heard: car.is_some(),
-            car,
-            is_held: true,
-        };
+        let call = OpenCall { is_car_heard: car.is_some(), car, is_held: true };
         Bank {
             own,
             floors: FloorCount::new(4).expect("floors"),
-            leader: Some(Leader {
-                leads: true,
-                stranger_echoed_at: None,
-            }),
+            leader: Some(Leader { leads: true, stranger_echoed_at: None }),
             calls: BTreeMap::from([(CALL, call)]),
             cars: vec![(own.clone(), view)],
         }
@@ -367,10 +350,7 @@ mod tests {
         let assigned = || bank(&own, Some(name(1)));
         assert_eq!(look(assigned(), BELIEVED_FOR), []);
         let calls = BTreeMap::new();
-        let served = Bank {
-            calls,
-            ..assigned()
-        };
+        let served = Bank { calls, ..assigned() };
         assert_eq!(look(served, BELIEVED_FOR), [Verdict::StopsChanged]);
     }
 }

@@ -67,10 +67,8 @@ struct Span {
 impl Contested {
     /// A peer tells that an open order was served; the service counts as refused from `since` on.
     fn add(&mut self, dot: Dot, teller: &NodeId, since: Timestamp) {
-        let contest = self.orders.entry(dot).or_insert_with(|| Contest {
-            since,
-            tellers: BTreeSet::new(),
-        });
+        let contest =
+            self.orders.entry(dot).or_insert_with(|| Contest { since, tellers: BTreeSet::new() });
         contest.since = contest.since.min(since);
         contest.tellers.insert(teller.clone());
         let due = since + WAIT;
@@ -116,9 +114,7 @@ impl Orders {
             return;
         }
         let store = &self.store;
-        self.contested
-            .orders
-            .retain(|dot, _| store.get(*dot).is_some());
+        self.contested.orders.retain(|dot, _| store.get(*dot).is_some());
         let turn = self.turn_to_place(fleet);
         let calls = self.contested_calls();
         let due = |span: &Span| (span.latest + turn).min(span.first + LONGEST_WAIT + turn);
@@ -133,10 +129,7 @@ impl Orders {
             .collect();
         ripe.sort();
         ripe.truncate(MOST_AT_ONCE);
-        let next = calls
-            .values()
-            .map(|span| due(span).max(now + STAGGER))
-            .min();
+        let next = calls.values().map(|span| due(span).max(now + STAGGER)).min();
         self.contested.due = next;
         for (_, call) in ripe {
             for order in self.store.of_call(&call) {
@@ -185,10 +178,8 @@ impl Orders {
         let waited_then = contested.filter(|order| order.placed <= served_at);
         let orders: Vec<Order> = waited_then.cloned().collect();
         for order in orders {
-            let service = Service {
-                waited: served_at.since(order.placed),
-                car: service.car.clone(),
-            };
+            let service =
+                Service { waited: served_at.since(order.placed), car: service.car.clone() };
             let record = Record {
                 dot: order.dot,
                 origin: order.origin,

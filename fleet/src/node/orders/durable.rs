@@ -59,9 +59,7 @@ impl Orders {
             self.lose_disk(fresh, now);
         }
         let (lsn, dots, others) = self.ledger.batch(now)?;
-        let records = dots
-            .into_iter()
-            .filter_map(|dot| self.store.record(dot, now));
+        let records = dots.into_iter().filter_map(|dot| self.store.record(dot, now));
         let changes = others.into_iter().chain(records.map(Change::Record));
         Some((lsn, changes.collect()))
     }
@@ -70,10 +68,7 @@ impl Orders {
     pub(in crate::node) fn repair(&mut self, random: &mut Rng, now: Timestamp) -> Renewed {
         let old = self.ledger.journal();
         self.renew_journal("an operator asked for it", random, now);
-        Renewed {
-            old,
-            fresh: self.ledger.journal(),
-        }
+        Renewed { old, fresh: self.ledger.journal() }
     }
 
     /// Goes on under a fresh journal: others may know presses of the present one that were never
@@ -85,9 +80,7 @@ impl Orders {
     pub(super) fn renew_journal(&mut self, reason: &str, random: &mut Rng, now: Timestamp) {
         let (old, fresh) = (self.ledger.journal(), JournalId(random.u64(1..)));
         self.ledger.renew(fresh);
-        self.report(Report::Conflict(format!(
-            "journal {old} is given up for {fresh}: {reason}"
-        )));
+        self.report(Report::Conflict(format!("journal {old} is given up for {fresh}: {reason}")));
         let open = self.store.orders().filter(|order| order.dot.journal == old);
         let open: Vec<Call> = open.map(|order| order.call.clone()).collect();
         for call in open {

@@ -99,10 +99,7 @@ pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<Stri
     }
     let is_no_call = |entry: &&PlanEntry| !floors.has_button(Call::Hall(entry.call).button());
     let entry = plan.iter().find(is_no_call)?;
-    Some(format!(
-        "it assigns {}, which can't be",
-        Call::Hall(entry.call)
-    ))
+    Some(format!("it assigns {}, which can't be", Call::Hall(entry.call)))
 }
 
 impl Orders {
@@ -160,21 +157,14 @@ impl Orders {
     /// next that there can be.
     fn limit(&self, journal: JournalId) -> u64 {
         let highest = self.store.highest(journal);
-        highest.map_or(MOST_SEQUENCE, |known| {
-            known.saturating_add(JUMP).min(MOST_SEQUENCE)
-        })
+        highest.map_or(MOST_SEQUENCE, |known| known.saturating_add(JUMP).min(MOST_SEQUENCE))
     }
 
     /// Whether this press of the own journal is one that this node can't have made, even before its
     /// disk was replaced by an old copy. It is refused at half of what others take in, so that what
     /// it leads this node to use next is not too far for them.
     fn strays(&self, dot: Dot) -> bool {
-        dot.sequence
-            > self
-                .ledger
-                .reached()
-                .saturating_add(JUMP / 2)
-                .min(MOST_SEQUENCE)
+        dot.sequence > self.ledger.reached().saturating_add(JUMP / 2).min(MOST_SEQUENCE)
     }
 
     /// Whether the record gives a press another call than the one for which it was made.

@@ -219,11 +219,7 @@ impl Orders {
 
     /// Collects the journals that are worth the least, as far as there are too many.
     pub(super) fn collect(&mut self, fleet: Fleet<'_>, now: Timestamp) {
-        let slack = if now < Timestamp::START + PATIENCE {
-            2
-        } else {
-            1
-        };
+        let slack = if now < Timestamp::START + PATIENCE { 2 } else { 1 };
         let (journals, registers) = (MOST_JOURNALS * slack, MOST_REGISTERS * slack);
         if self.store.journals() <= journals && self.store.registers() <= registers {
             return;

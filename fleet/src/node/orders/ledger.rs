@@ -89,10 +89,7 @@ impl Ledger {
         }
         let sequence = self.next;
         self.next = self.next.saturating_add(1);
-        Some(Dot {
-            journal: self.journal,
-            sequence,
-        })
+        Some(Dot { journal: self.journal, sequence })
     }
 
     /// A press of this call has no sequence yet.
@@ -200,8 +197,7 @@ impl Ledger {
         // A journal that has come back since is written after what stood of it is dropped.
         let collected = std::mem::take(&mut self.collected);
         let collected = collected.into_iter().map(Change::Collect);
-        self.unwritten
-            .extend(dots.iter().map(|dot| (*dot, self.lsn)));
+        self.unwritten.extend(dots.iter().map(|dot| (*dot, self.lsn)));
         let learned = std::mem::take(&mut self.flight_times);
         let learned = learned.into_iter().map(Change::FlightTimes);
         let others = renewed.into_iter().chain(reserve).chain(term);
@@ -292,9 +288,8 @@ mod tests {
     fn others(ledger: &mut Ledger, term: u64) -> Vec<Change> {
         ledger.note_term(Term(term));
         let batch = ledger.batch(Timestamp::START);
-        let (lsn, others) = batch.map_or((Lsn::default(), Vec::new()), |(lsn, _, others)| {
-            (lsn, others)
-        });
+        let (lsn, others) =
+            batch.map_or((Lsn::default(), Vec::new()), |(lsn, _, others)| (lsn, others));
         ledger.written(lsn, Timestamp::START);
         others
     }
@@ -319,19 +314,14 @@ mod tests {
         let written = (8..8 + 3 * TERMS_AHEAD).flat_map(|term| others(&mut ledger, term));
         let written: Vec<Change> = written.collect();
         let terms = [8, 9 + TERMS_AHEAD, 10 + 2 * TERMS_AHEAD];
-        assert_eq!(
-            written,
-            terms.map(|term| Change::Term(Term(term + TERMS_AHEAD)))
-        );
+        assert_eq!(written, terms.map(|term| Change::Term(Term(term + TERMS_AHEAD))));
     }
 
     /// O4
     #[test]
     fn sequences_start_after_all_that_may_have_been_used_and_end_with_the_reservation() {
         let mut ledger = ledger();
-        let given: Vec<u64> = std::iter::from_fn(|| ledger.dot())
-            .map(|dot| dot.sequence)
-            .collect();
+        let given: Vec<u64> = std::iter::from_fn(|| ledger.dot()).map(|dot| dot.sequence).collect();
         assert_eq!((given.first(), given.last()), (Some(&41), Some(&300)));
         let (lsn, _, reserve) = ledger.batch(Timestamp::START).expect("a reservation");
         assert_eq!(reserve, [Change::Reserve(301 + BLOCK)]);
@@ -346,25 +336,10 @@ mod tests {
     fn what_a_peer_knows_of_this_journal_is_not_used_again() {
         let mut ledger = ledger();
         let journal = JournalId(1);
-        ledger.know(Dot {
-            journal,
-            sequence: 280,
-        });
-        ledger.know(Dot {
-            journal,
-            sequence: 50,
-        });
-        ledger.know(Dot {
-            journal: JournalId(2),
-            sequence: 290,
-        });
-        assert_eq!(
-            ledger.dot(),
-            Some(Dot {
-                journal,
-                sequence: 281
-            })
-        );
+        ledger.know(Dot { journal, sequence: 280 });
+        ledger.know(Dot { journal, sequence: 50 });
+        ledger.know(Dot { journal: JournalId(2), sequence: 290 });
+        assert_eq!(ledger.dot(), Some(Dot { journal, sequence: 281 }));
     }
 
     /// P1: a change that overtakes the write of an earlier one waits for its own.
@@ -388,28 +363,18 @@ mod tests {
         let mut ledger = ledger();
         assert!(!ledger.is_spent());
         let journal = JournalId(1);
-        ledger.know(Dot {
-            journal,
-            sequence: u64::MAX,
-        });
+        ledger.know(Dot { journal, sequence: u64::MAX });
         assert!(ledger.is_spent());
         let (old, _, _) = ledger.batch(Timestamp::START).expect("a reservation");
         ledger.renew(JournalId(9));
         ledger.written(old, Timestamp::START);
-        assert_eq!(
-            ledger.dot(),
-            None,
-            "what was reserved belongs to the old one"
-        );
+        assert_eq!(ledger.dot(), None, "what was reserved belongs to the old one");
         let (lsn, _, others) = ledger.batch(Timestamp::START).expect("a journal");
         let expected = [Change::Journal(JournalId(9)), Change::Reserve(1 + BLOCK)];
         assert_eq!(others, expected);
         assert_eq!(ledger.dot(), None, "not before the disk has it");
         ledger.written(lsn, Timestamp::START);
-        let first = Dot {
-            journal: JournalId(9),
-            sequence: 1,
-        };
+        let first = Dot { journal: JournalId(9), sequence: 1 };
         assert_eq!(ledger.dot(), Some(first));
         assert!(!ledger.is_spent());
     }
@@ -421,13 +386,7 @@ mod tests {
         let dot = ledger.dot().expect("reserved");
         ledger.note(dot);
         ledger.fail(JournalId(9));
-        assert_eq!(
-            ledger.dot(),
-            Some(Dot {
-                journal: JournalId(9),
-                sequence: 1
-            })
-        );
+        assert_eq!(ledger.dot(), Some(Dot { journal: JournalId(9), sequence: 1 }));
         assert!(ledger.batch(Timestamp::START).is_none());
         assert!(!ledger.is_durable(dot) && !ledger.all_durable());
     }

@@ -90,10 +90,7 @@ pub(super) struct Fleet<'a> {
 
 impl<'a> Fleet<'a> {
     pub(super) fn new(peers: &'a Peers, leadership: &Leadership, cabin: &Cabin) -> Self {
-        Self {
-            members: peers.members(),
-            can_serve: cabin.has_car() || leadership.leads(),
-        }
+        Self { members: peers.members(), can_serve: cabin.has_car() || leadership.leads() }
     }
 }
 
@@ -326,20 +323,11 @@ mod tests {
     #[test]
     fn a_node_alone_promises_what_is_on_its_disk() {
         let (hello, now) = (node(1, 1).hello().clone(), Timestamp::START);
-        let restored = Restored {
-            reserved: 1_000,
-            ..Restored::default()
-        };
+        let restored = Restored { reserved: 1_000, ..Restored::default() };
         let mut orders = Orders::new(hello.clone(), &restored, false);
-        let call = Call::Hall(HallCall {
-            floor: Floor::BOTTOM,
-            direction: Direction::Up,
-        });
+        let call = Call::Hall(HallCall { floor: Floor::BOTTOM, direction: Direction::Up });
         assert_eq!(orders.place(call.clone(), now), Taken::Placed);
-        let placed = Report::Placed {
-            call: call.clone(),
-            origin: hello.node,
-        };
+        let placed = Report::Placed { call: call.clone(), origin: hello.node };
         let expected = [Effect::Report(placed), Effect::Hurry, Effect::Changed];
         assert_eq!(effects(&mut orders), expected);
 

@@ -17,11 +17,7 @@ const MOST_OVER_A_LINK: usize = 2048;
 impl Orders {
     /// What a peer is told of the store over a fresh link.
     pub(in crate::node) fn told_digest(&self, term: Term) -> StoreDigest {
-        StoreDigest {
-            term,
-            digest: self.store.digest(),
-            durable: self.ledger.all_durable(),
-        }
+        StoreDigest { term, digest: self.store.digest(), durable: self.ledger.all_durable() }
     }
 
     /// The whole state is to be sent over this link.
@@ -56,12 +52,7 @@ impl Orders {
             let more = left.peek().is_some();
             let last = records.last().filter(|_| more);
             self.transfers.sent(link, last.map(|record| record.dot));
-            let state = StateTransfer {
-                term,
-                records,
-                durable: self.ledger.all_durable(),
-                more,
-            };
+            let state = StateTransfer { term, records, durable: self.ledger.all_durable(), more };
             parts.push((link, state));
         }
         parts
@@ -98,11 +89,7 @@ impl Orders {
     }
 
     fn ack(&self, dot: Dot) -> Ack {
-        Ack {
-            dot,
-            served: self.store.get(dot).is_none(),
-            durable: self.ledger.is_durable(dot),
-        }
+        Ack { dot, served: self.store.get(dot).is_none(), durable: self.ledger.is_durable(dot) }
     }
 
     /// Whether there is something to tell in a beacon.
@@ -114,11 +101,8 @@ impl Orders {
     pub(in crate::node) fn tell(&mut self, delta: &mut Delta, room: &mut Room, now: Timestamp) {
         let (store, ledger) = (&self.store, &self.ledger);
         self.replication.take_acks(|dot| {
-            let ack = Ack {
-                dot,
-                served: store.get(dot).is_none(),
-                durable: ledger.is_durable(dot),
-            };
+            let ack =
+                Ack { dot, served: store.get(dot).is_none(), durable: ledger.is_durable(dot) };
             room.add(&mut delta.acks, ack)
         });
         self.replication.tell_records(|dot| {

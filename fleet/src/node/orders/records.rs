@@ -64,10 +64,7 @@ impl Orders {
                     self.promise.inherit(replaced.dot, dot);
                     self.replication.replaced(replaced.dot);
                 }
-                self.report(Report::Placed {
-                    call: call.clone(),
-                    origin: origin.clone(),
-                });
+                self.report(Report::Placed { call: call.clone(), origin: origin.clone() });
             }
             Merged::Served { closed } => {
                 self.promise.forget(dot);
@@ -97,12 +94,7 @@ impl Orders {
             let by = car.clone();
             self.effects.push_back(Effect::Served { call: *hall, by });
         }
-        self.report(Report::Served {
-            call: call.clone(),
-            waited,
-            here: false,
-            car,
-        });
+        self.report(Report::Served { call: call.clone(), waited, here: false, car });
     }
 
     /// Merges a record and follows up on what it changes; hands back what that was.
@@ -132,12 +124,9 @@ impl Orders {
                 self.refused(peer, dot, fleet, now);
                 return false;
             }
-            (
-                Merged::Served {
-                    closed: Some(closed),
-                },
-                State::Served(Some(service)),
-            ) => self.close_contested(peer, &closed, service, fleet, now),
+            (Merged::Served { closed: Some(closed) }, State::Served(Some(service))) => {
+                self.close_contested(peer, &closed, service, fleet, now)
+            }
             (Merged::Nothing | Merged::Placed { .. } | Merged::Served { .. }, _) => {}
         }
         self.ledger.know(dot);
@@ -161,11 +150,7 @@ impl Orders {
     fn take_ack(&mut self, peer: &NodeId, ack: Ack) {
         let open = self.store.get(ack.dot).is_some();
         if open && !ack.served {
-            let holding = if ack.durable {
-                Holding::Durable
-            } else {
-                Holding::Held
-            };
+            let holding = if ack.durable { Holding::Durable } else { Holding::Held };
             self.promise.record(ack.dot, peer, holding);
             self.is_promise_stale = true;
         }
@@ -208,11 +193,7 @@ impl Orders {
         random: &mut Rng,
         now: Timestamp,
     ) {
-        let holding = if state.durable {
-            Holding::Durable
-        } else {
-            Holding::Held
-        };
+        let holding = if state.durable { Holding::Durable } else { Holding::Held };
         for record in self.admit(peer, &state.records, fleet, random, now) {
             if !self.has_room(peer, record, fleet, now)
                 || !self.take_record(peer, record, fleet, now)
@@ -228,11 +209,7 @@ impl Orders {
 
     /// The peer holds every open order that this node holds.
     pub(in crate::node) fn vouch(&mut self, peer: &NodeId, durable: bool) {
-        let holding = if durable {
-            Holding::Durable
-        } else {
-            Holding::Held
-        };
+        let holding = if durable { Holding::Durable } else { Holding::Held };
         for order in self.store.orders() {
             self.promise.record(order.dot, peer, holding);
             self.is_promise_stale = true;
@@ -248,10 +225,7 @@ impl Orders {
                 self.effects.push_back(Effect::Served { call, by });
                 Call::Hall(call)
             }
-            ServedCall::Car(floor) => Call::Car {
-                car: own.clone(),
-                floor,
-            },
+            ServedCall::Car(floor) => Call::Car { car: own.clone(), floor },
         };
         let served = self.store.serve(&call, &own, now);
         let Some(placed) = served.iter().map(|order| order.placed).min() else {
@@ -262,12 +236,7 @@ impl Orders {
             self.ledger.note(order.dot);
             self.replication.changed(order.dot, None);
         }
-        self.report(Report::Served {
-            call,
-            waited: now.since(placed),
-            here: true,
-            car: Some(own),
-        });
+        self.report(Report::Served { call, waited: now.since(placed), here: true, car: Some(own) });
         self.hurry();
         self.invalidate();
     }

@@ -165,11 +165,7 @@ impl Replication {
         peer: &NodeId,
         most: usize,
     ) -> (Vec<Dot>, BTreeSet<Dot>) {
-        let acks = self
-            .link_acks
-            .get_mut(peer)
-            .map(std::mem::take)
-            .unwrap_or_default();
+        let acks = self.link_acks.get_mut(peer).map(std::mem::take).unwrap_or_default();
         let mut records = Vec::new();
         if let Some(outbox) = self.outbox.get_mut(peer) {
             while records.len() < most
@@ -216,10 +212,7 @@ mod tests {
     use crate::model::JournalId;
 
     fn dot(sequence: u64) -> Dot {
-        Dot {
-            journal: JournalId(1),
-            sequence,
-        }
+        Dot { journal: JournalId(1), sequence }
     }
 
     fn told(replication: &mut Replication, most: usize) -> Vec<Dot> {

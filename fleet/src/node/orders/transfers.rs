@@ -145,10 +145,7 @@ impl Transfers {
             }
             if let Some(transfer) = self.states.get_mut(&link) {
                 transfer.turns = transfer.turns.saturating_add(1);
-                transfer.place = Place::Turn(Turn {
-                    since: now,
-                    asked_at: now,
-                });
+                transfer.place = Place::Turn(Turn { since: now, asked_at: now });
             }
         }
     }
@@ -167,11 +164,7 @@ impl Transfers {
 
     /// Who gets the next turn.
     fn first_waiting(&self) -> Option<LinkId> {
-        let first = if self.joins_have_their_share() {
-            Purpose::Repair
-        } else {
-            Purpose::Join
-        };
+        let first = if self.joins_have_their_share() { Purpose::Repair } else { Purpose::Join };
         let waiting = self.states.iter().filter_map(|(link, state)| {
             let since = state.waits_since()?;
             Some((state.purpose != first, state.turns, since, *link))
@@ -186,11 +179,7 @@ impl Transfers {
         };
         let is_urgent = next.purpose == Purpose::Join && !self.joins_have_their_share();
         let waiting = self.states.values().filter(|s| s.waits_since().is_some());
-        let slice = if next.turns == 0 || waiting.count() > AT_ONCE {
-            SHORT_SLICE
-        } else {
-            SLICE
-        };
+        let slice = if next.turns == 0 || waiting.count() > AT_ONCE { SHORT_SLICE } else { SLICE };
         let over = self.states.iter_mut().filter_map(|(_, state)| {
             let turn = state.turn()?;
             let is_over = now.since(turn.asked_at) >= STALLED_AFTER
@@ -231,11 +220,7 @@ mod tests {
         ] {
             let mut transfers = Transfers::default();
             let purpose = |joins| {
-                if joins {
-                    Purpose::Join
-                } else {
-                    Purpose::Repair
-                }
+                if joins { Purpose::Join } else { Purpose::Repair }
             };
             let start = Timestamp::START;
             for link in (0..slow).map(LinkId) {
@@ -255,10 +240,7 @@ mod tests {
                 }
                 while let Some((link, _)) = transfers.next(now) {
                     below -= 1;
-                    let dot = Dot {
-                        journal: JournalId(1),
-                        sequence: below,
-                    };
+                    let dot = Dot { journal: JournalId(1), sequence: below };
                     transfers.sent(link, (link != LATE).then_some(dot));
                     if link == LATE {
                         let waited = now.since(waits_since);

@@ -49,11 +49,7 @@ impl BeaconClock {
     /// Notes that one goes out.
     fn send(&mut self, period: Duration, now: Timestamp) {
         let is_due = self.last.is_none_or(|last| last + self.told <= now);
-        self.early = if is_due {
-            0
-        } else {
-            self.early.saturating_add(1)
-        };
+        self.early = if is_due { 0 } else { self.early.saturating_add(1) };
         (self.last, self.told, self.urgent) = (Some(now), period, false);
     }
 }
@@ -161,15 +157,7 @@ impl Peers {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         let period = self.clock.told;
         self.membership.sent(self.clock.sequence, period, now);
-        let Facts {
-            node_state,
-            term,
-            estimate,
-            digest,
-            durable,
-            journal,
-            car,
-        } = facts;
+        let Facts { node_state, term, estimate, digest, durable, journal, car } = facts;
         Beacon {
             hello: self.own.clone(),
             link_port: self.link_port,
@@ -183,10 +171,7 @@ impl Peers {
             journal,
             probe: false,
             echoes: Vec::new(),
-            delta: Delta {
-                car,
-                ..Delta::default()
-            },
+            delta: Delta { car, ..Delta::default() },
             piggybacked: None,
         }
     }

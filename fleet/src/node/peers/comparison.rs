@@ -71,11 +71,7 @@ impl Comparison {
     pub(super) fn note_repair(&mut self, digest: u64, now: Timestamp) {
         self.differs_since = Some(now);
         let stands = self.repaired.replace(digest) == Some(digest);
-        let most = if stands {
-            u32::MAX
-        } else {
-            REPAIRS_OF_A_CHANGE
-        };
+        let most = if stands { u32::MAX } else { REPAIRS_OF_A_CHANGE };
         self.repairs = self.repairs.saturating_add(1).min(most);
     }
 }

@@ -63,8 +63,7 @@ impl Distrusted {
             Offence::Rubbish => self.counts.rubbish += 1,
             Offence::Neglect => self.counts.neglect += 1,
         }
-        self.spells
-            .retain(|_, spell| now < spell.until + FORGOTTEN_AFTER);
+        self.spells.retain(|_, spell| now < spell.until + FORGOTTEN_AFTER);
         let (first, longest) = offence.times();
         let before = self.spells.get(&peer.address);
         let length = before.map_or(first, |spell| (spell.length * 2).clamp(first, longest));
@@ -141,11 +140,7 @@ mod tests {
             let (peer, next) = (hello(1, 1), hello(1, 2));
             let now = Timestamp::START;
             distrusted.add(&peer, offence, now);
-            assert_eq!(
-                distrusted.holds(next.address, Some(next.nonce), now),
-                holds,
-                "{offence:?}"
-            );
+            assert_eq!(distrusted.holds(next.address, Some(next.nonce), now), holds, "{offence:?}");
         }
     }
 
@@ -154,10 +149,7 @@ mod tests {
         let mut distrusted = Distrusted::default();
         for index in 0..1_000 {
             let address = Ipv4Addr::from_bits(0x7f01_0000 + index);
-            let peer = Hello {
-                address,
-                ..hello(1, 1)
-            };
+            let peer = Hello { address, ..hello(1, 1) };
             let now = Timestamp::START + Duration::from_micros(index.into());
             distrusted.add(&peer, Offence::Rubbish, now);
         }

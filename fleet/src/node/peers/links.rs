@@ -56,13 +56,7 @@ impl Links {
         if let Some(before) = before {
             self.links.remove(&before);
         }
-        let link = Link {
-            peer,
-            side,
-            told: Some(told),
-            state_taken: false,
-            state_given: false,
-        };
+        let link = Link { peer, side, told: Some(told), state_taken: false, state_given: false };
         self.links.insert(id, link);
         before
     }
@@ -90,19 +84,12 @@ impl Links {
 
     /// Every link but the one to this peer.
     pub(in crate::node) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
-        self.links
-            .iter()
-            .filter(|(_, link)| link.peer != *peer)
-            .map(|(id, _)| *id)
-            .collect()
+        self.links.iter().filter(|(_, link)| link.peer != *peer).map(|(id, _)| *id).collect()
     }
 
     /// The links over which full states have been exchanged.
     pub(in crate::node) fn synced(&self) -> impl Iterator<Item = (LinkId, &NodeId)> {
-        self.links
-            .iter()
-            .filter(|(_, link)| link.is_synced())
-            .map(|(id, link)| (*id, &link.peer))
+        self.links.iter().filter(|(_, link)| link.is_synced()).map(|(id, link)| (*id, &link.peer))
     }
 
     pub(in crate::node) fn is_synced(&self, peer: &NodeId) -> bool {
@@ -124,11 +111,7 @@ impl Links {
         };
         let before = link.is_synced();
         step(link);
-        if !before && link.is_synced() {
-            Handshake::Done
-        } else {
-            Handshake::Going
-        }
+        if !before && link.is_synced() { Handshake::Done } else { Handshake::Going }
     }
 }
 

@@ -116,9 +116,7 @@ impl Membership {
 
     /// The peers that count, by name.
     pub(in crate::node) fn peers(&self) -> impl Iterator<Item = (&NodeId, &Peer)> {
-        self.found
-            .iter()
-            .filter_map(|(name, nonce)| Some((name, self.incarnations.get(nonce)?)))
+        self.found.iter().filter_map(|(name, nonce)| Some((name, self.incarnations.get(nonce)?)))
     }
 
     pub(in crate::node) fn names(&self) -> BTreeSet<NodeId> {
@@ -131,9 +129,7 @@ impl Membership {
 
     /// Whether a node of this name is heard, even if it does not hear this one.
     pub(in crate::node) fn hears_of(&self, name: &NodeId) -> bool {
-        self.incarnations
-            .values()
-            .any(|peer| peer.hello.node == *name)
+        self.incarnations.values().any(|peer| peer.hello.node == *name)
     }
 
     /// The peer at this address; of two the first by name.
@@ -249,8 +245,7 @@ impl Membership {
         let peer = peer.clone();
         self.lost.add(name.clone(), &peer, LossCause::Distrusted);
         self.found.remove(name);
-        self.incarnations
-            .retain(|_, other| other.hello.address != peer.hello.address);
+        self.incarnations.retain(|_, other| other.hello.address != peer.hello.address);
         Some(self.distrusted.add(&peer.hello, offence, now))
     }
 
@@ -358,10 +353,7 @@ impl Membership {
         }
         let before = self.found.get(&hello.node).copied();
         if before == Some(hello.nonce) {
-            return Heard::Current {
-                found: false,
-                replaced: false,
-            };
+            return Heard::Current { found: false, replaced: false };
         }
         let rival = before.and_then(|nonce| self.incarnations.get(&nonce));
         if let Some(rival) = rival.filter(|rival| rival.hello.address != hello.address) {
@@ -378,10 +370,7 @@ impl Membership {
         self.found.insert(hello.node.clone(), hello.nonce);
         self.lost.remove(&hello.node);
         self.check_by(now);
-        Heard::Current {
-            found: true,
-            replaced: before.is_some(),
-        }
+        Heard::Current { found: true, replaced: before.is_some() }
     }
 }
 

@@ -92,11 +92,9 @@ impl Peers {
     pub(super) fn new(own: Hello, link_port: u16, times: MeshTimes, rule: LinkRule) -> Self {
         let pairing = match rule {
             LinkRule::FollowState => None,
-            LinkRule::EveryPair => Some(Pairing::new(
-                own.address,
-                own.node.clone(),
-                times.redial_after,
-            )),
+            LinkRule::EveryPair => {
+                Some(Pairing::new(own.address, own.node.clone(), times.redial_after))
+            }
         };
         Self {
             membership: Membership::new(own.clone(), times),
@@ -182,13 +180,7 @@ impl Peers {
         let before = known.car.replace((view, now)).map(|(before, _)| before);
         before.is_none_or(|before| {
             let seen = |view: CarView| {
-                (
-                    view.phase,
-                    view.floor,
-                    view.availability,
-                    view.direction,
-                    view.locked_out,
-                )
+                (view.phase, view.floor, view.availability, view.direction, view.locked_out)
             };
             seen(before) != seen(view)
         })
@@ -361,10 +353,7 @@ impl Peers {
     /// The peer's store differs from this node's.
     pub(super) fn note_difference(&mut self, peer: &NodeId, now: Timestamp) -> Option<Difference> {
         let peer = self.membership.get_mut(peer)?;
-        Some(
-            peer.comparison
-                .note_difference(peer.period, &self.times, now),
-        )
+        Some(peer.comparison.note_difference(peer.period, &self.times, now))
     }
 
     /// The difference to the peer's store, which has this digest, is repaired.

@@ -86,10 +86,7 @@ impl Pairing {
     pub(super) fn synced(&mut self, peer: &NodeId) {
         self.accepted.remove(peer);
         if let Some(dial) = self.dials.get_mut(peer) {
-            *dial = Dial {
-                state: State::Synced,
-                failures: 0,
-            };
+            *dial = Dial { state: State::Synced, failures: 0 };
         }
     }
 
@@ -213,11 +210,7 @@ mod tests {
         assert_eq!(node.due(at(1599)), []);
         assert_eq!(node.due(at(1600)), [Due::GiveUp(name(3))]);
         node.disconnected(&name(3), 0, at(1600));
-        assert_eq!(
-            (node.due(at(1601)), node.next()),
-            (vec![], None),
-            "its peer dials"
-        );
+        assert_eq!((node.due(at(1601)), node.next()), (vec![], None), "its peer dials");
         for over in [Pairing::synced, Pairing::lost] {
             node.opened(&name(3), at(2000));
             over(&mut node, &name(3));

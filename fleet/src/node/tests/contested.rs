@@ -35,18 +35,12 @@ fn a_call_whose_service_is_refused_is_placed_again() {
         deceived.merge_record(&forged, None, now);
         let soon = now + Duration::from_secs(1);
         exchange(&mut one, &mut two, now, soon);
-        let (deceived, other) = if faulty == 1 {
-            (&one, &two)
-        } else {
-            (&two, &one)
-        };
+        let (deceived, other) = if faulty == 1 { (&one, &two) } else { (&two, &one) };
         assert_eq!((open(deceived), open(other)), (vec![], vec![placed]));
         let later = now + Duration::from_secs(30);
         exchange(&mut one, &mut two, soon, later);
         let everywhere = if faulty == 1 { &one } else { &two };
-        let [again] = open(everywhere)[..] else {
-            panic!("{:?}", open(everywhere))
-        };
+        let [again] = open(everywhere)[..] else { panic!("{:?}", open(everywhere)) };
         assert!(open(&one).contains(&again) && open(&two).contains(&again));
         for node in [&one, &two] {
             let waited = node.orders().waited(&call(2), later).expect("it waits");
@@ -78,10 +72,8 @@ fn a_call_is_placed_again_seldom() {
     for _ in 0..100 {
         let next = now + Duration::from_millis(100);
         exchange(&mut one, &mut two, now, next);
-        let lies = open(&one).into_iter().map(|at| Record {
-            dot: at,
-            ..served(1, 1, None, PERIOD)
-        });
+        let lies =
+            open(&one).into_iter().map(|at| Record { dot: at, ..served(1, 1, None, PERIOD) });
         let lies: Vec<Record> = lies.collect();
         one.handle_frame(LINK, delta(lies.clone()), next);
         two.handle_frame(LINK, delta(lies), next);
@@ -137,11 +129,8 @@ fn a_press_of_two_calls_is_refused() {
             state: State::Open { waited: PERIOD },
         };
         // The second's press of call 2 has number 1.
-        let (records, number) = if together {
-            (vec![waits(9, 0), waits(9, 1)], 9)
-        } else {
-            (vec![waits(1, 0)], 1)
-        };
+        let (records, number) =
+            if together { (vec![waits(9, 0), waits(9, 1)], 9) } else { (vec![waits(1, 0)], 1) };
         let before = one.status(now).refused.impossible;
         one.handle_frame(LINK, delta(records), now);
         one.handle_timeout(now + PERIOD);

@@ -13,24 +13,13 @@ const MOST: usize = 192;
 const INVENTED: u64 = 1 << 32;
 
 fn record(journal: u64, sequence: u64, call: Call, state: State) -> Record {
-    Record {
-        dot: dot(journal, sequence),
-        origin: name(99),
-        call,
-        state,
-    }
+    Record { dot: dot(journal, sequence), origin: name(99), call, state }
 }
 
 /// One served hall call of each of these journals.
 fn tombstones(journals: core::ops::Range<u64>) -> Vec<Record> {
-    let tombstone = |journal| {
-        record(
-            INVENTED + journal,
-            7 + journal % 90,
-            call(1),
-            State::Served(None),
-        )
-    };
+    let tombstone =
+        |journal| record(INVENTED + journal, 7 + journal % 90, call(1), State::Served(None));
     journals.map(tombstone).collect()
 }
 
@@ -136,10 +125,7 @@ fn a_newcomer_is_served(one: &mut Node, now: Timestamp) {
     let origins = |node: &Node| -> Vec<NodeId> {
         let orders = node.orders();
         let call = call(0);
-        orders
-            .of_call(&call)
-            .map(|order| order.origin.clone())
-            .collect()
+        orders.of_call(&call).map(|order| order.origin.clone()).collect()
     };
     assert!(origins(one).contains(&name(3)), "{:?}", origins(one));
 }
@@ -263,11 +249,7 @@ fn an_order_that_a_peer_does_not_keep_is_told_once() {
         records.filter(|record| record.dot == ghost.dot).count()
     };
     let acked = Delta {
-        acks: vec![Ack {
-            dot: ghost.dot,
-            served: true,
-            durable: false,
-        }],
+        acks: vec![Ack { dot: ghost.dot, served: true, durable: false }],
         ..Delta::default()
     };
     one.handle_timeout(now + PERIOD);
@@ -314,10 +296,7 @@ fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
     for incarnation in 1..=300 {
         let mut settings = settings(5, incarnation, ElectionSettings::LowestIp);
         let journal = JournalId(INVENTED + incarnation);
-        settings.restored = Restored {
-            journal,
-            ..Restored::default()
-        };
+        settings.restored = Restored { journal, ..Restored::default() };
         let mut failing = Node::new(settings);
         failing.handle_disk_failed(journal, Timestamp::START);
         failing.start(Timestamp::START);
@@ -334,11 +313,7 @@ fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
         one.handle_timeout(now);
         drain(&mut one);
     }
-    assert!(
-        one.orders().journals() <= MOST + 3,
-        "{}",
-        one.orders().journals()
-    );
+    assert!(one.orders().journals() <= MOST + 3, "{}", one.orders().journals());
 }
 
 /// What a peer announces is kept only while it announces it.
@@ -357,11 +332,7 @@ fn a_peer_that_announces_ever_new_journals_fills_no_store() {
         now = now + Duration::from_millis(10);
         drain(&mut one);
     }
-    assert!(
-        one.orders().journals() <= MOST + 10,
-        "{}",
-        one.orders().journals()
-    );
+    assert!(one.orders().journals() <= MOST + 10, "{}", one.orders().journals());
 }
 
 /// Few journals with many open calls each fill no store either, be it for cars that exist or for
@@ -381,10 +352,7 @@ fn invented_calls_of_one_journal_stay_within_bounds() {
         let registers = one.orders().registers();
         if is_known {
             // Those of 64 journals are taken in; no peer may open more.
-            assert!(
-                (64 * 256..=64 * 256 + 10).contains(&registers),
-                "{registers}"
-            );
+            assert!((64 * 256..=64 * 256 + 10).contains(&registers), "{registers}");
         } else {
             let later = Timestamp::START + Duration::from_secs(11);
             exchange(&mut one, &mut two, now, now + PERIOD);
@@ -403,9 +371,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
     once_heard(&mut one, &mut two, 100..164, now);
     let now = now + PERIOD * 40;
     let floors = FloorCount::new(4).expect("floors");
-    let mut peers: Vec<Node> = (3..7)
-        .map(|index| with_journal(index, sound(index)))
-        .collect();
+    let mut peers: Vec<Node> = (3..7).map(|index| with_journal(index, sound(index))).collect();
     let mut last = Vec::new();
     for journal in 0..MOST as u64 {
         // All of them, and both directions of the two floors between.
@@ -416,12 +382,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
                 let floor = floors.floor(index).expect("a floor");
                 let call = Call::Hall(HallCall { floor, direction });
                 let sequence = sequence * 10 + u64::from(index);
-                record(
-                    INVENTED + journal,
-                    sequence,
-                    call,
-                    State::Open { waited: PERIOD },
-                )
+                record(INVENTED + journal, sequence, call, State::Open { waited: PERIOD })
             })
         }));
         let peer = &mut peers[usize::try_from(journal % 4).expect("small")];
@@ -432,34 +393,17 @@ fn open_calls_of_many_peers_stay_within_bounds() {
     let most = 2 * 24_576;
     let registers = one.orders().registers();
     assert!((most..=most + 10).contains(&registers), "{registers}");
-    let known = one
-        .orders()
-        .get(dot(INVENTED, 1))
-        .cloned()
-        .expect("it is open");
-    let of_last = last
-        .iter()
-        .filter(|record| one.orders().get(record.dot).is_some());
+    let known = one.orders().get(dot(INVENTED, 1)).cloned().expect("it is open");
+    let of_last = last.iter().filter(|record| one.orders().get(record.dot).is_some());
     assert_eq!(of_last.count(), 0, "there is no room for another journal");
     let mut first = record(INVENTED, 1, known.call, State::Served(None));
     first.origin = name(99);
     let fresh = record(INVENTED, 50_000, call(0), State::Open { waited: PERIOD });
-    let same = Record {
-        dot: dot(INVENTED, 50_001),
-        state: State::Open { waited: PERIOD },
-        ..first
-    };
-    tells(
-        &mut peers[0],
-        &mut one,
-        vec![fresh.clone(), same.clone()],
-        now,
-    );
+    let same =
+        Record { dot: dot(INVENTED, 50_001), state: State::Open { waited: PERIOD }, ..first };
+    tells(&mut peers[0], &mut one, vec![fresh.clone(), same.clone()], now);
     assert!(one.orders().get(fresh.dot).is_none(), "one register more");
-    assert!(
-        one.orders().get(same.dot).is_some(),
-        "a press in another's place"
-    );
+    assert!(one.orders().get(same.dot).is_some(), "a press in another's place");
 }
 
 /// A refused service makes nobody place calls that only another car could serve: what a peer makes
@@ -471,10 +415,7 @@ fn refused_services_of_invented_calls_fill_no_journal_of_others() {
     for (round, first) in [(0, 100), (1, 164)] {
         let open = car_calls(round, first, floors);
         flood(&mut one, &open, now);
-        let lies = open.into_iter().map(|record| Record {
-            state: State::Served(None),
-            ..record
-        });
+        let lies = open.into_iter().map(|record| Record { state: State::Served(None), ..record });
         flood(&mut one, &lies.collect::<Vec<_>>(), now);
         let later = now + Duration::from_secs(5);
         exchange(&mut one, &mut two, now, later);

@@ -10,10 +10,7 @@ pub(super) const LINK: LinkId = LinkId(1);
 
 pub(super) fn call(index: u8) -> Call {
     let floor = FloorCount::new(4).and_then(|floors| floors.floor(index));
-    Call::Hall(HallCall {
-        floor: floor.expect("a floor"),
-        direction: Direction::Up,
-    })
+    Call::Hall(HallCall { floor: floor.expect("a floor"), direction: Direction::Up })
 }
 
 pub(super) fn dot(journal: u64, sequence: u64) -> Dot {
@@ -34,20 +31,13 @@ fn served(journal: u8, sequence: u64, call: Call) -> Record {
 /// A node with a journal of its number, which has reserved a thousand sequences.
 pub(super) fn with_journal(index: u8, restored: Restored) -> Node {
     let settings = settings(index, 1, ElectionSettings::LowestIp);
-    let mut node = Node::new(NodeSettings {
-        restored,
-        ..settings
-    });
+    let mut node = Node::new(NodeSettings { restored, ..settings });
     node.start(Timestamp::START);
     node
 }
 
 pub(super) fn sound(index: u8) -> Restored {
-    Restored {
-        journal: JournalId(u64::from(index)),
-        reserved: 1_000,
-        ..Restored::default()
-    }
+    Restored { journal: JournalId(u64::from(index)), reserved: 1_000, ..Restored::default() }
 }
 
 /// The first two nodes, synced; each has placed an order that both know. And that moment.
@@ -68,19 +58,11 @@ pub(super) fn pair() -> (Node, Node, Timestamp) {
 }
 
 pub(super) fn delta(records: Vec<Record>) -> Frame {
-    Frame::Delta(Delta {
-        records,
-        ..Delta::default()
-    })
+    Frame::Delta(Delta { records, ..Delta::default() })
 }
 
 fn state(records: Vec<Record>) -> Frame {
-    Frame::State(StateTransfer {
-        term: Term(1),
-        records,
-        durable: true,
-        more: false,
-    })
+    Frame::State(StateTransfer { term: Term(1), records, durable: true, more: false })
 }
 
 pub(super) fn conflicts(actions: &[Action]) -> Vec<&str> {
@@ -103,13 +85,7 @@ fn complaints(actions: &[Action], peer: &NodeId) -> usize {
 }
 
 fn is_synced(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Send {
-            frame: Frame::Synced,
-            ..
-        }
-    )
+    matches!(action, Action::Send { frame: Frame::Synced, .. })
 }
 
 /// The sequences that a node writes, acknowledges or passes on.
@@ -119,9 +95,8 @@ fn told_of(actions: &[Action]) -> Vec<u64> {
         let acks = delta.acks.iter().map(|ack| ack.dot.sequence);
         records.chain(acks).collect()
     };
-    let mut told: Vec<u64> = broadcasts(actions)
-        .flat_map(|beacon| of_delta(&beacon.delta))
-        .collect();
+    let mut told: Vec<u64> =
+        broadcasts(actions).flat_map(|beacon| of_delta(&beacon.delta)).collect();
     for action in actions {
         if let Action::Send { frame, .. } = action {
             if let Frame::Delta(delta) = frame {
@@ -152,11 +127,8 @@ pub(super) fn exchange(
     let (mut now, mut wanted) = (from, Vec::new());
     while now < until {
         for turn in 0..2 {
-            let (speaker, listener) = if turn == 0 {
-                (&mut *one, &mut *two)
-            } else {
-                (&mut *two, &mut *one)
-            };
+            let (speaker, listener) =
+                if turn == 0 { (&mut *one, &mut *two) } else { (&mut *two, &mut *one) };
             speaker.handle_timeout(now);
             for _ in 0..2 {
                 let actions = drain(speaker);
@@ -231,27 +203,11 @@ fn a_record_that_cannot_be_is_as_if_it_had_never_come() {
 #[test]
 fn who_sends_rubbish_is_cut_off_for_a_while() {
     let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
-    let nowhere = HallCall {
-        floor: top.expect("a floor"),
-        direction: Direction::Down,
-    };
-    let sound = Record {
-        state: State::Open {
-            waited: Duration::ZERO,
-        },
-        ..served(2, 900, call(2))
-    };
+    let nowhere = HallCall { floor: top.expect("a floor"), direction: Direction::Down };
+    let sound = Record { state: State::Open { waited: Duration::ZERO }, ..served(2, 900, call(2)) };
     let records = vec![sound.clone(), served(2, 901, Call::Hall(nowhere))];
-    let plan = vec![PlanEntry {
-        version: 1,
-        call: nowhere,
-        car: name(2),
-    }];
-    let assignment = Frame::Delta(Delta {
-        records: vec![sound],
-        plan,
-        ..Delta::default()
-    });
+    let plan = vec![PlanEntry { version: 1, call: nowhere, car: name(2) }];
+    let assignment = Frame::Delta(Delta { records: vec![sound], plan, ..Delta::default() });
     for frame in [delta(records.clone()), state(records), assignment] {
         let (mut one, mut two, now) = pair();
         let before = one.orders().digest();
@@ -330,9 +286,7 @@ fn a_journal_of_which_others_know_too_much_is_given_up() {
         two.handle_frame(LINK, delta(vec![forged.clone()]), now);
         one.handle_frame(LINK, delta(vec![forged]), now);
         let given_up = |actions: &[Action]| {
-            let mut changes = persists(actions)
-                .into_iter()
-                .flat_map(|(_, changes)| changes);
+            let mut changes = persists(actions).into_iter().flat_map(|(_, changes)| changes);
             changes.any(|change| matches!(change, Change::Journal(_)))
         };
         let actions = exchange(&mut one, &mut two, now, now + PERIOD * 8);
@@ -352,11 +306,7 @@ fn presses_of_before_an_old_copy_of_the_disk_are_not_made_again() {
         one.handle_durable(lsn, now);
     }
     assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
-    let dots: Vec<Dot> = one
-        .orders()
-        .of_call(&call(0))
-        .map(|order| order.dot)
-        .collect();
+    let dots: Vec<Dot> = one.orders().of_call(&call(0)).map(|order| order.dot).collect();
     assert_eq!(dots, [dot(1, 1_000_001)]);
 }
 
@@ -366,9 +316,7 @@ fn presses_of_before_an_old_copy_of_the_disk_are_not_made_again() {
 fn disks_that_hold_impossible_records_do_not_stop_orders() {
     let poisoned = |index: u8| {
         let waits = Record {
-            state: State::Open {
-                waited: Duration::from_secs(3),
-            },
+            state: State::Open { waited: Duration::from_secs(3) },
             ..served(index, 17, call(2))
         };
         let mut records: Vec<Record> = [1, 2]
@@ -402,11 +350,7 @@ fn disks_that_hold_impossible_records_do_not_stop_orders() {
         .filter(|change| matches!(change, Change::Journal(_)))
         .collect();
     assert_eq!(fresh.len(), 2, "one each: {fresh:?}");
-    assert_eq!(
-        conflicts(&actions).len(),
-        4,
-        "what is left out, and why a journal ends"
-    );
+    assert_eq!(conflicts(&actions).len(), 4, "what is left out, and why a journal ends");
     join(&mut two, &mut one, LINK, now);
     orders_are_taken(&mut one, &mut two, now);
     assert_eq!(one.orders().digest(), two.orders().digest());
@@ -417,12 +361,8 @@ fn disks_that_hold_impossible_records_do_not_stop_orders() {
 fn there_is_a_term_after_the_greatest_that_is_told() {
     let (mut one, mut two, now) = pair();
     let known = one.term();
-    let state = StateTransfer {
-        term: Term(u64::MAX),
-        records: Vec::new(),
-        durable: true,
-        more: false,
-    };
+    let state =
+        StateTransfer { term: Term(u64::MAX), records: Vec::new(), durable: true, more: false };
     one.handle_frame(LINK, Frame::State(state), now);
     assert_eq!(one.term(), Term(known.0 + JUMP));
     let known = one.term();
@@ -465,12 +405,7 @@ fn a_repair_loses_no_order() {
     exchange(&mut one, &mut two, later, end);
     assert!(promised(&one));
     let orders: Vec<_> = two.orders().of_call(&call(1)).collect();
-    assert!(
-        orders
-            .iter()
-            .any(|order| order.dot.journal == renewed.fresh),
-        "{orders:?}"
-    );
+    assert!(orders.iter().any(|order| order.dot.journal == renewed.fresh), "{orders:?}");
     let still = two.orders().waited(&call(1), end).expect("it is open");
     assert!(still >= waited, "{still:?} after {waited:?}");
 }
@@ -500,10 +435,8 @@ fn two_repairs_at_once_leave_an_order_as_old_as_it_was() {
 fn a_press_that_others_know_as_another_call_is_placed_again() {
     let (mut one, mut two, now) = pair();
     let next = dot(1, one.orders().highest(JournalId(1)).expect("known") + 1);
-    let forged = Record {
-        state: State::Open { waited: PERIOD },
-        ..served(1, next.sequence, call(2))
-    };
+    let forged =
+        Record { state: State::Open { waited: PERIOD }, ..served(1, next.sequence, call(2)) };
     two.merge_record(&forged, None, now);
     assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
     assert!(one.orders().get(next).is_some(), "{next}");
@@ -525,14 +458,9 @@ fn orders_of_a_journal_that_is_given_up_are_placed_again() {
     let (mut one, mut two, later) = waiting_pair();
     let waited = one.orders().waited(&call(1), later).expect("it is open");
     // By a car that the second node can't know yet.
-    let service = Service {
-        waited: Duration::ZERO,
-        car: name(3),
-    };
-    let forged = Record {
-        state: State::Served(Some(service)),
-        ..served(1, 1_000 + JUMP / 2 + 1, call(1))
-    };
+    let service = Service { waited: Duration::ZERO, car: name(3) };
+    let forged =
+        Record { state: State::Served(Some(service)), ..served(1, 1_000 + JUMP / 2 + 1, call(1)) };
     two.handle_frame(LINK, delta(vec![forged.clone()]), later);
     assert_eq!(two.orders().of_call(&call(1)).count(), 0);
     one.handle_frame(LINK, delta(vec![forged]), later);
@@ -572,15 +500,8 @@ fn an_order_that_is_made_old_is_not_closed_by_a_lie() {
             };
             let waited = Duration::from_hours(10);
             one.handle_frame(LINK, delta(vec![tells(State::Open { waited })]), later);
-            let service = Service {
-                waited,
-                car: car.clone(),
-            };
-            one.handle_frame(
-                LINK,
-                delta(vec![tells(State::Served(Some(service)))]),
-                later,
-            );
+            let service = Service { waited, car: car.clone() };
+            one.handle_frame(LINK, delta(vec![tells(State::Served(Some(service)))]), later);
             let still = one.orders().get(order.dot);
             assert!(still.is_some(), "{} by {car}", order.dot);
         }

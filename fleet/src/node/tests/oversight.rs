@@ -7,14 +7,9 @@ use crate::wire::Echo;
 /// A cabin that follows a master which never gets a plan, and that moment.
 fn pair() -> (Node, Node, Timestamp) {
     let (mut slave, now) = cabin(2);
-    let restored = Restored {
-        journal: JournalId(1),
-        ..Restored::default()
-    };
-    let mut master = Node::new(NodeSettings {
-        restored,
-        ..settings(1, 1, ElectionSettings::LowestIp)
-    });
+    let restored = Restored { journal: JournalId(1), ..Restored::default() };
+    let mut master =
+        Node::new(NodeSettings { restored, ..settings(1, 1, ElectionSettings::LowestIp) });
     master.start(Timestamp::START);
     let later = now + PERIOD * 8;
     talk(&mut slave, &mut master, now, later);
@@ -26,10 +21,7 @@ fn pair() -> (Node, Node, Timestamp) {
 
 fn call() -> Call {
     let floor = FloorCount::new(4).and_then(|floors| floors.floor(2));
-    Call::Hall(HallCall {
-        floor: floor.expect("a floor"),
-        direction: Direction::Up,
-    })
+    Call::Hall(HallCall { floor: floor.expect("a floor"), direction: Direction::Up })
 }
 
 /// The master's car could serve. (The panel of this node's car never moves it, so that it is
@@ -52,9 +44,8 @@ fn reports(
     for passed in 0..secs {
         let now = from + Duration::from_secs(passed);
         let actions = talk(slave, master, now, now + Duration::from_secs(1));
-        let reports = actions
-            .iter()
-            .filter(|action| matches!(action, Action::Report(report) if of(report)));
+        let reports =
+            actions.iter().filter(|action| matches!(action, Action::Report(report) if of(report)));
         at.extend(reports.map(|_| passed));
     }
     at
@@ -77,12 +68,7 @@ fn a_call_without_a_car_is_served_and_then_the_master_is_left() {
     assert_eq!(at, [5, 12, 12], "taken over, not believed, alone");
     assert_eq!(*slave.node_state(), NodeState::Master);
     let later = now + Duration::from_secs(20);
-    assert!(
-        slave
-            .peers
-            .members()
-            .distrusts(master.hello().address, later)
-    );
+    assert!(slave.peers.members().distrusts(master.hello().address, later));
     // It is heard all the time, and followed again once its time is over.
     let found = |report: &Report| matches!(report, Report::PeerDiscovered { .. });
     let at = reports(&mut slave, &mut master, later, 30, found);
@@ -93,10 +79,7 @@ fn a_call_without_a_car_is_served_and_then_the_master_is_left() {
 #[test]
 fn a_master_is_believed_while_no_car_can_serve() {
     let (mut slave, mut master, now) = pair();
-    let stopped = PanelInputs {
-        stop: true,
-        ..at_rest()
-    };
+    let stopped = PanelInputs { stop: true, ..at_rest() };
     slave.handle_panel(PanelEvent::Inputs(stopped), now);
     slave.handle_order(call(), now).expect("a button");
     let at = reports(&mut slave, &mut master, now, 60, is_of_oversight);
@@ -115,33 +98,19 @@ fn a_car_that_the_master_may_hear_is_left_alone() {
         let (mut slave, mut master, now) = pair();
         with_a_car(&mut slave, now);
         slave.handle_order(call(), now).expect("a button");
-        let Call::Hall(hall) = call() else {
-            panic!("a hall call")
-        };
-        let entry = crate::wire::PlanEntry {
-            version: 1,
-            call: hall,
-            car: name(9),
-        };
+        let Call::Hall(hall) = call() else { panic!("a hall call") };
+        let entry = crate::wire::PlanEntry { version: 1, call: hall, car: name(9) };
         slave.dispatching.learn(entry);
         let mut seen = 0;
         for passed in 0..80 {
             let now = now + Duration::from_millis(passed * 200);
-            let actions = talk(
-                &mut slave,
-                &mut master,
-                now,
-                now + Duration::from_millis(200),
-            );
+            let actions = talk(&mut slave, &mut master, now, now + Duration::from_millis(200));
             let is_sign =
                 |action: &&Action| matches!(action, Action::Report(r) if is_of_oversight(r));
             seen += actions.iter().filter(is_sign).count();
             let mut beacon = master.plain_beacon(now);
             if strange {
-                beacon.echoes.push(Echo {
-                    nonce: Nonce(901),
-                    sequence: 1,
-                });
+                beacon.echoes.push(Echo { nonce: Nonce(901), sequence: 1 });
             }
             let from = master.hello().address;
             slave.handle_beacon(from, &beacon, now + Duration::from_millis(200));
@@ -158,20 +127,12 @@ fn a_call_that_waits_for_its_car_in_vain_is_served_by_another() {
         let (mut slave, mut master, now) = pair();
         with_a_car(&mut slave, now);
         slave.handle_order(call(), now).expect("a button");
-        let Call::Hall(hall) = call() else {
-            panic!("a hall call")
-        };
-        slave.dispatching.learn(crate::wire::PlanEntry {
-            version: 1,
-            call: hall,
-            car: name(1),
-        });
+        let Call::Hall(hall) = call() else { panic!("a hall call") };
+        slave.dispatching.learn(crate::wire::PlanEntry { version: 1, call: hall, car: name(1) });
         let at = reports(&mut slave, &mut master, now, 165, is_of_oversight);
         assert!(at.is_empty(), "{is_kept}: {at:?}");
         if is_kept {
-            slave
-                .leadership
-                .note_kept_assignment(now + Duration::from_secs(100));
+            slave.leadership.note_kept_assignment(now + Duration::from_secs(100));
         }
         let later = now + Duration::from_secs(165);
         let at = reports(&mut slave, &mut master, later, 10, is_of_oversight);
@@ -235,14 +196,8 @@ fn a_master_is_believed_whose_slave_does_not_serve() {
     with_a_car(&mut slave, now);
     slave.handle_order(call(), now).expect("a button");
     let mut three = node(3, 1);
-    let Call::Hall(hall) = call() else {
-        panic!("a hall call")
-    };
-    slave.dispatching.learn(crate::wire::PlanEntry {
-        version: 1,
-        call: hall,
-        car: name(3),
-    });
+    let Call::Hall(hall) = call() else { panic!("a hall call") };
+    slave.dispatching.learn(crate::wire::PlanEntry { version: 1, call: hall, car: name(3) });
     let mut at = Vec::new();
     for passed in 0..200 {
         let now = now + Duration::from_secs(passed);

@@ -61,10 +61,7 @@ fn votes_and_control_packets_are_broadcast_by_packet() {
         assert!(broadcasts(&actions).all(|beacon| beacon.piggybacked.is_none()));
         sent.extend(packets(&actions));
     }
-    assert!(
-        matches!(sent[0], (None, Message::Ballot(ballot::Message::Vote(_)))),
-        "{sent:?}"
-    );
+    assert!(matches!(sent[0], (None, Message::Ballot(ballot::Message::Vote(_)))), "{sent:?}");
     assert_eq!(sent[1], (None, Message::SensorRequest));
 }
 
@@ -76,10 +73,7 @@ fn a_vote_counts_from_the_address_of_a_node_that_has_joined() {
     one.handle_packet(two, &bytes(&vote(0)), now);
     let answers = packets(&drain(&mut one));
     assert!(
-        matches!(
-            answers[..],
-            [(None, Message::Ballot(ballot::Message::Vote(_)))]
-        ),
+        matches!(answers[..], [(None, Message::Ballot(ballot::Message::Vote(_)))]),
         "{answers:?}"
     );
     one.handle_packet(two, &bytes(&Message::SensorRequest), now);
@@ -116,17 +110,10 @@ fn what_a_node_may_send_that_has_joined_is_dropped_from_others_and_counted() {
 #[test]
 fn the_answer_of_a_bare_device_is_taken_as_that_of_a_node_is() {
     let (mut one, _, now) = pair();
-    let answer = Message::SensorData(Reading {
-        temperature: Some(21),
-        illuminance: Some(180),
-    });
+    let answer = Message::SensorData(Reading { temperature: Some(21), illuminance: Some(180) });
     one.handle_packet(address(77), &bytes(&answer), now);
     one.handle_packet(address(2), &bytes(&answer), now);
-    let counts = PacketCounts {
-        node_answers: 1,
-        device_answers: 1,
-        ..PacketCounts::default()
-    };
+    let counts = PacketCounts { node_answers: 1, device_answers: 1, ..PacketCounts::default() };
     assert_eq!(one.packet_counts(), counts);
 }
 

@@ -9,11 +9,8 @@ fn top() -> Floor {
 }
 
 fn inputs(change: impl FnOnce(&mut PanelInputs)) -> PanelEvent {
-    let mut inputs = PanelInputs {
-        floor: None,
-        drive: DriveFeedback::Driven(Direction::Up),
-        ..at_rest()
-    };
+    let mut inputs =
+        PanelInputs { floor: None, drive: DriveFeedback::Driven(Direction::Up), ..at_rest() };
     change(&mut inputs);
     PanelEvent::Inputs(inputs)
 }

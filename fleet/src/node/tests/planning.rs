@@ -11,10 +11,7 @@ const LINK: LinkId = LinkId(1);
 
 fn up(floor: u8) -> HallCall {
     let floors = FloorCount::new(4).expect("floors");
-    HallCall {
-        floor: floors.floor(floor).expect("a floor"),
-        direction: Direction::Up,
-    }
+    HallCall { floor: floors.floor(floor).expect("a floor"), direction: Direction::Up }
 }
 
 fn idle_at(floor: u8) -> CarView {
@@ -34,12 +31,8 @@ fn master() -> (Node, Timestamp) {
     let (mut node, now) = cabin(1);
     let slave = unstarted(2, 1, ElectionSettings::LowestIp);
     node.handle_link_up(LINK, slave.hello(), LinkSide::Accepted, now);
-    let state = StateTransfer {
-        term: Term::default(),
-        records: Vec::new(),
-        durable: true,
-        more: false,
-    };
+    let state =
+        StateTransfer { term: Term::default(), records: Vec::new(), durable: true, more: false };
     node.handle_frame(LINK, Frame::State(state), now);
     node.handle_frame(LINK, Frame::Synced, now);
     slave_tells(&mut node, idle_at(2), now);
@@ -50,10 +43,7 @@ fn master() -> (Node, Timestamp) {
 
 fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
     let car = Some(view);
-    let delta = Delta {
-        car,
-        ..Delta::default()
-    };
+    let delta = Delta { car, ..Delta::default() };
     node.handle_frame(LINK, Frame::Delta(delta), now);
 }
 
@@ -67,11 +57,7 @@ fn a_second_later(node: &mut Node, now: Timestamp) -> Timestamp {
 
 fn requests(node: &mut Node) -> Vec<PlanRequest> {
     let request = |action| {
-        if let Action::Plan(request) = action {
-            Some(request)
-        } else {
-            None
-        }
+        if let Action::Plan(request) = action { Some(request) } else { None }
     };
     drain(node).into_iter().filter_map(request).collect()
 }
@@ -93,10 +79,7 @@ fn plan(of: &[(HallCall, u8)]) -> Assignments {
 /// What the master has told its slave of the plan.
 fn told(node: &mut Node) -> Assignments {
     let told = drain(node).into_iter().filter_map(|action| match action {
-        Action::Send {
-            frame: Frame::Delta(delta),
-            ..
-        } => Some(delta.plan),
+        Action::Send { frame: Frame::Delta(delta), .. } => Some(delta.plan),
         Action::Send { .. }
         | Action::Broadcast(_)
         | Action::Unicast { .. }
@@ -163,10 +146,7 @@ fn a_call_is_not_assigned_to_a_car_that_went_out_of_service() {
     node.handle_plan(first.version, plan(&[(up(1), 1)]), now);
     // The car has set out.
     let asked = request(&mut node);
-    let hung = CarView {
-        availability: Availability::Unavailable(Unavailable::Hung),
-        ..idle_at(2)
-    };
+    let hung = CarView { availability: Availability::Unavailable(Unavailable::Hung), ..idle_at(2) };
     slave_tells(&mut node, hung, now);
     drain(&mut node);
     node.handle_plan(asked.version, plan(&[(up(1), 2)]), now);
@@ -182,16 +162,9 @@ fn a_call_that_is_served_meanwhile_is_not_assigned() {
     node.handle_plan(asked.version, plan(&[(up(0), 1)]), now);
     place(&mut node, up(1), now);
     let asked = request(&mut node);
-    let open = PanelInputs {
-        door: DoorState::Open,
-        ..at_rest()
-    };
+    let open = PanelInputs { door: DoorState::Open, ..at_rest() };
     node.handle_panel(PanelEvent::Inputs(open), now);
-    assert_eq!(
-        node.orders().calls().count(),
-        1,
-        "the car has served its call"
-    );
+    assert_eq!(node.orders().calls().count(), 1, "the car has served its call");
     drain(&mut node);
     node.handle_plan(asked.version, plan(&[(up(0), 2), (up(1), 2)]), now);
     assert_eq!(told(&mut node), plan(&[(up(1), 2)]));

@@ -15,16 +15,9 @@ fn invent(one: &mut Node, count: u64, now: Timestamp) {
     for number in 0..count {
         let node = NodeId::new(&format!("GHOST{number}")).expect("a name");
         let address = core::net::Ipv4Addr::from_bits(0x7f02_0000 + u32::try_from(number).unwrap());
-        let hello = Hello {
-            node,
-            address,
-            nonce: Nonce(number * 100 + 1_050),
-            ..template.hello.clone()
-        };
-        let beacon = Beacon {
-            hello,
-            ..template.clone()
-        };
+        let hello =
+            Hello { node, address, nonce: Nonce(number * 100 + 1_050), ..template.hello.clone() };
+        let beacon = Beacon { hello, ..template.clone() };
         one.handle_beacon(address, &beacon, now);
     }
 }
@@ -32,27 +25,15 @@ fn invent(one: &mut Node, count: u64, now: Timestamp) {
 /// Strangers take no echo from a peer, and each gets its turn where there is room.
 #[test]
 fn no_number_of_strangers_keeps_peers_from_being_echoed() {
-    for (peers, strangers) in [
-        (7, 0),
-        (7, 400),
-        (31, 300),
-        (32, 300),
-        (63, 1),
-        (63, 300),
-        (64, 9),
-    ] {
+    for (peers, strangers) in [(7, 0), (7, 400), (31, 300), (32, 300), (63, 1), (63, 300), (64, 9)]
+    {
         let mut one = node(1, 1);
         let now = Timestamp::START + PERIOD;
         let mut nonces = BTreeSet::new();
         for index in 0..peers {
             let peer = node(10 + index, 1);
             nonces.insert(peer.hello().nonce);
-            one.handle_link_up(
-                LinkId(u64::from(index)),
-                peer.hello(),
-                LinkSide::Accepted,
-                now,
-            );
+            one.handle_link_up(LinkId(u64::from(index)), peer.hello(), LinkSide::Accepted, now);
         }
         assert_eq!(one.peers.members().count(), usize::from(peers));
         invent(&mut one, strangers, now);
@@ -134,10 +115,7 @@ fn a_car_that_others_may_hear_may_have_served() {
         }
         assert_eq!(one.peers.members().hears_of(&name(3)), hears_it);
         assert!(one.peers.members().get(&name(3)).is_none());
-        let service = Service {
-            waited: PERIOD,
-            car: name(3),
-        };
+        let service = Service { waited: PERIOD, car: name(3) };
         let told = Record {
             dot: placed,
             origin: name(1),
@@ -146,11 +124,7 @@ fn a_car_that_others_may_hear_may_have_served() {
         };
         one.handle_frame(LINK, delta(vec![told]), now);
         let is_believed = one.orders().of_call(&call(0)).next().is_none();
-        assert_eq!(
-            is_believed,
-            hears_it || echoes_it,
-            "{hears_it}, {echoes_it}"
-        );
+        assert_eq!(is_believed, hears_it || echoes_it, "{hears_it}, {echoes_it}");
         let refused = one.status(now).refused.services;
         assert_eq!(refused, u64::from(!is_believed));
         assert_ne!(placed, dot(2, 1));
@@ -182,10 +156,7 @@ fn two_names_at_one_address_are_late_for_one() {
                 let own = one.plain_beacon(at).sequence;
                 beacon.hello = hello.clone();
                 beacon.sequence = sequence;
-                beacon.echoes = vec![Echo {
-                    nonce,
-                    sequence: own,
-                }];
+                beacon.echoes = vec![Echo { nonce, sequence: own }];
                 one.handle_beacon(hello.address, &beacon, at);
             }
             one.peers.note_alive(&name(4), at);

@@ -59,8 +59,7 @@ impl Election for Pair {
 fn fired(again: Option<Duration>) -> [String; 2] {
     let mut node = unstarted(1, 1, ElectionSettings::LowestIp);
     let fired = Vec::new();
-    node.leadership
-        .set_election(Box::new(Pair { again, fired }));
+    node.leadership.set_election(Box::new(Pair { again, fired }));
     node.start(Timestamp::START);
     [PERIOD, PERIOD * 4].map(|after| {
         node.handle_timeout(Timestamp::START + after);

@@ -24,10 +24,7 @@ fn tombstones(journals: u64) -> Vec<Record> {
     let of_journal = |journal: u64| {
         let calls = calls.clone().into_iter();
         (1..).zip(calls).map(move |(sequence, call)| Record {
-            dot: Dot {
-                journal: JournalId((1 << 60) + journal),
-                sequence,
-            },
+            dot: Dot { journal: JournalId((1 << 60) + journal), sequence },
             origin: name(9),
             call: Call::Hall(call),
             state: State::Served(None),
@@ -136,12 +133,8 @@ fn equal_stores_are_not_sent() {
 /// F12: an open order that both have on disk is promised as soon as their digests have been told.
 #[test]
 fn equal_digests_tell_who_holds_an_order() {
-    let waits = Record {
-        state: State::Open {
-            waited: Duration::from_secs(3),
-        },
-        ..tombstones(1).remove(0)
-    };
+    let waits =
+        Record { state: State::Open { waited: Duration::from_secs(3) }, ..tombstones(1).remove(0) };
     let both = [1, 2].map(|index| with(index, vec![waits.clone()]));
     let [mut one, mut two] = both;
     let now = Timestamp::START + PERIOD;
@@ -186,10 +179,7 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
         let repair = |action: &&Action| matches!(action, Action::Report(Report::Repair { .. }));
         wanted.iter().filter(repair).count()
     };
-    let delta = Delta {
-        records: tombstones(1),
-        ..Delta::default()
-    };
+    let delta = Delta { records: tombstones(1), ..Delta::default() };
     // The frames of repairs go nowhere, and beacons carry what is owed only to whom it is owed.
     one.handle_frame(LINK, Frame::Delta(delta), now);
     let minute = Duration::from_mins(1);
@@ -202,10 +192,7 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
     }
     let equal = later + Duration::from_secs(1);
     assert_eq!(repairs_in(&mut one, &mut two, later, equal), 0);
-    let delta = Delta {
-        records: tombstones(2),
-        ..Delta::default()
-    };
+    let delta = Delta { records: tombstones(2), ..Delta::default() };
     one.handle_frame(LINK, Frame::Delta(delta), equal);
     let soon = equal + Duration::from_millis(300);
     assert_eq!(repairs_in(&mut one, &mut two, equal, soon), 1);
@@ -215,11 +202,7 @@ fn a_repair_in_vain_is_tried_ever_more_rarely() {
 fn parts(node: &mut Node) -> BTreeMap<LinkId, usize> {
     let mut parts = BTreeMap::new();
     for action in drain(node) {
-        if let Action::Send {
-            link,
-            frame: Frame::State(_),
-        } = action
-        {
+        if let Action::Send { link, frame: Frame::State(_) } = action {
             *parts.entry(link).or_default() += 1;
         }
     }
@@ -241,11 +224,7 @@ fn with_many_links() -> (Node, Vec<LinkId>, Timestamp) {
 fn link_up(one: &mut Node, link: LinkId, index: u8, now: Timestamp) {
     let peer = with(index, Vec::new());
     one.handle_link_up(link, peer.hello(), LinkSide::Accepted, now);
-    let digest = StoreDigest {
-        term: Term(1),
-        digest: 7,
-        durable: true,
-    };
+    let digest = StoreDigest { term: Term(1), digest: 7, durable: true };
     one.handle_frame(link, Frame::Digest(digest), now);
 }
 
@@ -266,11 +245,7 @@ fn few_states_are_on_their_way() {
             let mut next = BTreeMap::new();
             for (link, count) in under_way {
                 let is_slow = slow.contains(&link);
-                let asks = if is_slow {
-                    usize::from(millis % pace == pace - 2)
-                } else {
-                    count
-                };
+                let asks = if is_slow { usize::from(millis % pace == pace - 2) } else { count };
                 for _ in 0..asks {
                     one.handle_frame(link, Frame::Next, at);
                 }

@@ -9,22 +9,11 @@ fn node(index: usize) -> NodeId {
 }
 
 fn call(index: u8) -> Call {
-    let floor = FloorCount::new(9)
-        .and_then(|floors| floors.floor(index))
-        .expect("a floor");
+    let floor = FloorCount::new(9).and_then(|floors| floors.floor(index)).expect("a floor");
     match index % 3 {
-        0 => Call::Hall(HallCall {
-            floor,
-            direction: Direction::Up,
-        }),
-        1 => Call::Hall(HallCall {
-            floor,
-            direction: Direction::Down,
-        }),
-        _ => Call::Car {
-            car: node(0),
-            floor,
-        },
+        0 => Call::Hall(HallCall { floor, direction: Direction::Up }),
+        1 => Call::Hall(HallCall { floor, direction: Direction::Down }),
+        _ => Call::Car { car: node(0), floor },
     }
 }
 
@@ -33,10 +22,7 @@ fn at(seconds: u64) -> Timestamp {
 }
 
 fn dot(journal: u64, sequence: u64) -> Dot {
-    Dot {
-        journal: JournalId(journal),
-        sequence,
-    }
+    Dot { journal: JournalId(journal), sequence }
 }
 
 /// What happens to a fleet of three stores.
@@ -87,10 +73,7 @@ fn history(steps: &[Step]) -> ([OrderStore; 3], BTreeSet<Dot>) {
     let mut next = [1_u64; 3];
     for (second, step) in (0..).zip(steps) {
         match *step {
-            Step::Place {
-                at: index,
-                call: pressed,
-            } => {
+            Step::Place { at: index, call: pressed } => {
                 let dot = dot(index as u64, next[index]);
                 next[index] += 1;
                 stores[index].place(dot, &node(index), call(pressed), at(second), at(second));
@@ -125,10 +108,7 @@ fn fleet(steps: &[Step]) -> [OrderStore; 3] {
 
 /// The registers without ages: what the merge laws speak of.
 fn essence(store: &OrderStore) -> Vec<(Dot, Call, bool)> {
-    store
-        .records(at(0))
-        .map(|r| (r.dot, r.call, r.state.is_served()))
-        .collect()
+    store.records(at(0)).map(|r| (r.dot, r.call, r.state.is_served())).collect()
 }
 
 fn merged(left: &OrderStore, right: &OrderStore) -> OrderStore {
@@ -240,10 +220,7 @@ fn a_press_during_service_survives_the_service() {
     b.place(dot(1, 1), &node(1), call(0), at(1), at(1));
     a.place(dot(0, 2), &node(0), call(0), at(1), at(1));
     b = merged(&b, &a);
-    assert_eq!(
-        b.orders().map(|order| order.dot).collect::<Vec<_>>(),
-        [dot(0, 2), dot(1, 1)]
-    );
+    assert_eq!(b.orders().map(|order| order.dot).collect::<Vec<_>>(), [dot(0, 2), dot(1, 1)]);
 }
 
 /// F18
@@ -274,9 +251,7 @@ fn a_merge_keeps_the_longer_wait() {
         dot: dot(0, 1),
         origin: node(0),
         call: call(0),
-        state: State::Open {
-            waited: Duration::from_secs(seconds),
-        },
+        state: State::Open { waited: Duration::from_secs(seconds) },
     };
     store.merge(waits(0), at(9));
     assert_eq!(store.merge(waits(6), at(9)), Merged::Nothing);
@@ -289,9 +264,7 @@ fn a_press_that_was_made_here_is_not_made_older_by_others() {
     let mut store = OrderStore::default();
     store.place(dot(0, 1), &node(0), call(0), at(5), at(9));
     let mut record = store.record(dot(0, 1), at(9)).expect("known");
-    record.state = State::Open {
-        waited: Duration::from_hours(10),
-    };
+    record.state = State::Open { waited: Duration::from_hours(10) };
     assert_eq!(store.merge(record, at(9)), Merged::Nothing);
     let order = store.get(dot(0, 1)).expect("it is open");
     assert_eq!((order.placed, order.open_since), (at(5), at(9)));
@@ -305,13 +278,7 @@ fn of_one_press_with_two_calls_no_open_order_is_lost() {
         dot: dot(1, 1),
         origin: node(0),
         call: call(index),
-        state: if served {
-            State::Served(None)
-        } else {
-            State::Open {
-                waited: Duration::ZERO,
-            }
-        },
+        state: if served { State::Served(None) } else { State::Open { waited: Duration::ZERO } },
     };
     for (known, told) in [(0, 3), (3, 0), (0, 2), (2, 0), (0, 1)] {
         let (mut one, mut other) = (OrderStore::default(), OrderStore::default());

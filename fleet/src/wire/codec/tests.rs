@@ -65,16 +65,8 @@ fn delta() -> Delta {
             locked_out: FloorSet::default(),
         }),
         records: vec![open_record()],
-        acks: vec![Ack {
-            dot: dot(9, 7),
-            served: false,
-            durable: true,
-        }],
-        plan: vec![PlanEntry {
-            version: 6,
-            call: hall(2, Direction::Down),
-            car: node("A"),
-        }],
+        acks: vec![Ack { dot: dot(9, 7), served: false, durable: true }],
+        plan: vec![PlanEntry { version: 6, call: hall(2, Direction::Down), car: node("A") }],
     }
 }
 
@@ -83,9 +75,7 @@ fn open_record() -> Record {
         dot: dot(500, 41),
         origin: node("A"),
         call: Call::Hall(hall(2, Direction::Down)),
-        state: State::Open {
-            waited: Duration::from_secs(2),
-        },
+        state: State::Open { waited: Duration::from_secs(2) },
     }
 }
 
@@ -93,10 +83,7 @@ fn served_record() -> Record {
     Record {
         dot: dot(9, 7),
         origin: node("B"),
-        call: Call::Car {
-            car: node("B"),
-            floor: floor(0),
-        },
+        call: Call::Car { car: node("B"), floor: floor(0) },
         state: State::Served(Some(Service {
             waited: Duration::from_millis(9_380),
             car: node("B"),
@@ -117,15 +104,9 @@ fn beacon() -> Beacon {
         durable: true,
         journal: JournalId(500),
         probe: false,
-        echoes: vec![Echo {
-            nonce: Nonce(2000),
-            sequence: 299,
-        }],
+        echoes: vec![Echo { nonce: Nonce(2000), sequence: 299 }],
         delta: delta(),
-        piggybacked: Some(Piggybacked {
-            to: Some(node("B")),
-            message: Message::SensorRequest,
-        }),
+        piggybacked: Some(Piggybacked { to: Some(node("B")), message: Message::SensorRequest }),
     }
 }
 
@@ -136,11 +117,7 @@ fn frames() -> [(&'static str, Frame); 8] {
         durable: true,
         more: false,
     };
-    let digest = StoreDigest {
-        term: Term(5),
-        digest: 0xabcd,
-        durable: true,
-    };
+    let digest = StoreDigest { term: Term(5), digest: 0xabcd, durable: true };
     [
         ("hello", Frame::Hello(hello())),
         ("state", Frame::State(state)),
@@ -222,11 +199,8 @@ fn a_single_flipped_bit_anywhere_is_noticed() {
 fn a_message_cut_short_or_lengthened_is_noticed() {
     let whole = encode_beacon(&beacon()).expect("it fits");
     for length in 0..whole.len() {
-        let expected = if length < HEADER + CHECK {
-            WireError::Foreign
-        } else {
-            WireError::Damaged
-        };
+        let expected =
+            if length < HEADER + CHECK { WireError::Foreign } else { WireError::Damaged };
         assert_eq!(decode_beacon(&whole[..length]), Err(expected), "{length}");
     }
     let longer = [whole.as_slice(), &[0]].concat();
@@ -257,9 +231,7 @@ fn an_intact_body_that_is_no_message_is_malformed() {
     let trailing = [body(&whole), &[0]].concat();
     assert_eq!(
         decode_beacon(&sealed(&trailing)),
-        Err(WireError::Malformed(
-            postcard::Error::DeserializeBadEncoding
-        ))
+        Err(WireError::Malformed(postcard::Error::DeserializeBadEncoding))
     );
 }
 
@@ -285,10 +257,7 @@ fn values_that_their_types_do_not_have_are_malformed() {
         let mut wrong = body.to_vec();
         wrong[at] = value;
         let decoded = decode_frame(&sealed(&wrong));
-        assert!(
-            matches!(decoded, Err(WireError::Malformed(_))),
-            "{value} at {at}: {decoded:?}"
-        );
+        assert!(matches!(decoded, Err(WireError::Malformed(_))), "{value} at {at}: {decoded:?}");
     }
 }
 
@@ -299,9 +268,6 @@ fn a_beacon_that_does_not_fit_a_datagram_is_not_encoded() {
     let size = HEADER + size(&large) + CHECK;
     let limit = MAX_DATAGRAM;
     assert!(size > limit);
-    assert_eq!(
-        encode_beacon(&large),
-        Err(WireError::TooLarge { size, limit })
-    );
+    assert_eq!(encode_beacon(&large), Err(WireError::TooLarge { size, limit }));
     assert!(encode_frame(&Frame::Delta(large.delta)).is_ok());
 }

@@ -114,11 +114,7 @@ fn time_that_a_stuck_motor_is_driven_adds_up_over_retries_and_interruptions() {
 fn a_rider_who_is_carried_away_is_noticed() {
     let mut world = calm();
     let at = world.machines[0].told.floor.expect("at a floor").index();
-    let (to, direction) = if at < 2 {
-        (3, Direction::Up)
-    } else {
-        (0, Direction::Down)
-    };
+    let (to, direction) = if at < 2 { (3, Direction::Up) } else { (0, Direction::Down) };
     world.press(0, Button::Car(floor(to)));
     world.run_for(Duration::from_secs(1));
     let riders = world.oracles.cars[0].riders.clone();
@@ -134,12 +130,7 @@ fn a_rider_who_is_carried_away_is_noticed() {
 fn riders_who_are_served_or_behind_the_car_bind_nobody() {
     let mut world = calm();
     let at = world.machines[0].told.floor.expect("at a floor");
-    let riders = |direction| {
-        Some(Riders {
-            direction,
-            calls: BTreeMap::from([(DOT, at)]),
-        })
-    };
+    let riders = |direction| Some(Riders { direction, calls: BTreeMap::from([(DOT, at)]) });
     for direction in Direction::BOTH {
         world.oracles.cars[0].riders = riders(direction);
         turns(&mut world, direction.opposite());

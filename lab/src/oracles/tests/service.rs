@@ -6,12 +6,7 @@ use elevator_fleet::model::HallCall;
 use super::*;
 
 fn served(call: Call) -> Report {
-    Report::Served {
-        call,
-        waited: Duration::ZERO,
-        here: true,
-        car: None,
-    }
+    Report::Served { call, waited: Duration::ZERO, here: true, car: None }
 }
 
 /// The first node reports this.
@@ -67,10 +62,7 @@ fn service_by_a_car_that_is_out_of_the_group_is_noticed() {
     world.inflict(Fault::Key(0, KeySwitch::Independent));
     world.run_for(Duration::from_millis(100));
     let direction = Direction::Up;
-    reports(
-        &mut world,
-        &served(Call::Hall(HallCall { floor, direction })),
-    );
+    reports(&mut world, &served(Call::Hall(HallCall { floor, direction })));
     complains(&world, "F18");
 }
 

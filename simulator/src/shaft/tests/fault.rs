@@ -98,10 +98,7 @@ fn a_drive_that_breaks_just_after_its_run_stays_off_until_it_is_told_something_e
         shaft.command(run(Direction::Up, 2));
         until_rest(&mut shaft);
         shaft.set_motor_fault(Some(fault));
-        assert!(
-            driven_for(&mut shaft, 5.0).abs() < f64::EPSILON,
-            "{fault:?}"
-        );
+        assert!(driven_for(&mut shaft, 5.0).abs() < f64::EPSILON, "{fault:?}");
     }
 }
 
@@ -145,14 +142,8 @@ fn a_drive_that_overshoots_comes_to_rest_between_floors() {
     shaft.command(run(Direction::Up, 2));
     until_rest(&mut shaft);
     assert_eq!(shaft.floor(), None);
-    assert!(
-        (6.15..7.0).contains(&shaft.position()),
-        "{} m",
-        shaft.position()
-    );
-    shaft.command(DriveCommand::Home {
-        direction: Direction::Down,
-    });
+    assert!((6.15..7.0).contains(&shaft.position()), "{} m", shaft.position());
+    shaft.command(DriveCommand::Home { direction: Direction::Down });
     until_rest(&mut shaft);
     assert!(shaft.position() < 5.85 && shaft.floor().is_none());
     shaft.set_levelling_fault(None);

@@ -37,10 +37,7 @@ impl Owner {
             Command::Help => return Ok(format!("{HELP}\nok\n")),
             Command::Watch => {
                 if let Some(peer) = self.clients.get_mut(&id) {
-                    peer.watching = Some(Watching {
-                        told: None,
-                        next: Duration::ZERO,
-                    });
+                    peer.watching = Some(Watching { told: None, next: Duration::ZERO });
                 }
                 return Ok(String::new());
             }
@@ -59,9 +56,7 @@ impl Owner {
                 line.restart(&mut self.car, now);
             }
             Command::Press(button) => {
-                self.car
-                    .press(button)
-                    .or(Err(CommandError::Button(button)))?;
+                self.car.press(button).or(Err(CommandError::Button(button)))?;
             }
             Command::Hold(button) | Command::Release(button) => {
                 let held = matches!(command, Command::Hold(_));
@@ -110,11 +105,7 @@ impl Owner {
             let Some(watching) = peer.watching.as_mut().filter(|w| now >= w.next) else {
                 return true;
             };
-            if watching
-                .told
-                .as_ref()
-                .is_some_and(|told| alike(told, &state))
-            {
+            if watching.told.as_ref().is_some_and(|told| alike(told, &state)) {
                 return true;
             }
             watching.next = now + WATCH_PERIOD;

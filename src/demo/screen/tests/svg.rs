@@ -124,12 +124,7 @@ fn shape(svg: &mut String, (x, y): (u32, u16), cell: &Cell, width: u32) {
         format!("M{} L{}", point(from.0, from.1), point(to.0, to.1))
     };
     let bend = |from: (u32, u32), to: (u32, u32)| {
-        format!(
-            "M{} Q{} {}",
-            point(from.0, from.1),
-            point(middle, centre),
-            point(to.0, to.1)
-        )
+        format!("M{} Q{} {}", point(from.0, from.1), point(middle, centre), point(to.0, to.1))
     };
     match symbol(cell) {
         '│' => path(&line((middle, top), (middle, bottom)), 10),
@@ -169,19 +164,11 @@ fn area(svg: &mut String, left: u32, top: u32, width: u32, height: u32, colour: 
 
 /// In exactly its cells, whatever the font's own widths are.
 fn text(svg: &mut String, x: u32, y: u16, run: &[&Cell]) {
-    let (left, base) = (
-        tenths(MARGIN + x * CELL.0),
-        tenths(MARGIN + u32::from(y) * CELL.1 + ASCENT),
-    );
+    let (left, base) =
+        (tenths(MARGIN + x * CELL.0), tenths(MARGIN + u32::from(y) * CELL.1 + ASCENT));
     let width = tenths(cells(run.len()));
-    let (colour, weight) = (
-        ink(run[0]),
-        if is_bold(run[0]) {
-            " font-weight=\"bold\""
-        } else {
-            ""
-        },
-    );
+    let (colour, weight) =
+        (ink(run[0]), if is_bold(run[0]) { " font-weight=\"bold\"" } else { "" });
     let words: String = run.iter().map(|cell| escaped(symbol(cell))).collect();
     writeln!(
         svg,

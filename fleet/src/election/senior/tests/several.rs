@@ -174,23 +174,14 @@ fn without_the_mesh_a_loss_is_noticed_after_the_interval() {
         lan.start(at, settings);
     }
     let within = settings.bound();
-    assert!(
-        lan.run_until(within, |lan| lan.master().is_some())
-            .is_some()
-    );
+    assert!(lan.run_until(within, |lan| lan.master().is_some()).is_some());
     lan.run_for(settings.request_period * 2);
     let master = lan.master().expect("a master");
     lan.stop(master);
     let seeks = |lan: &Lan| (0..3).any(|at| lan.node_state(at) == Some(NodeState::Seeking));
     let noticed = lan.run_until(within, seeks).expect("somebody notices");
-    assert!(
-        noticed + settings.request_period * 2 >= settings.master_loss,
-        "{noticed:?}"
-    );
-    assert!(
-        lan.run_until(within, |lan| lan.master().is_some())
-            .is_some()
-    );
+    assert!(noticed + settings.request_period * 2 >= settings.master_loss, "{noticed:?}");
+    assert!(lan.run_until(within, |lan| lan.master().is_some()).is_some());
 }
 
 /// M2, M9: of two control units one leads all.
@@ -203,12 +194,7 @@ fn two_control_units_end_with_one_master() {
         settles(&mut lan);
         assert_eq!(lan.master(), Some(2), "the lower name");
         let election = lan.units[0].election.as_ref().expect("it runs");
-        assert!(
-            election
-                .details()
-                .iter()
-                .any(|d| d.name == "other control unit")
-        );
+        assert!(election.details().iter().any(|d| d.name == "other control unit"));
         lan.stop(2);
         settles(&mut lan);
         assert_eq!(lan.master(), Some(0));

@@ -16,14 +16,8 @@ const ROUNDS: usize = 12;
 
 impl<S: Subject> Check<S> {
     pub(in crate::election) fn new(subject: S, bounds: Bounds) -> Self {
-        let candidates = (0..bounds.nodes)
-            .map(|node| subject.candidate(node))
-            .collect();
-        Self {
-            subject,
-            bounds,
-            candidates,
-        }
+        let candidates = (0..bounds.nodes).map(|node| subject.candidate(node)).collect();
+        Self { subject, bounds, candidates }
     }
 
     pub(in crate::election) fn name(&self, node: usize) -> &NodeId {
@@ -32,9 +26,7 @@ impl<S: Subject> Check<S> {
 
     pub(in crate::election) fn index(&self, name: &NodeId) -> usize {
         let mut nodes = self.candidates.iter();
-        nodes
-            .position(|candidate| candidate.node == *name)
-            .expect("a node of the fleet")
+        nodes.position(|candidate| candidate.node == *name).expect("a node of the fleet")
     }
 
     /// Every node and every other.
@@ -57,13 +49,8 @@ impl<S: Subject> Check<S> {
         let before = machine.clone();
         let mut outputs = Vec::new();
         machine.handle(input.clone(), draw, &mut outputs);
-        let mut taken = Taken {
-            node,
-            before: &before,
-            input,
-            after: &mut machine,
-            outputs: &outputs,
-        };
+        let mut taken =
+            Taken { node, before: &before, input, after: &mut machine, outputs: &outputs };
         S::observe(self, moment, &mut taken);
         moment.nodes[node] = Some(machine);
         for output in outputs {
@@ -81,26 +68,12 @@ impl<S: Subject> Check<S> {
             }
             Output::Broadcast(message) => {
                 for to in (0..self.bounds.nodes).filter(|to| *to != node) {
-                    self.send(
-                        moment,
-                        Sent {
-                            from: node,
-                            to,
-                            message: message.clone(),
-                        },
-                    );
+                    self.send(moment, Sent { from: node, to, message: message.clone() });
                 }
             }
             Output::Send(to, message) | Output::HandOver(to, message) => {
                 let to = self.index(&to);
-                self.send(
-                    moment,
-                    Sent {
-                        from: node,
-                        to,
-                        message,
-                    },
-                );
+                self.send(moment, Sent { from: node, to, message });
             }
             Output::Dial(_) | Output::HangUp(_) | Output::HangUpAllBut(_) => {
                 S::link(self, moment, node, output);
@@ -132,20 +105,8 @@ impl<S: Subject> Check<S> {
         if let Some(machine) = moment.nodes[peer].as_ref() {
             let (node_state, term) = (machine.node_state(), S::term(machine));
             let estimate = machine.estimate();
-            let peer = &Candidate {
-                estimate,
-                ..self.candidates[peer].clone()
-            };
-            self.feed(
-                moment,
-                node,
-                &Input::Heard {
-                    peer,
-                    node_state: &node_state,
-                    term,
-                },
-                0,
-            );
+            let peer = &Candidate { estimate, ..self.candidates[peer].clone() };
+            self.feed(moment, node, &Input::Heard { peer, node_state: &node_state, term }, 0);
         }
     }
 
@@ -156,14 +117,7 @@ impl<S: Subject> Check<S> {
         peer: usize,
         draw: u64,
     ) {
-        self.feed(
-            moment,
-            node,
-            &Input::Lost {
-                peer: self.name(peer),
-            },
-            draw,
-        );
+        self.feed(moment, node, &Input::Lost { peer: self.name(peer) }, draw);
     }
 
     fn arrive(&self, moment: &mut At<S>, sent: &Sent, draw: u64) {
@@ -247,11 +201,8 @@ impl<S: Subject> Check<S> {
     }
 
     fn messages(&self, moment: &At<S>, steps: &mut Vec<Step<S::Step>>) {
-        let arrives = |sent: &Sent, copies, draw| Step::Arrives {
-            sent: sent.clone(),
-            copies,
-            draw,
-        };
+        let arrives =
+            |sent: &Sent, copies, draw| Step::Arrives { sent: sent.clone(), copies, draw };
         match self.bounds.network {
             Network::Repeats(_) | Network::Carries(_) => {
                 for sent in &moment.network {
@@ -263,10 +214,8 @@ impl<S: Subject> Check<S> {
                 }
             }
             Network::Remembers => {
-                for (sent, &draw) in moment
-                    .network
-                    .iter()
-                    .flat_map(|sent| S::DRAWS.iter().map(move |d| (sent, d)))
+                for (sent, &draw) in
+                    moment.network.iter().flat_map(|sent| S::DRAWS.iter().map(move |d| (sent, d)))
                 {
                     steps.push(arrives(sent, Copies::Kept, draw));
                 }
@@ -274,20 +223,11 @@ impl<S: Subject> Check<S> {
             Network::Forges => {
                 let forgeries = self.subject.forgeries();
                 for (from, to) in self.pairs().filter(|(_, to)| moment.lives(*to)) {
-                    for (message, &draw) in forgeries
-                        .iter()
-                        .flat_map(|m| S::DRAWS.iter().map(move |d| (m, d)))
+                    for (message, &draw) in
+                        forgeries.iter().flat_map(|m| S::DRAWS.iter().map(move |d| (m, d)))
                     {
-                        let sent = Sent {
-                            from,
-                            to,
-                            message: message.clone(),
-                        };
-                        steps.push(Step::Arrives {
-                            sent,
-                            copies: Copies::Kept,
-                            draw,
-                        });
+                        let sent = Sent { from, to, message: message.clone() };
+                        steps.push(Step::Arrives { sent, copies: Copies::Kept, draw });
                     }
                 }
             }
@@ -306,11 +246,7 @@ impl<S: Subject> Check<S> {
             let may_lose = !lives || moment.happened.breaks < self.bounds.most.breaks;
             let is_news = S::knows(machine, self.name(peer));
             if may_lose && is_news && self.bounds.beacons != Beacons::Instant {
-                steps.extend(
-                    S::DRAWS
-                        .iter()
-                        .map(|&draw| Step::Loses { node, peer, draw }),
-                );
+                steps.extend(S::DRAWS.iter().map(|&draw| Step::Loses { node, peer, draw }));
             }
         }
     }
@@ -342,11 +278,7 @@ impl<S: Subject> Model for Check<S> {
         self.mesh(moment, steps);
         for (node, timer) in &moment.armed {
             let (node, timer) = (*node, timer.clone());
-            let fires = |draw: &u64| Step::Fires {
-                node,
-                timer: timer.clone(),
-                draw: *draw,
-            };
+            let fires = |draw: &u64| Step::Fires { node, timer: timer.clone(), draw: *draw };
             steps.extend(S::DRAWS.iter().map(fires));
         }
         let (most, happened) = (self.bounds.most, moment.happened);
@@ -431,10 +363,9 @@ impl<S: Subject> Model for Check<S> {
 
     fn properties(&self) -> Vec<Property<Self>> {
         let mut properties = self.subject.properties();
-        properties.push(Property::always(
-            "no forbidden step",
-            |_: &Self, moment: &At<S>| moment.fault.is_none(),
-        ));
+        properties.push(Property::always("no forbidden step", |_: &Self, moment: &At<S>| {
+            moment.fault.is_none()
+        }));
         properties
     }
 }

@@ -200,26 +200,11 @@ pub(in crate::election) enum Copies {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::election) enum Step<S> {
-    Arrives {
-        sent: Sent,
-        copies: Copies,
-        draw: u64,
-    },
+    Arrives { sent: Sent, copies: Copies, draw: u64 },
     IsLost(Sent),
-    Fires {
-        node: usize,
-        timer: ElectionTimer,
-        draw: u64,
-    },
-    Hears {
-        node: usize,
-        peer: usize,
-    },
-    Loses {
-        node: usize,
-        peer: usize,
-        draw: u64,
-    },
+    Fires { node: usize, timer: ElectionTimer, draw: u64 },
+    Hears { node: usize, peer: usize },
+    Loses { node: usize, peer: usize, draw: u64 },
     Crashes(usize),
     Restarts(usize),
     Weakens(usize),
@@ -250,9 +235,7 @@ impl<M: Election, N> Moment<M, N> {
     }
 
     pub(in crate::election) fn leaders(&self) -> usize {
-        (0..self.nodes.len())
-            .filter(|node| self.leads(*node))
-            .count()
+        (0..self.nodes.len()).filter(|node| self.leads(*node)).count()
     }
 
     pub(in crate::election) fn timers(&self, node: usize) -> impl Iterator<Item = &ElectionTimer> {
@@ -267,21 +250,13 @@ impl<M: Election, N> Moment<M, N> {
 
 /// Walks the whole space, which has at least this many states.
 pub(in crate::election) fn exhaust<S: Subject>(what: &str, check: Check<S>, least: usize) {
-    let checker = check
-        .checker()
-        .threads(2)
-        .target_state_count(MOST_STATES)
-        .spawn_bfs()
-        .join();
+    let checker = check.checker().threads(2).target_state_count(MOST_STATES).spawn_bfs().join();
     let states = checker.unique_state_count();
     println!("{what}: {states} states, depth {}", checker.max_depth());
     checker.assert_properties();
     let whole = checker.is_done() && checker.state_count() < MOST_STATES;
     assert!(whole, "{what}: not exhausted");
-    assert!(
-        states >= least,
-        "{what}: {states} states, of at least {least}"
-    );
+    assert!(states >= least, "{what}: {states} states, of at least {least}");
 }
 
 /// From every state that can be reached, one can be reached in which the `goal` holds.
@@ -317,17 +292,9 @@ pub(in crate::election) fn can_always_reach<S: Subject>(
             }
         }
     }
-    println!(
-        "{what}: {} states, the goal ahead of {}",
-        seen.len(),
-        good.len()
-    );
+    println!("{what}: {} states, the goal ahead of {}", seen.len(), good.len());
     assert_eq!(seen.len(), good.len(), "{what}: dead ends");
-    assert!(
-        seen.len() >= least,
-        "{what}: {} states, of at least {least}",
-        seen.len()
-    );
+    assert!(seen.len() >= least, "{what}: {} states, of at least {least}", seen.len());
 }
 
 pub(in crate::election) fn fingerprint(state: &impl Hash) -> u64 {

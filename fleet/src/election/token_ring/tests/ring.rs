@@ -108,12 +108,8 @@ impl Ring {
                 self.hear(to, from, message);
             }
         }
-        let due: Vec<_> = self
-            .timers
-            .iter()
-            .filter(|(_, at)| **at <= self.now)
-            .map(|(key, _)| *key)
-            .collect();
+        let due: Vec<_> =
+            self.timers.iter().filter(|(_, at)| **at <= self.now).map(|(key, _)| *key).collect();
         for (index, timer) in due {
             if self.timers.remove(&(index, timer)).is_some() {
                 self.input(index, Input::Fired(&timer.into()));
@@ -125,12 +121,7 @@ impl Ring {
     /// Beacons, and who is lost.
     fn mesh(&mut self) {
         let alive = self.alive();
-        for from in alive
-            .iter()
-            .filter(|_| !self.disconnected)
-            .copied()
-            .collect::<Vec<_>>()
-        {
+        for from in alive.iter().filter(|_| !self.disconnected).copied().collect::<Vec<_>>() {
             if !(self.now + u64::from(from) * 7).is_multiple_of(BEACON) {
                 continue;
             }
@@ -140,11 +131,7 @@ impl Ring {
                 if self.random.u8(0..100) < self.loss {
                     continue;
                 }
-                let heard = Input::Heard {
-                    peer,
-                    node_state,
-                    term,
-                };
+                let heard = Input::Heard { peer, node_state, term };
                 self.input(*to, heard);
             }
         }
@@ -199,18 +186,13 @@ impl Ring {
         let mut ring = Self::of(nodes, &Settings::default(), seed);
         ring.until("one holder", Self::agrees);
         let first = ring.holders();
-        ring.until("another holder", |ring| {
-            ring.agrees() && ring.holders() != first
-        });
+        ring.until("another holder", |ring| ring.agrees() && ring.holders() != first);
         ring
     }
 }
 
 fn as_in_the_source() -> Settings {
-    Settings {
-        mesh_detection: false,
-        ..Settings::default()
-    }
+    Settings { mesh_detection: false, ..Settings::default() }
 }
 
 /// C3, T3: it starts with one token, which goes round in the order of the addresses.
@@ -244,9 +226,7 @@ fn a_node_alone_holds_until_another_answers() {
     assert!(matches!(state, State::Holding { phase, .. } if *phase == alone));
     ring.dead.clear();
     ring.input(2, Input::Start);
-    ring.until("the second holds", |ring| {
-        ring.agrees() && ring.holders() == [2]
-    });
+    ring.until("the second holds", |ring| ring.agrees() && ring.holders() == [2]);
 }
 
 /// T5, T7: the sender dies at every moment of the hand-over; the token is neither lost for good
@@ -289,9 +269,7 @@ fn a_receiver_that_dies_while_it_is_handed_the_token_takes_none_along() {
     for moment in 0..60 {
         let mut ring = Ring::turning(1..=4, moment);
         let sender = ring.holders()[0];
-        ring.until("it hands over", |ring| {
-            ring.nodes[&sender].node_state() != NodeState::Master
-        });
+        ring.until("it hands over", |ring| ring.nodes[&sender].node_state() != NodeState::Master);
         ring.run_for(moment / 4);
         ring.die(sender % 4 + 1);
         let mut without = 0;
@@ -388,10 +366,7 @@ fn two_holders_that_meet_in_loss_act_together_for_a_moment_only() {
 /// T9: what the lot is for. All that wait equally long refuse each other when that is over.
 #[test]
 fn without_the_lot_all_three_come_out_at_once() {
-    let constant = Settings {
-        k: 100,
-        ..as_in_the_source()
-    };
+    let constant = Settings { k: 100, ..as_in_the_source() };
     let mut ring = cycle(&constant, 1);
     let frozen = |node: &TokenRing| matches!(&node.state, State::Holding { phase, .. } if *phase != Phase::Resting);
     ring.until("one is out", |ring| !ring.nodes.values().all(frozen));

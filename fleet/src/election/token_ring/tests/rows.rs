@@ -60,12 +60,9 @@ fn a_new_holder_computes_and_then_searches() {
 /// T3
 #[test]
 fn the_next_is_the_first_above_or_the_lowest_of_all() {
-    for (own, answers, next) in [
-        (2, [5, 3, 1], 3),
-        (5, [3, 1, 2], 1),
-        (1, [4, 3, 2], 2),
-        (4, [1, 2, 5], 5),
-    ] {
+    for (own, answers, next) in
+        [(2, [5, 3, 1], 3), (5, [3, 1, 2], 1), (1, [4, 3, 2], 2), (4, [1, 2, 5], 5)]
+    {
         let mut holder = holder(own, &answers);
         fires(&mut holder, Timer::Hold);
         let mut outputs = Vec::new();
@@ -133,10 +130,8 @@ fn a_holder_that_nobody_answers_serves_alone() {
 #[test]
 fn a_hand_over_that_is_not_acknowledged_starts_again_from_the_search() {
     let (sender, token) = passing(1, 2);
-    let ends: [fn(&mut TokenRing) -> Vec<Output>; 2] = [
-        |node| fires(node, Timer::Acknowledgement),
-        |node| loses(node, 2),
-    ];
+    let ends: [fn(&mut TokenRing) -> Vec<Output>; 2] =
+        [|node| fires(node, Timer::Acknowledgement), |node| loses(node, 2)];
     for end in ends {
         let mut sender = sender.clone();
         let outputs = end(&mut sender);
@@ -154,11 +149,7 @@ fn a_hand_over_is_repeated_while_its_receiver_is_heard_waiting() {
     let outputs = hears(&mut sender, 2, &slave_of(1));
     assert_eq!(said(&outputs), [(Some(name(2)), Message::Pass(token))]);
     hears(&mut sender, 2, &NodeState::Master);
-    assert_eq!(
-        sender.node_state(),
-        slave_of(2),
-        "its beacon says that it holds"
-    );
+    assert_eq!(sender.node_state(), slave_of(2), "its beacon says that it holds");
     assert_eq!(said(&hears(&mut sender, 2, &slave_of(3))), []);
 }
 
@@ -179,10 +170,7 @@ fn a_stale_hand_over_is_discarded() {
     let later = stamp(9, 1, 4);
     told(&mut third, 1, life(later.clone(), 9));
     let outputs = told(&mut third, 1, Message::Pass(token.clone()));
-    let refused = Message::Refused {
-        stamp: token.stamp,
-        seen: later,
-    };
+    let refused = Message::Refused { stamp: token.stamp, seen: later };
     assert_eq!(said(&outputs), [(Some(name(1)), refused)]);
     assert_eq!(third.token(), None);
 }
@@ -192,10 +180,7 @@ fn a_stale_hand_over_is_discarded() {
 fn a_refused_token_is_renewed() {
     let (mut sender, token) = passing(1, 2);
     let seen = stamp(9, 3, 4);
-    let refused = Message::Refused {
-        stamp: token.stamp,
-        seen: seen.clone(),
-    };
+    let refused = Message::Refused { stamp: token.stamp, seen: seen.clone() };
     told(&mut sender, 2, refused);
     assert_eq!(sender.node_state(), NodeState::Master);
     assert!(stamp_of(&sender) > seen);
@@ -214,18 +199,11 @@ fn a_holder_says_each_t_that_it_lives() {
 /// T6: as in the source, a holder's own messages alone keep a waiting node waiting.
 #[test]
 fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
-    let as_in_the_source = Settings {
-        mesh_detection: false,
-        ..Settings::default()
-    };
+    let as_in_the_source = Settings { mesh_detection: false, ..Settings::default() };
     let mut waiting = with(2, as_in_the_source.clone());
     feed(&mut waiting, Input::Start);
     hears(&mut waiting, 1, &NodeState::Master);
-    assert_eq!(
-        waiting.node_state(),
-        NodeState::Seeking,
-        "a beacon says nothing"
-    );
+    assert_eq!(waiting.node_state(), NodeState::Seeking, "a beacon says nothing");
     let outputs = told(&mut waiting, 1, life(stamp(1, 1, 0), 1));
     assert_eq!(waiting.node_state(), slave_of(1));
     assert_eq!(armed(&outputs, Timer::Watch), Some(as_in_the_source.t));
@@ -234,10 +212,7 @@ fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
     let outputs = fires(&mut waiting, Timer::Watch);
     assert_eq!(armed(&outputs, Timer::Claim), Some(as_in_the_source.grace));
     let outputs = fires(&mut waiting, Timer::Claim);
-    assert!(matches!(
-        said(&outputs)[..],
-        [(None, Message::Claim { .. })]
-    ));
+    assert!(matches!(said(&outputs)[..], [(None, Message::Claim { .. })]));
     assert_eq!(waiting.node_state(), NodeState::Seeking);
 }
 
@@ -289,10 +264,7 @@ fn a_claim_without_objection_makes_a_token() {
 }
 
 fn claims(index: u8, number: u64) -> Message {
-    Message::Claim {
-        mac: mac(index),
-        generation: stamp(number, index, 0).generation,
-    }
+    Message::Claim { mac: mac(index), generation: stamp(number, index, 0).generation }
 }
 
 /// T7: any holder ends a claim, and so does who has heard one.
@@ -303,11 +275,7 @@ fn a_holder_and_who_has_heard_one_object_to_a_claim() {
     assert!(matches!(&answer[..], [(Some(to), Message::Life(_))] if *to == name(2)));
     let mut third = node(3);
     hears(&mut third, 2, &NodeState::Seeking);
-    assert_eq!(
-        said(&told(&mut third, 2, claims(2, 5))),
-        [],
-        "it knows none"
-    );
+    assert_eq!(said(&told(&mut third, 2, claims(2, 5))), [], "it knows none");
     hears(&mut third, 1, &NodeState::Master);
     let objection = [(Some(name(2)), Message::Objection)];
     assert_eq!(said(&told(&mut third, 2, claims(2, 5))), objection);
@@ -394,18 +362,11 @@ fn a_holder_that_hears_another_freezes() {
     let again = first.clone();
     let outputs = told(&mut first, 2, Message::NoLongerHolder(exchange));
     assert_eq!(said(&outputs), [], "nothing more is done");
-    assert_eq!(
-        said(&fires(&mut first, Timer::Hold)),
-        [(None, Message::Search)]
-    );
+    assert_eq!(said(&fires(&mut first, Timer::Hold)), [(None, Message::Search)]);
     let mut other = again;
     told(&mut other, 9, Message::NoLongerHolder(exchange));
     told(&mut other, 2, Message::NoLongerHolder(Exchange(99)));
-    assert_eq!(
-        said(&fires(&mut other, Timer::Hold)),
-        [],
-        "it was not asked"
-    );
+    assert_eq!(said(&fires(&mut other, Timer::Hold)), [], "it was not asked");
 }
 
 /// T8: by state alone, too, where the sign of life was lost.
@@ -416,8 +377,7 @@ fn a_peer_that_becomes_master_is_another_holder() {
     let once = [(Some(name(2)), Message::Wait(Exchange(1)))];
     let waits = |outputs: &[Output]| {
         let said = said(outputs).into_iter();
-        said.filter(|(_, said)| matches!(said, Message::Wait(_)))
-            .collect::<Vec<_>>()
+        said.filter(|(_, said)| matches!(said, Message::Wait(_))).collect::<Vec<_>>()
     };
     assert_eq!(waits(&outputs), once);
     let again = hears(&mut first, 2, &NodeState::Master);
@@ -441,9 +401,7 @@ fn an_exchange_goes_on_at_each_beacon() {
     let mut third = first.clone();
     let outputs = said(&hears(&mut third, 9, &NodeState::Master));
     assert!(
-        !outputs
-            .iter()
-            .any(|(_, said)| matches!(said, Message::Wait(_))),
+        !outputs.iter().any(|(_, said)| matches!(said, Message::Wait(_))),
         "T9: with the first alone"
     );
 }
@@ -455,11 +413,7 @@ fn the_smaller_pair_stands_behind_the_greater() {
     let (mut smaller, exchange) = frozen(1, 2);
     assert_eq!(smaller.node_state(), slave_of(2));
     assert!(smaller.token().is_some());
-    assert_eq!(
-        said(&fires(&mut smaller, Timer::Life)),
-        [],
-        "so does a sender"
-    );
+    assert_eq!(said(&fires(&mut smaller, Timer::Life)), [], "so does a sender");
     let ends: [fn(&mut TokenRing, Exchange) -> Vec<Output>; 3] = [
         |node, exchange| told(node, 2, Message::NoLongerHolder(exchange)),
         |node, _| loses(node, 2),
@@ -472,11 +426,7 @@ fn the_smaller_pair_stands_behind_the_greater() {
     }
     hears(&mut smaller, 9, &NodeState::Master);
     hears(&mut smaller, 2, &slave_of(9));
-    assert_eq!(
-        smaller.node_state(),
-        slave_of(9),
-        "a third is ahead of both"
-    );
+    assert_eq!(smaller.node_state(), slave_of(9), "a third is ahead of both");
 
     let (greater, _) = frozen(3, 2);
     assert_eq!(greater.node_state(), NodeState::Master);
@@ -517,11 +467,7 @@ fn no_longer_holder_ok_and_busy() {
     let mut waiting = node(1);
     hears(&mut waiting, 2, &NodeState::Seeking);
     assert_eq!(answer(waiting, 2), Message::NoLongerHolder(Exchange(5)));
-    let agreed = Message::Agreed {
-        exchange: Exchange(5),
-        mac: mac(1),
-        count: 1,
-    };
+    let agreed = Message::Agreed { exchange: Exchange(5), mac: mac(1), count: 1 };
     assert_eq!(answer(holder(1, &[2]), 2), agreed);
     let (first, _) = frozen(1, 2);
     assert_eq!(answer(first.clone(), 2), agreed, "each has asked the other");
@@ -532,31 +478,16 @@ fn no_longer_holder_ok_and_busy() {
 /// T8: the greater pair of count and address stays; the smaller goes, with its data.
 #[test]
 fn the_smaller_pair_gives_its_token_up() {
-    for (theirs, survivor) in [
-        (0, Survivor::Asker),
-        (1, Survivor::Asked),
-        (2, Survivor::Asked),
-    ] {
+    for (theirs, survivor) in [(0, Survivor::Asker), (1, Survivor::Asked), (2, Survivor::Asked)] {
         let (mut asker, exchange) = frozen(1, 2);
-        let outputs = told(
-            &mut asker,
-            2,
-            Message::Agreed {
-                exchange,
-                mac: mac(2),
-                count: theirs,
-            },
-        );
+        let outputs = told(&mut asker, 2, Message::Agreed { exchange, mac: mac(2), count: theirs });
         let result = (Some(name(2)), Message::Result { exchange, survivor });
         assert_eq!(said(&outputs)[0], result);
         let stays = survivor == Survivor::Asker;
         assert_eq!(asker.token().is_some(), stays, "{theirs}");
         assert_eq!(matches!(outputs[0], Output::HandOver(..)), !stays);
         if stays {
-            assert!(
-                stamp_of(&asker) > stamp(1, 2, 0),
-                "all take it over the other's"
-            );
+            assert!(stamp_of(&asker) > stamp(1, 2, 0), "all take it over the other's");
             assert!(matches!(said(&outputs)[1], (None, Message::Life(_))));
         } else {
             assert_eq!(asker.node_state(), slave_of(2));
@@ -586,11 +517,7 @@ fn the_asked_holder_takes_the_result() {
 fn a_late_answer_of_an_earlier_exchange_is_ignored() {
     let (mut first, exchange) = frozen(1, 2);
     fires(&mut first, Timer::Exchange);
-    let late = Message::Agreed {
-        exchange,
-        mac: mac(2),
-        count: 99,
-    };
+    let late = Message::Agreed { exchange, mac: mac(2), count: 99 };
     told(&mut first, 2, late.clone());
     assert!(first.token().is_some());
     told(&mut first, 2, life(stamp(1, 2, 0), 1));
@@ -632,10 +559,7 @@ fn a_holder_that_is_refused_stays_frozen() {
 fn an_exchange_with_a_node_that_is_lost_is_over() {
     let (mut first, _) = frozen(1, 2);
     loses(&mut first, 2);
-    assert_eq!(
-        said(&fires(&mut first, Timer::Hold)),
-        [(None, Message::Search)]
-    );
+    assert_eq!(said(&fires(&mut first, Timer::Hold)), [(None, Message::Search)]);
 }
 
 /// C3: a sign of life that was overtaken by the hand-over is history.
@@ -645,10 +569,7 @@ fn a_late_sign_of_life_changes_nothing() {
     let mut second = node(2);
     hears(&mut second, 1, &slave_of(2));
     told(&mut second, 1, Message::Pass(token.clone()));
-    let earlier = Stamp {
-        hop: token.stamp.hop - 1,
-        ..token.stamp.clone()
-    };
+    let earlier = Stamp { hop: token.stamp.hop - 1, ..token.stamp.clone() };
     assert_eq!(said(&told(&mut second, 1, life(earlier.clone(), 1))), []);
     let mut third = node(3);
     hears(&mut third, 1, &NodeState::Seeking);
@@ -662,9 +583,7 @@ fn a_late_sign_of_life_changes_nothing() {
 fn operators_see_the_token() {
     let shown = |node: &TokenRing| {
         let details = node.details();
-        let details = details
-            .iter()
-            .map(|detail| format!("{}: {}", detail.name, detail.value));
+        let details = details.iter().map(|detail| format!("{}: {}", detail.name, detail.value));
         details.collect::<Vec<_>>().join(", ")
     };
     assert_eq!(shown(&node(1)), "token: elsewhere, peers in the ring: 0");
@@ -687,16 +606,8 @@ fn a_stamp_near_the_end_of_its_range_is_not_the_last() {
     };
     let says: [fn(Stamp) -> Message; 3] = [
         |stamp| life(stamp, u64::MAX),
-        |stamp| {
-            Message::Pass(Token {
-                stamp,
-                count: u64::MAX,
-            })
-        },
-        |seen| Message::Refused {
-            stamp: seen.clone(),
-            seen,
-        },
+        |stamp| Message::Pass(Token { stamp, count: u64::MAX }),
+        |seen| Message::Refused { stamp: seen.clone(), seen },
     ];
     for message in says {
         let mut node = node(1);
@@ -720,10 +631,7 @@ fn a_token_of_a_far_generation_is_taken_after_some_tries() {
     let mut node = node(1);
     hears(&mut node, 2, &NodeState::Seeking);
     let far = stamp(3 * JUMP + 7, 2, 5);
-    let pass = Message::Pass(Token {
-        stamp: far.clone(),
-        count: 9,
-    });
+    let pass = Message::Pass(Token { stamp: far.clone(), count: 9 });
     for _ in 0..3 {
         let answer = said(&told(&mut node, 2, pass.clone()));
         let refused = matches!(&answer[..], [(_, Message::Refused { stamp, .. })] if *stamp == far);

@@ -20,10 +20,7 @@ fn at(millis: u64) -> Timestamp {
 }
 
 fn reads(temperature: i8, illuminance: u8) -> Reading {
-    Reading {
-        temperature: Some(temperature),
-        illuminance: Some(illuminance),
-    }
+    Reading { temperature: Some(temperature), illuminance: Some(illuminance) }
 }
 
 fn senses(node: &mut Node, reading: Reading, now: Timestamp) {
@@ -126,10 +123,7 @@ fn what_nobody_tells_any_more_is_unknown() {
     let outputs = |node: &Node| node.outputs().expect("a car").display.clone();
     assert_eq!(outputs(&node).text, "21.0 C 10:05");
     pass(&mut node, told + limit);
-    let unknown = Display {
-        text: "-- C 10:05".to_owned(),
-        brightness: None,
-    };
+    let unknown = Display { text: "-- C 10:05".to_owned(), brightness: None };
     assert_eq!(outputs(&node), unknown);
     assert_eq!(node.status(told + limit).climate.age, None);
 }
@@ -173,9 +167,7 @@ fn display_data_follows_the_last_answer_at_once() {
     let (mut first, _, asked) = unanswered();
     first.settle(asked);
     assert_eq!(messages(drain(&mut first)), [], "it waits");
-    first
-        .cabin
-        .handle_reading(Source::Node(name(2)), reads(30, 10), asked);
+    first.cabin.handle_reading(Source::Node(name(2)), reads(30, 10), asked);
     first.settle(asked);
     let told = messages(drain(&mut first));
     let [Message::DisplayData(data)] = told[..] else {
@@ -213,10 +205,7 @@ fn a_request_is_due_a_period_after_the_last_one_of_anybody() {
     let (_, mut second, asked) = unanswered();
     second.take_climate(&name(1), &Message::SensorRequest, asked);
     second.leadership.set_standing(NodeState::Master);
-    let due = second
-        .cabin
-        .climate
-        .request_due(second.leadership.asks_for_readings());
+    let due = second.cabin.climate.request_due(second.leadership.asks_for_readings());
     assert_eq!(due, Some(asked + second.cabin.climate.settings.poll_period));
 }
 
@@ -287,9 +276,6 @@ fn a_protocol_that_asks_by_itself_is_left_to_it() {
     node.step_election(Input::Start, at(20_000));
     node.settle(at(20_000));
     let told = messages(drain(&mut node));
-    assert!(
-        matches!(told[..], [Message::SensorRequest, Message::DisplayData(_)]),
-        "{told:?}"
-    );
+    assert!(matches!(told[..], [Message::SensorRequest, Message::DisplayData(_)]), "{told:?}");
     assert_eq!(node.cabin.climate.display(at(20_000)).text, "21.0 C 10:05");
 }

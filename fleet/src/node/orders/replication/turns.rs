@@ -23,10 +23,7 @@ struct Waiting {
 
 impl<K> Default for Turns<K> {
     fn default() -> Self {
-        Self {
-            waiting: BTreeMap::new(),
-            queue: BTreeSet::new(),
-        }
+        Self { waiting: BTreeMap::new(), queue: BTreeSet::new() }
     }
 }
 

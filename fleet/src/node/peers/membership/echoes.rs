@@ -21,26 +21,15 @@ pub(super) struct Sent {
 }
 
 fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
-    (!peer.unechoed).then_some(Echo {
-        nonce: *nonce,
-        sequence: peer.window.latest(),
-    })
+    (!peer.unechoed).then_some(Echo { nonce: *nonce, sequence: peer.window.latest() })
 }
 
 impl Membership {
     /// Records a beacon of this node's that tells this period.
     pub(in crate::node::peers) fn sent(&mut self, sequence: u64, period: Duration, now: Timestamp) {
-        self.sent.push_back(Sent {
-            sequence,
-            at: now,
-            period,
-        });
+        self.sent.push_back(Sent { sequence, at: now, period });
         let limit = pace::stretched(self.times.dead_after, self.slowest, &self.times) * 2;
-        while self
-            .sent
-            .front()
-            .is_some_and(|sent| now.since(sent.at) > limit)
-        {
+        while self.sent.front().is_some_and(|sent| now.since(sent.at) > limit) {
             self.sent.pop_front();
         }
         let periods = self.sent.iter().map(|sent| sent.period);
@@ -62,11 +51,7 @@ impl Membership {
         let mut chosen: Vec<(&Nonce, &Peer)> = in_turn.copied().collect();
         let mut next = start + chosen.len();
         let is_last = next == peers.len();
-        let reserved = if is_last {
-            most - chosen.len()
-        } else {
-            most - for_peers
-        };
+        let reserved = if is_last { most - chosen.len() } else { most - for_peers };
         let left = reserved.min(strangers.len());
         let others = strangers.iter().cycle().skip(stranger);
         chosen.extend(others.take(left));
@@ -97,10 +82,7 @@ impl Membership {
     /// When the latest beacon that is echoed here was sent, if that is recent.
     pub(super) fn echo_sent_at(&self, echoes: &[Echo]) -> Option<Timestamp> {
         let echo = echoes.iter().find(|echo| echo.nonce == self.own.nonce)?;
-        let at = self
-            .sent
-            .binary_search_by_key(&echo.sequence, |sent| sent.sequence)
-            .ok()?;
+        let at = self.sent.binary_search_by_key(&echo.sequence, |sent| sent.sequence).ok()?;
         self.sent.get(at).map(|sent| sent.at)
     }
 }

@@ -74,9 +74,7 @@ impl LostPeers {
         &self,
         now: Timestamp,
     ) -> impl Iterator<Item = (&NodeId, &LostPeer)> {
-        self.0
-            .iter()
-            .filter(move |(_, lost)| now.since(lost.heard_at) < KEPT_FOR)
+        self.0.iter().filter(move |(_, lost)| now.since(lost.heard_at) < KEPT_FOR)
     }
 }
 
@@ -88,10 +86,7 @@ impl LostPeer {
             address: peer.hello.address,
             role: peer.hello.role,
             heard_at: peer.heard_at,
-            last: Echo {
-                nonce: peer.hello.nonce,
-                sequence: peer.window.latest(),
-            },
+            last: Echo { nonce: peer.hello.nonce, sequence: peer.window.latest() },
             cause: if has_hung { LossCause::Hung } else { cause },
         }
     }

@@ -79,10 +79,8 @@ impl Limits {
         granted: Duration,
         times: &MeshTimes,
     ) -> Self {
-        let (by_peer, by_own) = (
-            |time| stretched(time, peer, times),
-            |time| stretched(time, own, times),
-        );
+        let (by_peer, by_own) =
+            (|time| stretched(time, peer, times), |time| stretched(time, own, times));
         let heard = by_peer(times.dead_after);
         let echoed = heard + by_own(times.dead_after).saturating_sub(times.dead_after);
         // A probe has to leave time for its answer.
@@ -153,10 +151,9 @@ mod tests {
     /// What arrives at a node: the beacons of one that keeps its period and of the others.
     #[test]
     fn the_beacons_of_a_fleet_of_any_size_stay_within_the_budget() {
-        for times in [5, 25, 200].map(|period| MeshTimes {
-            beacon_period: MS(period),
-            ..MeshTimes::default()
-        }) {
+        for times in [5, 25, 200]
+            .map(|period| MeshTimes { beacon_period: MS(period), ..MeshTimes::default() })
+        {
             for peers in [9_u32, 16, 32, 64, 128, 254] {
                 let others = f64::from(peers - 1) / period(peers as usize, &times).as_secs_f64();
                 assert!(others <= 334.0, "{peers} peers: {others}");

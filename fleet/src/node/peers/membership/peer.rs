@@ -104,8 +104,7 @@ impl Peer {
     }
 
     pub(super) fn alive_at(&self) -> Timestamp {
-        self.echoed_at
-            .map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
+        self.echoed_at.map_or(Timestamp::START, |echoed| echoed.min(self.heard_at))
     }
 
     /// This node did not run for `late`, until `now`.

@@ -58,13 +58,7 @@ impl Membership {
     /// What the silence of this peer means.
     pub(super) fn limits(&self, peer: &Peer, now: Timestamp) -> Limits {
         let granted = self.granted.max(peer.delay.granted(now));
-        Limits::new(
-            peer.period,
-            self.slowest,
-            self.turns(),
-            granted,
-            &self.times,
-        )
+        Limits::new(peer.period, self.slowest, self.turns(), granted, &self.times)
     }
 
     /// When the first peer is to be probed or is lost, or the first incarnation is to be dropped, and which
@@ -87,10 +81,7 @@ impl Membership {
     /// This incarnation has given a sign of life: where it was the next to be looked after, another one is.
     /// Otherwise the process would wake once a period for nothing.
     pub(super) fn defer_check(&mut self, incarnation: Nonce, now: Timestamp) {
-        if self
-            .check_at
-            .is_some_and(|(_, next)| next == Some(incarnation))
-        {
+        if self.check_at.is_some_and(|(_, next)| next == Some(incarnation)) {
             self.check_at = self.next_deadline(now);
         }
     }
@@ -114,9 +105,7 @@ impl Membership {
             .found
             .iter()
             .filter(|(_, nonce)| {
-                self.incarnations
-                    .get(nonce)
-                    .is_none_or(|peer| !self.shows(peer, now))
+                self.incarnations.get(nonce).is_none_or(|peer| !self.shows(peer, now))
             })
             .map(|(name, _)| name.clone())
             .collect();

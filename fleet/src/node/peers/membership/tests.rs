@@ -31,10 +31,7 @@ fn membership() -> Membership {
 fn a_connection_alone_does_not_end_a_life() {
     let mut membership = membership();
     let mut now = Timestamp::START + Duration::from_secs(1);
-    assert_eq!(
-        membership.meet(&hello("B", 2, 7), LinkSide::Accepted, now),
-        FOUND
-    );
+    assert_eq!(membership.meet(&hello("B", 2, 7), LinkSide::Accepted, now), FOUND);
     membership.sent(1, MeshTimes::default().beacon_period, now);
     for incarnation in 8..20 {
         assert_eq!(
@@ -44,14 +41,8 @@ fn a_connection_alone_does_not_end_a_life() {
         let peer = membership.get(&hello("B", 2, 7).node).expect("it lives");
         assert_eq!(peer.hello.nonce, Nonce(7));
     }
-    let next = Heard::Current {
-        found: true,
-        replaced: true,
-    };
-    let echoes = vec![Echo {
-        nonce: Nonce(1),
-        sequence: 1,
-    }];
+    let next = Heard::Current { found: true, replaced: true };
+    let echoes = vec![Echo { nonce: Nonce(1), sequence: 1 }];
     let beacon = Beacon {
         hello: hello("B", 2, 20),
         link_port: 46_000,
@@ -70,36 +61,20 @@ fn a_connection_alone_does_not_end_a_life() {
     };
     assert_eq!(membership.hear(&beacon, now), next);
     now = now + MeshTimes::default().dead_after;
-    assert_eq!(
-        membership.meet(&hello("B", 2, 21), LinkSide::Accepted, now),
-        next
-    );
+    assert_eq!(membership.meet(&hello("B", 2, 21), LinkSide::Accepted, now), next);
 }
 
-const FOUND: Heard = Heard::Current {
-    found: true,
-    replaced: false,
-};
+const FOUND: Heard = Heard::Current { found: true, replaced: false };
 
 /// Two nodes with one name: told once, and the one that came first stays.
 #[test]
 fn a_second_node_of_one_name_does_not_take_the_place_of_the_first() {
     let mut members = membership();
     let now = Timestamp::START;
-    assert_eq!(
-        members.meet(&hello("B", 2, 2), LinkSide::Accepted, now),
-        FOUND
-    );
+    assert_eq!(members.meet(&hello("B", 2, 2), LinkSide::Accepted, now), FOUND);
     let second = hello("B", 3, 3);
-    assert!(matches!(
-        members.meet(&second, LinkSide::Accepted, now),
-        Heard::Conflict(_)
-    ));
-    assert_eq!(
-        members.meet(&second, LinkSide::Accepted, now),
-        Heard::Unproven,
-        "told once"
-    );
+    assert!(matches!(members.meet(&second, LinkSide::Accepted, now), Heard::Conflict(_)));
+    assert_eq!(members.meet(&second, LinkSide::Accepted, now), Heard::Unproven, "told once");
     let name = NodeId::new("B").expect("a name");
     let kept = members.get(&name).map(|peer| peer.hello.nonce);
     assert_eq!(kept, Some(Nonce(2)));
@@ -113,10 +88,7 @@ fn a_node_named_like_this_one_is_told_of_and_not_heard() {
         members.meet(&twin, LinkSide::Accepted, Timestamp::START),
         Heard::Conflict(_)
     ));
-    assert_eq!(
-        members.meet(&twin, LinkSide::Accepted, Timestamp::START),
-        Heard::Ignored
-    );
+    assert_eq!(members.meet(&twin, LinkSide::Accepted, Timestamp::START), Heard::Ignored);
     assert!(members.names().is_empty());
 }
 
@@ -129,10 +101,7 @@ fn a_node_at_this_ones_address_is_told_of_and_heard() {
         members.meet(&neighbour, LinkSide::Accepted, Timestamp::START),
         Heard::Conflict(_)
     ));
-    assert_eq!(
-        members.meet(&neighbour, LinkSide::Accepted, Timestamp::START),
-        FOUND
-    );
+    assert_eq!(members.meet(&neighbour, LinkSide::Accepted, Timestamp::START), FOUND);
 }
 
 fn peer_lost_at(members: &mut Membership, hello: &Hello, at: Timestamp) {
@@ -178,11 +147,8 @@ fn a_lost_peer_whose_car_hung_is_told_from_a_silent_one() {
     members.get_mut(&name).expect("met").car = Some((hung, start));
     let now = start + Duration::from_secs(1);
     members.check(now);
-    let causes: Vec<_> = members
-        .lost()
-        .recent(now)
-        .map(|(name, lost)| (name.as_str(), lost.cause))
-        .collect();
+    let causes: Vec<_> =
+        members.lost().recent(now).map(|(name, lost)| (name.as_str(), lost.cause)).collect();
     let expected = [("B", LossCause::Hung), ("C", LossCause::Silent)];
     assert_eq!(causes, expected);
 }
@@ -193,11 +159,7 @@ fn the_first_of_too_many_lost_peers_makes_room() {
     let mut now = Timestamp::START;
     for number in 0..70_u8 {
         let name = format!("N{number}");
-        peer_lost_at(
-            &mut members,
-            &hello(&name, 10 + number, 10 + u64::from(number)),
-            now,
-        );
+        peer_lost_at(&mut members, &hello(&name, 10 + number, 10 + u64::from(number)), now);
         now = now + Duration::from_secs(1);
     }
     assert_eq!(members.lost().recent(now).count(), 64);
@@ -211,45 +173,23 @@ fn conflicts_are_listed_while_they_show() {
     let mut members = membership();
     let own = hello("A", 1, 1);
     let now = Timestamp::START;
-    let of_fleet = Hello {
-        fleet: FleetName::new("other").expect("a name"),
-        ..hello("B", 2, 2)
-    };
-    let of_floors = Hello {
-        floors: FloorCount::new(9).expect("floors"),
-        ..hello("C", 3, 3)
-    };
-    let of_election = Hello {
-        protocol: Protocol::Bully,
-        ..hello("D", 4, 4)
-    };
-    assert_eq!(
-        members.meet(&of_fleet, LinkSide::Accepted, now),
-        Heard::Ignored
-    );
+    let of_fleet = Hello { fleet: FleetName::new("other").expect("a name"), ..hello("B", 2, 2) };
+    let of_floors = Hello { floors: FloorCount::new(9).expect("floors"), ..hello("C", 3, 3) };
+    let of_election = Hello { protocol: Protocol::Bully, ..hello("D", 4, 4) };
+    assert_eq!(members.meet(&of_fleet, LinkSide::Accepted, now), Heard::Ignored);
     for stranger in [
         of_floors,
         of_election,
         hello("A", 5, 5),
-        Hello {
-            address: own.address,
-            ..hello("E", 1, 6)
-        },
+        Hello { address: own.address, ..hello("E", 1, 6) },
     ] {
-        assert!(matches!(
-            members.meet(&stranger, LinkSide::Accepted, now),
-            Heard::Conflict(_)
-        ));
+        assert!(matches!(members.meet(&stranger, LinkSide::Accepted, now), Heard::Conflict(_)));
     }
     let version =
         |members: &mut Membership| members.hear_version(Ipv4Addr::new(127, 0, 0, 7), 9, now);
     assert!(matches!(version(&mut members), Some(Heard::Conflict(_))));
     assert_eq!(version(&mut members), None, "reported once");
-    let listed: Vec<_> = members
-        .conflicts()
-        .recent(now)
-        .map(|(_, c)| c.kind)
-        .collect();
+    let listed: Vec<_> = members.conflicts().recent(now).map(|(_, c)| c.kind).collect();
     for kind in [
         ConflictKind::Name,
         ConflictKind::Address,
@@ -279,10 +219,7 @@ fn a_restarted_node_takes_the_place_of_its_former_life() {
     let mut members = membership();
     let now = Timestamp::START;
     members.meet(&hello("B", 2, 2), LinkSide::Accepted, now);
-    let again = Heard::Current {
-        found: true,
-        replaced: true,
-    };
+    let again = Heard::Current { found: true, replaced: true };
     let dialled = members.meet(&hello("B", 2, 3), LinkSide::Dialled, now);
     assert_eq!(dialled, again);
     assert_eq!(members.peers().count(), 1);

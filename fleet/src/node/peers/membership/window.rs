@@ -43,11 +43,7 @@ impl Run {
     fn goes_on(&mut self, sequence: u64, now: Timestamp) -> bool {
         let in_order = self.count > 0 && sequence > self.sequence;
         *self = Self {
-            count: if in_order {
-                self.count.saturating_add(1)
-            } else {
-                1
-            },
+            count: if in_order { self.count.saturating_add(1) } else { 1 },
             since: if in_order { self.since } else { now },
             sequence,
         };
@@ -77,8 +73,7 @@ impl Window {
 
     /// When the latest one was heard, if this is the one after it.
     pub(super) fn comes_next(&self, sequence: u64) -> Option<Timestamp> {
-        self.counted_at
-            .filter(|_| sequence == self.sequence.saturating_add(1))
+        self.counted_at.filter(|_| sequence == self.sequence.saturating_add(1))
     }
 
     /// Notes a beacon. One that is too old to tell counts as heard.
@@ -197,9 +192,6 @@ mod tests {
             let order = window.mark(sequence, now + Duration::from_millis(sequence));
             assert!(matches!(order, Order::Reordered { .. }), "{sequence}");
         }
-        assert_eq!(
-            window.mark(41, now + Duration::from_millis(30)),
-            Order::Latest
-        );
+        assert_eq!(window.mark(41, now + Duration::from_millis(30)), Order::Latest);
     }
 }

@@ -112,11 +112,7 @@ fn any_phase() -> impl Strategy<Value = CarPhase> {
     prop_oneof![
         Just(CarPhase::Idle),
         (any_direction(), any_floor(), any_floor()).prop_map(|(direction, stop_at, next_stop)| {
-            CarPhase::Moving {
-                direction,
-                stop_at,
-                next_stop,
-            }
+            CarPhase::Moving { direction, stop_at, next_stop }
         }),
         Just(CarPhase::Homing),
         Just(CarPhase::Opening),
@@ -154,8 +150,8 @@ fn any_car() -> impl Strategy<Value = CarView> {
         any::<Option<u8>>(),
         proptest::collection::vec(any_floor(), 0..4),
     )
-        .prop_map(
-            |(availability, floor, phase, elapsed, direction, load, locked_out)| CarView {
+        .prop_map(|(availability, floor, phase, elapsed, direction, load, locked_out)| {
+            CarView {
                 availability,
                 floor,
                 phase,
@@ -163,8 +159,8 @@ fn any_car() -> impl Strategy<Value = CarView> {
                 direction,
                 load,
                 locked_out: locked_out.into_iter().collect(),
-            },
-        )
+            }
+        })
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
@@ -202,34 +198,17 @@ fn any_delta() -> impl Strategy<Value = Delta> {
         proptest::collection::vec(ack, 0..6),
         proptest::collection::vec(entry, 0..6),
     )
-        .prop_map(|(car, records, acks, plan)| Delta {
-            car,
-            records,
-            acks,
-            plan,
-        })
+        .prop_map(|(car, records, acks, plan)| Delta { car, records, acks, plan })
 }
 
 fn any_piggybacked() -> impl Strategy<Value = Piggybacked> {
     let reading = any::<(Option<i8>, Option<u8>)>().prop_map(|(temperature, illuminance)| {
-        Message::SensorData(Reading {
-            temperature,
-            illuminance,
-        })
+        Message::SensorData(Reading { temperature, illuminance })
     });
     let display = any::<(Option<i16>, u32, u8)>().prop_map(|(temperature, time, brightness)| {
-        Message::DisplayData(DisplayData {
-            temperature,
-            time,
-            brightness,
-        })
+        Message::DisplayData(DisplayData { temperature, time, brightness })
     });
-    let message = prop_oneof![
-        Just(Message::SensorRequest),
-        reading,
-        display,
-        any_message(),
-    ];
+    let message = prop_oneof![Just(Message::SensorRequest), reading, display, any_message(),];
     (proptest::option::of(any_name()), message)
         .prop_map(|(to, message)| Piggybacked { to, message })
 }
@@ -240,10 +219,8 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
         any_name().prop_map(|master| NodeState::Slave { master }),
         Just(NodeState::Master),
     ];
-    let echo = any::<(u64, u64)>().prop_map(|(nonce, sequence)| Echo {
-        nonce: Nonce(nonce),
-        sequence,
-    });
+    let echo =
+        any::<(u64, u64)>().prop_map(|(nonce, sequence)| Echo { nonce: Nonce(nonce), sequence });
     let numbers = any::<(u16, u64, u16, u64, u64, u32, u64)>();
     let flags = any::<(bool, bool)>();
     let echoes = proptest::collection::vec(echo, 0..8);
@@ -283,20 +260,11 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         any_hello().prop_map(Frame::Hello),
         (any::<u64>(), records, any::<(bool, bool)>()).prop_map(
             |(term, records, (durable, more))| {
-                Frame::State(StateTransfer {
-                    term: Term(term),
-                    records,
-                    durable,
-                    more,
-                })
+                Frame::State(StateTransfer { term: Term(term), records, durable, more })
             }
         ),
         any::<(u64, u64, bool)>().prop_map(|(term, digest, durable)| {
-            Frame::Digest(StoreDigest {
-                term: Term(term),
-                digest,
-                durable,
-            })
+            Frame::Digest(StoreDigest { term: Term(term), digest, durable })
         }),
         Just(Frame::Next),
         Just(Frame::Synced),
