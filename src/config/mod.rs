@@ -164,7 +164,12 @@ impl fmt::Display for Effective {
                     writeln!(f, "{:<60} # {origin}", format!("{path} = {value}"))?;
                 }
                 None => {
-                    writeln!(f, "{:<60} # default: {}", format!("# {path}"), example::default(key))?
+                    writeln!(
+                        f,
+                        "{:<60} # default: {}",
+                        format!("# {path}"),
+                        example::default(key)
+                    )?;
                 }
             }
         }

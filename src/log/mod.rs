@@ -79,7 +79,7 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
     let look = look_of(settings.format, std::env::var("JOURNAL_STREAM").ok().as_deref());
     match look {
         Look::People => {
-            log.fmt_fields(Fields).with_ansi(io::stderr().is_terminal()).finish().try_init()?
+            log.fmt_fields(Fields).with_ansi(io::stderr().is_terminal()).finish().try_init()?;
         }
         Look::Journal => log
             .fmt_fields(Fields)

@@ -45,7 +45,7 @@ impl ReportLog {
             Report::Promised { call } => debug!(%call, "order promised"),
             Report::Assigned { call, car } => debug!(%call, %car, "order assigned"),
             Report::Served { call, waited, here, car } => {
-                self.served(call, millis(*waited), *here, car.as_ref())
+                self.served(call, millis(*waited), *here, car.as_ref());
             }
             Report::TakenOver { call, master } => {
                 warn!(%call, %master, "the master leaves a call without a car: this car serves it");

@@ -204,7 +204,7 @@ impl ControllerSession {
     fn handle_frame(&mut self, frame: PanelFrame, now: Duration) {
         match frame {
             PanelFrame::Hello { boot, floors, acknowledged } => {
-                self.handle_hello(boot, floors, acknowledged, now)
+                self.handle_hello(boot, floors, acknowledged, now);
             }
             PanelFrame::Status(status) => self.handle_status(status, now),
             PanelFrame::Press(press) => self.handle_press(press, now),

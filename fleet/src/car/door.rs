@@ -248,7 +248,7 @@ impl Car {
                     self.assigned.remove(call);
                 }
                 ServedCall::Car(floor) => {
-                    self.car_calls.remove(floor);
+                    self.own_calls.remove(floor);
                 }
             }
         }
@@ -262,7 +262,7 @@ impl Car {
     /// What a door open at `floor` serves at this moment.
     fn servable(&self, floor: Floor) -> Vec<ServedCall> {
         let car_calls =
-            (self.serves_car_calls() && self.car_calls.contains(&floor)).then_some(floor);
+            (self.serves_car_calls() && self.own_calls.contains(&floor)).then_some(floor);
         let in_service = self.availability() == Availability::InService;
         let halls = Direction::BOTH
             .into_iter()

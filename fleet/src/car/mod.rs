@@ -51,7 +51,7 @@ pub struct Stops<'a> {
 pub struct Car {
     settings: CarSettings,
     inputs: PanelInputs,
-    car_calls: BTreeSet<Floor>,
+    own_calls: BTreeSet<Floor>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
     state: State,
@@ -81,7 +81,7 @@ impl Car {
             older: settings.home_direction,
             settings,
             inputs: PanelInputs::default(),
-            car_calls: BTreeSet::new(),
+            own_calls: BTreeSet::new(),
             assigned: BTreeSet::new(),
             hall: BTreeSet::new(),
             state: State::NoPanel,
@@ -181,7 +181,7 @@ impl Car {
 
     /// Takes in the calls, after every change of them.
     pub fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
-        self.car_calls.clone_from(stops.car_calls);
+        self.own_calls.clone_from(stops.car_calls);
         self.assigned.clone_from(stops.assigned);
         self.hall.clone_from(stops.hall);
         self.advance(now);
@@ -261,7 +261,7 @@ impl Car {
         self.state = state;
         self.inputs = PanelInputs::default();
         self.position = None;
-        if self.car_calls.is_empty() {
+        if self.own_calls.is_empty() {
             self.direction = None;
         }
     }

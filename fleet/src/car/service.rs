@@ -15,7 +15,7 @@ impl Car {
     pub(super) fn plan(&self) -> Plan {
         let mut plan = match self.inputs.key {
             KeySwitch::Normal => Plan {
-                car_calls: self.car_calls.clone(),
+                car_calls: self.own_calls.clone(),
                 // A car that has yet to show that it can run goes for its own passengers only.
                 hall: if self.is_full() || self.supervision.strikes.is_out_of_group() {
                     BTreeSet::new()
@@ -23,7 +23,7 @@ impl Car {
                     self.assigned.clone()
                 },
             },
-            KeySwitch::Independent => Plan { car_calls: self.car_calls.clone(), ..Plan::default() },
+            KeySwitch::Independent => Plan { car_calls: self.own_calls.clone(), ..Plan::default() },
             KeySwitch::FireRecall => {
                 Plan { car_calls: [self.settings.recall_floor].into(), ..Plan::default() }
             }
@@ -39,7 +39,7 @@ impl Car {
 
     /// No room for more, and somebody to bring somewhere first.
     fn is_full(&self) -> bool {
-        !self.car_calls.is_empty() && self.load_reaches(self.settings.bypass_load)
+        !self.own_calls.is_empty() && self.load_reaches(self.settings.bypass_load)
     }
 
     /// More than the car may carry.

@@ -76,7 +76,11 @@ fn calls_are_served_under_a_master_that_keeps_them_to_itself() {
     let second = hall_calls_are_served(&mut building, secs(45));
     building.inflict(Fault::Leads(master, None));
     building.repair_everything();
-    building.until(secs(70), "all follow the right master", |world| world.has_the_right_master());
+    building.until(
+        secs(70),
+        "all follow the right master",
+        liftmesh_lab::World::has_the_right_master,
+    );
     let third = hall_calls_are_served(&mut building, secs(45));
     println!("{first:?}, {second:?}, {third:?}");
     building.until_at_rest();

@@ -232,7 +232,7 @@ impl TokenRing {
                 }
             }
             State::Holding { phase: Phase::Searching { answers, .. }, .. } => {
-                answers.retain(|answer| answer.node != *peer)
+                answers.retain(|answer| answer.node != *peer);
             }
             State::Waiting { .. }
             | State::Heeding { .. }
@@ -376,7 +376,7 @@ impl Election for TokenRing {
             Input::Heard { peer, node_state, .. } => self.heard(peer, node_state, draw, outputs),
             Input::Lost { peer } => self.lost(peer, draw, outputs),
             Input::Message { from, message: super::Message::TokenRing(message) } => {
-                self.message(from, message, draw, outputs)
+                self.message(from, message, draw, outputs);
             }
             Input::Fired(ElectionTimer::TokenRing(timer)) => self.fired(*timer, draw, outputs),
             // What belongs to other protocols, or to the care for the indicators.

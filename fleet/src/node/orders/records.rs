@@ -125,7 +125,7 @@ impl Orders {
                 return false;
             }
             (Merged::Served { closed: Some(closed) }, State::Served(Some(service))) => {
-                self.close_contested(peer, &closed, service, fleet, now)
+                self.close_contested(peer, &closed, service, fleet, now);
             }
             (Merged::Nothing | Merged::Placed { .. } | Merged::Served { .. }, _) => {}
         }
