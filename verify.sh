@@ -79,16 +79,14 @@ tests() {
     shift
     env "CARGO_TARGET_${host}_RUNNER=$PWD/tests/timed" "$@" 2>&1 | tee "$log"
 }
-# Tests in virtual time compute, and tests with real processes mostly wait. So both run at once, the
-# former on what the latter leave of the processors, of which many can run at a time.
-tests virtual nice -n 19 cargo test --workspace --lib --bins --test virtual_fleet &
-virtual=$!
 failed=
+tests virtual cargo test --workspace --lib --bins --test virtual_fleet || failed=1
+# Tests with real processes mostly wait: six at once even where there are fewer processors. They need
+# the machine for themselves, for a simulated panel that is starved counts as silent.
 threads=$(nproc)
-RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 8 ? threads : 8))}" \
+RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 6 ? threads : 6))}" \
     tests processes cargo test --workspace --test processes --test control \
     --test elevator_server --test panel_line --test program --test serial_panel || failed=1
-wait "$virtual" || failed=1
 if [ -n "$full" ]; then
     tests load cargo test --workspace --test load || failed=1
 fi

@@ -35,17 +35,17 @@ pub struct LineSettings {
     /// been told nothing new, for a second. A press is seen up to this much later, and one that is
     /// shorter may go unseen. Default 20 ms; one that is shorter than `poll` counts as `poll`.
     pub poll_at_rest: Duration,
-    /// TCP: a server that leaves any poll unanswered for so long is disconnected. It bounds the
+    /// TCP: how long a server may take for any poll before it is disconnected. It bounds the
     /// attempt to connect as well, and outputs wait for as long while a poll is being answered.
     /// Default 250 ms.
     pub reply: Duration,
     /// TCP: send op 0 on each connection. One server rebuilds its world at it, hence the default:
     /// no.
     pub reload_configuration: bool,
-    /// Serial: how often unchanged outputs are told; well below the panel's watchdog. Default
+    /// Serial: how often unchanged outputs are sent; well below the panel's watchdog. Default
     /// 50 ms.
     pub heartbeat: Duration,
-    /// Serial: a panel that is silent or deaf for so long is disconnected; at least three
+    /// Serial: how long a panel may be silent or deaf before it is disconnected; at least three
     /// heartbeats. Default 250 ms.
     pub silence: Duration,
     /// Both: the longest delay between two attempts to open a lost line. Default 1 s.

@@ -443,7 +443,7 @@ pub struct PanelInputs {
     pub stuck: BTreeSet<Button>,
 }
 
-/// A button that reads as pressed for so long is stuck: nobody holds one on purpose.
+/// A button that reads as pressed for this long is stuck: nobody holds one on purpose.
 pub const STUCK_AFTER: Duration = Duration::from_secs(10);
 
 /// What a panel tells its controller.

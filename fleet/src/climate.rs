@@ -6,7 +6,7 @@
 //!                            alone (K2)
 //! ```
 //!
-//! Nothing here knows who coordinates or what carries a reading. Wall-clock time is shown and
+//! Nothing here knows who is master or what carries a reading. Wall-clock time is shown and
 //! plays no part in anything else (E5).
 
 mod dimmer;
@@ -50,7 +50,7 @@ pub struct ClimateSettings {
     /// Between two sensor requests of a master whose protocol has none of its own. Default
     /// 1 s.
     pub poll_period: Duration,
-    /// For so long the master waits for the answers to a request before it tells the
+    /// How long the master waits for the answers to a request before it sends the
     /// indicators what to show; it waits no longer than until all have answered. Default 20 ms;
     /// below `poll_period`.
     pub gather_time: Duration,

@@ -206,7 +206,7 @@ impl Course {
                 continue;
             }
             let first = *since.get_or_insert(self.world.now());
-            // Where the duty goes round, the next hand-over ends each agreement.
+            // Where the mastership rotates, the next hand-over ends each agreement.
             if self.rotates || self.world.now() >= first + STANDS {
                 break;
             }

@@ -23,7 +23,7 @@ impl World {
         self.oracles.broken_promises(&self.snapshot())
     }
 
-    /// How well the duty to coordinate has been held.
+    /// How well the mastership has been held.
     #[must_use]
     pub fn duty(&self) -> Duty {
         self.oracles.duty()

@@ -53,7 +53,7 @@ pub struct WorldSettings {
     pub planning: std::ops::RangeInclusive<u64>,
     /// Packets go through their real bytes, which costs time.
     pub codec: bool,
-    /// The invariants are looked at, and how well the duty to coordinate is held, which costs time.
+    /// The invariants are looked at, and how well the mastership is held, which costs time.
     pub inspect: bool,
     /// A mistake in the installation. Nobody is expected to form a group then.
     pub twins: Option<Twins>,

@@ -14,7 +14,7 @@
 //! | 8 | stop switch `0 0 0` | `8 pressed 0 0` |
 //! | 9 | obstruction `0 0 0` | `9 active 0 0` |
 //!
-//! Buttons: 0 hall up, 1 hall down, 2 cab. Where this server is kinder than others: a floor,
+//! Buttons: 0 hall up, 1 hall down, 2 car. Where this server is kinder than others: a floor,
 //! button or message that does not exist is ignored (a poll of one reads 0), requests may come in
 //! any pieces, and a second client is refused by closing its connection at once. A client that
 //! has not polled for the watchdog time gives way to a new one.

@@ -27,10 +27,10 @@ pub(super) enum Discord {
         /// Whom the fleet follows.
         master: NodeId,
     },
-    /// Somebody follows nobody, where the duty goes round.
+    /// Somebody follows nobody, where the mastership rotates.
     #[error("node {0} knows nobody who leads")]
     Seeking(NodeId),
-    /// Somebody follows a node that is not among them, where the duty goes round.
+    /// Somebody follows a node that is not among them, where the mastership rotates.
     #[error("node {node} follows {master}, which does not answer")]
     Stranger {
         node: NodeId,
@@ -55,14 +55,14 @@ impl Leadership {
         self.last.is_some()
     }
 
-    /// How often; nothing where the duty goes round while all is well.
+    /// How often; nothing where the mastership rotates while all is well.
     pub(super) fn changes(&self) -> Option<u32> {
         (!self.election.profile().rotates).then_some(self.changes)
     }
 
     /// Takes in where the nodes stand that run and can hear each other; answers with the master
     /// where it is another than before. While they don't agree nothing has changed yet, and that
-    /// the duty goes round is no change.
+    /// the mastership rotates is no change.
     pub(super) fn observe(&mut self, nodes: &[(&NodeId, &NodeState)]) -> Option<NodeId> {
         self.leader = agree(self.election, nodes).ok().cloned();
         let leader = self.leader.clone()?;
@@ -77,7 +77,7 @@ impl Leadership {
     }
 }
 
-/// Whom these nodes know as the master, all of them, or why not. Where the duty goes round, what
+/// Whom these nodes know as the master, all of them, or why not. Where the mastership rotates, what
 /// they said one after the other need not fit together: it is enough that each knows a holder
 /// among them.
 pub(super) fn agree<'a>(

@@ -84,7 +84,7 @@ impl<C: Send + 'static> Line<C> {
         }
     }
 
-    /// Waits for the thread; nobody may wait for its changes any more.
+    /// Waits for the thread. The stage must have stopped taking its changes.
     pub(super) fn end(self) {
         drop(self.commands);
         // A panic of the thread has been told on the standard error stream.

@@ -42,7 +42,7 @@ pub(super) struct Scene {
     /// The newest first.
     pub(super) events: VecDeque<Event>,
     pub(super) tally: Tally,
-    /// How often the fleet has come to follow another master; nothing where the duty goes round.
+    /// How often the fleet has come to follow another master; nothing where the mastership rotates.
     pub(super) master_changes: Option<u32>,
     /// Passengers that got off where they wanted to.
     pub(super) arrived: u32,

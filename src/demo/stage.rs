@@ -1,5 +1,5 @@
 //! The owner of everything that happens in a demo: processes, passengers, scene and account. Other
-//! threads bring it [`Delta`]; it alone decides what follows.
+//! threads send it [`Delta`]s; it alone decides what follows.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -34,8 +34,8 @@ mod wishes;
 
 use self::chaos::Chaos;
 
-/// Changes that wait for the stage. When full, whoever brings the next waits; what it would have seen
-/// meanwhile is left out.
+/// How many changes wait for the stage. When full, the thread that sends the next one waits, and
+/// misses what it would have seen meanwhile.
 const NEWS: usize = 256;
 
 /// How long a simulator may take to open its control socket.
@@ -236,7 +236,7 @@ impl Stage {
     /// Ends everything in an orderly way.
     pub(super) fn close(self) {
         let Self { actors, site, delta, .. } = self;
-        // Nobody waits any more until changes are taken.
+        // No thread has to wait until its changes are taken.
         drop(delta);
         let (mut nodes, mut simulators, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         for actor in actors {

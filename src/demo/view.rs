@@ -115,7 +115,7 @@ fn summary(tally: Tally, master_changes: Option<u32>) -> String {
         },
     );
     let changes = master_changes.map_or_else(
-        || "the master's duty goes round".to_owned(),
+        || "the mastership rotates".to_owned(),
         |changes| format!("changes of master {changes}"),
     );
     format!(
@@ -145,6 +145,6 @@ mod tests {
         );
         let idle = summary(Tally::default(), None);
         assert!(idle.contains("nobody waited"), "{idle}");
-        assert!(idle.ends_with("; the master's duty goes round"), "{idle}");
+        assert!(idle.ends_with("; the mastership rotates"), "{idle}");
     }
 }

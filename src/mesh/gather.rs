@@ -43,7 +43,7 @@ enum Rate {
     Low,
     /// Gathered while nothing is urgent.
     Middle,
-    /// Gathered, urgent or not: changes goes over links at once.
+    /// Gathered, urgent or not: links carry changes at once.
     High,
     /// More than the socket may hold while they wait.
     Flood,

@@ -105,7 +105,7 @@ pub struct LinkTimes {
     pub(crate) connect: Duration,
     /// To exchange `Hello` on a fresh connection. Default 500 ms.
     pub(crate) greeting: Duration,
-    /// What was sent and not acknowledged for so long ends the link. Default 10 s: under heavy
+    /// How long sent data may stay unacknowledged before the link ends. Default 10 s: under heavy
     /// loss TCP is slow while datagrams still prove the peer alive.
     pub(crate) unacknowledged: Duration,
 }

@@ -539,7 +539,7 @@ impl Running {
     fn report(&mut self, report: &Report) {
         self.log.log(report);
         self.supervisor.note(report);
-        // Nobody has to listen; and where the duty goes round, that it does is no event.
+        // Nobody has to listen; and where the mastership rotates, that it does is no event.
         if self.reports.receiver_count() > 0
             && !matches!(report, Report::Rotated { .. })
             && self.reports.send(operator::Event::new(report, SystemTime::now())).is_err()

@@ -29,7 +29,7 @@ impl ReportLog {
         match report {
             Report::NodeState { from, to, term } => info!(%from, %to, %term, "node state changed"),
             Report::Rotated { from, to, term } => {
-                debug!(%from, %to, %term, "the duty has gone on");
+                debug!(%from, %to, %term, "the mastership has rotated");
             }
             Report::PeerDiscovered { node, address } => info!(%node, %address, "peer discovered"),
             Report::PeerLost { node } => warn!(%node, "peer lost"),

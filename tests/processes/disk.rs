@@ -86,7 +86,7 @@ fn a_node_with_a_read_only_disk_serves_with_the_others() {
     building.wait_lit(&["A", "B"], before);
     building.kill("A");
     start_on(Disk::ReadOnly, &mut building, "A");
-    building.wait("A has synced B without its disk", |building| {
+    building.wait("A is in step with B without its disk", |building| {
         status(building, "A").is_some_and(|status| {
             status.disk_failed && status.peers.iter().any(|peer| peer.in_step)
         })

@@ -1,5 +1,5 @@
-//! What real processes do when the network between them fails: hosts in network namespaces, synced
-//! by a bridge whose ports can be cut, made deaf in one direction, or lossy.
+//! What real processes do when the network between them fails: hosts in network namespaces,
+//! connected by a bridge whose ports can be cut, made deaf in one direction, or lossy.
 //!
 //! The tests need root, `ip` and `nft`; without them they say so and do nothing, or fail where
 //! `LIFTMESH_SKIPS_FAIL` is set. They print what they measure (`--nocapture` shows it).

@@ -19,7 +19,7 @@ mod connection;
 
 use connection::Connection;
 
-/// A climate that wasn't told for so long is unknown (K1).
+/// How long a climate that is not sent again stays known (K1).
 const CLIMATE_LIMIT: Duration = CLIMATE_PERIOD.saturating_mul(5);
 
 /// The times of a [`ControllerSession`].
@@ -28,7 +28,7 @@ pub struct SessionSettings {
     /// How often unchanged outputs are told, and how often an absent panel is greeted. Well below
     /// the panel's watchdog. Default 50 ms.
     pub heartbeat: Duration,
-    /// A panel that says nothing, or shows that it hears nothing, for so long is disconnected. At
+    /// How long a panel may send nothing, or hear nothing, before it is disconnected. At
     /// least three of either end's heartbeats, so that a lost frame does no harm. Default 250 ms.
     pub silence: Duration,
 }

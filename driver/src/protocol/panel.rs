@@ -262,7 +262,7 @@ impl PanelSession {
         if let Some(press) = self.next_press(now) {
             return Some(PanelFrame::Press(press));
         }
-        // The echo alone is no changes: it waits for the heartbeat.
+        // A new echo alone is no change: it waits for the heartbeat.
         let delta = Status::of(&self.inputs, self.boot, 0);
         if self.status_due.is_due(&delta, now) {
             self.status_due = Due { told: Some(delta), at: now + self.heartbeat };

@@ -70,7 +70,7 @@ pub struct Car {
 }
 
 impl Car {
-    /// How many states a car goes through at most without changes: out of the door, into the next
+    /// How many states a car goes through at most on one input: out of the door, into the next
     /// flight, and some to spare. More would be a circle.
     const TRANSITIONS: usize = 16;
 

@@ -56,7 +56,7 @@ impl Dimmer {
     }
 
     /// Goes on from what another master has had shown, so that the indicators see no change
-    /// of office.
+    /// of master.
     pub fn follow(&mut self, brightness: u8, now: Timestamp) {
         match &mut self.level {
             Some((level, at)) if shown(*level) == brightness => *at = now,

@@ -64,10 +64,10 @@ pub trait Election: fmt::Debug + Send {
     /// `draw` is a random number; a protocol that needs none ignores it.
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>);
 
-    /// Where the node stands.
+    /// The state of this node.
     fn node_state(&self) -> NodeState;
 
-    /// Whether the duty to coordinate is the node's. A ring may have several tokens for a moment,
+    /// Whether the mastership is the node's. A ring may have several tokens for a moment,
     /// and one of their holders acts (T8).
     fn holds_duty(&self) -> bool {
         self.node_state() == NodeState::Master

@@ -1,4 +1,4 @@
-//! Terms of office.
+//! Terms of masters.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::bounded;
 
-/// A term of office: a master takes the highest term it knows plus one (E3).
+/// The number of a mastership: a master takes the highest term it knows plus one (E3).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

@@ -118,7 +118,7 @@ impl Node {
             let digest = self.orders.store().digest();
             let node = &peer.node;
             if let Some(before) = self.peers.open_link(link, node, side, digest, now) {
-                // The peer has not been disconnected from: the new link takes the place of the old.
+                // The old link has not ended yet: the new one replaces it.
                 self.actions.push_back(Action::Close(before));
             }
             self.send_digest(link);
@@ -204,7 +204,7 @@ impl Node {
     /// An operator places an order, which is the same as a press of its button.
     ///
     /// # Errors
-    /// The building has no such button, or the node no car for a car order.
+    /// The building has no such button, or the node no car for a car call.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
         if !self.hello.floors.has_button(call.button()) {
             let top = self.hello.floors.top().index();

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Every `handle_*` takes one thing in and then settles: it tells the car where to stop, brings the
-//! lamps in line, hands changes to the disk and changes to the peers, and asks for a plan if it leads.
+//! lamps in line, hands changes to the disk and to the peers, and asks for a plan if it leads.
 //! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after
 //! each call and sleeps until [`Node::poll_timeout`].
 //!
@@ -150,7 +150,7 @@ impl Node {
         self.leadership.node_state()
     }
 
-    /// Whether the duty to coordinate is the node's, be it that another acts in its place: see
+    /// Whether the mastership is the node's, even if another acts in its place: see
     /// [`Election::holds_duty`](crate::election::Election::holds_duty).
     #[must_use]
     pub fn holds_duty(&self) -> bool {

@@ -12,13 +12,13 @@ use crate::json::{NodeStateForm, availability, call, conflict, hang, panel, seco
 use crate::model::{Availability, Call, NodeId, Term};
 use crate::wire::NodeState;
 
-/// A transition that the log and the operator are told of.
+/// A transition that the log and the operator see.
 ///
 /// In JSON it is an event: the field `event` says of which kind, by [`name`](Self::name).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Report {
-    /// The node stands elsewhere.
+    /// The node's state changed.
     NodeState {
         /// Before.
         #[serde(with = "NodeStateForm")]
@@ -29,8 +29,8 @@ pub enum Report {
         /// The term that goes with it.
         term: Term,
     },
-    /// The duty to coordinate has gone on, as it does all the time under a protocol that rotates:
-    /// the node stands elsewhere, and nothing has happened.
+    /// The mastership has moved on, as it does all the time under a protocol that rotates it:
+    /// the node's state changed, and nothing has happened.
     #[serde(rename = "node_state", skip_deserializing)]
     Rotated {
         /// Before.
@@ -147,7 +147,7 @@ pub enum Report {
         #[serde(rename = "floor")]
         at: Option<Floor>,
     },
-    /// Two nodes have one name or one address, or one tells of orders that can't be.
+    /// Two nodes have one name or one address, or one sends impossible orders.
     Conflict(#[serde(with = "conflict")] String),
     /// The car did not reach a floor in time (F9): the motor is stopped, the process must end.
     Hung(#[serde(with = "hang")] HangEvidence),

@@ -59,14 +59,14 @@ pub struct MeshTimes {
     pub beacon_period: Duration,
     /// Between two beacons that are sent because of changes. Default 4 ms; at most `beacon_period`.
     pub beacon_gap: Duration,
-    /// A peer that was silent for so long is probed. Default 60 ms; between `beacon_period` and
-    /// `dead_after`.
+    /// How long a peer may be silent before it is probed. Default 60 ms; between
+    /// `beacon_period` and `dead_after`.
     pub probe_after: Duration,
     /// Between two probes. Default 10 ms.
     pub probe_period: Duration,
-    /// A peer of which nothing arrived for so long counts as dead. Default 200 ms.
+    /// How long a peer may be silent before it counts as dead. Default 200 ms.
     pub dead_after: Duration,
-    /// A difference between two stores that stands for so long is repaired. Default 250 ms.
+    /// How long a difference between two stores may last before it is repaired. Default 250 ms.
     pub repair_after: Duration,
     /// After a failed dial the next one waits for this, doubled at each further one up to eight
     /// times as long, with jitter. Default 50 ms.

@@ -65,7 +65,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// Where a node stands, as it tells the others.
+/// The state of a node, as it announces it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeState {
     /// It has no master yet and serves alone.
@@ -75,7 +75,7 @@ pub enum NodeState {
         /// The master's name.
         master: NodeId,
     },
-    /// It coordinates. Under `lowest-ip` a beacon with this state is an announcement (F2).
+    /// It assigns the calls. Under `lowest-ip` a beacon with this state is an announcement (F2).
     Master,
 }
 

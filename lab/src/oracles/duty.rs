@@ -1,4 +1,4 @@
-//! How well the duty to coordinate is held: for how long by several, for how long by nobody.
+//! How well the mastership is held: for how long by several, for how long by nobody.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use elevator_fleet::wire::NodeState;
 
 use crate::snapshot::{QUIET_LOSS, Snapshot};
 
-/// What was seen of the duty to coordinate.
+/// What was seen of the mastership.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Duty {
     /// How long was looked.

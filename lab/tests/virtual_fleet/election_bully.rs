@@ -92,7 +92,7 @@ fn the_next_best_takes_a_dead_coordinators_place() {
 #[test]
 fn as_in_the_source_a_member_finds_a_coordinator_too() {
     let as_in_the_source = Settings { mesh_detection: false, ..settings() };
-    measure("leader dark, by the as_in_the_source", &as_in_the_source, |building, bound| {
+    measure("leader dark, as in the source", &as_in_the_source, |building, bound| {
         building.inflict(Fault::PowerLoss(BEST));
         let died = leads(building, BEST - 1, bound);
         building.inflict(Fault::Restart(BEST));
@@ -250,12 +250,12 @@ fn events() -> [Happening; 9] {
             0,
         ),
         (
-            "a follower's network is cut and mended",
+            "a follower's network is cut and repaired",
             vec![(alone(4), secs(3)), (Fault::Heal, secs(3))],
             0,
         ),
         (
-            "the leader's network is cut and mended",
+            "the leader's network is cut and repaired",
             vec![(alone(3), secs(3)), (Fault::Heal, secs(3))],
             1,
         ),

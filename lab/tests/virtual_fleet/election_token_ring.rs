@@ -1,4 +1,4 @@
-//! `token-ring`: the duty goes round, and comes back whatever happens.
+//! `token-ring`: the mastership rotates, and comes back whatever happens.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

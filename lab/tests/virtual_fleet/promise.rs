@@ -106,7 +106,7 @@ proptest! {
             }
         }
         for (call, before) in promised.iter().zip(&before) {
-            // A lamp may outlive its order by as long as the changes of its service takes.
+            // A lamp may outlive its order by as long as the delta with its service takes.
             let served = building.services().iter().any(|service| service.call == *call);
             prop_assert!(
                 is_open(&building, call) || building.served(call) > *before || served,
@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// O1, P1, F12: the loss of a disk overtakes the changes that the order is on it.
+/// O1, P1, F12: the loss of a disk overtakes the acknowledgement that the order is on it.
 #[test]
 fn a_lit_order_outlives_its_first_disk_wherever_its_news_has_got_to() {
     for wait in (4_000..20_000).step_by(500) {

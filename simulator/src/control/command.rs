@@ -13,7 +13,7 @@ release BUTTON               let it go
 obstruct on|off              something stands in the door
 stop on|off                  pull or push the stop switch
 key normal|independent|fire|out
-load PERCENT|none            load in the car_call, 0 to 255 % of the rated load
+load PERCENT|none            load in the car, 0 to 255 % of the rated load
 climate CELSIUS ILLUMINANCE  what the climate sensors read from here on; none: no such sensor
 fault motor stuck            the motor is driven and the car does not move
 fault motor trips            the drive runs for 1 s, moves nothing and cuts out
@@ -251,7 +251,7 @@ impl<'a> Words<'a> {
                 let up = self.choice("up", "down", "up or down")?;
                 Button::Hall(floor, if up { Direction::Up } else { Direction::Down })
             }
-            other => return Err(self.wrong(other, "hall or car_call")),
+            other => return Err(self.wrong(other, "hall or car")),
         };
         if self.floors.has_button(button) { Ok(button) } else { Err(CommandError::Button(button)) }
     }

@@ -17,7 +17,7 @@ table! {
     /// Ranks and times of the protocol `bully`.
     [bully] bully::Settings {
         /// How fit this node is to lead: the highest leads, of two equal ones the higher name.
-        /// `health` reckons with its disk, its panel and its car, from 1 to 100; then a leader that
+        /// `health` is computed from its disk, its panel and its car, 1 to 100; then a master that
         /// is followed counts as ahead by `hysteresis` less 1. 0 bars the node. Numbers on every
         /// node, or `health` on every node.
         estimate: Estimate = Value("health"),
@@ -33,7 +33,7 @@ table! {
         ask_again: Time<5, 60_000> = Value("50 ms"),
         /// How long a candidate that was answered waits for a master before it begins again.
         coordinator_wait: Time<20, 120_000> = Value("400 ms"),
-        /// Without `mesh_detection`: a master of which no beacon came for so long is silent.
+        /// Without `mesh_detection`: how long no beacon of a master may come before it is silent.
         silence: Time<50, 600_000> = Value("400 ms"),
         ..Self::default()
     }
@@ -46,7 +46,7 @@ table! {
         /// of milliseconds; `source`, 5 min; `emulator`, 30 s. The last two leave `mesh_detection`
         /// out.
         preset: Preset = Value("fleet"),
-        /// An executor that has had no sign of its master for so long looks for another one. At
+        /// How long an executor waits for a sign of its master before it looks for another one. At
         /// least twice `request_period`.
         master_loss: Option<Time<50, 3_600_000>> = Absent(
             "the preset's: 500 ms, 5 min or 30 s",
@@ -72,7 +72,7 @@ table! {
     [ballot] ballot::Settings {
         /// Between two control packets of the leader.
         control_period: Time<10, 10_000> = Value("100 ms"),
-        /// A leader of which no control packet came for so long is lost. At least two times
+        /// How long no control packet of a leader may come before it is lost. At least two times
         /// `control_period`, and longer than `round`.
         lost_after: Time<20, 60_000> = Value("200 ms"),
         /// How long a round of votes lasts; at least twice the longest delay of the network.

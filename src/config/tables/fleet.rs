@@ -15,13 +15,14 @@ table! {
         beacon_period: Time<5, 5_000> = Value("25 ms"),
         /// Between two beacons that are sent because of changes. At most `beacon_period`.
         beacon_gap: Time<1, 5_000> = Value("4 ms"),
-        /// A peer that was silent for so long is probed. Between `beacon_period` and `dead_after`.
+        /// How long a peer may be silent before it is probed. Between `beacon_period` and
+        /// `dead_after`.
         probe_after: Time<5, 30_000> = Value("60 ms"),
         /// Between two probes. Below `dead_after`.
         probe_period: Time<1, 5_000> = Value("10 ms"),
-        /// A peer of which nothing arrived for so long counts as dead.
+        /// How long a peer may be silent before it counts as dead.
         dead_after: Time<50, 60_000> = Value("200 ms"),
-        /// A difference between two stores that stands for so long is repaired. Longer than
+        /// How long a difference between two stores may last before it is repaired. Longer than
         /// `beacon_period`.
         repair_after: Time<10, 60_000> = Value("250 ms"),
         /// After a failed dial the next one waits for this, doubled at each further one up to eight

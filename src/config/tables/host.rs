@@ -35,14 +35,14 @@ table! {
         /// to this much later. Less than `poll_period` counts as `poll_period`. Keep it
         /// below the server's own watchdog.
         poll_at_rest as rest_poll_period: Time<1, 1_000> = Value("20 ms"),
-        /// TCP: a server that leaves a poll unanswered for so long is disconnected.
+        /// TCP: how long a server may take to answer a poll before it is disconnected.
         reply as reply_limit: Time<10, 10_000> = Value("250 ms"),
         /// TCP: ask the server to read its configuration again on each connection. Some rebuild
         /// their world at it.
         reload_configuration: bool = Value("false"),
-        /// Serial: how often unchanged outputs are told; well below the panel's watchdog.
+        /// Serial: how often unchanged outputs are sent; well below the panel's watchdog.
         heartbeat: Time<5, 5_000> = Value("50 ms"),
-        /// Serial: a panel that is silent for so long is disconnected. At least three times
+        /// Serial: how long a panel may be silent before it is disconnected. At least three times
         /// `heartbeat`.
         silence as silence_limit: Time<15, 30_000> = Value("250 ms"),
         /// The longest delay between two attempts to open a lost line.

@@ -72,7 +72,7 @@ impl Stage {
             node.cable = cable;
             let text = match cable {
                 Cable::Cut => "network cut: the node is alone",
-                Cable::Whole => "network mended",
+                Cable::Whole => "network repaired",
             };
             self.tell(Some(car), Weight::Bad, text);
         }

@@ -1,4 +1,4 @@
-//! What the stage does with changes.
+//! What the stage does with the changes that the threads report.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use elevator_fleet::model::{Call, NodeId};
 use elevator_simulator::{CarState, ControlClient};
 use liftmesh::account::{Account, Sight, Tally, Verdict};
 
-/// Changes that wait for the keeper; who brings more waits.
+/// How many changes wait for the keeper; a thread that sends more waits.
 const NEWS: usize = 1024;
 
 /// A node that has just started, or goes on, gets its lamps in line within this.

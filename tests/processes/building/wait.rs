@@ -110,7 +110,7 @@ impl Building {
         })
     }
 
-    /// As [`follow`](Self::follow) where the duty goes round faster than it can be asked for.
+    /// As [`follow`](Self::follow) where the mastership rotates faster than it can be asked for.
     fn know_a_holder(&self, group: &[&str]) -> bool {
         self.are_one_group(group, |_, node_state| match node_state {
             NodeState::Master => true,

@@ -7,10 +7,10 @@
 //!                          │ │  └──┘ answered, and nobody has                │  │
 //!                          │ │       announced itself in time (B4)           │  │
 //!                          │ └───────────────────────────────────────────────┘  │
-//!                          │ ▲  another master, or a lower site asks, and  │
+//!                          │ ▲  another master, or a lower site asks, and       │
 //!                          │ │  there is a higher one to ask (B6, B10)          │
-//!       master (B5)   │ │                                                  │
-//!                          ▼ │  master lost, own estimate clearly higher,  │
+//!            master (B5)   │ │                                                  │
+//!                          ▼ │  master lost, own estimate clearly higher,       │
 //!                          Lost  a lower site asks (B2, B6, B10)                │
 //!                            ▲                                                  │
 //!                            └──────────────────────────────────────────────────┘
@@ -28,8 +28,7 @@
 //!   higher site asks it too, and waits for T again. Once the mesh has lost every higher site,
 //!   there is nothing to wait for (C5).
 //! - An election by itself interrupts no service. A site that votes while a master works
-//!   continues under it, and a master stays in its state, until another site has announced
-//!   itself.
+//!   continues under it, and a master stays master, until another site has announced itself.
 //! - *Master* carries a term, so that a late one changes nothing (E7). Of two with the same
 //!   term the higher site counts.
 //! - A follower whose master reports that it is no longer master starts an election. A site
@@ -105,13 +104,13 @@ const PROFILE: Profile = Profile { preferred: Preferred::Fittest, ..Profile::USU
 pub struct Bully {
     settings: Settings,
     node: NodeId,
-    /// How fit it is, out of office.
+    /// How fit it is, without the master's bonus.
     fitness: u32,
     /// The highest term known.
     term: Term,
     /// The other sites, and their estimates.
     sites: BTreeMap<NodeId, u32>,
-    /// The sites that say that they follow this one, where office adds to the estimate.
+    /// The sites that say that they follow this one, where the bonus depends on it.
     followers: BTreeSet<NodeId>,
     state: State,
 }
@@ -358,8 +357,8 @@ impl Election for Bully {
         }
     }
 
-    /// Whoever leads is worth more than it is as such, most of all to those that follow it: it stays
-    /// in office until somebody is clearly fitter, whatever else there is to vote on.
+    /// A master gets a bonus, the larger one if a site follows it: it stays master until another
+    /// site is clearly fitter, whatever causes an election.
     fn estimate(&self) -> u32 {
         let office =
             if self.leads() { self.settings.office(!self.followers.is_empty()) } else { 0 };

@@ -18,17 +18,17 @@ pub struct Settings {
     /// or a disk that fails does. With [`Estimate::Health`] a master that is followed is
     /// ahead by 1 less in every election, whoever starts it.
     pub hysteresis: u32,
-    /// For so long a site's estimate must have exceeded the master's before it starts an
+    /// How long a site's estimate must have exceeded the master's before it starts an
     /// election (B10). Default 500 ms: a panel's line that is soon back changes no leader. At least
     /// a few beacon periods, in which a new master hears of its followers.
     pub hold_off: Duration,
-    /// T: for so long a candidate waits for an *answer* (B2). Default 200 ms; at least the way
+    /// T: how long a candidate waits for an *answer* (B2). Default 200 ms; at least the way
     /// there and back, and a few times `ask_again`.
     pub answer_wait: Duration,
     /// While nobody answers, *election* is sent again this often, for it or its answer may be lost.
     /// Default 50 ms; at most `answer_wait`, which keeps to a single *election*.
     pub ask_again: Duration,
-    /// For so long a candidate that was answered waits for *master* (B4). Default 400 ms; at
+    /// How long a candidate that was answered waits for *master* (B4). Default 400 ms; at
     /// least `answer_wait`, which the site that answered may need itself, and the way there and
     /// back.
     pub coordinator_wait: Duration,
@@ -67,7 +67,7 @@ impl Settings {
         site >= master.saturating_add(self.hysteresis.max(1))
     }
 
-    /// What office adds to a master's estimate: all but 1 of the hysteresis, so that whoever
+    /// The bonus of a master's estimate: all but 1 of the hysteresis, so that a site that
     /// is fitter by the hysteresis outranks it; and 1 as long as nobody follows it, so that those
     /// who have been on their own yield to the others. A number that was configured ranks as it is.
     pub(super) fn office(&self, is_followed: bool) -> u32 {
@@ -124,7 +124,7 @@ pub enum Estimate {
     /// leads, and follows whoever does (B6). In a fleet in which every node is barred each serves
     /// alone.
     Fixed(u32),
-    /// The node's health, from 1 to 100, and while it leads what office adds: see
+    /// The node's health, from 1 to 100, and while it leads the master's bonus: see
     /// [`health`](crate::node::health) and [`hysteresis`](Settings::hysteresis).
     Health,
 }

@@ -7,7 +7,7 @@
 //!   start ──▶ Master            Joining ─────────────────────────────▶ Slave
 //!                  ▲              │                                      │
 //!                  └──────────────┘                                      │
-//!                  ▲   disconnected: wait, longer each time                    │
+//!                  ▲   disconnected: wait, longer each time              │
 //!                  └─────────────────────────────────────────────────────┘
 //!                      disconnected from the master, or it is no longer master (joining: no wait)
 //! ```

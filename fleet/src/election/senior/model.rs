@@ -1,7 +1,7 @@
 //! A few units under the model checker, whatever is lost, late or repeated: on a network that
 //! remembers every message, and on one that forges them.
 //!
-//! In every state: a unit takes office only after all its attempts; the control unit leads; a
+//! In every state: a unit becomes master only after all its attempts; the control unit leads; a
 //! master that hears of one above it yields. And from each of them, as soon as the network is calm,
 //! the units come to one master in bounded time and stay with it (M8, M9): that is tried out, in
 //! virtual time, from every state that is reached.
@@ -90,7 +90,7 @@ impl Subject for Fleet {
         if after != NodeState::Seeking {
             *asked = 0;
         }
-        moment.blame(too_soon.then_some("took office before all attempts"));
+        moment.blame(too_soon.then_some("became master before all attempts"));
         let defies = after == NodeState::Master && has_heard_better(step);
         moment.blame(defies.then_some("did not yield to a master above it"));
     }

@@ -389,7 +389,7 @@ fn both_kinds_of_master_lead_and_answer_who_needs_one() {
     }
 }
 
-/// M7: a unit that synced by an answer is counted in by the next request for executors.
+/// M7: a unit that became an executor by its answer is counted by the next request for executors.
 #[test]
 fn an_executor_answers_its_waiting_master() {
     let mut second = executor();

@@ -18,8 +18,8 @@ pub struct Settings {
     /// be late. Default 50 ms; longer than the LAN's jitter.
     pub grace: Duration,
     /// For how long a holder keeps the token before it looks for the next node. Default 1 s; at
-    /// least several times `search_wait` and `acknowledgement_wait`, so that little time goes by
-    /// between offices.
+    /// least several times `search_wait` and `acknowledgement_wait`, so that little time is
+    /// spent on hand-overs.
     pub hold: Duration,
     /// k: the part of T, in per cent (0 to 100), that an exchange between two holders may take at
     /// least; the rest is drawn by lot. Default 50. 100 leaves nothing to chance, and three holders
@@ -41,8 +41,8 @@ pub struct Settings {
     /// node claims. Default 25 ms; longer than a message takes as a rule. Claims that cross are
     /// compared.
     pub claim_wait_per_rank: Duration,
-    /// Whether the mesh's changes of peers counts (C5): the loss of the holder as the silence of a
-    /// holder, and a state in a beacon as a sign of life. Default true; false is as in the source's
+    /// Whether the mesh's reports of peers count (C5): the loss of the holder as the silence of a
+    /// holder, and a state in a beacon as a sign of life. Default true; false is the source's
     /// wording, where the protocol's own messages alone count.
     pub mesh_detection: bool,
 }

@@ -89,7 +89,7 @@ impl Climate {
         request.into_iter().chain(gather).chain(display).min()
     }
 
-    /// Counted from the last request of anybody: where the duty goes round, whoever has it when
+    /// Counted from the last request of anybody: where the mastership rotates, whoever has it when
     /// a request is due asks.
     pub(super) fn request_due(&self, asks: bool) -> Option<Timestamp> {
         let period = self.settings.poll_period;

@@ -54,7 +54,7 @@ impl Dispatching {
         self.plan.entries()
     }
 
-    /// The whole plan of a master that hands its office over: later than all that it told before.
+    /// The whole plan of a master that hands the mastership over: newer than all it sent before.
     pub(super) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
         self.plan.bequeath()
     }
@@ -82,7 +82,7 @@ impl Dispatching {
         is_kept
     }
 
-    /// The node stands elsewhere. Where the duty `rotates`, the next master goes on with the plan.
+    /// The node's state changed. If it `rotates`, the next master goes on with the plan.
     pub(super) fn on_change(&mut self, node_state: &NodeState, rotates: bool) {
         if rotates {
             self.plan.inherit(node_state);

@@ -92,7 +92,7 @@ pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<Stri
     };
     if let Some(record) = records.iter().find(|record| !is_possible(record, floors)) {
         let Record { dot, call, .. } = record;
-        return Some(format!("it tells of {call} as {dot}, which can't be"));
+        return Some(format!("it sent {call} as {dot}, which is impossible"));
     }
     if car.is_some_and(|car| !car.is_within(floors)) {
         return Some("its car is where there is no floor".to_owned());
@@ -206,7 +206,7 @@ impl Orders {
         }
         if is_due(&mut self.refusals.reported, now) {
             self.report(Report::Conflict(format!(
-                "node {peer} tells of orders that can't be, {dot} among them: they are refused"
+                "node {peer} sends impossible orders, {dot} among them: they are refused"
             )));
         }
     }

@@ -96,7 +96,7 @@ impl Orders {
                 self.journals.reported = Some(now);
                 let (refused, dot) = (std::mem::take(&mut self.journals.refused), record.dot);
                 self.report(Report::Conflict(format!(
-                    "node {peer} tells of more journals or calls than there can be, {dot} among \
+                    "node {peer} sends more journals or calls than there can be, {dot} among \
                      them: {refused} records were refused"
                 )));
             }

@@ -70,7 +70,7 @@ pub(super) struct Orders {
 pub(super) enum Effect {
     /// People may want to know of it.
     Report(Report),
-    /// There is changes that should not wait for the next beacon's time.
+    /// There are changes that should not wait for the next beacon's time.
     Hurry,
     /// The set of open orders is another one.
     Changed,
@@ -117,7 +117,7 @@ impl Orders {
         }
         if locked_out > 0 {
             effects.push_back(Effect::Report(Report::Conflict(format!(
-                "{locked_out} orders on the disk can't be: they are left out"
+                "{locked_out} orders on the disk are impossible: they are ignored"
             ))));
         }
         Self {

@@ -35,8 +35,8 @@ impl Orders {
         self.transfers.ask(link, now);
     }
 
-    /// The parts of states that are due, over the links that `stand`. What changes meanwhile is owed
-    /// to the peers like every change.
+    /// The parts of states that are due, over the links that `stand`. What changes
+    /// meanwhile goes to the outboxes of the peers, as every change does.
     pub(in crate::node) fn states_due(
         &mut self,
         stands: impl Fn(LinkId) -> bool,

@@ -48,7 +48,7 @@ impl Outbox {
 }
 
 impl Replication {
-    /// A peer is heard for the first time: it is owed what may be changes to it.
+    /// A peer is heard for the first time: its outbox gets all that it may not have.
     pub(super) fn found(&mut self, peer: &NodeId, dots: impl Iterator<Item = Dot>) {
         self.acked_all(peer);
         let outbox = self.outbox.entry(peer.clone()).or_default();

@@ -37,7 +37,7 @@ pub(super) struct BeaconClock {
     told: Duration,
     /// How many beacons have gone out ahead of time since one was due.
     early: usize,
-    /// There is changes that should not wait for the period.
+    /// There are changes that should not wait for the period.
     urgent: bool,
 }
 
@@ -76,7 +76,7 @@ impl Room {
 }
 
 impl Peers {
-    /// There is changes that should not wait for the period.
+    /// There are changes that should not wait for the period.
     pub(in crate::node) fn hurry(&mut self) {
         self.clock.hurry();
     }

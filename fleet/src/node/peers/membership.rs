@@ -31,8 +31,8 @@ use pace::Delay;
 pub(in crate::node) use peer::Peer;
 use window::Order;
 
-/// The most incarnations of nodes that are kept track of; beyond it the ones that don't hear this node
-/// are not taken in, so that a flood of strangers costs little.
+/// The most incarnations of nodes that are kept track of; beyond it the ones that don't hear this
+/// node are not taken in, so that a flood of strangers costs little.
 const MOST_INCARNATIONS: usize = 512;
 
 /// The incarnations of nodes that have been heard lately.
@@ -56,8 +56,8 @@ pub(in crate::node) struct Membership {
     conflicts: Conflicts,
     /// Where the echoes of the next beacon begin: those of the peers that count, and of the others.
     rotation: (usize, usize),
-    /// No peer is to be probed or lost before this, and which incarnation it is that may have to be. What is
-    /// heard of others only defers it.
+    /// No peer is to be probed or lost before this, and which incarnation may have to be.
+    /// What is heard of others only defers it.
     check_at: Option<(Timestamp, Option<Nonce>)>,
 }
 
@@ -66,7 +66,7 @@ pub(in crate::node) struct Membership {
 pub(in crate::node) enum Heard {
     /// Nothing: this node's own, or a stranger's.
     Ignored,
-    /// It comes from a incarnation that does not count (yet).
+    /// It comes from an incarnation that does not count (yet).
     Unproven,
     /// It was overtaken by a later one: its orders may be taken in, where it stands is history.
     Reordered {
@@ -199,8 +199,8 @@ impl Membership {
     }
 
     /// Takes note of a node at the other end of a link: a handshake proves that it hears and is
-    /// heard. One that came in does not end the incarnation of an earlier process that still shows: that
-    /// takes an echo.
+    /// heard. One that came in does not end an earlier incarnation that still shows: that takes an
+    /// echo.
     pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
         if let Some(verdict) = self.stranger(hello, now) {
             return verdict;

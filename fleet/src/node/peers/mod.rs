@@ -43,10 +43,10 @@ pub use packets::PacketCounts;
 pub(super) use packets::PacketKind;
 pub(super) use pairing::Due;
 
-/// For so long a master lets a peer call itself its slave over a link that it does not have.
+/// How long a master tolerates a peer that claims to be its slave without a link.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
-/// For so long a master keeps a link that does not fit what its peer says of its state: longer
+/// How long a master keeps a link that does not fit the state that its peer announces: longer
 /// than the peer waits for such a link to carry.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
 

@@ -188,7 +188,7 @@ fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
     assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
 }
 
-/// C4: where the duty goes round.
+/// C4: where the mastership rotates.
 #[test]
 fn who_has_asked_tells_even_if_it_leads_no_longer() {
     let (mut first, _, asked) = unanswered();
@@ -219,7 +219,7 @@ fn a_request_is_answered_to_the_asker_alone() {
         panic!("{actions:?}");
     };
     assert_eq!(*to, first.hello.address);
-    let piggybacked = beacon.piggybacked.clone().expect("a piggybacked");
+    let piggybacked = beacon.piggybacked.clone().expect("a piggybacked message");
     assert_eq!(piggybacked.to, Some(name(1)));
     assert_eq!(piggybacked.message, Message::SensorData(Reading::default()));
 }

@@ -50,7 +50,7 @@ impl Membership {
         second.max(self.delay.granted(now))
     }
 
-    /// Whether a incarnation hears and is heard.
+    /// Whether an incarnation hears and is heard.
     pub(super) fn shows(&self, peer: &Peer, now: Timestamp) -> bool {
         peer.is_alive(&self.limits(peer, now), now)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::Timestamp;
 
 /// How far a beacon's sequence may jump, on top of what a node can send since the last one. Without
-/// a limit one forged beacon would make all of the peer's own dirty.
+/// a limit one forged beacon would make all of the peer's own count as old.
 const WINDOW: u64 = 1024;
 
 /// The most beacons that a node sends in a millisecond.
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(firsts, expected, "6 and 135 are too old to tell");
     }
 
-    /// One forged datagram must not make all of the peer's own beacons dirty.
+    /// One forged datagram must not make all of the peer's own beacons count as old.
     #[test]
     fn a_beacon_that_no_node_can_have_reached_is_not_taken_in() {
         let mut window = Window::default();
