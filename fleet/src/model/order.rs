@@ -48,7 +48,7 @@ pub struct Order {
     pub call: Call,
     /// When the first press of this call was made, on the clock of the node that holds the store.
     pub placed: Timestamp,
-    /// No service of this press can be earlier, on the same clock: the node made the press then, or
-    /// first held the call open. Unlike `placed`, nothing that others say later moves it.
+    /// When this node made the press, or first heard of it, on the same clock. No message moves it,
+    /// and it does not follow from an age that others tell.
     pub open_since: Timestamp,
 }

@@ -190,7 +190,6 @@ impl OrderStore {
         let merged = self.merge(record, now);
         if let Some(register) = self.registers.get_mut(&dot) {
             register.made_here = true;
-            register.order.open_since = now;
         }
         merged
     }
@@ -246,13 +245,10 @@ impl OrderStore {
             State::Open { waited } => (now - waited, false, None),
             State::Served(service) => (now, true, service),
         };
-        // Of a press that replaces one that is open here, its age says nothing of when it was made:
-        // it is as old as the first of them (F18).
-        let (placed, open_since) = before
-            .as_ref()
-            .map_or((told, told), |earlier| (earlier.placed.min(told), earlier.open_since));
+        let earlier = before.as_ref().map(|order| order.placed);
+        let placed = earlier.map_or(told, |earlier| earlier.min(told));
         self.insert(Register {
-            order: Order { dot, origin, call, placed, open_since },
+            order: Order { dot, origin, call, placed, open_since: now },
             served,
             service,
             made_here: false,

@@ -136,6 +136,7 @@ impl Orders {
             match self.credit(peer, record, fleet) {
                 Credit::Taken => admitted.push(record),
                 Credit::Hearsay { car, open } => {
+                    self.promise.forget_holding(open, peer);
                     self.replication.enqueue(&car, open);
                     self.contest(&record.call, open, peer, now + ANSWER_LIMIT);
                 }

@@ -65,7 +65,7 @@ impl Orders {
         }
         if *car == self.own.node {
             // An earlier process of this node may have served what was open before this one began.
-            return if open_since >= Timestamp::START {
+            return if open_since > Timestamp::START {
                 refused("this node's car did not".to_owned())
             } else {
                 Credit::Taken

@@ -154,6 +154,9 @@ impl Orders {
             self.promise.record(ack.dot, peer, holding);
             self.is_promise_stale = true;
         }
+        if open && ack.served {
+            self.promise.forget_holding(ack.dot, peer);
+        }
         // A peer that has it as served tells how, and one that does not keep it has no use for it.
         if open || ack.served {
             self.replication.acked(peer, ack.dot);

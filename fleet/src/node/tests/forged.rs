@@ -506,6 +506,15 @@ fn an_order_that_is_made_old_is_not_closed_by_a_lie() {
             assert!(still.is_some(), "{} by {car}", order.dot);
         }
     }
+    // Nor is one that was old from the first word of it, or that took the place of such a one.
+    for sequence in [700, 701] {
+        let tells = |state| Record { dot: dot(2, sequence), state, ..served(2, sequence, call(2)) };
+        let waited = Duration::from_hours(10);
+        one.handle_frame(LINK, delta(vec![tells(State::Open { waited })]), later);
+        let service = Service { waited, car: name(9) };
+        one.handle_frame(LINK, delta(vec![tells(State::Served(Some(service)))]), later);
+        assert!(one.orders().get(dot(2, sequence)).is_some(), "{sequence}");
+    }
     let own = orders.iter().find(|order| order.origin == name(1));
     let own = own.and_then(|order| one.orders().get(order.dot));
     assert_eq!(own.map(|order| order.placed), Some(now), "it knows better");
