@@ -109,7 +109,7 @@ if [ -n "$full" ]; then
 fi
 
 step "the ten slowest tests"
-sed -n 's/^test \(.*\) \.\.\. .*<\(.*\)>$/\2 \1/p' "$logs"/* | sort -rn | head
+sed -n 's/^test \(.*\) \.\.\. .*<\(.*\)>$/\2 \1/p' "$logs"/* | sort -rn | sed -n 1,10p
 awk '/^test result:/ { passed += $4; failed += $6 } END { printf "\n%d passed, %d failed\n", passed, failed }' "$logs"/*
 grep -h '^test .* FAILED' "$logs"/* || true
 [ -z "$failed" ]
