@@ -25,7 +25,7 @@ pub use self::report::{Figures, WriteError, figures, write_csv, write_json};
 /// A group that has not agreed within this time counts as not settled.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
-/// An agreement counts if it stands for so long.
+/// How long an agreement must last to count.
 const STANDS: Duration = Duration::from_millis(300);
 
 /// How often the group is looked at.

@@ -12,7 +12,7 @@ use super::World;
 use super::disk::Disk;
 use super::history::Note;
 
-/// A process notices that it was suspended if it was for so long.
+/// How long a process must be suspended to notice it.
 const NOTICED: Duration = Duration::from_millis(150);
 
 /// How long the waits between dials may stay long after losses have ended. TCP does not notice the

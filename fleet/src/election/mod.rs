@@ -12,7 +12,7 @@
 //! by a model checker.
 //!
 //! Under `lowest-ip` the election opens and closes the links (F3). Under every other protocol each
-//! pair of nodes keeps a link whoever leads (C6), and the election is told of a peer only while
+//! pair of nodes keeps a link whoever leads (C6), and the election hears of a peer only while
 //! full states have been exchanged over it: who yields to a peer has handed its orders over
 //! already (E4), and nobody follows a node that it can't reach (F14).
 

@@ -22,7 +22,7 @@ pub struct Lsn(pub u64);
 
 /// Something to be done, in the order in which the actions come. [`Panel`](Self::Panel) comes first.
 ///
-/// Each may fail; the brain is told of a failure only where a `handle_…` method says so.
+/// Each may fail; the brain hears of a failure only where a `handle_…` method says so.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Send a beacon to everybody on the LAN.

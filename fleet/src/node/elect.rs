@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// Whether the election is told of this peer.
+    /// Whether the election hears of this peer.
     pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
         match self.leadership.link_rule() {
             LinkRule::FollowState => true,

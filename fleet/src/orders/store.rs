@@ -171,8 +171,8 @@ pub enum Merged {
 }
 
 impl OrderStore {
-    /// Places a press under a fresh dot, which must be later than any of its journal. Whoever asked
-    /// for it has waited since `since`.
+    /// Places a press under a fresh dot, which must be later than any of its journal. The passenger
+    /// has waited since `since`.
     ///
     /// It replaces the journal's earlier press of the same call and, if that is still open, keeps
     /// its age (F18).

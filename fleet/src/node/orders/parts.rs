@@ -15,7 +15,7 @@ use crate::wire::{Ack, Delta, StateTransfer, StoreDigest};
 const MOST_OVER_A_LINK: usize = 2048;
 
 impl Orders {
-    /// What a peer is told of the store over a fresh link.
+    /// What a peer hears of the store over a fresh link.
     pub(in crate::node) fn told_digest(&self, term: Term) -> StoreDigest {
         StoreDigest { term, digest: self.store.digest(), durable: self.ledger.all_durable() }
     }

@@ -11,7 +11,7 @@ use crate::model::Timestamp;
 /// memory; further ones are not noted.
 const MOST_OF_A_KIND: usize = 16;
 
-/// A conflict that has not shown for so long is over.
+/// How long a conflict must not show before it is over.
 const KEPT_FOR: Duration = Duration::from_mins(1);
 
 /// The conflicts that have shown lately, by their text.
