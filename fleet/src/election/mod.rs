@@ -1,4 +1,4 @@
-//! Who leads: one interface, a directory per protocol (C1).
+//! Choosing the master: one interface, a directory per protocol (C1).
 //!
 //! ```text
 //!   heard, lost, message, timer ──▶ Election ──▶ send, broadcast, arm a timer (dial, hang up)
@@ -12,9 +12,9 @@
 //! by a model checker.
 //!
 //! Under `lowest-ip` the election opens and closes the links (F3). Under every other protocol each
-//! pair of nodes keeps a link whoever leads (C6), and the election hears of a peer only while
-//! full states have been exchanged over it: who yields to a peer has handed its orders over
-//! already (E4), and nobody follows a node that it can't reach (F14).
+//! pair of nodes keeps a link whoever is master (C6), and the election hears of a peer only while
+//! it is synced: a node that yields to a peer has handed its orders over already (E4), and no node
+//! follows a node that it can't reach (F14).
 
 /// Calls a macro with every protocol: the name of its module, and of its variant of
 /// [`Protocol`](crate::wire::Protocol).
@@ -59,7 +59,7 @@ pub use token_ring::TokenRing;
 
 /// A protocol that chooses the master.
 pub trait Election: fmt::Debug + Send {
-    /// Takes an input in; what is to be done is appended to `outputs`.
+    /// Handles an input; appends what is to be done to `outputs`.
     ///
     /// `draw` is a random number; a protocol that needs none ignores it.
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>);
@@ -67,18 +67,18 @@ pub trait Election: fmt::Debug + Send {
     /// The state of this node.
     fn node_state(&self) -> NodeState;
 
-    /// Whether the mastership is the node's. A ring may have several tokens for a moment,
-    /// and one of their holders acts (T8).
-    fn holds_duty(&self) -> bool {
+    /// Whether the node has the mastership, whether or not it acts on it: a ring may have several
+    /// tokens for a moment, and one of their holders acts (T8).
+    fn has_mastership(&self) -> bool {
         self.node_state() == NodeState::Master
     }
 
-    /// What the node's beacons tell as its estimate (B1); 0 under a protocol that does not ask.
+    /// The estimate in the node's beacons (B1); 0 under a protocol that does not use it.
     fn estimate(&self) -> u32 {
         0
     }
 
-    /// The protocol's own state, for people to read: what it is called, and what it is.
+    /// The protocol's own state, for people to read: names and values.
     fn details(&self) -> Vec<Detail>;
 
     /// What is fixed about the protocol.
@@ -110,7 +110,7 @@ pub trait Election: fmt::Debug + Send {
 /// What is fixed about a protocol, whatever its settings and its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
-    /// Which node leads a group whose nodes all hear each other.
+    /// Which node is master of a group whose nodes all hear each other.
     pub preferred: Preferred,
     /// Whether the mastership goes from node to node while all is well.
     pub rotates: bool,
@@ -137,7 +137,7 @@ impl Profile {
     };
 }
 
-/// Which node leads a group whose nodes all hear each other.
+/// Which node is master of a group whose nodes all hear each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preferred {
     /// The node with the lowest address.
@@ -153,8 +153,8 @@ pub enum Preferred {
 /// Who opens links, and to whom (C6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkRule {
-    /// A slave dials its master when the election says so, and there are no other links: links and
-    /// states can be held against each other.
+    /// A slave dials its master when the election wants it, and there are no other links: links can
+    /// be checked against the nodes' states.
     FollowState,
     /// Each pair of nodes keeps a link; the higher address dials the lower.
     EveryPair,
@@ -169,16 +169,16 @@ pub enum Carrier {
     Packet,
 }
 
-/// Something that an election has to know.
+/// An input of an election.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<'a> {
     /// The node starts; the first input of all.
     Start,
-    /// A peer that hears this node, and is heard, tells where it stands. Told at every beacon.
+    /// A beacon of a peer that this node hears, and that hears this node.
     Heard {
         /// Who, and what ranks it.
         peer: &'a Candidate,
-        /// What it says.
+        /// Its state.
         node_state: &'a NodeState,
         /// The highest term that it knows.
         term: Term,
@@ -188,15 +188,15 @@ pub enum Input<'a> {
         /// Who.
         peer: &'a NodeId,
     },
-    /// A link stands and full states have been exchanged over it (F14). Told under
-    /// [`LinkRule::FollowState`] alone.
+    /// A peer is synced: a state transfer over its link is complete (F14). An input under
+    /// [`LinkRule::FollowState`] only.
     Synced {
         /// With whom.
         peer: &'a NodeId,
         /// Which of the two dialled.
         side: LinkSide,
     },
-    /// A link is gone, or could not be made. Told under [`LinkRule::FollowState`] alone.
+    /// A link is gone, or could not be made. An input under [`LinkRule::FollowState`] only.
     Disconnected {
         /// From whom.
         peer: &'a NodeId,
@@ -230,7 +230,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The node that says this of itself.
+    /// The node that sends this [`Hello`].
     #[must_use]
     pub fn new(hello: &Hello, estimate: u32) -> Self {
         Self {
@@ -274,10 +274,10 @@ pub enum Output {
     HangUpAllBut(NodeId),
 }
 
-/// What masters, candidates and indicators say to each other.
+/// The messages between masters, candidates and indicators.
 ///
-/// The three of the sensors serve every protocol (C4); what carries them, and what they are called
-/// there, is the protocol's matter.
+/// The three about sensors serve every protocol (C4); the protocol decides what carries them and
+/// what they are called there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// The master asks every unit for what its sensors read: *ZDZ* of `senior` (M1), the
@@ -327,7 +327,7 @@ pub enum ElectionSettings {
     TokenRing(token_ring::Settings),
 }
 
-/// What a protocol is, apart from its machine. Implemented by the settings of each.
+/// What a protocol is, apart from its state machine. Implemented by the settings of each.
 pub trait Rules {
     /// The protocol that these are the settings of.
     fn protocol(&self) -> Protocol;
@@ -339,13 +339,13 @@ pub trait Rules {
     /// long, has exactly one master, known to all of it.
     fn bound(&self) -> Duration;
 
-    /// C3: within so long after another has taken the lead all that hear it follow. Where the duty
-    /// rotates that is no rare thing, and T; elsewhere there is no such change while all is well.
+    /// C3: how long after a change of master all that hear the new one may take to follow it. T
+    /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
     fn settles_within(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// What a node of this health tells as its estimate (B1); 0 under a protocol that does not ask.
+    /// The estimate of a node of this health (B1); 0 under a protocol that does not use it.
     fn estimate(&self, _health: u32) -> u32 {
         0
     }

@@ -1,7 +1,7 @@
 //! How long to wait before a peer is dialled again.
 //!
 //! The waits grow, so that a peer that is heard and can't be reached costs little; but never by
-//! much, for nothing tells when whatever keeps the link from it is over.
+//! much, because nothing reports when the cause has gone.
 
 use std::time::Duration;
 

@@ -151,10 +151,10 @@ impl Node {
     }
 
     /// Whether the mastership is the node's, even if another acts in its place: see
-    /// [`Election::holds_duty`](crate::election::Election::holds_duty).
+    /// [`Election::has_mastership`](crate::election::Election::has_mastership).
     #[must_use]
-    pub fn holds_duty(&self) -> bool {
-        self.leadership.holds_duty()
+    pub fn has_mastership(&self) -> bool {
+        self.leadership.has_mastership()
     }
 
     /// Whether full states have been exchanged over the present link to this peer (F14).

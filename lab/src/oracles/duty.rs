@@ -80,7 +80,7 @@ impl DutyWatch {
         let now = snapshot.now;
         let masters = snapshot.awake(is_master);
         let doubled = any_are_linked(snapshot, &masters);
-        let held_twice = any_are_linked(snapshot, &snapshot.awake(Node::holds_duty));
+        let held_twice = any_are_linked(snapshot, &snapshot.awake(Node::has_mastership));
         let vacant: Vec<bool> = if masters.len() == 1 && snapshot.network.is_whole() {
             vec![false; snapshot.machines.len()]
         } else {

@@ -58,7 +58,7 @@ use crate::wire::NodeState;
 
 pub use settings::Settings;
 
-/// What candidates say to each other. The control packet is
+/// The messages between candidates. The control packet is
 /// [`SensorRequest`](super::Message::SensorRequest).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
@@ -102,7 +102,7 @@ const PROFILE: Profile = Profile {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ballot {
     name: NodeId,
-    /// It leads by right.
+    /// It is a regular leader: a designated master.
     regular: bool,
     settings: Settings,
     peers: BTreeMap<NodeId, Peer>,
@@ -127,7 +127,7 @@ enum State {
     },
     Following {
         leader: NodeId,
-        word: Word,
+        reported: Reported,
         /// How often `lost_after` has passed without a control packet.
         missed: u32,
     },
@@ -140,10 +140,10 @@ enum State {
     Leading,
 }
 
-/// What the leader's beacons say.
+/// What the leader's beacons have reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Word {
-    /// Not yet that it leads: they may be older than its control packet.
+enum Reported {
+    /// Nothing yet: they may be older than its control packet.
     None,
     /// That it leads, but not lately.
     Stale,
@@ -151,17 +151,17 @@ enum Word {
     Fresh,
 }
 
-/// What a node has while the vote is open.
+/// What a node keeps while a vote is open.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Held {
     Nothing,
     /// A leader that it has not lost.
     Leader(NodeId),
-    /// The lead.
-    Office,
+    /// Its own mastership.
+    Mastership,
 }
 
-/// An input in the words of the protocol; the sender is known.
+/// An input as far as it concerns the protocol; the sender is known.
 #[derive(Debug, Clone, Copy)]
 enum Event<'a> {
     Start,
@@ -171,11 +171,11 @@ enum Event<'a> {
         vote: u32,
     },
     Reset(&'a NodeId),
-    Says {
+    Heard {
         peer: &'a NodeId,
         leads: bool,
-        /// It has not said so before, or was not known.
-        delta: bool,
+        /// It was not known, or has just begun to lead.
+        is_change: bool,
     },
     Lost(&'a NodeId),
     Fired(Timer),
@@ -204,8 +204,8 @@ impl Ballot {
         }
     }
 
-    /// Takes note of who there is. What strangers say does not count (V12), nor a reset from
-    /// anybody but a regular leader (V7).
+    /// Updates the peers. Messages from unknown nodes do not count (V12), nor does a reset from
+    /// a node that is no regular leader (V7).
     fn event<'a>(&mut self, input: &Input<'a>) -> Option<Event<'a>> {
         match *input {
             Input::Start => Some(Event::Start),
@@ -213,15 +213,15 @@ impl Ballot {
                 let leads = *node_state == NodeState::Master;
                 let regular = peer.role == Role::ControlUnit;
                 let before = self.peers.insert(peer.node.clone(), Peer { regular, leads });
-                let delta = before.is_none_or(|before| leads && !before.leads);
+                let is_change = before.is_none_or(|before| leads && !before.leads);
                 let peer = &peer.node;
-                Some(Event::Says { peer, leads, delta })
+                Some(Event::Heard { peer, leads, is_change })
             }
             Input::Lost { peer } => {
                 self.peers.remove(peer);
                 Some(Event::Lost(peer))
             }
-            Input::Message { from, message } => self.meaning(from, message),
+            Input::Message { from, message } => self.on_message(from, message),
             Input::Fired(ElectionTimer::Ballot(timer)) => Some(Event::Fired(*timer)),
             Input::Fired(_)
             | Input::Synced { .. }
@@ -230,7 +230,7 @@ impl Ballot {
         }
     }
 
-    fn meaning<'a>(&self, from: &'a NodeId, message: &super::Message) -> Option<Event<'a>> {
+    fn on_message<'a>(&self, from: &'a NodeId, message: &super::Message) -> Option<Event<'a>> {
         let sender = self.peers.get(from)?;
         if let super::Message::Ballot(message) = message {
             match message {
@@ -266,7 +266,7 @@ impl Election for Ballot {
 
     fn node_state(&self) -> NodeState {
         match &self.state {
-            State::Leading | State::Voting { held: Held::Office, .. } => NodeState::Master,
+            State::Leading | State::Voting { held: Held::Mastership, .. } => NodeState::Master,
             State::Following { leader: master, .. }
             | State::Waiting { held: Some(master), .. }
             | State::Voting { held: Held::Leader(master), .. } => {

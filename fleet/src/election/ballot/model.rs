@@ -2,8 +2,8 @@
 //!
 //! Votes are drawn from two numbers, so ties are as frequent as can be. Nothing else grows: a round
 //! has no number. What is bounded is how many packets are under way at once, and that a node
-//! crashes once (and, where told, starts again once). The mesh hears and loses: with two nodes at
-//! any moment, in any order with the packets; with three nodes it tells at once who leads.
+//! crashes once (and, in some tests, restarts once). The mesh hears and loses: with two nodes at
+//! any moment, in any order with the packets; with three nodes it reports states at once.
 //!
 //! The largest models that a debug build exhausts in about 20 s are those of the tests.
 

@@ -292,8 +292,8 @@ mod tests {
         ]
     }
 
-    /// What four characters tell of a message.
-    fn told(message: Message) -> Message {
+    /// A message as it comes out of its four characters.
+    fn as_decoded(message: Message) -> Message {
         let Message::DisplayData(mut data) = message else {
             return message;
         };
@@ -310,7 +310,7 @@ mod tests {
         fn every_packet_survives_its_bytes(message in any_message()) {
             let bytes = encode(&message).expect("a packet");
             prop_assert!(bytes.len() <= MAX_PACKET);
-            prop_assert_eq!(decode(&bytes), Ok(told(message)));
+            prop_assert_eq!(decode(&bytes), Ok(as_decoded(message)));
         }
 
         /// V9: what is shown is right to a tenth where there is room for it, else to half a degree.
@@ -349,7 +349,7 @@ mod tests {
             bytes[1..=text.len()].copy_from_slice(text.as_bytes());
             bytes[6..7].copy_from_slice(&number.to_be_bytes());
             if let Ok(message) = decode(&bytes) {
-                prop_assert_eq!(told(message.clone()), message);
+                prop_assert_eq!(as_decoded(message.clone()), message);
             }
         }
     }

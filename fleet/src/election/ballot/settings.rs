@@ -18,7 +18,7 @@ pub struct Settings {
     /// How long a round of votes lasts (V5). Default 100 ms; at least twice the longest delay of
     /// the network: a vote has to get to everybody, and the answers back.
     pub round: Duration,
-    /// While a leader's beacons say that it leads, so many times `lost_after` may pass without a
+    /// While a leader's beacons report that it leads, so many times `lost_after` may pass without a
     /// control packet of it before it counts as lost. Default 5. Counts with `mesh_detection`
     /// alone.
     pub patience: u32,

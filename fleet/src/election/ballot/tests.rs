@@ -128,7 +128,7 @@ impl Unit {
         armed.into_iter().collect()
     }
 
-    fn stands(&self) -> NodeState {
+    fn node_state(&self) -> NodeState {
         self.election.node_state()
     }
 }
@@ -145,11 +145,11 @@ fn reset() -> Any {
 #[test]
 fn every_follower_can_stand_in_for_its_leader() {
     let mut unit = Unit::following(1, 9);
-    assert_eq!(unit.stands(), slave_of(9));
+    assert_eq!(unit.node_state(), slave_of(9));
     unit.loses(9);
-    assert_eq!(unit.stands(), NodeState::Seeking, "C5");
+    assert_eq!(unit.node_state(), NodeState::Seeking, "C5");
     unit.fires(Timer::Round, 0);
-    assert_eq!(unit.stands(), NodeState::Master);
+    assert_eq!(unit.node_state(), NodeState::Master);
 }
 
 /// V2
@@ -181,9 +181,9 @@ fn a_leader_without_control_packets_for_two_periods_is_lost_and_voted_upon() {
     assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
     unit.hears(2, &NodeState::Master);
     unit.loses(2);
-    assert_eq!(unit.stands(), slave_of(2), "the mesh has no say");
+    assert_eq!(unit.node_state(), slave_of(2), "the mesh has no say");
     unit.fires(Timer::Silence, 500);
-    assert_eq!(unit.stands(), NodeState::Seeking);
+    assert_eq!(unit.node_state(), NodeState::Seeking);
     assert_eq!(unit.sent(), [vote(500)]);
 }
 
@@ -195,7 +195,7 @@ fn each_control_packet_of_the_leader_starts_the_wait_anew() {
     assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
     unit.control(3);
     assert_eq!(unit.armed(), [], "another's doesn't");
-    assert_eq!(unit.stands(), slave_of(2));
+    assert_eq!(unit.node_state(), slave_of(2));
 }
 
 /// V2, C5: lost packets are no lost leader, as long as its beacons arrive; but not for ever.
@@ -205,7 +205,7 @@ fn a_leader_whose_beacons_arrive_is_lost_after_more_silence() {
     for _ in 1..Settings::default().patience {
         unit.hears(2, &NodeState::Master);
         unit.fires(Timer::Silence, 5);
-        assert_eq!(unit.stands(), slave_of(2));
+        assert_eq!(unit.node_state(), slave_of(2));
         assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
     }
     unit.hears(2, &NodeState::Master);
@@ -215,7 +215,7 @@ fn a_leader_whose_beacons_arrive_is_lost_after_more_silence() {
     let mut unit = Unit::following(1, 2);
     unit.fires(Timer::Silence, 5);
     unit.fires(Timer::Silence, 5);
-    assert_eq!(unit.stands(), NodeState::Seeking, "no beacon in between");
+    assert_eq!(unit.node_state(), NodeState::Seeking, "no beacon in between");
 }
 
 /// C5, V3
@@ -223,9 +223,9 @@ fn a_leader_whose_beacons_arrive_is_lost_after_more_silence() {
 fn the_mesh_s_loss_of_the_leader_starts_an_election_and_nobody_else_s() {
     let mut unit = Unit::following(1, 2);
     unit.loses(3);
-    assert_eq!(unit.stands(), slave_of(2));
+    assert_eq!(unit.node_state(), slave_of(2));
     unit.loses(2);
-    assert_eq!(unit.stands(), NodeState::Seeking);
+    assert_eq!(unit.node_state(), NodeState::Seeking);
     assert_eq!(unit.sent(), [vote(77)]);
 }
 
@@ -236,12 +236,12 @@ fn a_leader_that_leads_no_more_is_not_followed() {
     let mut unit = Unit::new(1);
     unit.control(2);
     unit.hears(2, &NodeState::Seeking);
-    assert_eq!(unit.stands(), slave_of(2));
+    assert_eq!(unit.node_state(), slave_of(2));
     unit.hears(2, &NodeState::Master);
     unit.hears(2, &slave_of(3));
-    assert_eq!(unit.stands(), NodeState::Seeking);
+    assert_eq!(unit.node_state(), NodeState::Seeking);
     unit.control(3);
-    assert_eq!(unit.stands(), slave_of(3));
+    assert_eq!(unit.node_state(), slave_of(3));
 }
 
 /// V3: each votes for itself, and the highest leads at the end of the round.
@@ -260,11 +260,11 @@ fn the_highest_vote_leads_and_the_others_follow_it() {
         unit.fires(Timer::Round, 0);
     }
     assert_eq!(units[1].sent(), [Any::SensorRequest]);
-    assert_eq!(units[1].stands(), NodeState::Master);
+    assert_eq!(units[1].node_state(), NodeState::Master);
     for unit in [0, 2] {
         assert_eq!(units[unit].sent(), []);
         units[unit].control(2);
-        assert_eq!(units[unit].stands(), slave_of(2));
+        assert_eq!(units[unit].node_state(), slave_of(2));
     }
 }
 
@@ -292,7 +292,7 @@ fn an_equal_vote_is_a_tie_even_if_it_was_kept_back() {
     unit.fires(Timer::Round, 100);
     assert_eq!(unit.sent(), [vote(100)]);
     unit.fires(Timer::Round, 0);
-    assert_eq!(unit.stands(), NodeState::Master);
+    assert_eq!(unit.node_state(), NodeState::Master);
 }
 
 /// V5
@@ -320,8 +320,8 @@ fn the_tied_vote_again_with_fresh_numbers_and_the_others_stay_out() {
     assert_eq!(units[2].sent(), [], "it is not among the tied");
     units[0].fires(Timer::Round, 0);
     units[1].fires(Timer::Round, 0);
-    assert_eq!(units[0].stands(), NodeState::Seeking);
-    assert_eq!(units[1].stands(), NodeState::Master);
+    assert_eq!(units[0].node_state(), NodeState::Seeking);
+    assert_eq!(units[1].node_state(), NodeState::Master);
 }
 
 /// V5: a round without a tie is the last.
@@ -406,7 +406,7 @@ fn a_regular_leader_answers_votes_with_a_reset_and_never_votes() {
     let mut unit = Unit::new(9);
     unit.vote(1, 5, 9);
     assert_eq!(unit.sent(), [reset()]);
-    assert_eq!(unit.stands(), NodeState::Master);
+    assert_eq!(unit.node_state(), NodeState::Master);
 }
 
 /// V7
@@ -420,11 +420,11 @@ fn a_reset_ends_votes_and_unseats_stand_ins() {
     for unit in [&mut voting, &mut waiting, &mut leading, &mut following] {
         unit.outputs.clear();
         unit.reset(9);
-        assert_eq!(unit.stands(), slave_of(9));
+        assert_eq!(unit.node_state(), slave_of(9));
         assert_eq!(unit.armed(), [(Timer::Silence, 200)], "V6");
         unit.fires(Timer::Round, 0);
         unit.fires(Timer::Control, 0);
-        assert_eq!(unit.stands(), slave_of(9), "old timers mean nothing");
+        assert_eq!(unit.node_state(), slave_of(9), "old timers mean nothing");
         assert_eq!(unit.sent(), []);
     }
 }
@@ -434,7 +434,7 @@ fn a_reset_ends_votes_and_unseats_stand_ins() {
 fn the_reset_of_a_cabin_means_nothing() {
     let mut unit = Unit::leading(3);
     unit.reset(1);
-    assert_eq!(unit.stands(), NodeState::Master);
+    assert_eq!(unit.node_state(), NodeState::Master);
     assert!(unit.outputs.is_empty());
 }
 
@@ -447,7 +447,7 @@ fn a_control_packet_of_the_regular_leader_does_as_well_as_its_reset() {
     loyal.vote(1, 5, 9);
     for mut unit in [voting, loyal, Unit::new(2), Unit::leading(3), Unit::following(4, 3)] {
         unit.control(9);
-        assert_eq!(unit.stands(), slave_of(9));
+        assert_eq!(unit.node_state(), slave_of(9));
     }
 }
 
@@ -461,9 +461,9 @@ fn of_two_regular_leaders_the_first_by_name_leads_and_both_say_so() {
     }
     first.control(9);
     assert_eq!(first.sent(), [reset()]);
-    assert_eq!(first.stands(), NodeState::Master);
+    assert_eq!(first.node_state(), NodeState::Master);
     second.reset(8);
-    assert_eq!(second.stands(), slave_of(8));
+    assert_eq!(second.node_state(), slave_of(8));
     for (unit, other) in [(&first, "N9"), (&second, "N8")] {
         let details = unit.election.details();
         let told = Detail::new("other regular leaders", other);
@@ -473,7 +473,7 @@ fn of_two_regular_leaders_the_first_by_name_leads_and_both_say_so() {
     follower.reset(8);
     follower.reset(9);
     follower.control(9);
-    assert_eq!(follower.stands(), slave_of(8));
+    assert_eq!(follower.node_state(), slave_of(8));
 }
 
 /// V7: it leads by right, and does not vote.
@@ -492,7 +492,7 @@ fn the_second_regular_leader_takes_over_without_a_vote() {
             }
         }
         assert_eq!(unit.sent(), [reset(), Any::SensorRequest]);
-        assert_eq!(unit.stands(), NodeState::Master);
+        assert_eq!(unit.node_state(), NodeState::Master);
     }
 }
 
@@ -502,16 +502,16 @@ fn a_stand_in_answers_a_vote_with_a_control_packet_which_ends_it() {
     let mut leader = Unit::leading(3);
     leader.vote(1, 5, 9);
     assert_eq!(leader.sent(), [Any::SensorRequest]);
-    assert_eq!(leader.stands(), NodeState::Master);
+    assert_eq!(leader.node_state(), NodeState::Master);
 
     let mut loyal = Unit::following(2, 3);
     loyal.vote(1, 5, 9);
     assert_eq!(loyal.sent(), [vote(9)], "V4");
-    assert_eq!(loyal.stands(), slave_of(3));
+    assert_eq!(loyal.node_state(), slave_of(3));
     loyal.control(4);
     loyal.control(3);
     assert_eq!(loyal.armed(), [(Timer::Silence, 200)]);
-    assert_eq!(loyal.stands(), slave_of(3));
+    assert_eq!(loyal.node_state(), slave_of(3));
 }
 
 /// C5: the leader is really lost.
@@ -525,19 +525,19 @@ fn a_loyal_voter_seeks_once_it_has_lost_its_leader_too() {
         } else {
             unit.hears(3, &NodeState::Seeking);
         }
-        assert_eq!(unit.stands(), NodeState::Seeking);
+        assert_eq!(unit.node_state(), NodeState::Seeking);
         let mut unit = Unit::following(2, 3);
         unit.vote(1, 5, 4);
         unit.fires(Timer::Round, 0);
-        assert_eq!(unit.stands(), slave_of(3), "the outcome is still to come");
+        assert_eq!(unit.node_state(), slave_of(3), "the outcome is still to come");
         if lost {
             unit.loses(3);
         } else {
             unit.hears(3, &NodeState::Seeking);
         }
-        assert_eq!(unit.stands(), NodeState::Seeking);
+        assert_eq!(unit.node_state(), NodeState::Seeking);
         unit.control(1);
-        assert_eq!(unit.stands(), slave_of(1));
+        assert_eq!(unit.node_state(), slave_of(1));
     }
 }
 
@@ -552,15 +552,15 @@ fn of_two_stand_in_leaders_both_vote_and_the_loser_yields() {
     two.vote(1, 10, 20);
     assert_eq!(two.sent(), [vote(20)]);
     one.vote(2, 20, 0);
-    assert_eq!(one.stands(), NodeState::Master, "until the vote is decided");
+    assert_eq!(one.node_state(), NodeState::Master, "until the vote is decided");
     two.control(1);
-    assert_eq!(two.stands(), NodeState::Master, "it was under way");
+    assert_eq!(two.node_state(), NodeState::Master, "it was under way");
     two.fires(Timer::Round, 0);
     one.fires(Timer::Round, 0);
-    assert_eq!(two.stands(), NodeState::Master);
-    assert_eq!(one.stands(), NodeState::Seeking);
+    assert_eq!(two.node_state(), NodeState::Master);
+    assert_eq!(one.node_state(), NodeState::Seeking);
     one.control(2);
-    assert_eq!(one.stands(), slave_of(2));
+    assert_eq!(one.node_state(), slave_of(2));
 }
 
 /// V12: nobody is known who has not been heard over the mesh.
@@ -572,7 +572,7 @@ fn what_strangers_say_changes_nothing() {
     unit.vote(1, 5, 9);
     unit.control(1);
     unit.reset(9);
-    assert_eq!(unit.stands(), NodeState::Master);
+    assert_eq!(unit.node_state(), NodeState::Master);
     assert!(unit.outputs.is_empty());
 }
 

@@ -1,6 +1,6 @@
 //! What each event does in each state: of each state, a total match over the events.
 
-use super::{Ballot, Event, Held, Message, Output, State, Timer, Word};
+use super::{Ballot, Event, Held, Message, Output, Reported, State, Timer};
 use crate::election::Message as Any;
 use crate::model::NodeId;
 
@@ -35,7 +35,7 @@ impl Ballot {
             Event::Vote { .. } if out => self.wait(held, out, outputs),
             Event::Vote { vote, .. } => self.answer(held.into(), vote, draw, outputs),
             Event::Fired(_) => self.vote(Held::Nothing, draw, outputs),
-            Event::Says { peer, leads, .. } if !leads && self.settings.mesh_detection => {
+            Event::Heard { peer, leads, .. } if !leads && self.settings.mesh_detection => {
                 let held = held.filter(|leader| leader != peer);
                 State::Waiting { held, out }
             }
@@ -43,7 +43,7 @@ impl Ballot {
                 let held = held.filter(|leader| leader != peer);
                 State::Waiting { held, out }
             }
-            Event::Start | Event::Says { .. } | Event::Lost(_) => State::Waiting { held, out },
+            Event::Start | Event::Heard { .. } | Event::Lost(_) => State::Waiting { held, out },
         }
     }
 
@@ -55,24 +55,26 @@ impl Ballot {
         outputs: &mut Vec<Output>,
     ) -> State {
         match event {
-            Event::Control(from) if *from == leader => self.heard_of(outputs),
+            Event::Control(from) if *from == leader => self.on_sign_of_life(outputs),
             Event::Control(from) | Event::Reset(from) if self.outranks(from, &leader) => {
                 self.follow(from, outputs)
             }
-            Event::Reset(from) if *from == leader => self.heard_of(outputs),
+            Event::Reset(from) if *from == leader => self.on_sign_of_life(outputs),
             Event::Vote { vote, .. } if !self.regular => {
                 self.answer(Held::Leader(leader), vote, draw, outputs)
             }
-            Event::Says { peer, leads, .. } if *peer == leader => self.told(leads, outputs),
-            Event::Lost(peer) if *peer == leader && self.settings.mesh_detection => {
-                self.lost(draw, outputs)
+            Event::Heard { peer, leads, .. } if *peer == leader => {
+                self.on_leader_heard(leads, outputs)
             }
-            Event::Fired(_) => self.silence(draw, outputs),
+            Event::Lost(peer) if *peer == leader && self.settings.mesh_detection => {
+                self.on_leader_lost(draw, outputs)
+            }
+            Event::Fired(_) => self.on_silence(draw, outputs),
             Event::Start
             | Event::Control(_)
             | Event::Vote { .. }
             | Event::Reset(_)
-            | Event::Says { .. }
+            | Event::Heard { .. }
             | Event::Lost(_) => self.state.clone(),
         }
     }
@@ -98,9 +100,9 @@ impl Ballot {
             Event::Fired(_) if best == Some(own) => self.vote(held, draw, outputs),
             Event::Fired(_) => match held {
                 Held::Leader(leader) => self.wait(Some(leader), true, outputs),
-                Held::Nothing | Held::Office => self.wait(None, true, outputs),
+                Held::Nothing | Held::Mastership => self.wait(None, true, outputs),
             },
-            Event::Says { peer, leads, .. } if !leads && self.settings.mesh_detection => {
+            Event::Heard { peer, leads, .. } if !leads && self.settings.mesh_detection => {
                 let held = held.without(peer);
                 State::Voting { held, own, best }
             }
@@ -108,7 +110,7 @@ impl Ballot {
                 let held = held.without(peer);
                 State::Voting { held, own, best }
             }
-            Event::Start | Event::Control(_) | Event::Says { .. } | Event::Lost(_) => {
+            Event::Start | Event::Control(_) | Event::Heard { .. } | Event::Lost(_) => {
                 State::Voting { held, own, best }
             }
         }
@@ -123,26 +125,28 @@ impl Ballot {
                 outputs.push(Output::Broadcast(Message::Reset.into()));
                 State::Leading
             }
-            Event::Says { peer, delta, .. } if self.regular && delta && !self.yields_to(peer) => {
+            Event::Heard { peer, is_change, .. }
+                if self.regular && is_change && !self.yields_to(peer) =>
+            {
                 outputs.push(Output::Broadcast(Message::Reset.into()));
                 State::Leading
             }
             // Two stand-ins: both vote (V12).
-            Event::Control(_) => self.vote(Held::Office, draw, outputs),
+            Event::Control(_) => self.vote(Held::Mastership, draw, outputs),
             Event::Vote { from, vote } if self.leads(from) => {
-                self.answer(Held::Office, vote, draw, outputs)
+                self.answer(Held::Mastership, vote, draw, outputs)
             }
             Event::Vote { .. } => {
                 outputs.push(Output::Broadcast(Any::SensorRequest));
                 State::Leading
             }
             Event::Fired(_) => self.lead(outputs),
-            Event::Start | Event::Reset(_) | Event::Says { .. } | Event::Lost(_) => State::Leading,
+            Event::Start | Event::Reset(_) | Event::Heard { .. } | Event::Lost(_) => State::Leading,
         }
     }
 
     /// A control packet or reset of the leader has come.
-    fn heard_of(&self, outputs: &mut Vec<Output>) -> State {
+    fn on_sign_of_life(&self, outputs: &mut Vec<Output>) -> State {
         self.arm(Timer::Silence, outputs);
         let mut state = self.state.clone();
         if let State::Following { missed, .. } = &mut state {
@@ -151,18 +155,20 @@ impl Ballot {
         state
     }
 
-    /// The leader's beacon says whether it leads.
-    fn told(&self, leads: bool, outputs: &mut Vec<Output>) -> State {
+    /// A beacon of the leader: whether it leads.
+    fn on_leader_heard(&self, leads: bool, outputs: &mut Vec<Output>) -> State {
         let mut state = self.state.clone();
         if !self.settings.mesh_detection {
             return state;
         }
         match &mut state {
-            State::Following { word, .. } if leads => *word = Word::Fresh,
-            State::Following { word: Word::Stale | Word::Fresh, .. } if self.regular => {
+            State::Following { reported, .. } if leads => *reported = Reported::Fresh,
+            State::Following { reported: Reported::Stale | Reported::Fresh, .. }
+                if self.regular =>
+            {
                 return self.take_over(outputs);
             }
-            State::Following { word: Word::Stale | Word::Fresh, .. } => {
+            State::Following { reported: Reported::Stale | Reported::Fresh, .. } => {
                 return self.wait(None, false, outputs);
             }
             State::Following { .. }
@@ -174,23 +180,23 @@ impl Ballot {
     }
 
     /// No control packet has come for `lost_after`.
-    fn silence(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
+    fn on_silence(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
         match self.state.clone() {
-            State::Following { leader, word: Word::Fresh, missed }
+            State::Following { leader, reported: Reported::Fresh, missed }
                 if missed + 1 < self.settings.patience =>
             {
                 self.arm(Timer::Silence, outputs);
-                State::Following { leader, word: Word::Stale, missed: missed + 1 }
+                State::Following { leader, reported: Reported::Stale, missed: missed + 1 }
             }
             State::Following { .. }
             | State::Waiting { .. }
             | State::Voting { .. }
-            | State::Leading => self.lost(draw, outputs),
+            | State::Leading => self.on_leader_lost(draw, outputs),
         }
     }
 
-    /// The leader is lost: a vote (V3), unless this node leads by right.
-    fn lost(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
+    /// The leader is lost: a vote (V3), unless this node is the regular leader.
+    fn on_leader_lost(&self, draw: u32, outputs: &mut Vec<Output>) -> State {
         if self.regular { self.take_over(outputs) } else { self.vote(Held::Nothing, draw, outputs) }
     }
 
@@ -201,7 +207,7 @@ impl Ballot {
 
     fn follow(&self, leader: &NodeId, outputs: &mut Vec<Output>) -> State {
         self.arm(Timer::Silence, outputs);
-        State::Following { leader: leader.clone(), word: Word::None, missed: 0 }
+        State::Following { leader: leader.clone(), reported: Reported::None, missed: 0 }
     }
 
     /// Opens a round with its own vote.
@@ -222,7 +228,7 @@ impl Ballot {
         State::Voting { held, own, best }
     }
 
-    /// Leads from here on; the regular leader says so by a reset (V7).
+    /// Becomes master; the regular leader announces this with a reset (V7).
     fn take_over(&self, outputs: &mut Vec<Output>) -> State {
         if self.regular {
             outputs.push(Output::Broadcast(Message::Reset.into()));
@@ -250,11 +256,11 @@ impl Ballot {
         match held {
             Held::Nothing => true,
             Held::Leader(leader) => leader == from || self.is_regular(from),
-            Held::Office => self.is_regular(from),
+            Held::Mastership => self.is_regular(from),
         }
     }
 
-    /// A regular leader goes before a stand-in, and of two regular leaders the first by name.
+    /// A regular leader outranks a stand-in, and of two regular leaders the lower name leads.
     fn outranks(&self, peer: &NodeId, leader: &NodeId) -> bool {
         self.is_regular(peer) && (!self.is_regular(leader) || peer < leader)
     }
@@ -275,7 +281,7 @@ impl Held {
     fn without(self, peer: &NodeId) -> Self {
         match self {
             Self::Leader(leader) if leader == *peer => Self::Nothing,
-            Self::Nothing | Self::Leader(_) | Self::Office => self,
+            Self::Nothing | Self::Leader(_) | Self::Mastership => self,
         }
     }
 }

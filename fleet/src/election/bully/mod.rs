@@ -1,4 +1,4 @@
-//! The fittest site leads, even if it has to replace a working master: the bully algorithm.
+//! The fittest node leads, even if it has to replace a working master: the bully algorithm.
 //!
 //! ```text
 //!             starts (B7)                   nobody answers within T, nobody to ask (B3)
@@ -7,33 +7,33 @@
 //!                          │ │  └──┘ answered, and nobody has                │  │
 //!                          │ │       announced itself in time (B4)           │  │
 //!                          │ └───────────────────────────────────────────────┘  │
-//!                          │ ▲  another master, or a lower site asks, and       │
+//!                          │ ▲  another master, or a lower node asks, and       │
 //!                          │ │  there is a higher one to ask (B6, B10)          │
 //!            master (B5)   │ │                                                  │
 //!                          ▼ │  master lost, own estimate clearly higher,       │
-//!                          Lost  a lower site asks (B2, B6, B10)                │
+//!                          Lost  a lower node asks (B2, B6, B10)                │
 //!                            ▲                                                  │
 //!                            └──────────────────────────────────────────────────┘
-//!                               a higher site's master (B5)
+//!                               a higher node's master (B5)
 //! ```
 //!
-//! A site asks every site with a higher estimate (*election*), a site that is asked answers
-//! (*answer*), and a new master announces itself to every site with a lower estimate
+//! A node asks every node with a higher estimate (*election*), a node that is asked answers
+//! (*answer*), and a new master announces itself to every node with a lower estimate
 //! (*master*) (B1 to B5). With equal estimates the higher name ranks higher. An estimate of 0
-//! bars a site: it neither answers nor leads (B6). An election with no site to ask is over at once.
+//! bars a node: it neither answers nor leads (B6). An election with no node to ask is over at once.
 //!
 //! # What it adds to the source
 //!
 //! - *Election* is repeated within T, because it may be lost. A candidate that hears of another
-//!   higher site asks it too, and waits for T again. Once the mesh has lost every higher site,
+//!   higher node asks it too, and waits for T again. Once the mesh has lost every higher node,
 //!   there is nothing to wait for (C5).
-//! - An election by itself interrupts no service. A site that votes while a master works
-//!   continues under it, and a master stays master, until another site has announced itself.
+//! - An election by itself interrupts no service. A node that votes while a master works
+//!   continues under it, and a master stays master, until another node has announced itself.
 //! - *Master* carries a term, so that a late one changes nothing (E7). Of two with the same
-//!   term the higher site counts.
-//! - A follower whose master reports that it is no longer master starts an election. A site
+//!   term the higher node counts.
+//! - A follower whose master reports that it is no longer master starts an election. A node
 //!   that waits for a master which dies after its *answer* begins again (B4, B8).
-//! - A master that a lower site asks, and that no site outranks, announces itself to that site
+//! - A master that a lower node asks, and that no node outranks, announces itself to that node
 //!   alone, because the others follow it already.
 //! - With estimates by health, a master's estimate gets a bonus: the hysteresis less 1 while a
 //!   node follows it, otherwise 1. A fitter follower starts an election only after it has exceeded
@@ -48,23 +48,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Candidate, Detail, Election, ElectionTimer, Input, Message as Letter, Output, Preferred,
-    Profile,
+    Candidate, Detail, Election, ElectionTimer, Input, Message as Any, Output, Preferred, Profile,
 };
 use crate::model::{NodeId, Term};
 use crate::wire::NodeState;
 
 pub use settings::{Estimate, Settings};
 
-/// What sites say to each other (B1).
+/// The messages between nodes (B1). The source calls a node *site* and the master *coordinator*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// To every site with a higher estimate: will you lead?
+    /// To every node with a higher estimate: will you lead?
     Election,
-    /// I live, and will see to it.
+    /// The answer: I am alive and hold an election myself.
     Answer,
-    /// To every site with a lower estimate: I lead.
-    Coordinator {
+    /// To every node with a lower estimate: I lead.
+    Master {
         /// The highest term that the master knows.
         term: Term,
     },
@@ -77,11 +76,11 @@ pub enum Timer {
     Answer,
     /// *Election* may have been lost.
     Ask,
-    /// Nobody has announced itself (B4).
-    Coordinator,
+    /// No master has announced itself (B4).
+    Announcement,
     /// The master has been silent for too long (B2).
     Silence,
-    /// This site's estimate has exceeded the master's for long enough (B10).
+    /// This node's estimate has exceeded the master's for long enough (B10).
     HoldOff,
 }
 
@@ -91,7 +90,7 @@ impl From<Timer> for ElectionTimer {
     }
 }
 
-impl From<Message> for Letter {
+impl From<Message> for Any {
     fn from(message: Message) -> Self {
         Self::Bully(message)
     }
@@ -108,9 +107,9 @@ pub struct Bully {
     fitness: u32,
     /// The highest term known.
     term: Term,
-    /// The other sites, and their estimates.
-    sites: BTreeMap<NodeId, u32>,
-    /// The sites that say that they follow this one, where the bonus depends on it.
+    /// The other nodes, and their estimates.
+    peers: BTreeMap<NodeId, u32>,
+    /// The nodes that follow this one by their beacons, where the bonus depends on it.
     followers: BTreeSet<NodeId>,
     state: State,
 }
@@ -121,11 +120,11 @@ enum State {
     /// It has not taken a step.
     Sleep,
     /// It holds an election.
-    Candidate(Stage, Office),
+    Candidate(Stage, Interim),
     /// It has lost, and follows who won.
     Lost { master: NodeId, comparison: Comparison },
     /// It has won.
-    Coordinator,
+    Master,
 }
 
 /// A follower's estimate, beside its master's.
@@ -148,44 +147,44 @@ enum Stage {
 
 /// What a candidate does until the election is decided.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Office {
+enum Interim {
     /// There is no master: it serves alone.
-    Vacant,
+    Alone,
     /// It follows a master that works.
     Follows(NodeId),
     /// It leads.
     Leads,
 }
 
-impl Office {
-    /// The master that it follows, if any, works no more.
-    fn without_coordinator(self) -> Self {
+impl Interim {
+    /// The same once the followed master, if any, is lost.
+    fn without_master(self) -> Self {
         match self {
-            Self::Vacant | Self::Follows(_) => Self::Vacant,
+            Self::Alone | Self::Follows(_) => Self::Alone,
             Self::Leads => Self::Leads,
         }
     }
 }
 
-/// What an input comes to.
+/// What an input amounts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     Started,
-    /// A site has turned up that outranks this one.
+    /// A node has turned up that outranks this one.
     HigherFound(NodeId),
-    /// No site outranks this one any more.
+    /// No node outranks this one any more.
     NobodyHigher,
-    /// The master that this site follows works.
-    CoordinatorWorks,
-    /// The master that this site follows is gone, or leads no more.
-    CoordinatorGone,
-    /// Some other site says that it leads.
-    AnotherLeads,
-    /// This site's estimate has been held against its master's.
+    /// The master that this node follows is still master.
+    MasterAlive,
+    /// The master that this node follows is lost, or no longer master.
+    MasterLost,
+    /// A beacon of another node reports that it is master.
+    AnotherMaster,
+    /// This node's estimate has been compared with its master's.
     Compared(Comparison),
-    /// *Election* from a lower site.
+    /// *Election* from a lower node.
     Asked(NodeId),
-    /// *Answer* from a higher site.
+    /// *Answer* from a higher node.
     Answered,
     /// *Master*, no older than what is known.
     Announced(NodeId),
@@ -193,7 +192,7 @@ enum Event {
 }
 
 impl Bully {
-    /// A site that has yet to start.
+    /// A node that has yet to start.
     #[must_use]
     pub fn new(own: Candidate, settings: Settings) -> Self {
         Self {
@@ -201,27 +200,27 @@ impl Bully {
             node: own.node,
             fitness: own.estimate,
             term: Term::default(),
-            sites: BTreeMap::new(),
+            peers: BTreeMap::new(),
             followers: BTreeSet::new(),
             state: State::Sleep,
         }
     }
 
-    /// Takes in what an input tells of the others, and says what it comes to.
-    fn take(&mut self, input: &Input<'_>) -> Vec<Event> {
+    /// Updates what is known of the peers from an input, and returns the events it amounts to.
+    fn events(&mut self, input: &Input<'_>) -> Vec<Event> {
         match input {
             Input::Start => vec![Event::Started],
             Input::Heard { peer, node_state, term } => {
                 self.term = self.term.hear(*term);
-                self.heard(peer, node_state)
+                self.on_heard(peer, node_state)
             }
-            Input::Lost { peer } => self.lost(peer),
-            Input::Message { from, message: Letter::Bully(message) } => {
-                self.told(from, *message).into_iter().collect()
+            Input::Lost { peer } => self.on_lost(peer),
+            Input::Message { from, message: Any::Bully(message) } => {
+                self.on_message(from, *message).into_iter().collect()
             }
             Input::Estimate(estimate) => {
                 self.fitness = *estimate;
-                self.compared().into_iter().collect()
+                self.compare().into_iter().collect()
             }
             Input::Fired(ElectionTimer::Bully(timer)) => vec![Event::TimedOut(*timer)],
             Input::Synced { .. }
@@ -231,9 +230,9 @@ impl Bully {
         }
     }
 
-    fn heard(&mut self, peer: &Candidate, node_state: &NodeState) -> Vec<Event> {
+    fn on_heard(&mut self, peer: &Candidate, node_state: &NodeState) -> Vec<Event> {
         let was_higher = self.is_higher(&peer.node);
-        self.sites.insert(peer.node.clone(), peer.estimate);
+        self.peers.insert(peer.node.clone(), peer.estimate);
         let ours = matches!(node_state, NodeState::Slave { master } if *master == self.node);
         if ours && self.settings.estimate == Estimate::Health {
             self.followers.insert(peer.node.clone());
@@ -248,27 +247,27 @@ impl Bully {
         let leads = *node_state == NodeState::Master;
         if self.follows() == Some(&peer.node) {
             if leads {
-                events.push(Event::CoordinatorWorks);
-                events.extend(self.compared());
+                events.push(Event::MasterAlive);
+                events.extend(self.compare());
             } else {
-                events.push(Event::CoordinatorGone);
+                events.push(Event::MasterLost);
             }
         } else if leads {
-            events.push(Event::AnotherLeads);
+            events.push(Event::AnotherMaster);
         }
         events
     }
 
-    fn lost(&mut self, peer: &NodeId) -> Vec<Event> {
+    fn on_lost(&mut self, peer: &NodeId) -> Vec<Event> {
         let was_higher = self.is_higher(peer);
         self.followers.remove(peer);
         if !self.settings.mesh_detection {
             return Vec::new();
         }
-        self.sites.remove(peer);
+        self.peers.remove(peer);
         let mut events = Vec::new();
         if self.follows() == Some(peer) {
-            events.push(Event::CoordinatorGone);
+            events.push(Event::MasterLost);
         }
         if was_higher && self.higher().next().is_none() {
             events.push(Event::NobodyHigher);
@@ -276,27 +275,26 @@ impl Bully {
         events
     }
 
-    /// What a message comes to; nothing, if it is from a site that is not known, or too late.
-    fn told(&mut self, from: &NodeId, message: Message) -> Option<Event> {
-        if !self.sites.contains_key(from) {
+    /// What a message amounts to; nothing if its sender is not known or it is too late.
+    fn on_message(&mut self, from: &NodeId, message: Message) -> Option<Event> {
+        if !self.peers.contains_key(from) {
             return None;
         }
         let higher = self.is_higher(from);
         match message {
             Message::Election => (!higher && !self.is_barred()).then(|| Event::Asked(from.clone())),
             Message::Answer => higher.then_some(Event::Answered),
-            Message::Coordinator { term } if term < self.term => None,
-            Message::Coordinator { term } => {
+            Message::Master { term } if term < self.term => None,
+            Message::Master { term } => {
                 self.term = self.term.hear(term);
                 Some(Event::Announced(from.clone()))
             }
         }
     }
 
-    /// What came of holding this site's estimate against that of its master, if it has one
-    /// (B10).
-    fn compared(&self) -> Option<Event> {
-        let master = self.sites.get(self.follows()?)?;
+    /// Compares this node's estimate with that of its master, if it has one (B10).
+    fn compare(&self) -> Option<Event> {
+        let master = self.peers.get(self.follows()?)?;
         let clearly = match self.settings.estimate {
             Estimate::Fixed(_) => self.settings.exceeds(self.fitness, *master),
             // The hysteresis is in the master's estimate.
@@ -307,31 +305,31 @@ impl Bully {
     }
 
     fn leads(&self) -> bool {
-        matches!(self.state, State::Coordinator | State::Candidate(_, Office::Leads))
+        matches!(self.state, State::Master | State::Candidate(_, Interim::Leads))
     }
 
     fn follows(&self) -> Option<&NodeId> {
         match &self.state {
-            State::Lost { master, .. } | State::Candidate(_, Office::Follows(master)) => {
+            State::Lost { master, .. } | State::Candidate(_, Interim::Follows(master)) => {
                 Some(master)
             }
-            State::Sleep
-            | State::Candidate(_, Office::Vacant | Office::Leads)
-            | State::Coordinator => None,
+            State::Sleep | State::Candidate(_, Interim::Alone | Interim::Leads) | State::Master => {
+                None
+            }
         }
     }
 
     fn higher(&self) -> impl Iterator<Item = &NodeId> {
-        self.sites.keys().filter(|site| self.is_higher(site))
+        self.peers.keys().filter(|node| self.is_higher(node))
     }
 
-    fn is_higher(&self, site: &NodeId) -> bool {
-        self.rank(site) > Some((self.estimate(), &self.node))
+    fn is_higher(&self, node: &NodeId) -> bool {
+        self.rank(node) > Some((self.estimate(), &self.node))
     }
 
-    /// What ranks a site (B1); `None` if it is not known.
-    fn rank<'a>(&self, site: &'a NodeId) -> Option<(u32, &'a NodeId)> {
-        Some((*self.sites.get(site)?, site))
+    /// What ranks a node (B1); `None` if it is not known.
+    fn rank<'a>(&self, node: &'a NodeId) -> Option<(u32, &'a NodeId)> {
+        Some((*self.peers.get(node)?, node))
     }
 
     /// B6
@@ -342,27 +340,26 @@ impl Bully {
 
 impl Election for Bully {
     fn handle(&mut self, input: Input<'_>, _draw: u64, outputs: &mut Vec<Output>) {
-        for event in self.take(&input) {
+        for event in self.events(&input) {
             self.step(event, outputs);
         }
     }
 
     fn node_state(&self) -> NodeState {
         match &self.state {
-            State::Sleep | State::Candidate(_, Office::Vacant) => NodeState::Seeking,
-            State::Lost { master, .. } | State::Candidate(_, Office::Follows(master)) => {
+            State::Sleep | State::Candidate(_, Interim::Alone) => NodeState::Seeking,
+            State::Lost { master, .. } | State::Candidate(_, Interim::Follows(master)) => {
                 NodeState::Slave { master: master.clone() }
             }
-            State::Coordinator | State::Candidate(_, Office::Leads) => NodeState::Master,
+            State::Master | State::Candidate(_, Interim::Leads) => NodeState::Master,
         }
     }
 
-    /// A master gets a bonus, the larger one if a site follows it: it stays master until another
-    /// site is clearly fitter, whatever causes an election.
+    /// A master gets a bonus, the larger one if a node follows it: it stays master until another
+    /// node is clearly fitter, whatever causes an election.
     fn estimate(&self) -> u32 {
-        let office =
-            if self.leads() { self.settings.office(!self.followers.is_empty()) } else { 0 };
-        self.fitness.saturating_add(office)
+        let bonus = if self.leads() { self.settings.bonus(!self.followers.is_empty()) } else { 0 };
+        self.fitness.saturating_add(bonus)
     }
 
     fn details(&self) -> Vec<Detail> {
@@ -371,12 +368,12 @@ impl Election for Bully {
             State::Candidate(Stage::Asking, _) => ("candidate", Some("answer")),
             State::Candidate(Stage::Answered, _) => ("candidate", Some("master")),
             State::Lost { .. } => ("lost", None),
-            State::Coordinator => ("master", None),
+            State::Master => ("master", None),
         };
         let mut details =
             vec![Detail::new("state", state), Detail::new("estimate", self.estimate())];
         details.extend(waits_for.map(|what| Detail::new("waits for", what)));
-        details.extend(self.follows().map(|site| Detail::new("follows", site)));
+        details.extend(self.follows().map(|node| Detail::new("follows", node)));
         details
     }
 

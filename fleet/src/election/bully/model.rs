@@ -1,17 +1,17 @@
-//! A few sites under the model checker: what may always happen, and an estimate that falls.
+//! A few nodes under the model checker: what may always happen, and an estimate that falls.
 //!
 //! In every state:
 //!
 //! - a candidate has the timers that end its waiting, a follower that is clearly fitter than its
 //!   master the one that ends its hold-off, and nobody else has any;
 //! - terms never fall, and nobody begins to follow by a message of an older term (E3, E7);
-//! - a barred site does not lead (B6);
-//! - from here on, once nothing more breaks and messages arrive before timers fire, the sites come
+//! - a barred node does not lead (B6);
+//! - from here on, once nothing more breaks and messages arrive before timers fire, the nodes come
 //!   to rest under one master that nobody outranks (E1, E2, E7, C3).
 //!
-//! The last one is what `eventually` can't say, for here an election may run out time after time.
+//! `eventually` can't express the last one, because an election may time out again and again.
 //!
-//! The space is finite because terms and messages under way have bounds; each test says which.
+//! The space is finite because terms and messages under way have bounds, which each test gives.
 
 use std::convert::Infallible;
 
@@ -24,9 +24,9 @@ use crate::election::testing::model::{
 };
 
 #[derive(Debug)]
-struct Sites {
+struct Fleet {
     estimates: Vec<u32>,
-    /// Whether office adds to them.
+    /// Whether the bonus adds to them.
     kind: Estimate,
     /// They know each other from the beginning.
     acquainted: bool,
@@ -34,7 +34,7 @@ struct Sites {
     terms: u64,
 }
 
-impl Subject for Sites {
+impl Subject for Fleet {
     type Machine = Bully;
     type Notes = ();
     type Step = Infallible;
@@ -48,7 +48,7 @@ impl Subject for Sites {
     }
 
     fn knows(machine: &Bully, peer: &NodeId) -> bool {
-        machine.sites.contains_key(peer)
+        machine.peers.contains_key(peer)
     }
 
     fn term(machine: &Bully) -> Term {
@@ -67,8 +67,7 @@ impl Subject for Sites {
         if after.term < before.term {
             moment.blame(Some("a term fell"));
         }
-        if let Input::Message { message: Letter::Bully(Message::Coordinator { term }), .. } =
-            step.input
+        if let Input::Message { message: Any::Bully(Message::Master { term }), .. } = step.input
             && *term < before.term
             && after.follows() != before.follows()
         {
@@ -87,13 +86,13 @@ impl Subject for Sites {
     fn properties(&self) -> Vec<Property<Check<Self>>> {
         vec![
             Property::always("who waits has a timer", |_, moment: &At<Self>| {
-                let mut sites = 0..moment.nodes.len();
-                sites.all(|site| has_the_timers_it_needs(moment, site))
+                let mut nodes = 0..moment.nodes.len();
+                nodes.all(|node| has_the_timers_it_needs(moment, node))
             }),
             Property::always("the barred don't lead", |check: &Check<Self>, moment: &At<Self>| {
                 moment
                     .living()
-                    .all(|(site, _)| check.subject.estimates[site] > 0 || !moment.leads(site))
+                    .all(|(node, _)| check.subject.estimates[node] > 0 || !moment.leads(node))
             }),
             Property::always("it settles", |check: &Check<Self>, moment| {
                 check.comes_to_rest(moment, |_, moment| is_right(moment))
@@ -102,85 +101,85 @@ impl Subject for Sites {
                 is_right(moment) && moment.network.is_empty() && moment.happened.crashes == 0
             }),
             Property::sometimes("two lead, for a while", |_, moment: &At<Self>| {
-                let leads = |(_, machine): &(usize, &Bully)| machine.state == State::Coordinator;
+                let leads = |(_, machine): &(usize, &Bully)| machine.state == State::Master;
                 moment.living().filter(leads).count() == 2
             }),
         ]
     }
 }
 
-fn has_the_timers_it_needs(moment: &At<Sites>, site: usize) -> bool {
-    let needed: &[Timer] = match moment.nodes[site].as_ref().map(|machine| &machine.state) {
+fn has_the_timers_it_needs(moment: &At<Fleet>, node: usize) -> bool {
+    let needed: &[Timer] = match moment.nodes[node].as_ref().map(|machine| &machine.state) {
         Some(State::Candidate(Stage::Asking, _)) => &[Timer::Answer, Timer::Ask],
-        Some(State::Candidate(Stage::Answered, _)) => &[Timer::Coordinator],
+        Some(State::Candidate(Stage::Answered, _)) => &[Timer::Announcement],
         Some(State::Lost { comparison: Comparison::Exceeds, .. }) => &[Timer::HoldOff],
-        Some(State::Sleep | State::Lost { .. } | State::Coordinator) | None => &[],
+        Some(State::Sleep | State::Lost { .. } | State::Master) | None => &[],
     };
-    moment.timers(site).cloned().eq(needed.iter().map(|timer| ElectionTimer::from(*timer)))
+    moment.timers(node).cloned().eq(needed.iter().map(|timer| ElectionTimer::from(*timer)))
 }
 
 /// One leads, all follow it, and nobody should lead instead. A fleet in which everybody is
 /// barred has none.
-fn is_right(moment: &At<Sites>) -> bool {
-    let mut leaders = moment.living().filter(|(_, machine)| machine.state == State::Coordinator);
+fn is_right(moment: &At<Fleet>) -> bool {
+    let mut leaders = moment.living().filter(|(_, machine)| machine.state == State::Master);
     let Some((leader, master)) = leaders.next() else {
         return moment.living().all(|(_, machine)| machine.is_barred());
     };
-    let followed = moment.living().all(|(site, machine)| match &machine.state {
-        State::Coordinator => site == leader,
+    let followed = moment.living().all(|(node, machine)| match &machine.state {
+        State::Master => node == leader,
         State::Lost { master: of, .. } => *of == master.node,
         State::Sleep | State::Candidate(..) => false,
     });
-    let outranked = moment.living().any(|(site, machine)| {
+    let outranked = moment.living().any(|(node, machine)| {
         if moment.happened.falls > 0 {
             machine.settings.exceeds(machine.fitness, master.fitness)
         } else {
-            (machine.estimate(), site) > (master.estimate(), leader)
+            (machine.estimate(), node) > (master.estimate(), leader)
         }
     });
     followed && !outranked
 }
 
-fn sites(subject: Sites, messages: usize, most: Misfortunes) -> Check<Sites> {
+fn fleet(subject: Fleet, messages: usize, most: Misfortunes) -> Check<Fleet> {
     let nodes = subject.estimates.len();
     let (network, beacons) = (Network::Repeats(messages), Beacons::Late);
     Check::new(subject, Bounds { nodes, network, beacons, most })
 }
 
-/// Two sites whose estimate is their health; terms up to 4, 4 messages under way.
-fn two(most: Misfortunes) -> Check<Sites> {
+/// Two nodes whose estimate is their health; terms up to 4, 4 messages under way.
+fn two(most: Misfortunes) -> Check<Fleet> {
     let estimates = vec![20, 30];
-    sites(Sites { estimates, kind: Estimate::Health, acquainted: false, terms: 4 }, 4, most)
+    fleet(Fleet { estimates, kind: Estimate::Health, acquainted: false, terms: 4 }, 4, most)
 }
 
 const ONE_CRASH: Misfortunes = Misfortunes { crashes: 1, restarts: 0, breaks: 0, falls: 0 };
 
 /// E1, E3, E7, B6, C2, C3
 #[test]
-fn two_sites_agree_whatever_happens() {
+fn two_nodes_agree_whatever_happens() {
     let most = Misfortunes { restarts: 1, breaks: 1, ..ONE_CRASH };
-    exhaust("two sites, a restart and a broken link", two(most), 22_970);
+    exhaust("two nodes, a restart and a broken link", two(most), 22_970);
 }
 
 /// E1, E3, E7, B1, B10, C2, C3
 #[test]
-fn two_sites_agree_though_one_weakens() {
+fn two_nodes_agree_though_one_weakens() {
     let most = Misfortunes { breaks: 1, falls: 1, ..ONE_CRASH };
-    exhaust("two sites, a broken link and a weakness", two(most), 239_498);
+    exhaust("two nodes, a broken link and a weakness", two(most), 239_498);
 }
 
 /// E1, E3, E7, C2, C3: every answer may be lost or repeated.
 #[test]
-fn three_sites_agree_though_one_dies() {
+fn three_nodes_agree_though_one_dies() {
     let estimates = vec![20, 30, 40];
-    let subject = Sites { estimates, kind: Estimate::Fixed(0), acquainted: true, terms: 2 };
-    exhaust("three sites, a crash", sites(subject, 3, ONE_CRASH), 182_649);
+    let subject = Fleet { estimates, kind: Estimate::Fixed(0), acquainted: true, terms: 2 };
+    exhaust("three nodes, a crash", fleet(subject, 3, ONE_CRASH), 182_649);
 }
 
 /// B6, E2: one of three is barred, and may be all that is left.
 #[test]
-fn a_barred_site_never_leads() {
+fn a_barred_node_never_leads() {
     let estimates = vec![20, 30, 0];
-    let subject = Sites { estimates, kind: Estimate::Fixed(0), acquainted: false, terms: 2 };
-    exhaust("three sites, one barred, a crash", sites(subject, 2, ONE_CRASH), 68_403);
+    let subject = Fleet { estimates, kind: Estimate::Fixed(0), acquainted: false, terms: 2 };
+    exhaust("three nodes, one barred, a crash", fleet(subject, 2, ONE_CRASH), 68_403);
 }

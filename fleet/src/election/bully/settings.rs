@@ -13,12 +13,12 @@ pub struct Settings {
     /// How fit this node is to lead (B1). Default [`Estimate::Health`]; alike on every node of the
     /// fleet, or fixed on every node, for the two have different scales.
     pub estimate: Estimate,
-    /// By how much a site's estimate must exceed the master's before it starts an election
+    /// By how much a node's estimate must exceed the master's before it starts an election
     /// (B10). 0 counts as 1. Default 25: a car that leaves service (20) changes no leader, a panel
     /// or a disk that fails does. With [`Estimate::Health`] a master that is followed is
     /// ahead by 1 less in every election, whoever starts it.
     pub hysteresis: u32,
-    /// How long a site's estimate must have exceeded the master's before it starts an
+    /// How long a node's estimate must have exceeded the master's before it starts an
     /// election (B10). Default 500 ms: a panel's line that is soon back changes no leader. At least
     /// a few beacon periods, in which a new master hears of its followers.
     pub hold_off: Duration,
@@ -29,11 +29,11 @@ pub struct Settings {
     /// Default 50 ms; at most `answer_wait`, which keeps to a single *election*.
     pub ask_again: Duration,
     /// How long a candidate that was answered waits for *master* (B4). Default 400 ms; at
-    /// least `answer_wait`, which the site that answered may need itself, and the way there and
+    /// least `answer_wait`, which the node that answered may need itself, and the way there and
     /// back.
     pub coordinator_wait: Duration,
-    /// Whether the master counts as silent when the mesh has lost it, and whoever the mesh
-    /// has lost is no site any more (C5). Default `true`. Otherwise sites are asked whether they
+    /// Whether the master counts as silent when the mesh has lost it, and a node that the mesh has
+    /// lost is not asked any more (C5). Default `true`. Otherwise nodes are asked whether they
     /// live or not, as in the source, and `silence` decides.
     pub mesh_detection: bool,
     /// Without `mesh_detection`: a master of which no beacon came for so long counts as silent
@@ -61,16 +61,16 @@ impl Default for Settings {
 const MESH: Duration = Duration::from_secs(1);
 
 impl Settings {
-    /// Whether a site is fitter than the master by enough to call for an election (B10).
+    /// Whether a node is fitter than the master by enough to call for an election (B10).
     #[must_use]
-    pub fn exceeds(&self, site: u32, master: u32) -> bool {
-        site >= master.saturating_add(self.hysteresis.max(1))
+    pub fn exceeds(&self, node: u32, master: u32) -> bool {
+        node >= master.saturating_add(self.hysteresis.max(1))
     }
 
-    /// The bonus of a master's estimate: all but 1 of the hysteresis, so that a site that
+    /// The bonus of a master's estimate: all but 1 of the hysteresis, so that a node that
     /// is fitter by the hysteresis outranks it; and 1 as long as nobody follows it, so that those
     /// who have been on their own yield to the others. A number that was configured ranks as it is.
-    pub(super) fn office(&self, is_followed: bool) -> u32 {
+    pub(super) fn bonus(&self, is_followed: bool) -> u32 {
         let most = self.hysteresis.saturating_sub(1);
         match self.estimate {
             Estimate::Fixed(_) => 0,
@@ -90,7 +90,7 @@ impl Rules for Settings {
     }
 
     /// C3: two elections in a row, the first of which runs out because a message was lost, after
-    /// the loss has been noticed and links stand.
+    /// the loss has been detected and the links are up.
     fn bound(&self) -> Duration {
         let silence = if self.mesh_detection { Duration::ZERO } else { self.silence };
         MESH + silence + 2 * (self.answer_wait + self.coordinator_wait)
@@ -121,7 +121,7 @@ impl Rules for Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimate {
     /// This, as long as the node runs. A node with the estimate 0 is barred: it neither answers nor
-    /// leads, and follows whoever does (B6). In a fleet in which every node is barred each serves
+    /// leads, and follows the master (B6). In a fleet in which every node is barred each serves
     /// alone.
     Fixed(u32),
     /// The node's health, from 1 to 100, and while it leads the master's bonus: see

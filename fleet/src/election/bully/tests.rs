@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::election::Rules;
-use crate::election::testing::{self, armed, detail, feed, fires, loses, name, slave_of, told};
+use crate::election::testing::{self, armed, detail, feed, fires, loses, name, receives, slave_of};
 
 use proptest::prelude::*;
 
 /// Any message of the protocol.
-pub(in crate::election) fn any_message() -> impl Strategy<Value = Letter> {
+pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
     prop_oneof![
         Just(Message::Election),
         Just(Message::Answer),
-        any::<u64>().prop_map(|term| Message::Coordinator { term: Term(term) }),
+        any::<u64>().prop_map(|term| Message::Master { term: Term(term) }),
     ]
-    .prop_map(Letter::from)
+    .prop_map(Any::from)
 }
 
-/// A site whose estimate is ten times its number.
+/// A node whose estimate is ten times its number.
 fn candidate(index: u8) -> Candidate {
     estimating(index, 10 * u32::from(index))
 }
@@ -27,83 +27,83 @@ fn estimating(index: u8, estimate: u32) -> Candidate {
     Candidate { estimate, ..testing::candidate(index) }
 }
 
-/// As in the source: sites are asked whether they live or not.
+/// As in the source: nodes are asked whether they live or not.
 fn as_in_the_source() -> Settings {
     Settings { mesh_detection: false, ..Settings::default() }
 }
 
-/// Every site has a number.
+/// Every node has a number.
 fn configured() -> Settings {
     Settings { estimate: Estimate::Fixed(0), ..Settings::default() }
 }
 
-fn site(index: u8) -> Bully {
+fn node(index: u8) -> Bully {
     Bully::new(candidate(index), Settings::default())
 }
 
-/// A beacon of a site whose estimate is ten times its number.
-fn hears(site: &mut Bully, index: u8, node_state: &NodeState) -> Vec<Output> {
-    hears_in(site, index, node_state, 0)
+/// A beacon of a node whose estimate is ten times its number.
+fn hears(node: &mut Bully, index: u8, node_state: &NodeState) -> Vec<Output> {
+    hears_in(node, index, node_state, 0)
 }
 
-fn hears_in(site: &mut Bully, index: u8, node_state: &NodeState, term: u64) -> Vec<Output> {
-    testing::hears_in(site, &candidate(index), node_state, term)
+fn hears_in(node: &mut Bully, index: u8, node_state: &NodeState, term: u64) -> Vec<Output> {
+    testing::hears_in(node, &candidate(index), node_state, term)
 }
 
 /// What is sent, without the timers, by receiver.
 fn sent(outputs: &[Output]) -> Vec<(u8, Message)> {
     let sent = testing::sent(outputs).into_iter().filter_map(|(to, message)| {
         let index = to?.as_str()[1..].parse().expect("a number");
-        if let Letter::Bully(message) = message { Some((index, message)) } else { None }
+        if let Any::Bully(message) = message { Some((index, message)) } else { None }
     });
     let mut sent: Vec<_> = sent.collect();
     sent.sort_by_key(|(to, _)| *to);
     sent
 }
 
-/// A question to each of these sites.
-fn asked<const N: usize>(sites: [u8; N]) -> [(u8, Message); N] {
-    sites.map(|to| (to, Message::Election))
+/// A question to each of these nodes.
+fn asked<const N: usize>(nodes: [u8; N]) -> [(u8, Message); N] {
+    nodes.map(|to| (to, Message::Election))
 }
 
-fn state(site: &Bully) -> String {
-    detail(site, "state").expect("a state")
+fn state(node: &Bully) -> String {
+    detail(node, "state").expect("a state")
 }
 
 fn master(term: u64) -> Message {
-    Message::Coordinator { term: Term(term) }
+    Message::Master { term: Term(term) }
 }
 
-/// A started site that has heard of others, none of which leads.
+/// A started node that has heard of others, none of which leads.
 fn amid(own: u8, others: &[u8], settings: Settings) -> Bully {
-    let mut site = Bully::new(candidate(own), settings);
-    feed(&mut site, Input::Start);
+    let mut node = Bully::new(candidate(own), settings);
+    feed(&mut node, Input::Start);
     for other in others {
-        hears(&mut site, *other, &NodeState::Seeking);
+        hears(&mut node, *other, &NodeState::Seeking);
     }
-    site
+    node
 }
 
 /// One that follows the master of term 1.
 fn follower(own: u8, others: &[u8], of: u8, settings: Settings) -> Bully {
-    let mut site = amid(own, others, settings);
-    told(&mut site, of, master(1));
-    hears_in(&mut site, of, &NodeState::Master, 1);
-    assert_eq!(site.node_state(), slave_of(of));
-    site
+    let mut node = amid(own, others, settings);
+    receives(&mut node, of, master(1));
+    hears_in(&mut node, of, &NodeState::Master, 1);
+    assert_eq!(node.node_state(), slave_of(of));
+    node
 }
 
 /// One that leads in term 1.
 fn leader(own: u8, others: &[u8]) -> Bully {
-    let mut site = amid(own, others, Settings::default());
-    fires(&mut site, Timer::Answer);
-    assert_eq!(site.node_state(), NodeState::Master);
-    site
+    let mut node = amid(own, others, Settings::default());
+    fires(&mut node, Timer::Answer);
+    assert_eq!(node.node_state(), NodeState::Master);
+    node
 }
 
 /// B1: the estimate ranks, then the name.
 #[test]
-fn sites_are_ranked_by_estimate_and_then_by_name() {
+fn nodes_are_ranked_by_estimate_and_then_by_name() {
     let mut second = amid(2, &[1, 3], Settings::default());
     for equal in [estimating(1, 20), estimating(3, 20)] {
         testing::hears(&mut second, &equal, &NodeState::Seeking);
@@ -123,7 +123,7 @@ fn the_estimate_is_configured_or_the_nodes_health() {
 
 /// B2
 #[test]
-fn whoever_misses_the_coordinator_asks_every_higher_site() {
+fn whoever_misses_the_master_asks_every_higher_node() {
     let mut second = follower(2, &[1, 3, 4, 5], 5, Settings::default());
     let outputs = loses(&mut second, 5);
     assert_eq!(sent(&outputs), asked([3, 4]));
@@ -156,8 +156,8 @@ fn nobody_having_answered_the_question_is_put_again() {
 
 /// B2, B7: who starts knows nobody yet.
 #[test]
-fn a_candidate_asks_higher_sites_as_it_hears_of_them() {
-    let mut second = site(2);
+fn a_candidate_asks_higher_nodes_as_it_hears_of_them() {
+    let mut second = node(2);
     let outputs = feed(&mut second, Input::Start);
     assert_eq!(sent(&outputs), []);
     assert!(armed(&outputs, Timer::Answer).is_some());
@@ -170,7 +170,7 @@ fn a_candidate_asks_higher_sites_as_it_hears_of_them() {
 
 /// B3
 #[test]
-fn a_site_that_nobody_answers_leads_and_tells_the_lower_ones() {
+fn a_node_that_nobody_answers_leads_and_announces_itself() {
     let mut second = amid(2, &[0, 1, 3], Settings::default());
     let outputs = fires(&mut second, Timer::Answer);
     assert_eq!(sent(&outputs), [(0, master(1)), (1, master(1))]);
@@ -186,21 +186,21 @@ fn an_election_with_nobody_to_ask_is_over_at_once() {
     assert_eq!(second.node_state(), NodeState::Master);
 
     let mut second = amid(2, &[1, 3], Settings::default());
-    told(&mut second, 3, Message::Answer);
+    receives(&mut second, 3, Message::Answer);
     assert_eq!(sent(&loses(&mut second, 3)), [(1, master(1))]);
 }
 
 /// B4
 #[test]
-fn an_answered_candidate_waits_for_the_coordinator_and_then_begins_again() {
+fn an_answered_candidate_waits_for_the_announcement_and_then_begins_again() {
     let mut first = amid(1, &[2, 3], Settings::default());
-    let outputs = told(&mut first, 3, Message::Answer);
+    let outputs = receives(&mut first, 3, Message::Answer);
     let wait = Settings::default().coordinator_wait;
-    assert_eq!(armed(&outputs, Timer::Coordinator), Some(wait));
+    assert_eq!(armed(&outputs, Timer::Announcement), Some(wait));
     assert!(outputs.contains(&Output::Disarm(Timer::Answer.into())));
-    assert_eq!(told(&mut first, 2, Message::Answer), [], "one is enough");
+    assert_eq!(receives(&mut first, 2, Message::Answer), [], "one is enough");
     assert_eq!(fires(&mut first, Timer::Answer), [], "a stale timer");
-    let outputs = fires(&mut first, Timer::Coordinator);
+    let outputs = fires(&mut first, Timer::Announcement);
     assert_eq!(sent(&outputs), asked([2, 3]));
     assert_eq!(first.node_state(), NodeState::Seeking);
 }
@@ -209,48 +209,48 @@ fn an_answered_candidate_waits_for_the_coordinator_and_then_begins_again() {
 #[test]
 fn whoever_announces_itself_is_followed() {
     let mut first = amid(1, &[2, 3], Settings::default());
-    told(&mut first, 3, Message::Answer);
-    told(&mut first, 2, master(1));
+    receives(&mut first, 3, Message::Answer);
+    receives(&mut first, 2, master(1));
     assert_eq!(first.node_state(), slave_of(2));
-    told(&mut first, 3, master(2));
+    receives(&mut first, 3, master(2));
     assert_eq!(first.node_state(), slave_of(3), "a better one");
-    told(&mut first, 2, master(2));
+    receives(&mut first, 2, master(2));
     assert_eq!(first.node_state(), slave_of(3), "whose works");
 }
 
 /// B6
 #[test]
-fn a_site_that_is_asked_answers_and_holds_an_election_of_its_own() {
+fn a_node_that_is_asked_answers_and_holds_an_election_of_its_own() {
     let mut second = follower(2, &[1, 3], 3, Settings::default());
-    let outputs = told(&mut second, 1, Message::Election);
+    let outputs = receives(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (3, Message::Election)]);
     assert_eq!(state(&second), "candidate");
     assert_eq!(second.node_state(), slave_of(3), "which works");
-    let outputs = told(&mut second, 1, Message::Election);
+    let outputs = receives(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer)], "one is running");
-    assert_eq!(told(&mut second, 3, Message::Election), [], "it is lower itself");
-    assert_eq!(told(&mut second, 9, Message::Election), [], "whoever that is");
+    assert_eq!(receives(&mut second, 3, Message::Election), [], "it is lower itself");
+    assert_eq!(receives(&mut second, 9, Message::Election), [], "whoever that is");
 }
 
 /// B6, B10: a master that nobody outranks has won its election at once.
 #[test]
-fn a_coordinator_that_is_asked_answers_and_announces_itself() {
+fn a_master_that_is_asked_answers_and_announces_itself() {
     let mut third = leader(3, &[1, 2]);
-    let outputs = told(&mut third, 1, Message::Election);
+    let outputs = receives(&mut third, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, master(1))]);
     hears(&mut third, 4, &NodeState::Seeking);
-    let outputs = told(&mut third, 1, Message::Election);
+    let outputs = receives(&mut third, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (4, Message::Election)]);
     assert_eq!(third.node_state(), NodeState::Master, "until another one has won");
 }
 
 /// B6: it follows, and that is all.
 #[test]
-fn a_barred_site_neither_answers_nor_leads() {
+fn a_barred_node_neither_answers_nor_leads() {
     let mut barred = Bully::new(estimating(2, 0), Settings::default());
     feed(&mut barred, Input::Start);
     testing::hears(&mut barred, &estimating(1, 0), &NodeState::Seeking);
-    assert_eq!(told(&mut barred, 1, Message::Election), []);
+    assert_eq!(receives(&mut barred, 1, Message::Election), []);
     let outputs = hears(&mut barred, 3, &NodeState::Seeking);
     assert_eq!(sent(&outputs), asked([3]));
     let outputs = fires(&mut barred, Timer::Answer);
@@ -259,42 +259,42 @@ fn a_barred_site_neither_answers_nor_leads() {
     fires(&mut barred, Timer::Answer);
     assert_eq!(barred.node_state(), NodeState::Seeking);
     hears(&mut barred, 4, &NodeState::Master);
-    told(&mut barred, 4, master(1));
+    receives(&mut barred, 4, master(1));
     assert_eq!(barred.node_state(), slave_of(4));
     assert_eq!(feed(&mut barred, Input::Estimate(0)), []);
 }
 
 /// B7
 #[test]
-fn a_restarted_site_with_the_highest_estimate_throws_the_coordinator_out() {
+fn a_restarted_node_with_the_highest_estimate_replaces_the_master() {
     let mut second = leader(2, &[1]);
     let mut first = follower(1, &[2], 2, Settings::default());
-    let mut third = site(3);
+    let mut third = node(3);
     feed(&mut third, Input::Start);
     for other in [1, 2] {
         hears_in(&mut third, other, &NodeState::Master, 1);
     }
-    for site in [&mut first, &mut second] {
-        hears(site, 3, &NodeState::Seeking);
+    for node in [&mut first, &mut second] {
+        hears(node, 3, &NodeState::Seeking);
     }
     let outputs = fires(&mut third, Timer::Answer);
     assert_eq!(sent(&outputs), [(1, master(2)), (2, master(2))]);
-    told(&mut first, 3, master(2));
-    told(&mut second, 3, master(2));
-    for site in [first, second] {
-        assert_eq!(site.node_state(), slave_of(3));
+    receives(&mut first, 3, master(2));
+    receives(&mut second, 3, master(2));
+    for node in [first, second] {
+        assert_eq!(node.node_state(), slave_of(3));
     }
 }
 
 /// B7: one that is not the highest is answered, and follows.
 #[test]
-fn a_restarted_site_that_is_not_the_highest_changes_nothing() {
+fn a_restarted_node_that_is_not_the_highest_changes_nothing() {
     let mut third = leader(3, &[1, 2]);
     let mut second = amid(2, &[1, 3], Settings::default());
-    let outputs = told(&mut third, 2, Message::Election);
+    let outputs = receives(&mut third, 2, Message::Election);
     assert_eq!(sent(&outputs), [(2, Message::Answer), (2, master(1))]);
-    told(&mut second, 3, Message::Answer);
-    told(&mut second, 3, master(1));
+    receives(&mut second, 3, Message::Answer);
+    receives(&mut second, 3, master(1));
     assert_eq!((third.node_state(), second.node_state()), (NodeState::Master, slave_of(3)));
 }
 
@@ -314,13 +314,13 @@ fn the_worked_example_goes_as_in_the_source() {
     let outputs = fires(&mut first, Timer::Silence);
     let questions = BTreeSet::from_iter(sent(&outputs));
     assert_eq!(questions, asked([2, 3, 4]).into());
-    let by_second = told(&mut second, 1, Message::Election);
-    let by_third = told(&mut third, 1, Message::Election);
+    let by_second = receives(&mut second, 1, Message::Election);
+    let by_third = receives(&mut third, 1, Message::Election);
     for outputs in [&by_second, &by_third] {
         assert_eq!(sent(outputs)[0], (1, Message::Answer));
     }
-    told(&mut first, 2, Message::Answer);
-    told(&mut first, 3, Message::Answer);
+    receives(&mut first, 2, Message::Answer);
+    receives(&mut first, 3, Message::Answer);
 
     // Step 2: … and start elections of their own.
     assert_eq!(sent(&by_second)[1..], asked([3, 4]));
@@ -328,40 +328,40 @@ fn the_worked_example_goes_as_in_the_source() {
     assert_eq!([&first, &second, &third].map(state), ["candidate"; 3].map(str::to_owned));
 
     // Step 3: S3 answers S2, waits for C in vain, takes over, and dies before it has said so.
-    let outputs = told(&mut third, 2, Message::Election);
+    let outputs = receives(&mut third, 2, Message::Election);
     assert_eq!(sent(&outputs), [(2, Message::Answer)]);
-    told(&mut second, 3, Message::Answer);
+    receives(&mut second, 3, Message::Answer);
     let unsent = fires(&mut third, Timer::Answer);
     assert_eq!(sent(&unsent), [(1, master(2)), (2, master(2))]);
     assert_eq!(third.node_state(), NodeState::Master);
     drop(third);
 
     // Step 4: S1's wait runs out; its new election makes S2 the master.
-    let outputs = fires(&mut first, Timer::Coordinator);
+    let outputs = fires(&mut first, Timer::Announcement);
     assert!(sent(&outputs).contains(&(2, Message::Election)));
-    let outputs = told(&mut second, 1, Message::Election);
+    let outputs = receives(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer)], "its election is running");
-    told(&mut first, 2, Message::Answer);
-    let outputs = fires(&mut second, Timer::Coordinator);
+    receives(&mut first, 2, Message::Answer);
+    let outputs = fires(&mut second, Timer::Announcement);
     assert_eq!(sent(&outputs), asked([3, 4]));
     let outputs = fires(&mut second, Timer::Answer);
     assert_eq!(sent(&outputs), [(1, master(2))]);
-    told(&mut first, 2, master(2));
+    receives(&mut first, 2, master(2));
     assert_eq!((first.node_state(), second.node_state()), (slave_of(2), NodeState::Master));
 }
 
 /// B9
 #[test]
 fn the_state_is_shown_by_its_name() {
-    let mut first = site(1);
+    let mut first = node(1);
     assert_eq!(state(&first), "sleep");
     feed(&mut first, Input::Start);
     assert_eq!(state(&first), "candidate");
     assert_eq!(first.details()[2], Detail::new("waits for", "answer"));
     hears(&mut first, 2, &NodeState::Seeking);
-    told(&mut first, 2, Message::Answer);
+    receives(&mut first, 2, Message::Answer);
     assert_eq!(first.details()[2], Detail::new("waits for", "master"));
-    told(&mut first, 2, master(1));
+    receives(&mut first, 2, master(1));
     assert_eq!(state(&first), "lost", "it has lost the election, not its way");
     assert_eq!(first.details()[2], Detail::new("follows", name(2)));
     assert_eq!(state(&leader(2, &[1])), "master");
@@ -370,7 +370,7 @@ fn the_state_is_shown_by_its_name() {
 
 /// B10
 #[test]
-fn of_two_coordinators_that_meet_the_higher_stays() {
+fn of_two_masters_that_meet_the_higher_stays() {
     let mut second = leader(2, &[1]);
     let mut third = leader(3, &[]);
     let outputs = hears_in(&mut third, 2, &NodeState::Master, 1);
@@ -378,25 +378,25 @@ fn of_two_coordinators_that_meet_the_higher_stays() {
     let outputs = hears_in(&mut second, 3, &NodeState::Master, 1);
     assert_eq!(sent(&outputs), asked([3]));
     assert_eq!(second.node_state(), NodeState::Master, "until the other has won");
-    let outputs = told(&mut third, 2, Message::Election);
+    let outputs = receives(&mut third, 2, Message::Election);
     assert_eq!(sent(&outputs), [(2, Message::Answer), (2, master(1))]);
-    told(&mut second, 3, Message::Answer);
-    told(&mut second, 3, master(1));
+    receives(&mut second, 3, Message::Answer);
+    receives(&mut second, 3, master(1));
     assert_eq!((second.node_state(), third.node_state()), (slave_of(3), NodeState::Master));
 }
 
 /// B10: nor does one yield to a lower one.
 #[test]
-fn a_coordinator_answers_a_lower_ones_announcement_with_its_own() {
+fn a_master_answers_a_lower_ones_announcement_with_its_own() {
     let mut third = leader(3, &[1, 2]);
-    let outputs = told(&mut third, 2, master(5));
+    let outputs = receives(&mut third, 2, master(5));
     assert_eq!(sent(&outputs), [(1, master(5)), (2, master(5))]);
     assert_eq!(third.node_state(), NodeState::Master);
 }
 
 /// B10, E6
 #[test]
-fn only_an_estimate_that_is_clearly_higher_than_the_coordinators_starts_an_election() {
+fn only_an_estimate_that_is_clearly_higher_than_the_masters_starts_an_election() {
     let mut second = follower(2, &[1, 3], 3, configured());
     assert_eq!(feed(&mut second, Input::Estimate(54)), []);
     assert_eq!(hears_in(&mut second, 3, &NodeState::Master, 1), []);
@@ -428,31 +428,31 @@ fn an_estimate_has_to_be_clearly_higher_for_as_long_as_the_hold_off() {
     assert_eq!(outputs, [Output::Disarm(Timer::HoldOff.into())]);
     let outputs = feed(&mut second, Input::Estimate(55));
     assert_eq!(armed(&outputs, Timer::HoldOff), Some(settings.hold_off));
-    let outputs = told(&mut second, 4, master(2));
+    let outputs = receives(&mut second, 4, master(2));
     assert_eq!(outputs, [], "not known");
-    let outputs = told(&mut second, 3, master(2));
+    let outputs = receives(&mut second, 3, master(2));
     assert!(outputs.contains(&Output::Disarm(Timer::HoldOff.into())));
 }
 
 /// B1, B6, E6: an election that somebody starts for reasons of its own changes no leader.
 #[test]
-fn whoever_is_followed_stays_in_office_until_somebody_is_clearly_fitter() {
+fn a_followed_master_stays_until_another_is_clearly_fitter() {
     let mut second = leader(2, &[1]);
     hears_in(&mut second, 1, &slave_of(2), 1);
     testing::hears(&mut second, &estimating(3, 44), &NodeState::Seeking);
     assert_eq!(second.estimate(), 44);
     testing::hears(&mut second, &estimating(1, 10), &slave_of(2));
     testing::hears(&mut second, &estimating(3, 43), &NodeState::Seeking);
-    let outputs = told(&mut second, 1, Message::Election);
+    let outputs = receives(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, master(1))]);
     testing::hears(&mut second, &estimating(3, 45), &NodeState::Seeking);
-    let outputs = told(&mut second, 1, Message::Election);
+    let outputs = receives(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (3, Message::Election)], "25 more than 20");
 }
 
-/// B10, E6: so a site whose network was cut throws nobody out when it is mended.
+/// B10, E6: so a node whose network was cut throws nobody out when it is mended.
 #[test]
-fn a_coordinator_whom_nobody_follows_yields_to_one_that_is_followed() {
+fn a_master_whom_nobody_follows_yields_to_one_that_is_followed() {
     let mut second = leader(2, &[1]);
     hears_in(&mut second, 1, &slave_of(2), 1);
     let mut third = leader(3, &[]);
@@ -460,14 +460,14 @@ fn a_coordinator_whom_nobody_follows_yields_to_one_that_is_followed() {
     let outputs = testing::hears(&mut third, &estimating(2, second.estimate()), &NodeState::Master);
     assert_eq!(sent(&outputs), [(2, Message::Election)]);
     testing::hears(&mut second, &estimating(3, third.estimate()), &NodeState::Master);
-    let outputs = told(&mut second, 3, Message::Election);
+    let outputs = receives(&mut second, 3, Message::Election);
     assert_eq!(sent(&outputs), [(3, Message::Answer), (3, master(1))]);
-    told(&mut third, 2, Message::Answer);
-    told(&mut third, 2, master(1));
+    receives(&mut third, 2, Message::Answer);
+    receives(&mut third, 2, master(1));
     assert_eq!((second.node_state(), third.node_state()), (NodeState::Master, slave_of(2)));
 }
 
-/// B1: office adds to the estimate that is a node's health, as long as it lasts.
+/// B1: the bonus adds to the estimate that is a node's health, as long as it lasts.
 #[test]
 fn a_number_that_was_configured_ranks_as_it_is() {
     for (settings, expected) in [(configured(), [20; 4]), (Settings::default(), [20, 21, 44, 20])] {
@@ -478,7 +478,7 @@ fn a_number_that_was_configured_ranks_as_it_is() {
         hears_in(&mut second, 1, &slave_of(2), 1);
         let followed = second.estimate();
         testing::hears(&mut second, &estimating(3, 90), &NodeState::Seeking);
-        told(&mut second, 3, master(9));
+        receives(&mut second, 3, master(9));
         assert_eq!([sought, alone, followed, second.estimate()], expected);
     }
 }
@@ -499,26 +499,26 @@ fn who_is_lost_follows_no_more() {
 
 /// E7
 #[test]
-fn a_late_coordinator_of_an_older_term_changes_nothing() {
+fn a_late_announcement_of_an_older_term_changes_nothing() {
     let mut first = follower(1, &[2, 3], 3, Settings::default());
     loses(&mut first, 3);
     hears(&mut first, 3, &NodeState::Seeking);
-    told(&mut first, 2, master(2));
+    receives(&mut first, 2, master(2));
     let before = first.clone();
-    assert_eq!(told(&mut first, 3, master(1)), []);
+    assert_eq!(receives(&mut first, 3, master(1)), []);
     assert_eq!(first, before);
     hears_in(&mut first, 2, &NodeState::Master, 7);
-    told(&mut first, 3, master(6));
+    receives(&mut first, 3, master(6));
     assert_eq!(first.node_state(), slave_of(2), "a beacon tells the term too");
     let mut candidate = amid(1, &[2], Settings::default());
     hears_in(&mut candidate, 2, &NodeState::Seeking, 4);
-    told(&mut candidate, 2, master(3));
+    receives(&mut candidate, 2, master(3));
     assert_eq!(candidate.node_state(), NodeState::Seeking);
 }
 
 /// C3: *master* of the one that took its place may have been lost.
 #[test]
-fn a_follower_whose_coordinator_says_that_it_leads_no_more_starts_an_election() {
+fn a_follower_whose_master_has_yielded_starts_an_election() {
     for node_state in [slave_of(4), NodeState::Seeking] {
         let mut second = follower(2, &[3, 4], 3, Settings::default());
         let outputs = hears(&mut second, 3, &node_state);
@@ -529,7 +529,7 @@ fn a_follower_whose_coordinator_says_that_it_leads_no_more_starts_an_election() 
 
 /// E3
 #[test]
-fn whoever_takes_office_announces_a_term_above_all_that_it_knows() {
+fn a_new_master_announces_a_term_above_all_it_knows() {
     let mut second = amid(2, &[1], Settings::default());
     hears_in(&mut second, 1, &NodeState::Seeking, 8);
     assert_eq!(sent(&fires(&mut second, Timer::Answer)), [(1, master(9))]);
@@ -540,21 +540,21 @@ fn whoever_takes_office_announces_a_term_above_all_that_it_knows() {
 fn messages_that_arrive_twice_do_no_harm() {
     let mut first = amid(1, &[2, 3], Settings::default());
     for message in [Message::Answer, master(1)] {
-        told(&mut first, 3, message);
+        receives(&mut first, 3, message);
         let before = first.clone();
-        told(&mut first, 3, message);
+        receives(&mut first, 3, message);
         assert_eq!(first, before);
     }
 }
 
-/// E7: whatever term is told, whoever takes office has a next one, and announces it.
+/// E7: whatever term is announced, a new master has a higher one, and announces it.
 #[test]
-fn there_is_a_term_after_the_greatest_that_told() {
-    let mut site = site(2);
-    hears_in(&mut site, 1, &NodeState::Master, u64::MAX);
-    let heard = site.term;
+fn a_term_follows_the_highest_announced() {
+    let mut node = node(2);
+    hears_in(&mut node, 1, &NodeState::Master, u64::MAX);
+    let heard = node.term;
     assert!(heard < heard.next());
     let term = Term(u64::MAX);
-    told(&mut site, 1, Message::Coordinator { term });
-    assert!(site.term < site.term.next() && heard < site.term);
+    receives(&mut node, 1, Message::Master { term });
+    assert!(node.term < node.term.next() && heard < node.term);
 }

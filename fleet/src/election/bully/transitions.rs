@@ -1,32 +1,32 @@
 //! What each event does in each state.
 
-use super::{Bully, Comparison, Event, Message, Office, Output, Stage, State, Timer};
+use super::{Bully, Comparison, Event, Interim, Message, Output, Stage, State, Timer};
 use crate::model::NodeId;
 
 const ALL_TIMERS: [Timer; 5] =
-    [Timer::Answer, Timer::Ask, Timer::Coordinator, Timer::Silence, Timer::HoldOff];
+    [Timer::Answer, Timer::Ask, Timer::Announcement, Timer::Silence, Timer::HoldOff];
 
 impl Bully {
-    /// A timer that was disarmed says nothing.
+    /// A disarmed timer has no effect.
     pub(super) fn step(&mut self, event: Event, outputs: &mut Vec<Output>) {
         match self.state.clone() {
             State::Sleep => self.asleep(&event, outputs),
-            State::Candidate(stage, until_then) => {
-                self.candidate(stage, until_then, event, outputs);
+            State::Candidate(stage, interim) => {
+                self.candidate(stage, interim, event, outputs);
             }
             State::Lost { master, comparison } => self.follower(master, comparison, event, outputs),
-            State::Coordinator => self.master(event, outputs),
+            State::Master => self.master(event, outputs),
         }
     }
 
     fn asleep(&mut self, event: &Event, outputs: &mut Vec<Output>) {
         match event {
-            Event::Started => self.ask(Office::Vacant, outputs),
+            Event::Started => self.ask(Interim::Alone, outputs),
             Event::HigherFound(_)
             | Event::NobodyHigher
-            | Event::CoordinatorWorks
-            | Event::CoordinatorGone
-            | Event::AnotherLeads
+            | Event::MasterAlive
+            | Event::MasterLost
+            | Event::AnotherMaster
             | Event::Compared(_)
             | Event::Asked(_)
             | Event::Answered
@@ -38,7 +38,7 @@ impl Bully {
     fn candidate(
         &mut self,
         stage: Stage,
-        until_then: Office,
+        interim: Interim,
         event: Event,
         outputs: &mut Vec<Output>,
     ) {
@@ -51,32 +51,32 @@ impl Bully {
                 outputs.extend(self.questions());
                 outputs.push(self.arm(Timer::Ask));
             }
-            (Stage::Asking, Event::Answered) => self.await_coordinator(until_then, outputs),
+            (Stage::Asking, Event::Answered) => self.await_announcement(interim, outputs),
             (Stage::Asking, Event::TimedOut(Timer::Answer)) if self.is_barred() => {
-                self.ask(until_then, outputs);
+                self.ask(interim, outputs);
             }
             (Stage::Asking, Event::TimedOut(Timer::Answer)) => {
-                self.take_office(&until_then, outputs);
+                self.become_master(&interim, outputs);
             }
             (Stage::Asking | Stage::Answered, Event::NobodyHigher)
-            | (Stage::Answered, Event::TimedOut(Timer::Coordinator)) => {
-                self.elect(until_then, outputs);
+            | (Stage::Answered, Event::TimedOut(Timer::Announcement)) => {
+                self.elect(interim, outputs);
             }
             // Its own election is running.
             (Stage::Asking | Stage::Answered, Event::Asked(by)) => outputs.push(answer(by)),
             (Stage::Asking | Stage::Answered, Event::Announced(by)) => {
-                if self.yields(&until_then, &by) {
+                if self.yields(&interim, &by) {
                     self.follow(by, outputs);
                 }
             }
-            (Stage::Asking | Stage::Answered, Event::CoordinatorWorks) => {
+            (Stage::Asking | Stage::Answered, Event::MasterAlive) => {
                 outputs.extend(self.watch());
             }
             (
                 Stage::Asking | Stage::Answered,
-                Event::CoordinatorGone | Event::TimedOut(Timer::Silence),
-            ) => self.state = State::Candidate(stage, until_then.without_coordinator()),
-            (Stage::Asking, Event::TimedOut(Timer::Coordinator | Timer::HoldOff))
+                Event::MasterLost | Event::TimedOut(Timer::Silence),
+            ) => self.state = State::Candidate(stage, interim.without_master()),
+            (Stage::Asking, Event::TimedOut(Timer::Announcement | Timer::HoldOff))
             | (
                 Stage::Answered,
                 Event::HigherFound(_)
@@ -85,7 +85,7 @@ impl Bully {
             )
             | (
                 Stage::Asking | Stage::Answered,
-                Event::Started | Event::AnotherLeads | Event::Compared(_),
+                Event::Started | Event::AnotherMaster | Event::Compared(_),
             ) => {}
         }
     }
@@ -98,8 +98,8 @@ impl Bully {
         outputs: &mut Vec<Output>,
     ) {
         match event {
-            Event::CoordinatorGone | Event::TimedOut(Timer::Silence) => {
-                self.elect(Office::Vacant, outputs);
+            Event::MasterLost | Event::TimedOut(Timer::Silence) => {
+                self.elect(Interim::Alone, outputs);
             }
             Event::Compared(result) if result != comparison => {
                 outputs.push(match result {
@@ -108,24 +108,24 @@ impl Bully {
                 });
                 self.state = State::Lost { master, comparison: result };
             }
-            Event::TimedOut(Timer::HoldOff) => self.elect(Office::Follows(master), outputs),
+            Event::TimedOut(Timer::HoldOff) => self.elect(Interim::Follows(master), outputs),
             Event::Asked(by) => {
                 outputs.push(answer(by));
-                self.elect(Office::Follows(master), outputs);
+                self.elect(Interim::Follows(master), outputs);
             }
             Event::Announced(by) => {
-                if self.yields(&Office::Follows(master), &by) {
+                if self.yields(&Interim::Follows(master), &by) {
                     self.follow(by, outputs);
                 }
             }
-            Event::CoordinatorWorks => outputs.extend(self.watch()),
+            Event::MasterAlive => outputs.extend(self.watch()),
             Event::Started
             | Event::HigherFound(_)
             | Event::NobodyHigher
-            | Event::AnotherLeads
+            | Event::AnotherMaster
             | Event::Compared(_)
             | Event::Answered
-            | Event::TimedOut(Timer::Answer | Timer::Ask | Timer::Coordinator) => {}
+            | Event::TimedOut(Timer::Answer | Timer::Ask | Timer::Announcement) => {}
         }
     }
 
@@ -134,18 +134,18 @@ impl Bully {
             Event::Asked(by) => {
                 outputs.push(answer(by.clone()));
                 if self.higher().next().is_some() {
-                    self.elect(Office::Leads, outputs);
+                    self.elect(Interim::Leads, outputs);
                 } else {
                     outputs.push(self.announcement(by));
                 }
             }
-            Event::Announced(by) if self.yields(&Office::Leads, &by) => self.follow(by, outputs),
-            Event::AnotherLeads | Event::Announced(_) => self.elect(Office::Leads, outputs),
+            Event::Announced(by) if self.yields(&Interim::Leads, &by) => self.follow(by, outputs),
+            Event::AnotherMaster | Event::Announced(_) => self.elect(Interim::Leads, outputs),
             Event::Started
             | Event::HigherFound(_)
             | Event::NobodyHigher
-            | Event::CoordinatorWorks
-            | Event::CoordinatorGone
+            | Event::MasterAlive
+            | Event::MasterLost
             | Event::Compared(_)
             | Event::Answered
             | Event::TimedOut(_) => {}
@@ -153,40 +153,40 @@ impl Bully {
     }
 
     /// Holds an election (B2). It is over at once if there is nobody to ask.
-    fn elect(&mut self, until_then: Office, outputs: &mut Vec<Output>) {
+    fn elect(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
         if self.is_barred() || self.higher().next().is_some() {
-            self.ask(until_then, outputs);
+            self.ask(interim, outputs);
         } else {
-            self.take_office(&until_then, outputs);
+            self.become_master(&interim, outputs);
         }
     }
 
-    fn ask(&mut self, until_then: Office, outputs: &mut Vec<Output>) {
-        self.state = State::Candidate(Stage::Asking, until_then);
+    fn ask(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
+        self.state = State::Candidate(Stage::Asking, interim);
         outputs.extend(self.questions());
-        outputs.push(Output::Disarm(Timer::Coordinator.into()));
+        outputs.push(Output::Disarm(Timer::Announcement.into()));
         outputs.push(Output::Disarm(Timer::HoldOff.into()));
         outputs.push(self.arm(Timer::Answer));
         outputs.push(self.arm(Timer::Ask));
     }
 
     /// B4
-    fn await_coordinator(&mut self, until_then: Office, outputs: &mut Vec<Output>) {
-        self.state = State::Candidate(Stage::Answered, until_then);
+    fn await_announcement(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
+        self.state = State::Candidate(Stage::Answered, interim);
         outputs.push(Output::Disarm(Timer::Answer.into()));
         outputs.push(Output::Disarm(Timer::Ask.into()));
-        outputs.push(self.arm(Timer::Coordinator));
+        outputs.push(self.arm(Timer::Announcement));
     }
 
-    /// B3. Whoever has led all along goes on under its term.
-    fn take_office(&mut self, until_then: &Office, outputs: &mut Vec<Output>) {
-        if *until_then != Office::Leads {
+    /// B3. A node that was master all along keeps its term.
+    fn become_master(&mut self, interim: &Interim, outputs: &mut Vec<Output>) {
+        if *interim != Interim::Leads {
             self.term = self.term.next();
         }
-        self.state = State::Coordinator;
+        self.state = State::Master;
         outputs.extend(ALL_TIMERS.map(|timer| Output::Disarm(timer.into())));
-        let lower = self.sites.keys().filter(|site| !self.is_higher(site));
-        outputs.extend(lower.map(|site| self.announcement(site.clone())));
+        let lower = self.peers.keys().filter(|node| !self.is_higher(node));
+        outputs.extend(lower.map(|node| self.announcement(node.clone())));
     }
 
     /// B5
@@ -196,22 +196,22 @@ impl Bully {
         outputs.extend(self.watch());
     }
 
-    /// Whether a site gives up what it does for a site that has announced itself: it follows
+    /// Whether a node gives up what it does for a node that has announced itself: it follows
     /// nobody below itself while it leads, and nobody below its master while that works.
-    fn yields(&self, until_then: &Office, by: &NodeId) -> bool {
-        match until_then {
-            Office::Vacant => true,
-            Office::Follows(master) => self.rank(master) <= self.rank(by),
-            Office::Leads => self.is_higher(by),
+    fn yields(&self, interim: &Interim, by: &NodeId) -> bool {
+        match interim {
+            Interim::Alone => true,
+            Interim::Follows(master) => self.rank(master) <= self.rank(by),
+            Interim::Leads => self.is_higher(by),
         }
     }
 
     fn questions(&self) -> impl Iterator<Item = Output> {
-        self.higher().map(|site| Output::Send(site.clone(), Message::Election.into()))
+        self.higher().map(|node| Output::Send(node.clone(), Message::Election.into()))
     }
 
     fn announcement(&self, to: NodeId) -> Output {
-        Output::Send(to, Message::Coordinator { term: self.term }.into())
+        Output::Send(to, Message::Master { term: self.term }.into())
     }
 
     fn watch(&self) -> Option<Output> {
@@ -222,7 +222,7 @@ impl Bully {
         let wait = match timer {
             Timer::Answer => self.settings.answer_wait,
             Timer::Ask => self.settings.ask_again,
-            Timer::Coordinator => self.settings.coordinator_wait,
+            Timer::Announcement => self.settings.coordinator_wait,
             Timer::Silence => self.settings.silence,
             Timer::HoldOff => self.settings.hold_off,
         };

@@ -114,7 +114,7 @@ impl LowestIp {
         }
     }
 
-    fn heard(&mut self, peer: &NodeId, address: Ipv4Addr, leads: bool) -> Option<Output> {
+    fn on_heard(&mut self, peer: &NodeId, address: Ipv4Addr, leads: bool) -> Option<Output> {
         match &self.state {
             State::Master => {
                 let lower = (address, peer) < (self.rank.0, &self.rank.1);
@@ -138,7 +138,7 @@ impl LowestIp {
 
     /// A master follows whom it dialled, even if it had given the dial up in the meantime. While it
     /// joins another, and as a slave, it hangs up on everybody else.
-    fn synced(&mut self, peer: &NodeId, side: LinkSide) -> Option<Output> {
+    fn on_synced(&mut self, peer: &NodeId, side: LinkSide) -> Option<Output> {
         match (&self.state, side) {
             (State::Joining { master }, LinkSide::Dialled) if master != peer => {
                 Some(Output::HangUp(peer.clone()))
@@ -155,7 +155,7 @@ impl LowestIp {
         }
     }
 
-    fn disconnected(&mut self, peer: &NodeId, draw: u64) -> Option<Output> {
+    fn on_disconnected(&mut self, peer: &NodeId, draw: u64) -> Option<Output> {
         match &self.state {
             State::Joining { master } if master == peer => {
                 self.state = State::Master;
@@ -179,17 +179,17 @@ impl Election for LowestIp {
         let output = match input {
             Input::Heard { peer, node_state, .. } => {
                 let leads = *node_state == NodeState::Master;
-                let output = self.heard(&peer.node, peer.address, leads);
+                let output = self.on_heard(&peer.node, peer.address, leads);
                 if let Some(Output::Dial(peer)) = &output {
                     let limit = redial::limit(self.redial_after);
                     outputs.push(Output::Arm(Timer::Join(peer.clone()).into(), limit));
                 }
                 output
             }
-            Input::Synced { peer, side } => self.synced(peer, side),
-            Input::Disconnected { peer } => self.disconnected(peer, draw),
+            Input::Synced { peer, side } => self.on_synced(peer, side),
+            Input::Disconnected { peer } => self.on_disconnected(peer, draw),
             Input::Lost { peer } => {
-                let output = self.disconnected(peer, draw);
+                let output = self.on_disconnected(peer, draw);
                 self.failures.remove(peer);
                 output
             }
@@ -200,7 +200,7 @@ impl Election for LowestIp {
             Input::Fired(ElectionTimer::LowestIp(Timer::Join(peer))) => match &self.state {
                 State::Joining { master } if master == peer => {
                     outputs.push(Output::HangUp(peer.clone()));
-                    self.disconnected(peer, draw)
+                    self.on_disconnected(peer, draw)
                 }
                 State::Master | State::Joining { .. } | State::Slave { .. } => None,
             },

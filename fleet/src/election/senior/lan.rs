@@ -128,7 +128,7 @@ impl Lan {
         while self.step(until) {}
     }
 
-    /// Runs until something holds, and says how long that took.
+    /// Runs until a condition holds; returns how long that took.
     pub(super) fn run_until(
         &mut self,
         limit: Duration,

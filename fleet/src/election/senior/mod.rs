@@ -45,14 +45,14 @@ use crate::wire::NodeState;
 pub use settings::Settings;
 use unit::{Kind, Unit};
 
-/// What the units say to each other (M1), beside the three of the sensors.
+/// The messages between units (M1), beside the three about sensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// NM, to all: is there a master?
     NeedMaster,
     /// NI, to all: here is a master without executors.
     NeedExecutors,
-    /// `YaM`, the answer to whoever needs a master, or wrongly acts as one.
+    /// `YaM`, the answer to a unit that needs a master, or wrongly acts as one.
     IAmMaster,
     /// `YaI`, the answer to the master that needs executors.
     IAmExecutor,
@@ -129,8 +129,8 @@ enum Event {
     Leads(Unit, Sign),
     /// Another unit has shown that it follows.
     Executes,
-    /// The mesh has lost this unit, or hears it say that it does not lead.
-    LeadsNoMore(NodeId),
+    /// The mesh has lost this unit, or its beacon reports that it is not master.
+    LeadsNoLonger(NodeId),
     Fired(Timer),
 }
 
@@ -154,19 +154,19 @@ impl Senior {
         Self { own, settings, units: BTreeMap::new(), state }
     }
 
-    /// What an input means; keeps the books of who is heard.
+    /// What an input means; updates the units that are heard.
     fn event(&mut self, input: &Input<'_>) -> Option<Event> {
         match input {
             Input::Start => Some(Event::Start),
             Input::Heard { peer, node_state, .. } => {
                 self.units.insert(peer.node.clone(), Unit::of(peer));
-                (**node_state != NodeState::Master).then(|| Event::LeadsNoMore(peer.node.clone()))
+                (**node_state != NodeState::Master).then(|| Event::LeadsNoLonger(peer.node.clone()))
             }
             Input::Lost { peer } => {
                 self.units.remove(*peer);
-                self.settings.mesh_detection.then(|| Event::LeadsNoMore((*peer).clone()))
+                self.settings.mesh_detection.then(|| Event::LeadsNoLonger((*peer).clone()))
             }
-            Input::Message { from, message } => self.told(from, message),
+            Input::Message { from, message } => self.on_message(from, message),
             Input::Fired(timer) => {
                 if let ElectionTimer::Senior(timer) = timer {
                     Some(Event::Fired(*timer))
@@ -180,7 +180,7 @@ impl Senior {
 
     /// What a message means. Only units that are heard count, and a unit's own broadcasts do not
     /// (M4).
-    fn told(&self, from: &NodeId, message: &super::Message) -> Option<Event> {
+    fn on_message(&self, from: &NodeId, message: &super::Message) -> Option<Event> {
         let unit = self.units.get(from).filter(|_| *from != self.own.node)?;
         let leads = |sign| Some(Event::Leads(unit.clone(), sign));
         if let super::Message::Senior(message) = message {

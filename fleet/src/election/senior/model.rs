@@ -85,8 +85,8 @@ impl Subject for Fleet {
             *asked = attempts.min(*asked + 1);
         }
         let (before, after) = (step.before.node_state(), step.after.node_state());
-        let took_office = before == NodeState::Seeking && after == NodeState::Master;
-        let too_soon = took_office && *asked < attempts;
+        let became_master = before == NodeState::Seeking && after == NodeState::Master;
+        let too_soon = became_master && *asked < attempts;
         if after != NodeState::Seeking {
             *asked = 0;
         }

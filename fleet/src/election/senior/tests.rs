@@ -11,7 +11,7 @@ use crate::climate::{DisplayData, Reading};
 use crate::election::Message as Any;
 use crate::election::Rules;
 use crate::election::testing::{
-    candidate, control_unit as control, detail, feed, fires, hears, loses, name, slave_of, told,
+    candidate, control_unit as control, detail, feed, fires, hears, loses, name, receives, slave_of,
 };
 use crate::model::Role;
 
@@ -70,7 +70,7 @@ fn started(own: &Candidate, others: &[Candidate]) -> Senior {
 fn executor() -> Senior {
     let mut second =
         started(&candidate(2), &[candidate(1), candidate(3), candidate(4), control(9)]);
-    told(&mut second, 3, Message::IAmMaster);
+    receives(&mut second, 3, Message::IAmMaster);
     assert_eq!(second.node_state(), slave_of(3));
     second
 }
@@ -87,7 +87,7 @@ fn waiting_master() -> Senior {
 
 fn master() -> Senior {
     let mut second = waiting_master();
-    told(&mut second, 1, Message::IAmExecutor);
+    receives(&mut second, 1, Message::IAmExecutor);
     shows(&second, "state", "master");
     second
 }
@@ -104,9 +104,9 @@ fn requests_are_broadcast_and_answers_go_to_who_asked() {
     for (outputs, sent) in requests.iter().zip(sent) {
         assert_eq!(outputs.first(), Some(&sent));
     }
-    assert_eq!(told(&mut master(), 1, Message::NeedMaster), [to(1, Message::IAmMaster)]);
+    assert_eq!(receives(&mut master(), 1, Message::NeedMaster), [to(1, Message::IAmMaster)]);
     assert!(
-        told(&mut executor(), 3, Message::NeedExecutors).contains(&to(3, Message::IAmExecutor))
+        receives(&mut executor(), 3, Message::NeedExecutors).contains(&to(3, Message::IAmExecutor))
     );
     assert!(executor().requests_sensor_data());
 }
@@ -118,7 +118,7 @@ fn sensor_data_and_display_data_change_nothing() {
     for message in [Any::SensorData(Reading::default()), Any::DisplayData(display)] {
         for mut unit in [executor(), waiting_master(), master()] {
             let before = unit.clone();
-            assert_eq!(told(&mut unit, 3, message.clone()), []);
+            assert_eq!(receives(&mut unit, 3, message.clone()), []);
             assert_eq!(unit, before);
         }
     }
@@ -153,8 +153,8 @@ fn a_control_unit_never_follows_an_indicator_unit() {
     for message in
         [Message::NeedMaster, Message::NeedExecutors, Message::IAmMaster, Message::IAmExecutor]
     {
-        told(&mut control, 3, message);
-        told(&mut control, 3, Any::SensorRequest);
+        receives(&mut control, 3, message);
+        receives(&mut control, 3, Any::SensorRequest);
         assert_eq!(control.node_state(), NodeState::Master);
     }
     for timer in [Timer::Answer, Timer::MasterLoss, Timer::Request] {
@@ -181,8 +181,8 @@ fn an_executor_without_sensor_requests_looks_for_a_master() {
 #[test]
 fn a_sensor_request_of_the_master_keeps_the_executor() {
     let mut second = executor();
-    assert_eq!(told(&mut second, 3, Any::SensorRequest), [arms(Timer::MasterLoss)]);
-    assert_eq!(told(&mut second, 1, Any::SensorRequest), []);
+    assert_eq!(receives(&mut second, 3, Any::SensorRequest), [arms(Timer::MasterLoss)]);
+    assert_eq!(receives(&mut second, 1, Any::SensorRequest), []);
     assert_eq!(second.node_state(), slave_of(3));
 }
 
@@ -216,7 +216,7 @@ fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_set_as_in_the_source() 
 
 /// M3: whoever says that it does not lead sends no sensor requests.
 #[test]
-fn a_master_that_says_that_it_leads_no_more_counts_as_lost() {
+fn a_master_that_leads_no_longer_counts_as_lost() {
     for says in [NodeState::Seeking, slave_of(4)] {
         let mut second = executor();
         assert_eq!(hears(&mut second, &candidate(3), &NodeState::Master), []);
@@ -230,13 +230,13 @@ fn a_master_that_says_that_it_leads_no_more_counts_as_lost() {
 #[test]
 fn a_higher_address_that_needs_a_master_too_clears_the_flag() {
     let mut second = started(&candidate(2), &[candidate(1), candidate(3)]);
-    told(&mut second, 1, Message::NeedMaster);
+    receives(&mut second, 1, Message::NeedMaster);
     shows(&second, "senior flag", "yes");
     shows(&second, "units seen", "1");
-    told(&mut second, 3, Message::NeedMaster);
+    receives(&mut second, 3, Message::NeedMaster);
     shows(&second, "senior flag", "no");
     shows(&second, "units seen", "2");
-    told(&mut second, 1, Message::NeedMaster);
+    receives(&mut second, 1, Message::NeedMaster);
     shows(&second, "senior flag", "no");
     shows(&second, "units seen", "3");
     fires(&mut second, Timer::Answer);
@@ -249,8 +249,8 @@ fn a_higher_address_that_needs_a_master_too_clears_the_flag() {
 #[test]
 fn own_requests_and_those_of_strangers_do_not_count() {
     let mut second = started(&candidate(2), &[candidate(2)]);
-    told(&mut second, 2, Message::NeedMaster);
-    told(&mut second, 3, Message::NeedMaster);
+    receives(&mut second, 2, Message::NeedMaster);
+    receives(&mut second, 3, Message::NeedMaster);
     shows(&second, "units seen", "0");
     shows(&second, "senior flag", "yes");
 }
@@ -261,7 +261,7 @@ fn of_two_equal_addresses_the_lower_name_is_senior() {
     let same = |index| Candidate { mac: candidate(7).mac, ..candidate(index) };
     for (own, other, flag) in [(1, 2, "yes"), (2, 1, "no")] {
         let mut own = started(&same(own), &[same(other)]);
-        told(&mut own, other, Message::NeedMaster);
+        receives(&mut own, other, Message::NeedMaster);
         shows(&own, "senior flag", flag);
         shows(&own, "same MAC address", name(other).as_str());
     }
@@ -273,7 +273,7 @@ fn of_two_equal_addresses_the_lower_name_is_senior() {
 fn an_answer_makes_an_executor() {
     let mut second = started(&candidate(2), &[candidate(1)]);
     assert_eq!(
-        told(&mut second, 1, Message::IAmMaster),
+        receives(&mut second, 1, Message::IAmMaster),
         [stops(Timer::Answer), arms(Timer::MasterLoss)]
     );
     assert_eq!(second.node_state(), slave_of(1));
@@ -284,7 +284,7 @@ fn an_answer_makes_an_executor() {
 fn a_request_for_executors_makes_an_executor_that_answers() {
     let mut second = started(&candidate(2), &[candidate(1)]);
     assert_eq!(
-        told(&mut second, 1, Message::NeedExecutors),
+        receives(&mut second, 1, Message::NeedExecutors),
         [stops(Timer::Answer), arms(Timer::MasterLoss), to(1, Message::IAmExecutor)]
     );
     assert_eq!(second.node_state(), slave_of(1));
@@ -294,7 +294,7 @@ fn a_request_for_executors_makes_an_executor_that_answers() {
 #[test]
 fn a_sensor_request_makes_an_executor_too() {
     let mut second = started(&candidate(2), &[candidate(1)]);
-    told(&mut second, 1, Any::SensorRequest);
+    receives(&mut second, 1, Any::SensorRequest);
     assert_eq!(second.node_state(), slave_of(1));
 }
 
@@ -302,7 +302,7 @@ fn a_sensor_request_makes_an_executor_too() {
 #[test]
 fn a_higher_address_that_comes_late_follows() {
     let mut fourth = started(&candidate(4), &[candidate(1)]);
-    told(&mut fourth, 1, Message::IAmMaster);
+    receives(&mut fourth, 1, Message::IAmMaster);
     assert_eq!(fourth.node_state(), slave_of(1));
 }
 
@@ -330,9 +330,9 @@ fn the_flag_of_the_last_attempt_decides() {
     for (heard_in, leads) in [(1, true), (2, true), (3, false)] {
         let mut second = started(&candidate(2), &[candidate(1), candidate(3)]);
         for attempt in 1..=settings().attempts {
-            told(&mut second, 1, Message::NeedMaster);
+            receives(&mut second, 1, Message::NeedMaster);
             if attempt == heard_in {
-                told(&mut second, 3, Message::NeedMaster);
+                receives(&mut second, 3, Message::NeedMaster);
             }
             fires(&mut second, Timer::Answer);
         }
@@ -347,7 +347,7 @@ fn a_unit_that_is_not_senior_starts_its_attempts_again() {
     for round in 0..10 {
         for attempt in 1..=settings().attempts {
             shows(&second, "attempt", &format!("{attempt} of 3"));
-            told(&mut second, 3, Message::NeedMaster);
+            receives(&mut second, 3, Message::NeedMaster);
             assert_eq!(
                 fires(&mut second, Timer::Answer),
                 [all(Message::NeedMaster), arms(Timer::Answer)],
@@ -366,12 +366,12 @@ fn a_waiting_master_becomes_a_master_with_its_first_executor() {
         [all(Message::NeedExecutors), arms(Timer::Request)]
     );
     assert_eq!(
-        told(&mut second, 1, Message::IAmExecutor),
+        receives(&mut second, 1, Message::IAmExecutor),
         [all(Any::SensorRequest), arms(Timer::Request)]
     );
     shows(&second, "state", "master");
     assert_eq!(fires(&mut second, Timer::Request), [all(Any::SensorRequest), arms(Timer::Request)]);
-    assert_eq!(told(&mut second, 1, Message::IAmExecutor), [], "once");
+    assert_eq!(receives(&mut second, 1, Message::IAmExecutor), [], "once");
 }
 
 /// M7
@@ -381,7 +381,7 @@ fn both_kinds_of_master_lead_and_answer_who_needs_one() {
         assert_eq!(second.node_state(), NodeState::Master);
         for other in [1, 3] {
             assert_eq!(
-                told(&mut second, other, Message::NeedMaster),
+                receives(&mut second, other, Message::NeedMaster),
                 [to(other, Message::IAmMaster)]
             );
         }
@@ -394,7 +394,7 @@ fn both_kinds_of_master_lead_and_answer_who_needs_one() {
 fn an_executor_answers_its_waiting_master() {
     let mut second = executor();
     assert_eq!(
-        told(&mut second, 3, Message::NeedExecutors),
+        receives(&mut second, 3, Message::NeedExecutors),
         [arms(Timer::MasterLoss), to(3, Message::IAmExecutor)]
     );
 }
@@ -405,9 +405,9 @@ fn of_two_masters_the_lower_address_yields() {
     let signs = [Message::NeedExecutors.into(), Message::IAmMaster.into(), Any::SensorRequest];
     for sign in signs {
         for mut second in [waiting_master(), master()] {
-            assert_eq!(told(&mut second, 1, sign.clone()), [to(1, Message::IAmMaster)]);
+            assert_eq!(receives(&mut second, 1, sign.clone()), [to(1, Message::IAmMaster)]);
             assert_eq!(second.node_state(), NodeState::Master);
-            let outputs = told(&mut second, 3, sign.clone());
+            let outputs = receives(&mut second, 3, sign.clone());
             assert_eq!(outputs[..2], [stops(Timer::Request), arms(Timer::MasterLoss)]);
             let answers = outputs.contains(&to(3, Message::IAmExecutor));
             assert_eq!(answers, sign == Message::NeedExecutors.into());
@@ -420,12 +420,12 @@ fn of_two_masters_the_lower_address_yields() {
 #[test]
 fn the_control_unit_prevails_over_any_address() {
     let mut first = started(&control(1), &[candidate(2)]);
-    assert_eq!(told(&mut first, 2, Any::SensorRequest), [to(2, Message::IAmMaster)]);
+    assert_eq!(receives(&mut first, 2, Any::SensorRequest), [to(2, Message::IAmMaster)]);
     let mut second = started(&candidate(2), &[control(1)]);
     for _ in 0..settings().attempts {
         fires(&mut second, Timer::Answer);
     }
-    told(&mut second, 1, Message::NeedExecutors);
+    receives(&mut second, 1, Message::NeedExecutors);
     assert_eq!(second.node_state(), slave_of(1));
 }
 
@@ -433,14 +433,14 @@ fn the_control_unit_prevails_over_any_address() {
 #[test]
 fn an_executor_goes_over_to_a_master_above_its_own() {
     let mut second = executor();
-    assert_eq!(told(&mut second, 1, Message::NeedExecutors), []);
-    told(&mut second, 4, Any::SensorRequest);
+    assert_eq!(receives(&mut second, 1, Message::NeedExecutors), []);
+    receives(&mut second, 4, Any::SensorRequest);
     assert_eq!(second.node_state(), slave_of(4));
     assert_eq!(
-        told(&mut second, 9, Message::NeedExecutors),
+        receives(&mut second, 9, Message::NeedExecutors),
         [arms(Timer::MasterLoss), to(9, Message::IAmExecutor)]
     );
-    told(&mut second, 4, Any::SensorRequest);
+    receives(&mut second, 4, Any::SensorRequest);
     assert_eq!(second.node_state(), slave_of(9), "the control unit");
 }
 
@@ -450,8 +450,8 @@ fn an_executor_goes_over_to_a_master_above_its_own() {
 fn of_two_control_units_the_lower_name_leads() {
     let mut first = started(&control(1), &[control(2)]);
     let mut second = started(&control(2), &[control(1)]);
-    told(&mut first, 2, Message::NeedExecutors);
-    told(&mut second, 1, Message::NeedExecutors);
+    receives(&mut first, 2, Message::NeedExecutors);
+    receives(&mut second, 1, Message::NeedExecutors);
     assert_eq!(first.node_state(), NodeState::Master);
     assert_eq!(second.node_state(), slave_of(1));
     shows(&first, "other control unit", "N2");

@@ -37,12 +37,14 @@ impl Senior {
                 self.request(Any::SensorRequest, outputs);
             }
 
-            (State::Executor { master }, Event::LeadsNoMore(unit)) => {
+            (State::Executor { master }, Event::LeadsNoLonger(unit)) => {
                 if *master == unit {
-                    self.lose_master(outputs);
+                    self.on_master_lost(outputs);
                 }
             }
-            (State::Executor { .. }, Event::Fired(Timer::MasterLoss)) => self.lose_master(outputs),
+            (State::Executor { .. }, Event::Fired(Timer::MasterLoss)) => {
+                self.on_master_lost(outputs);
+            }
 
             (State::WaitingForMaster(attempt), Event::Fired(Timer::Answer)) => {
                 let attempt = *attempt;
@@ -60,7 +62,7 @@ impl Senior {
             (
                 State::WaitingForMaster(_),
                 Event::Executes
-                | Event::LeadsNoMore(_)
+                | Event::LeadsNoLonger(_)
                 | Event::Fired(Timer::MasterLoss | Timer::Request),
             )
             | (
@@ -72,13 +74,13 @@ impl Senior {
             )
             | (
                 State::WaitingForExecutors,
-                Event::LeadsNoMore(_) | Event::Fired(Timer::Answer | Timer::MasterLoss),
+                Event::LeadsNoLonger(_) | Event::Fired(Timer::Answer | Timer::MasterLoss),
             )
             | (
                 State::Master,
                 Event::Start
                 | Event::Executes
-                | Event::LeadsNoMore(_)
+                | Event::LeadsNoLonger(_)
                 | Event::Fired(Timer::Answer | Timer::MasterLoss),
             ) => {}
         }
@@ -134,7 +136,7 @@ impl Senior {
 
     /// M3. A control unit that has followed another one does not look for a master: it has no such
     /// state (M2).
-    fn lose_master(&mut self, outputs: &mut Vec<Output>) {
+    fn on_master_lost(&mut self, outputs: &mut Vec<Output>) {
         outputs.push(Output::Disarm(Timer::MasterLoss.into()));
         match self.own.kind {
             Kind::Indicator => self.attempt(1, outputs),

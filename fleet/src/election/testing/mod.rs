@@ -82,7 +82,7 @@ pub(super) fn hears_in(
     feed(machine, Input::Heard { peer, node_state, term })
 }
 
-pub(super) fn told(
+pub(super) fn receives(
     machine: &mut impl Election,
     from: u8,
     message: impl Into<Message>,
@@ -125,7 +125,7 @@ pub(super) fn armed(outputs: &[Output], timer: impl Into<ElectionTimer>) -> Opti
     })
 }
 
-/// What a machine says of itself under this name.
+/// The value of the detail with this name.
 pub(super) fn detail(machine: &impl Election, name: &str) -> Option<String> {
     let mut details = machine.details().into_iter();
     details.find(|detail| detail.name == name).map(|detail| detail.value)

@@ -7,8 +7,8 @@ use crate::model::NodeId;
 use crate::wire::NodeState;
 
 impl TokenRing {
-    /// Another holder is heard: freezes, and tells it to wait. A frozen holder talks to the first
-    /// that it heard only (T9).
+    /// Another holder is heard: freezes, and sends it *wait*. A frozen holder talks only to the
+    /// first that it heard (T9).
     pub(super) fn ask(&mut self, with: &Member, draw: u64, outputs: &mut Vec<Output>) {
         let asked = Exchange(self.exchange.0.saturating_add(1));
         if let State::Holding { phase, .. } = &mut self.state
@@ -21,14 +21,14 @@ impl TokenRing {
                 behind: None,
             };
             self.exchange = asked;
-            Self::say(with, Message::Wait(asked), outputs);
+            Self::send(with, Message::Wait(asked), outputs);
             let limit = self.settings.exchange_limit(draw);
             Self::arm(Timer::Exchange, limit, outputs);
         }
     }
 
-    /// Another holder says *wait*.
-    pub(super) fn asked(
+    /// *Wait* from another holder.
+    pub(super) fn on_wait(
         &mut self,
         from: &Member,
         exchange: Exchange,
@@ -60,16 +60,16 @@ impl TokenRing {
             }
             State::Passing { .. } => Message::Busy(exchange),
             State::Waiting { .. }
-            | State::Heeding { .. }
+            | State::Deferring { .. }
             | State::Missing { .. }
             | State::Claiming { .. } => Message::NoLongerHolder(exchange),
         };
-        Self::say(from, answer, outputs);
+        Self::send(from, answer, outputs);
     }
 
     /// The other is frozen too: compares the pairs, and the smaller gives its token up. The name
     /// decides between equal addresses.
-    pub(super) fn agreed(
+    pub(super) fn on_agreed(
         &mut self,
         from: Member,
         exchange: Exchange,
@@ -93,7 +93,7 @@ impl TokenRing {
         let result = Message::Result { exchange, survivor };
         match survivor {
             Survivor::Asker => {
-                Self::say(&from, result, outputs);
+                Self::send(&from, result, outputs);
                 self.survive(&from, draw, outputs);
             }
             Survivor::Asked => self.give_up(from, result, outputs),
@@ -101,7 +101,7 @@ impl TokenRing {
     }
 
     /// The asker has compared.
-    pub(super) fn decided(
+    pub(super) fn on_result(
         &mut self,
         from: Member,
         exchange: Exchange,
@@ -123,8 +123,8 @@ impl TokenRing {
         }
     }
 
-    /// The other says *no longer holder*: nothing more is done.
-    pub(super) fn left_alone(
+    /// *No longer holder* from the other: nothing more is done.
+    pub(super) fn on_no_longer_holder(
         &mut self,
         from: &Member,
         exchange: Exchange,
@@ -144,8 +144,8 @@ impl TokenRing {
         }
     }
 
-    /// The exchange is over, or has taken too long: the holder says at once that it lives (T9);
-    /// or, while it stands behind another that acts, begins the next exchange with that one.
+    /// The exchange is over, or has taken too long: the holder sends *life* at once (T9);
+    /// or, while another that acts is ahead of it, begins the next exchange with that one.
     pub(super) fn thaw(&mut self, draw: u64, outputs: &mut Vec<Output>) {
         if let State::Holding { token, .. } = &self.state {
             let token = token.clone();
@@ -160,7 +160,7 @@ impl TokenRing {
                 behind.clone().filter(|ahead| self.acts(ahead))
             }
             State::Waiting { .. }
-            | State::Heeding { .. }
+            | State::Deferring { .. }
             | State::Missing { .. }
             | State::Claiming { .. }
             | State::Holding { .. }
@@ -175,7 +175,7 @@ impl TokenRing {
         self.stay_behind(ahead, draw, outputs);
     }
 
-    /// A holder that has thawed, and has stood behind one that still acts, freezes again.
+    /// A thawed holder that was behind one that still acts freezes again.
     fn stay_behind(&mut self, ahead: Option<Member>, draw: u64, outputs: &mut Vec<Output>) {
         let Some(ahead) = ahead.filter(|ahead| self.acts(ahead)) else {
             return;
@@ -192,8 +192,8 @@ impl TokenRing {
     }
 
     /// Of several holders that hear each other the one with the greatest pair acts: a smaller one
-    /// stands behind it until the exchange has decided, and a smaller one that acts is told
-    /// (completion).
+    /// stays behind it until the exchange has decided, and a smaller one that acts gets the greater
+    /// pair (completion).
     pub(super) fn rank(&mut self, other: &Member, count: u64, outputs: &mut Vec<Output>) {
         let State::Holding { token, phase } = &mut self.state else {
             return;
@@ -209,13 +209,13 @@ impl TokenRing {
     /// Shows another holder this one's pair, if this one acts.
     fn present(&self, to: &Member, outputs: &mut Vec<Output>) {
         if let Some(life) = self.life() {
-            Self::say(to, Message::Life(life), outputs);
+            Self::send(to, Message::Life(life), outputs);
         }
     }
 
-    /// A holder hears a peer's beacon. What was lost of an exchange with it is said again
+    /// A holder hears a peer's beacon, and repeats what was lost of an exchange with it
     /// (completion).
-    pub(super) fn beside(
+    pub(super) fn on_beacon_beside(
         &mut self,
         peer: &Member,
         node_state: &NodeState,
@@ -242,7 +242,7 @@ impl TokenRing {
                     let next = Exchange(self.exchange.0.saturating_add(1));
                     let exchange = *asked.get_or_insert(next);
                     self.exchange = self.exchange.max(exchange);
-                    Self::say(peer, Message::Wait(exchange), outputs);
+                    Self::send(peer, Message::Wait(exchange), outputs);
                 }
             }
             Phase::Resting | Phase::Searching { .. } | Phase::Alone if acts => {

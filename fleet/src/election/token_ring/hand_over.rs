@@ -8,12 +8,12 @@ use super::{Output, TokenRing};
 use crate::model::bounds::bounded;
 
 impl TokenRing {
-    /// Keeps the token for its time, and says so (T6).
+    /// Keeps the token for its hold time, and sends a sign of life (T6).
     pub(super) fn rest(&mut self, token: Token, outputs: &mut Vec<Output>) {
-        self.saw(&token.stamp, token.count);
+        self.update_seen(&token.stamp, token.count);
         self.state = State::Holding { token, phase: Phase::Resting };
         Self::arm(Timer::Hold, self.settings.hold, outputs);
-        self.tell_life(outputs);
+        self.broadcast_life(outputs);
     }
 
     pub(super) fn search(&mut self, attempt: u8, outputs: &mut Vec<Output>) {
@@ -25,7 +25,7 @@ impl TokenRing {
     }
 
     /// A node has answered a search. Once all that are heard have, no more is waited for.
-    pub(super) fn answered(&mut self, from: Member, outputs: &mut Vec<Output>) {
+    pub(super) fn on_here(&mut self, from: Member, outputs: &mut Vec<Output>) {
         let tries = self.settings.search_tries;
         let State::Holding { phase, .. } = &mut self.state else {
             return;
@@ -59,7 +59,7 @@ impl TokenRing {
             Phase::Searching { .. } => {
                 *phase = Phase::Alone;
                 Self::arm(Timer::Search, self.settings.next_search(draw), outputs);
-                self.tell_life(outputs);
+                self.broadcast_life(outputs);
             }
             Phase::Alone => {
                 outputs.push(Output::Broadcast(Message::Search.into()));
@@ -91,7 +91,7 @@ impl TokenRing {
     }
 
     /// A token arrives. What came with it has been merged whatever becomes of it.
-    pub(super) fn passed(&mut self, from: &Member, token: &Token, outputs: &mut Vec<Output>) {
+    pub(super) fn on_pass(&mut self, from: &Member, token: &Token, outputs: &mut Vec<Output>) {
         let stamp = token.stamp.clone();
         let own = self.token().cloned();
         let frozen = matches!(self.state, State::Holding { phase: Phase::Frozen { .. }, .. });
@@ -104,21 +104,21 @@ impl TokenRing {
                 let seen = self.seen.clone();
                 Message::Refused { stamp, seen }
             };
-            Self::say(from, answer, outputs);
+            Self::send(from, answer, outputs);
         } else if stamp != self.bounded(&stamp) {
             // An honest sender this far ahead is believed after a few tries.
-            self.saw(&stamp, 0);
+            self.update_seen(&stamp, 0);
             let seen = self.seen.clone();
-            Self::say(from, Message::Refused { stamp, seen }, outputs);
+            Self::send(from, Message::Refused { stamp, seen }, outputs);
         } else if frozen {
             let seen = self.seen.clone();
-            Self::say(from, Message::Refused { stamp, seen }, outputs);
+            Self::send(from, Message::Refused { stamp, seen }, outputs);
         } else {
             // Two tokens that meet in one node become one.
             let count = own.map_or(0, |own| own.count).max(bounded(self.count, token.count));
             let token = Token { stamp: stamp.clone(), count: count.saturating_add(1) };
             self.unmark(from);
-            Self::say(from, Message::Accepted(stamp), outputs);
+            Self::send(from, Message::Accepted(stamp), outputs);
             self.rest(token, outputs);
         }
     }
@@ -131,17 +131,17 @@ impl TokenRing {
     }
 
     /// The next node has the token.
-    pub(super) fn accepted(&mut self, from: &Member, stamp: &Stamp, outputs: &mut Vec<Output>) {
+    pub(super) fn on_accepted(&mut self, from: &Member, stamp: &Stamp, outputs: &mut Vec<Output>) {
         if let State::Passing { token, to } = &self.state
             && token.stamp == *stamp
             && to.node == from.node
         {
-            self.saw_holder(stamp, to.clone(), outputs);
+            self.follow_holder(stamp, to.clone(), outputs);
         }
     }
 
-    fn saw_holder(&mut self, stamp: &Stamp, holder: Member, outputs: &mut Vec<Output>) {
-        self.saw(stamp, 0);
+    fn follow_holder(&mut self, stamp: &Stamp, holder: Member, outputs: &mut Vec<Output>) {
+        self.update_seen(stamp, 0);
         if let Some(peer) = self.peers.get_mut(&holder.node) {
             peer.leads = true;
         }
@@ -149,15 +149,15 @@ impl TokenRing {
     }
 
     /// The next node does not take the token: it stays here for another hold time, so that two
-    /// nodes of two minds don't play ball with it.
-    pub(super) fn refused(
+    /// nodes that disagree don't pass it to and fro.
+    pub(super) fn on_refused(
         &mut self,
         from: &Member,
         stamp: &Stamp,
         seen: &Stamp,
         outputs: &mut Vec<Output>,
     ) {
-        self.saw(seen, 0);
+        self.update_seen(seen, 0);
         if let State::Passing { token, to } = &self.state
             && token.stamp == *stamp
             && to.node == from.node
@@ -182,10 +182,10 @@ impl TokenRing {
     /// The token under a generation of this node's own, later than all that it knows. The one
     /// under the former generation may have arrived elsewhere.
     pub(super) fn renewed(&mut self, token: &Token) -> Token {
-        self.saw(&token.stamp, token.count);
+        self.update_seen(&token.stamp, token.count);
         let generation: Generation = self.fresh_generation();
         let stamp = Stamp { generation, hop: token.stamp.hop };
-        self.saw(&stamp, token.count);
+        self.update_seen(&stamp, token.count);
         Token { stamp, count: token.count }
     }
 }

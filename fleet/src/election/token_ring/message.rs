@@ -1,4 +1,4 @@
-//! What the nodes of a ring say to each other, and the token that they pass on.
+//! The messages of a ring, and the token that its nodes pass on.
 
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ pub enum Message {
     Objection,
 }
 
-/// What a holder says of itself.
+/// A holder's sign of life.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Life {
     /// The token's.
@@ -70,7 +70,7 @@ pub struct Life {
     pub solo: bool,
 }
 
-/// The token: whoever holds it coordinates.
+/// The token: its holder is master.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Token {
     /// Which token, and how far it has come.
@@ -96,7 +96,7 @@ pub struct Generation {
     pub number: u64,
     /// Who made it.
     pub creator: NodeId,
-    /// In which life.
+    /// In which incarnation.
     pub nonce: Nonce,
 }
 

@@ -20,11 +20,11 @@
 //!          ▲ ▲                   │ nobody answers, several times
 //!          │ │                   ▼
 //!          │ │                 Alone ── an answer ──▶ Searching
-//!          │ └─ limit, result ──────── Frozen ◀── hears another holder, or is told to wait (T8)
+//!          │ └─ limit, result ──────── Frozen ◀── hears another holder, or gets *wait* (T8)
 //!          └─ no longer holder ───────┘           (from Resting, Searching and Alone)
 //! ```
 //!
-//! A waiting node that hears a claim waits for its outcome (`Heeding`, not drawn). It returns to
+//! A waiting node that hears a claim waits for its outcome (`Deferring`, not drawn). It returns to
 //! `Missing` if the claimant is lost or takes too long.
 //!
 //! A waiting node that receives a token holds it, in any of these states. A holder is master. A
@@ -98,7 +98,7 @@ const PROFILE: Profile = Profile { rotates: true, ..Profile::USUAL };
 pub struct TokenRing {
     settings: Settings,
     own: Member,
-    /// The life of this process: what it creates is not taken for what its former life did.
+    /// The incarnation of this process: its tokens differ from those of its former one.
     nonce: Nonce,
     peers: BTreeMap<NodeId, Peer>,
     /// The latest token that was heard of.
@@ -113,7 +113,7 @@ pub struct TokenRing {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Peer {
     mac: Mac,
-    /// It has said last that it is a holder.
+    /// It is a holder by its latest message or beacon.
     leads: bool,
 }
 
@@ -144,16 +144,16 @@ impl TokenRing {
         match &self.state {
             State::Holding { token, .. } => Some(token),
             State::Waiting { .. }
-            | State::Heeding { .. }
+            | State::Deferring { .. }
             | State::Missing { .. }
             | State::Claiming { .. }
             | State::Passing { .. } => None,
         }
     }
 
-    /// A peer's beacon. Where it stands is a sign of life of a holder whose own was lost, and
-    /// tells a sender that its hand-over has arrived, or has not (completion).
-    fn heard(
+    /// A peer's beacon. Its state stands in for a lost sign of life of a holder, and shows a
+    /// sender whether its hand-over has arrived (completion).
+    fn on_heard(
         &mut self,
         peer: &Candidate,
         node_state: &NodeState,
@@ -177,7 +177,7 @@ impl TokenRing {
                     self.follow(Some(peer), outputs);
                 }
             }
-            State::Heeding { .. } | State::Missing { .. } | State::Claiming { .. } => {
+            State::Deferring { .. } | State::Missing { .. } | State::Claiming { .. } => {
                 if peer_leads {
                     self.follow(Some(peer), outputs);
                 }
@@ -191,7 +191,7 @@ impl TokenRing {
                 }
             }
             State::Passing { .. } => {}
-            State::Holding { .. } => self.beside(&peer, node_state, draw, outputs),
+            State::Holding { .. } => self.on_beacon_beside(&peer, node_state, draw, outputs),
         }
     }
 
@@ -200,12 +200,12 @@ impl TokenRing {
         holder.is_none_or(|holder| holder == by || !self.leads(&holder.node))
     }
 
-    /// Whether a peer is a holder, by what it said last.
+    /// Whether a peer is a holder by its latest message or beacon.
     fn leads(&self, peer: &NodeId) -> bool {
         self.peers.get(peer).is_some_and(|peer| peer.leads)
     }
 
-    fn lost(&mut self, peer: &NodeId, draw: u64, outputs: &mut Vec<Output>) {
+    fn on_lost(&mut self, peer: &NodeId, draw: u64, outputs: &mut Vec<Output>) {
         let trusted = self.settings.mesh_detection;
         match &mut self.state {
             State::Waiting { holder: Some(holder) }
@@ -217,7 +217,7 @@ impl TokenRing {
                 let wait = self.turn_after(Some(&holder));
                 self.miss(None, wait, outputs);
             }
-            State::Heeding { claimant } if claimant.node == *peer && trusted => {
+            State::Deferring { claimant } if claimant.node == *peer && trusted => {
                 self.peers.remove(peer);
                 self.miss(None, self.turn_after(None), outputs);
             }
@@ -235,7 +235,7 @@ impl TokenRing {
                 answers.retain(|answer| answer.node != *peer);
             }
             State::Waiting { .. }
-            | State::Heeding { .. }
+            | State::Deferring { .. }
             | State::Missing { .. }
             | State::Claiming { .. }
             | State::Holding { .. }
@@ -244,54 +244,62 @@ impl TokenRing {
         self.peers.remove(peer);
     }
 
-    fn message(&mut self, from: &NodeId, message: &Message, draw: u64, outputs: &mut Vec<Output>) {
+    fn on_message(
+        &mut self,
+        from: &NodeId,
+        message: &Message,
+        draw: u64,
+        outputs: &mut Vec<Output>,
+    ) {
         let Some(peer) = self.peers.get(from) else {
             return;
         };
         let from = Member { mac: peer.mac, node: from.clone() };
         match message {
-            Message::Search => Self::say(&from, Message::Here(self.own.mac), outputs),
+            Message::Search => Self::send(&from, Message::Here(self.own.mac), outputs),
             Message::Here(mac) => {
                 let from = Member { mac: *mac, ..from };
-                self.answered(from, outputs);
+                self.on_here(from, outputs);
             }
-            Message::Life(life) => self.life_of(from, life, draw, outputs),
-            Message::Pass(token) => self.passed(&from, token, outputs),
-            Message::Accepted(stamp) => self.accepted(&from, stamp, outputs),
-            Message::Refused { stamp, seen } => self.refused(&from, stamp, seen, outputs),
-            Message::Wait(exchange) => self.asked(&from, *exchange, draw, outputs),
+            Message::Life(life) => self.on_life(from, life, draw, outputs),
+            Message::Pass(token) => self.on_pass(&from, token, outputs),
+            Message::Accepted(stamp) => self.on_accepted(&from, stamp, outputs),
+            Message::Refused { stamp, seen } => self.on_refused(&from, stamp, seen, outputs),
+            Message::Wait(exchange) => self.on_wait(&from, *exchange, draw, outputs),
             Message::Agreed { exchange, mac, count } => {
                 let from = Member { mac: *mac, ..from };
-                self.agreed(from, *exchange, *count, draw, outputs);
+                self.on_agreed(from, *exchange, *count, draw, outputs);
             }
-            Message::NoLongerHolder(exchange) => self.left_alone(&from, *exchange, draw, outputs),
-            // T9: whoever is refused waits until its time is over, then says that it lives.
+            Message::NoLongerHolder(exchange) => {
+                self.on_no_longer_holder(&from, *exchange, draw, outputs);
+            }
+            // T9: a refused node waits until its time is over, then sends *life*.
             Message::Busy(_) => {}
             Message::Result { exchange, survivor } => {
-                self.decided(from, *exchange, *survivor, draw, outputs);
+                self.on_result(from, *exchange, *survivor, draw, outputs);
             }
             Message::Claim { mac, generation } => {
                 let from = Member { mac: *mac, ..from };
-                self.claimed(&from, generation, outputs);
+                self.on_claim(&from, generation, outputs);
             }
-            Message::Objection => self.objected(outputs),
+            Message::Objection => self.on_objection(outputs),
         }
     }
 
-    fn fired(&mut self, timer: Timer, draw: u64, outputs: &mut Vec<Output>) {
+    fn on_timer(&mut self, timer: Timer, draw: u64, outputs: &mut Vec<Output>) {
         match (&self.state, timer) {
             (State::Waiting { holder }, Timer::Watch) => {
                 let holder = holder.clone();
                 let wait = self.settings.grace + self.turn_after(holder.as_ref());
                 self.miss(holder, wait, outputs);
             }
-            (State::Heeding { .. }, Timer::Watch) => {
+            (State::Deferring { .. }, Timer::Watch) => {
                 self.miss(None, self.turn_after(None), outputs);
             }
             (State::Missing { .. }, Timer::Claim) => self.claim(outputs),
             (State::Claiming { .. }, Timer::Listen) => self.make_token(outputs),
             (State::Passing { .. }, Timer::Acknowledgement) => self.pass_failed(outputs),
-            (State::Holding { .. }, Timer::Life) => self.tell_life(outputs),
+            (State::Holding { .. }, Timer::Life) => self.broadcast_life(outputs),
             (State::Holding { phase, .. }, timer) => match (phase, timer) {
                 (Phase::Resting, Timer::Hold) => self.search(1, outputs),
                 (Phase::Searching { .. } | Phase::Alone, Timer::Search) => {
@@ -312,7 +320,7 @@ impl TokenRing {
             },
             (
                 State::Waiting { .. }
-                | State::Heeding { .. }
+                | State::Deferring { .. }
                 | State::Missing { .. }
                 | State::Claiming { .. }
                 | State::Passing { .. },
@@ -328,7 +336,7 @@ impl TokenRing {
         }
     }
 
-    fn say(to: &Member, message: Message, outputs: &mut Vec<Output>) {
+    fn send(to: &Member, message: Message, outputs: &mut Vec<Output>) {
         outputs.push(Output::Send(to.node.clone(), message.into()));
     }
 
@@ -337,7 +345,7 @@ impl TokenRing {
     }
 
     /// Takes note of a token that was heard of, as far as it is [bounded](Self::bounded).
-    fn saw(&mut self, stamp: &Stamp, count: u64) {
+    fn update_seen(&mut self, stamp: &Stamp, count: u64) {
         if *stamp > self.seen {
             self.seen = self.bounded(stamp);
         }
@@ -373,12 +381,12 @@ impl Election for TokenRing {
         let before = self.state.timers();
         match input {
             Input::Start => self.follow(None, outputs),
-            Input::Heard { peer, node_state, .. } => self.heard(peer, node_state, draw, outputs),
-            Input::Lost { peer } => self.lost(peer, draw, outputs),
+            Input::Heard { peer, node_state, .. } => self.on_heard(peer, node_state, draw, outputs),
+            Input::Lost { peer } => self.on_lost(peer, draw, outputs),
             Input::Message { from, message: super::Message::TokenRing(message) } => {
-                self.message(from, message, draw, outputs);
+                self.on_message(from, message, draw, outputs);
             }
-            Input::Fired(ElectionTimer::TokenRing(timer)) => self.fired(*timer, draw, outputs),
+            Input::Fired(ElectionTimer::TokenRing(timer)) => self.on_timer(*timer, draw, outputs),
             // What belongs to other protocols, or to the care for the indicators.
             Input::Message { .. }
             | Input::Fired(_)
@@ -397,14 +405,14 @@ impl Election for TokenRing {
             State::Waiting { holder } | State::Missing { holder, .. } => {
                 holder.as_ref().map_or(NodeState::Seeking, slave)
             }
-            State::Heeding { .. } | State::Claiming { .. } => NodeState::Seeking,
+            State::Deferring { .. } | State::Claiming { .. } => NodeState::Seeking,
             State::Holding { phase: Phase::Frozen { behind: Some(ahead), .. }, .. } => slave(ahead),
             State::Holding { .. } => NodeState::Master,
             State::Passing { to, .. } => slave(to),
         }
     }
 
-    fn holds_duty(&self) -> bool {
+    fn has_mastership(&self) -> bool {
         self.token().is_some()
     }
 
@@ -419,7 +427,7 @@ impl Election for TokenRing {
         };
         let mut details = match &self.state {
             State::Waiting { .. } => vec![Detail::new("token", "elsewhere")],
-            State::Heeding { claimant } => {
+            State::Deferring { claimant } => {
                 vec![Detail::new("token", format_args!("claimed by {}", claimant.node))]
             }
             State::Missing { .. } => vec![Detail::new("token", "missing")],

@@ -1,11 +1,11 @@
 //! A small ring under the model checker.
 //!
-//! Messages may be lost, overtaken and delivered again at any time; every suspicion may be wrong.
-//! With the mesh's signs of loss a node may hear at any moment where another stands. What was said
-//! by or to a former incarnation is not taken in, as the mesh has it.
+//! Messages may be lost, reordered and delivered again at any time; every suspicion may be wrong.
+//! With the mesh's signs of loss a node may hear a beacon of another at any moment. Messages
+//! from or to a former incarnation do not arrive: the mesh discards them.
 //!
-//! The state space is made finite by [`Reach`]: what lies beyond is not looked at, and what is said
-//! while so many messages are under way gets lost. `LIFTMESH_RING_MODEL=2,2,1,1,2,1,0,1` looks at
+//! The state space is made finite by [`Reach`]: states beyond it have no successors, and what is
+//! sent while so many messages are under way gets lost. `LIFTMESH_RING_MODEL=2,2,1,1,2,1,0,1` looks at
 //! the bounds that it gives.
 //!
 //! What is checked: no two nodes ever hold a token under one stamp (E7); a holder knows of no later
@@ -105,14 +105,14 @@ impl Subject for Reach {
             let stamp = match &node.state {
                 State::Holding { token, .. } | State::Passing { token, .. } => &token.stamp,
                 State::Waiting { .. }
-                | State::Heeding { .. }
+                | State::Deferring { .. }
                 | State::Missing { .. }
                 | State::Claiming { .. } => &node.seen,
             };
             let claimed = match &node.state {
                 State::Claiming { generation } => generation.number,
                 State::Waiting { .. }
-                | State::Heeding { .. }
+                | State::Deferring { .. }
                 | State::Missing { .. }
                 | State::Holding { .. }
                 | State::Passing { .. } => 0,

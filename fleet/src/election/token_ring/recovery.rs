@@ -13,16 +13,16 @@ impl TokenRing {
         Self::arm(Timer::Watch, self.settings.t, outputs);
     }
 
-    /// A holder says that it lives.
-    pub(super) fn tell_life(&self, outputs: &mut Vec<Output>) {
+    /// A holder's sign of life (T6).
+    pub(super) fn broadcast_life(&self, outputs: &mut Vec<Output>) {
         if let Some(life) = self.life() {
             outputs.push(Output::Broadcast(Message::Life(life).into()));
         }
         Self::arm(Timer::Life, self.settings.t, outputs);
     }
 
-    /// What a holder that acts says of itself. One that stands behind another says nothing, so
-    /// that nobody follows it.
+    /// The sign of life of a holder that acts. One that is behind another sends none, so that no
+    /// node follows it.
     pub(super) fn life(&self) -> Option<Life> {
         let State::Holding { token, phase } = &self.state else {
             return None;
@@ -36,7 +36,7 @@ impl TokenRing {
     }
 
     /// A holder is heard.
-    pub(super) fn life_of(
+    pub(super) fn on_life(
         &mut self,
         from: Member,
         life: &Life,
@@ -50,14 +50,14 @@ impl TokenRing {
         if let Some(peer) = self.peers.get_mut(&from.node) {
             peer.leads = true;
         }
-        self.saw(&life.stamp, life.count);
+        self.update_seen(&life.stamp, life.count);
         match &self.state {
             State::Waiting { holder } => {
                 let follows = later || self.may_replace(holder.as_ref(), &from);
                 let holder = if follows { Some(from) } else { holder.clone() };
                 self.follow(holder, outputs);
             }
-            State::Heeding { .. } | State::Missing { .. } | State::Claiming { .. } => {
+            State::Deferring { .. } | State::Missing { .. } | State::Claiming { .. } => {
                 self.follow(Some(from), outputs);
             }
             State::Passing { token, .. } => {
@@ -117,7 +117,7 @@ impl TokenRing {
     }
 
     /// Another node claims. A holder ends that, and who heard one lately, and a better claim.
-    pub(super) fn claimed(
+    pub(super) fn on_claim(
         &mut self,
         from: &Member,
         generation: &Generation,
@@ -127,44 +127,44 @@ impl TokenRing {
             State::Waiting { holder: Some(holder) }
                 if holder.node != from.node && self.leads(&holder.node) =>
             {
-                Self::say(from, Message::Objection, outputs);
+                Self::send(from, Message::Objection, outputs);
             }
             // The claimant misses the holder too, and comes after this node: the claim that was
             // objected to is made again.
             State::Missing { objected: true, .. } if self.own < *from => self.claim(outputs),
             // A recovery is under way.
-            State::Waiting { .. } | State::Heeding { .. } | State::Missing { .. } => {
-                self.heed(from, outputs);
+            State::Waiting { .. } | State::Deferring { .. } | State::Missing { .. } => {
+                self.defer_to(from, outputs);
             }
             State::Claiming { generation: own } => {
                 let number = own.number;
                 let better =
                     number < generation.number || (number == generation.number && *from < self.own);
                 if better {
-                    self.heed(from, outputs);
+                    self.defer_to(from, outputs);
                 } else {
                     let claim = Message::Claim { mac: self.own.mac, generation: own.clone() };
-                    Self::say(from, claim, outputs);
+                    Self::send(from, claim, outputs);
                 }
             }
             State::Holding { .. } | State::Passing { .. } => {
                 let objection = self.life().map_or(Message::Objection, Message::Life);
-                Self::say(from, objection, outputs);
+                Self::send(from, objection, outputs);
             }
         }
     }
 
     /// Another is about to make a token: a claim is due here only if nothing comes of that.
-    fn heed(&mut self, claimant: &Member, outputs: &mut Vec<Output>) {
+    fn defer_to(&mut self, claimant: &Member, outputs: &mut Vec<Output>) {
         let claimant = claimant.clone();
-        self.state = State::Heeding { claimant };
+        self.state = State::Deferring { claimant };
         let wait = self.settings.claim_wait + self.settings.grace;
         Self::arm(Timer::Watch, wait, outputs);
     }
 
     /// Another has heard a holder. It may be the one that is lost, of which that node has yet to
     /// notice it: unless a holder is heard, the claim is made again soon.
-    pub(super) fn objected(&mut self, outputs: &mut Vec<Output>) {
+    pub(super) fn on_objection(&mut self, outputs: &mut Vec<Output>) {
         if let State::Claiming { .. } = &self.state {
             self.state = State::Missing { holder: None, objected: true };
             Self::arm(Timer::Claim, self.settings.claim_wait, outputs);

@@ -89,7 +89,7 @@ impl Rules for Settings {
         &PROFILE
     }
 
-    /// C3: the links stand, a recovery has run, and three exchanges have taken their longest.
+    /// C3: the links are up, a recovery has run, and three exchanges have taken their longest.
     fn bound(&self) -> Duration {
         LINKED + self.t * 4 + self.grace + self.claim_wait + self.claim_wait_per_rank * 4
     }

@@ -1,4 +1,4 @@
-//! Where a node of a ring stands; each state owns its data.
+//! The states of a node of a ring; each owns its data.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(super) enum State {
     /// Another holds the token, if any node does.
     Waiting { holder: Option<Member> },
     /// Another has claimed to make a token: it waits for what comes of that.
-    Heeding { claimant: Member },
+    Deferring { claimant: Member },
     /// No holder was heard for too long: a claim is due after a while.
     Missing {
         holder: Option<Member>,
@@ -55,7 +55,7 @@ pub(super) enum Phase {
 /// The timers of `token-ring`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
-    /// T: a holder says that it lives.
+    /// T: a holder's next sign of life is due.
     Life,
     /// The holder has kept the token for its time.
     Hold,
@@ -77,7 +77,7 @@ impl State {
     /// The timers that run in this state.
     pub(super) fn timers(&self) -> &'static [Timer] {
         match self {
-            Self::Waiting { .. } | Self::Heeding { .. } => &[Timer::Watch],
+            Self::Waiting { .. } | Self::Deferring { .. } => &[Timer::Watch],
             Self::Missing { .. } => &[Timer::Claim],
             Self::Claiming { .. } => &[Timer::Listen],
             Self::Holding { phase, .. } => match phase {

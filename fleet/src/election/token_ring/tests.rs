@@ -6,7 +6,7 @@ mod rows;
 use super::state::State;
 use super::*;
 use crate::election::testing::{
-    self, address, any_name, armed, candidate, feed, fires, loses, name, sent, slave_of, told,
+    self, address, any_name, armed, candidate, feed, fires, loses, name, receives, sent, slave_of,
 };
 use crate::election::{ElectionTimer, Message as Any};
 use crate::model::Term;
@@ -101,7 +101,7 @@ fn holder(index: u8, peers: &[u8]) -> TokenRing {
 fn passing(index: u8, to: u8) -> (TokenRing, Token) {
     let mut node = holder(index, &[to]);
     fires(&mut node, Timer::Hold);
-    let outputs = told(&mut node, to, Message::Here(mac(to)));
+    let outputs = receives(&mut node, to, Message::Here(mac(to)));
     let sent = said(&outputs).into_iter().find_map(|(_, message)| {
         if let Message::Pass(token) = message { Some(token) } else { None }
     });

@@ -100,7 +100,7 @@ impl<S: Subject> Check<S> {
         S::started(self, moment, node);
     }
 
-    /// A beacon tells where its sender stands at that moment.
+    /// A beacon has the state that its sender has at that moment.
     pub(in crate::election) fn hear(&self, moment: &mut At<S>, node: usize, peer: usize) {
         if let Some(machine) = moment.nodes[peer].as_ref() {
             let (node_state, term) = (machine.node_state(), S::term(machine));
@@ -182,7 +182,7 @@ impl<S: Subject> Check<S> {
             self.hear_everybody(&mut moment);
             S::finish(self, &mut moment);
             while let Some(sent) = moment.network.pop_first() {
-                // It rides on a beacon, which tells what its sender is.
+                // It is piggybacked on a beacon, which has its sender's state.
                 self.hear(&mut moment, sent.to, sent.from);
                 self.arrive(&mut moment, &sent, 0);
             }
@@ -244,8 +244,8 @@ impl<S: Subject> Check<S> {
                 steps.push(Step::Hears { node, peer });
             }
             let may_lose = !lives || moment.happened.breaks < self.bounds.most.breaks;
-            let is_news = S::knows(machine, self.name(peer));
-            if may_lose && is_news && self.bounds.beacons != Beacons::Instant {
+            let knows = S::knows(machine, self.name(peer));
+            if may_lose && knows && self.bounds.beacons != Beacons::Instant {
                 steps.extend(S::DRAWS.iter().map(|&draw| Step::Loses { node, peer, draw }));
             }
         }

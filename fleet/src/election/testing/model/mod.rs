@@ -1,7 +1,7 @@
 //! Every order of events among a few nodes, under a model checker.
 //!
 //! The machines are the real ones. Time does not exist: a timer may fire whenever it is armed, a
-//! message may arrive whenever it is under way, a node may hear at any moment where another stands,
+//! message may arrive whenever it is under way, a node may hear a beacon of another at any moment,
 //! crash, and restart. [`Bounds`] says how much of that may happen. An adapter, [`Subject`], says
 //! what is special about a protocol, what no step may do, and what must hold in every state.
 //!
@@ -178,7 +178,7 @@ pub(in crate::election) struct Moment<M, N> {
     pub(in crate::election) armed: BTreeSet<(usize, ElectionTimer)>,
     pub(in crate::election) network: BTreeSet<Sent>,
     pub(in crate::election) happened: Misfortunes,
-    /// What was done that no node may do.
+    /// A forbidden step that was made.
     pub(in crate::election) fault: Option<&'static str>,
     pub(in crate::election) notes: N,
 }

@@ -11,13 +11,13 @@ fn a_waiting_node_only_answers() {
     }
     hears(&mut waiting, 2, &NodeState::Master);
     assert_eq!(waiting.node_state(), slave_of(2));
-    let answer = told(&mut waiting, 2, Message::Search);
+    let answer = receives(&mut waiting, 2, Message::Search);
     assert_eq!(said(&answer), [(Some(name(2)), Message::Here(mac(1)))]);
     let silent = [
-        told(&mut waiting, 2, life(stamp(1, 2, 0), 1)),
-        told(&mut waiting, 3, Message::Here(mac(3))),
-        told(&mut waiting, 3, Message::Accepted(stamp(1, 2, 1))),
-        told(&mut waiting, 3, Message::Busy(Exchange(1))),
+        receives(&mut waiting, 2, life(stamp(1, 2, 0), 1)),
+        receives(&mut waiting, 3, Message::Here(mac(3))),
+        receives(&mut waiting, 3, Message::Accepted(stamp(1, 2, 1))),
+        receives(&mut waiting, 3, Message::Busy(Exchange(1))),
         loses(&mut waiting, 3),
     ];
     for outputs in silent {
@@ -29,7 +29,7 @@ fn a_waiting_node_only_answers() {
 #[test]
 fn a_holder_answers_too() {
     let mut holder = holder(1, &[2]);
-    let answer = told(&mut holder, 2, Message::Search);
+    let answer = receives(&mut holder, 2, Message::Search);
     assert_eq!(said(&answer), [(Some(name(2)), Message::Here(mac(1)))]);
 }
 
@@ -40,7 +40,7 @@ fn a_new_holder_computes_and_then_searches() {
     let (mut first, token) = passing(1, 2);
     let mut second = node(2);
     hears(&mut second, 1, &slave_of(2));
-    let outputs = told(&mut second, 1, Message::Pass(token.clone()));
+    let outputs = receives(&mut second, 1, Message::Pass(token.clone()));
     assert_eq!(second.node_state(), NodeState::Master);
     let counted = token.count + 1;
     assert_eq!(
@@ -53,7 +53,7 @@ fn a_new_holder_computes_and_then_searches() {
     assert_eq!(armed(&outputs, Timer::Hold), Some(Settings::default().hold));
     let outputs = fires(&mut second, Timer::Hold);
     assert_eq!(said(&outputs), [(None, Message::Search)]);
-    told(&mut first, 2, Message::Accepted(token.stamp));
+    receives(&mut first, 2, Message::Accepted(token.stamp));
     assert_eq!(first.node_state(), slave_of(2));
 }
 
@@ -68,7 +68,7 @@ fn the_next_is_the_first_above_or_the_lowest_of_all() {
         let mut outputs = Vec::new();
         for answer in answers {
             assert_eq!(said(&outputs), [], "not before all have answered");
-            outputs = told(&mut holder, answer, Message::Here(mac(answer)));
+            outputs = receives(&mut holder, answer, Message::Here(mac(answer)));
         }
         assert_eq!(said(&outputs)[0].0, Some(name(next)));
         assert!(matches!(outputs[0], Output::HandOver(..)), "with the data");
@@ -80,7 +80,7 @@ fn the_next_is_the_first_above_or_the_lowest_of_all() {
 fn a_node_that_does_not_answer_is_left_out() {
     let mut holder = holder(1, &[2, 3]);
     fires(&mut holder, Timer::Hold);
-    assert_eq!(said(&told(&mut holder, 3, Message::Here(mac(3)))), []);
+    assert_eq!(said(&receives(&mut holder, 3, Message::Here(mac(3)))), []);
     let outputs = fires(&mut holder, Timer::Search);
     assert_eq!(said(&outputs)[0].0, Some(name(3)));
 }
@@ -90,8 +90,8 @@ fn a_node_that_does_not_answer_is_left_out() {
 fn equal_addresses_are_ordered_by_name() {
     let mut holder = holder(2, &[1, 3]);
     fires(&mut holder, Timer::Hold);
-    told(&mut holder, 1, Message::Here(mac(2)));
-    let outputs = told(&mut holder, 3, Message::Here(mac(2)));
+    receives(&mut holder, 1, Message::Here(mac(2)));
+    let outputs = receives(&mut holder, 3, Message::Here(mac(2)));
     assert_eq!(said(&outputs)[0].0, Some(name(3)), "N3 comes after N2");
 }
 
@@ -120,7 +120,7 @@ fn a_holder_that_nobody_answers_serves_alone() {
         assert_eq!(said(&fires(&mut holder, Timer::Life)).len(), 1);
     }
     hears(&mut holder, 2, &NodeState::Seeking);
-    told(&mut holder, 2, Message::Here(mac(2)));
+    receives(&mut holder, 2, Message::Here(mac(2)));
     let outputs = fires(&mut holder, Timer::Search);
     assert!(matches!(outputs[0], Output::HandOver(..)));
 }
@@ -159,8 +159,8 @@ fn a_stale_hand_over_is_discarded() {
     let (_, token) = passing(1, 2);
     let mut second = node(2);
     hears(&mut second, 1, &slave_of(2));
-    told(&mut second, 1, Message::Pass(token.clone()));
-    let repeated = told(&mut second, 1, Message::Pass(token.clone()));
+    receives(&mut second, 1, Message::Pass(token.clone()));
+    let repeated = receives(&mut second, 1, Message::Pass(token.clone()));
     let accepted = (Some(name(1)), Message::Accepted(token.stamp.clone()));
     assert_eq!(said(&repeated), [accepted]);
     assert_eq!(second.token().map(|held| held.count), Some(token.count + 1));
@@ -168,8 +168,8 @@ fn a_stale_hand_over_is_discarded() {
     let mut third = node(3);
     hears(&mut third, 1, &slave_of(3));
     let later = stamp(9, 1, 4);
-    told(&mut third, 1, life(later.clone(), 9));
-    let outputs = told(&mut third, 1, Message::Pass(token.clone()));
+    receives(&mut third, 1, life(later.clone(), 9));
+    let outputs = receives(&mut third, 1, Message::Pass(token.clone()));
     let refused = Message::Refused { stamp: token.stamp, seen: later };
     assert_eq!(said(&outputs), [(Some(name(1)), refused)]);
     assert_eq!(third.token(), None);
@@ -181,7 +181,7 @@ fn a_refused_token_is_renewed() {
     let (mut sender, token) = passing(1, 2);
     let seen = stamp(9, 3, 4);
     let refused = Message::Refused { stamp: token.stamp, seen: seen.clone() };
-    told(&mut sender, 2, refused);
+    receives(&mut sender, 2, refused);
     assert_eq!(sender.node_state(), NodeState::Master);
     assert!(stamp_of(&sender) > seen);
 }
@@ -204,7 +204,7 @@ fn after_t_and_grace_without_a_holder_the_token_is_recovered() {
     feed(&mut waiting, Input::Start);
     hears(&mut waiting, 1, &NodeState::Master);
     assert_eq!(waiting.node_state(), NodeState::Seeking, "a beacon says nothing");
-    let outputs = told(&mut waiting, 1, life(stamp(1, 1, 0), 1));
+    let outputs = receives(&mut waiting, 1, life(stamp(1, 1, 0), 1));
     assert_eq!(waiting.node_state(), slave_of(1));
     assert_eq!(armed(&outputs, Timer::Watch), Some(as_in_the_source.t));
     loses(&mut waiting, 1);
@@ -251,7 +251,7 @@ fn the_turn_to_claim_goes_by_rank_behind_the_last_holder() {
 fn a_claim_without_objection_makes_a_token() {
     let mut waiting = node(2);
     hears(&mut waiting, 1, &NodeState::Master);
-    told(&mut waiting, 1, life(stamp(7, 1, 5), 40));
+    receives(&mut waiting, 1, life(stamp(7, 1, 5), 40));
     loses(&mut waiting, 1);
     let outputs = fires(&mut waiting, Timer::Claim);
     let generation = stamp(8, 2, 0).generation;
@@ -271,23 +271,23 @@ fn claims(index: u8, number: u64) -> Message {
 #[test]
 fn a_holder_and_who_has_heard_one_object_to_a_claim() {
     let mut first = holder(1, &[2, 3]);
-    let answer = said(&told(&mut first, 2, claims(2, 5)));
+    let answer = said(&receives(&mut first, 2, claims(2, 5)));
     assert!(matches!(&answer[..], [(Some(to), Message::Life(_))] if *to == name(2)));
     let mut third = node(3);
     hears(&mut third, 2, &NodeState::Seeking);
-    assert_eq!(said(&told(&mut third, 2, claims(2, 5))), [], "it knows none");
+    assert_eq!(said(&receives(&mut third, 2, claims(2, 5))), [], "it knows none");
     hears(&mut third, 1, &NodeState::Master);
     let objection = [(Some(name(2)), Message::Objection)];
-    assert_eq!(said(&told(&mut third, 2, claims(2, 5))), objection);
+    assert_eq!(said(&receives(&mut third, 2, claims(2, 5))), objection);
     let (mut sender, _) = passing(1, 2);
-    assert_eq!(said(&told(&mut sender, 2, claims(2, 5))), objection);
+    assert_eq!(said(&receives(&mut sender, 2, claims(2, 5))), objection);
 
     for ends in [Message::Objection, answer[0].1.clone()] {
         let mut claimant = node(2);
         hears(&mut claimant, 1, &NodeState::Seeking);
         fires(&mut claimant, Timer::Watch);
         fires(&mut claimant, Timer::Claim);
-        told(&mut claimant, 1, ends);
+        receives(&mut claimant, 1, ends);
         fires(&mut claimant, Timer::Listen);
         assert_eq!(claimant.token(), None);
     }
@@ -301,7 +301,7 @@ fn a_better_claim_ends_a_claim_and_a_worse_one_is_told_so() {
         hears(&mut claimant, other, &NodeState::Seeking);
         fires(&mut claimant, Timer::Watch);
         fires(&mut claimant, Timer::Claim);
-        let outputs = told(&mut claimant, other, claims(other, number));
+        let outputs = receives(&mut claimant, other, claims(other, number));
         fires(&mut claimant, Timer::Listen);
         assert_eq!(claimant.token().is_none(), better, "{other} {number}");
         let answered = !said(&outputs).is_empty();
@@ -317,7 +317,7 @@ fn a_claim_that_fails_is_made_again_soon() {
     for index in [1, 3] {
         hears(&mut other, index, &NodeState::Seeking);
     }
-    let outputs = told(&mut other, 3, claims(3, 5));
+    let outputs = receives(&mut other, 3, claims(3, 5));
     assert_eq!(other.node_state(), NodeState::Seeking);
     let wait = settings.claim_wait + settings.grace;
     assert_eq!(armed(&outputs, Timer::Watch), Some(wait));
@@ -331,19 +331,19 @@ fn a_claim_that_fails_is_made_again_soon() {
     hears(&mut claimant, 1, &NodeState::Seeking);
     fires(&mut claimant, Timer::Watch);
     fires(&mut claimant, Timer::Claim);
-    let outputs = told(&mut claimant, 1, Message::Objection);
+    let outputs = receives(&mut claimant, 1, Message::Objection);
     assert_eq!(armed(&outputs, Timer::Claim), Some(settings.claim_wait));
     let mut worse = claimant.clone();
     hears(&mut worse, 3, &NodeState::Seeking);
-    let again = said(&told(&mut worse, 3, claims(3, 1)));
-    assert_eq!(again, [(None, claims(2, 1))], "the worse one heeds it");
-    assert_eq!(said(&told(&mut claimant, 1, claims(1, 1))), []);
+    let again = said(&receives(&mut worse, 3, claims(3, 1)));
+    assert_eq!(again, [(None, claims(2, 1))], "the worse one defers to it");
+    assert_eq!(said(&receives(&mut claimant, 1, claims(1, 1))), []);
 }
 
 /// A holder that hears another, frozen; and the number of its exchange.
 fn frozen(own: u8, other: u8) -> (TokenRing, Exchange) {
     let mut holder = holder(own, &[other, 9]);
-    let outputs = told(&mut holder, other, life(stamp(1, other, 0), 1));
+    let outputs = receives(&mut holder, other, life(stamp(1, other, 0), 1));
     let said = said(&outputs);
     let (Some(to), Message::Wait(exchange)) = &said[0] else {
         panic!("{outputs:?}");
@@ -358,14 +358,14 @@ fn a_holder_that_hears_another_freezes() {
     let (mut first, exchange) = frozen(1, 2);
     assert!(first.token().is_some());
     assert_eq!(said(&fires(&mut first, Timer::Hold)), []);
-    assert_eq!(said(&told(&mut first, 9, life(stamp(1, 9, 0), 1))), []);
+    assert_eq!(said(&receives(&mut first, 9, life(stamp(1, 9, 0), 1))), []);
     let again = first.clone();
-    let outputs = told(&mut first, 2, Message::NoLongerHolder(exchange));
+    let outputs = receives(&mut first, 2, Message::NoLongerHolder(exchange));
     assert_eq!(said(&outputs), [], "nothing more is done");
     assert_eq!(said(&fires(&mut first, Timer::Hold)), [(None, Message::Search)]);
     let mut other = again;
-    told(&mut other, 9, Message::NoLongerHolder(exchange));
-    told(&mut other, 2, Message::NoLongerHolder(Exchange(99)));
+    receives(&mut other, 9, Message::NoLongerHolder(exchange));
+    receives(&mut other, 2, Message::NoLongerHolder(Exchange(99)));
     assert_eq!(said(&fires(&mut other, Timer::Hold)), [], "it was not asked");
 }
 
@@ -382,7 +382,7 @@ fn a_peer_that_becomes_master_is_another_holder() {
     assert_eq!(waits(&outputs), once);
     let again = hears(&mut first, 2, &NodeState::Master);
     assert_eq!(waits(&again), once, "of one exchange");
-    told(&mut first, 2, Message::NoLongerHolder(Exchange(1)));
+    receives(&mut first, 2, Message::NoLongerHolder(Exchange(1)));
     assert_eq!(said(&hears(&mut first, 2, &slave_of(1))), []);
 }
 
@@ -395,7 +395,7 @@ fn an_exchange_goes_on_at_each_beacon() {
         assert!(said(&hears(&mut first, 2, &node_state)).contains(&wait));
     }
     let mut asked = holder(1, &[2]);
-    told(&mut asked, 2, Message::Wait(Exchange(5)));
+    receives(&mut asked, 2, Message::Wait(Exchange(5)));
     let own = (Some(name(2)), Message::Wait(Exchange(1)));
     assert!(said(&hears(&mut asked, 2, &NodeState::Master)).contains(&own));
     let mut third = first.clone();
@@ -415,7 +415,7 @@ fn the_smaller_pair_stands_behind_the_greater() {
     assert!(smaller.token().is_some());
     assert_eq!(said(&fires(&mut smaller, Timer::Life)), [], "so does a sender");
     let ends: [fn(&mut TokenRing, Exchange) -> Vec<Output>; 3] = [
-        |node, exchange| told(node, 2, Message::NoLongerHolder(exchange)),
+        |node, exchange| receives(node, 2, Message::NoLongerHolder(exchange)),
         |node, _| loses(node, 2),
         |node, _| hears(node, 2, &NodeState::Seeking),
     ];
@@ -437,11 +437,11 @@ fn the_smaller_pair_stands_behind_the_greater() {
 fn the_greater_pair_is_shown_to_the_smaller() {
     let (mut greater, _) = frozen(3, 2);
     let own = life(stamp_of(&greater), 1);
-    let outputs = told(&mut greater, 9, life(stamp(1, 9, 0), 0));
+    let outputs = receives(&mut greater, 9, life(stamp(1, 9, 0), 0));
     assert_eq!(said(&outputs), [(Some(name(9)), own.clone())]);
     let outputs = hears(&mut greater, 9, &NodeState::Master);
     assert_eq!(said(&outputs), [(Some(name(9)), own)]);
-    let outputs = told(&mut greater, 9, life(stamp(1, 9, 0), 4));
+    let outputs = receives(&mut greater, 9, life(stamp(1, 9, 0), 4));
     assert_eq!(greater.node_state(), slave_of(9));
     assert_eq!(said(&outputs), []);
 }
@@ -461,7 +461,7 @@ fn a_holder_behind_another_does_not_act_when_its_time_is_over() {
 #[test]
 fn no_longer_holder_ok_and_busy() {
     let answer = |mut node: TokenRing, from: u8| {
-        let outputs = told(&mut node, from, Message::Wait(Exchange(5)));
+        let outputs = receives(&mut node, from, Message::Wait(Exchange(5)));
         said(&outputs).remove(0).1
     };
     let mut waiting = node(1);
@@ -480,7 +480,8 @@ fn no_longer_holder_ok_and_busy() {
 fn the_smaller_pair_gives_its_token_up() {
     for (theirs, survivor) in [(0, Survivor::Asker), (1, Survivor::Asked), (2, Survivor::Asked)] {
         let (mut asker, exchange) = frozen(1, 2);
-        let outputs = told(&mut asker, 2, Message::Agreed { exchange, mac: mac(2), count: theirs });
+        let outputs =
+            receives(&mut asker, 2, Message::Agreed { exchange, mac: mac(2), count: theirs });
         let result = (Some(name(2)), Message::Result { exchange, survivor });
         assert_eq!(said(&outputs)[0], result);
         let stays = survivor == Survivor::Asker;
@@ -501,13 +502,13 @@ fn the_asked_holder_takes_the_result() {
     let exchange = Exchange(4);
     let result = |exchange, survivor| Message::Result { exchange, survivor };
     let mut asked = holder(2, &[1]);
-    told(&mut asked, 1, Message::Wait(exchange));
+    receives(&mut asked, 1, Message::Wait(exchange));
     let mut stays = asked.clone();
-    let outputs = told(&mut stays, 1, result(exchange, Survivor::Asked));
+    let outputs = receives(&mut stays, 1, result(exchange, Survivor::Asked));
     assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
-    told(&mut asked, 1, result(Exchange(3), Survivor::Asker));
+    receives(&mut asked, 1, result(Exchange(3), Survivor::Asker));
     assert!(asked.token().is_some(), "of an earlier exchange");
-    let outputs = told(&mut asked, 1, result(exchange, Survivor::Asker));
+    let outputs = receives(&mut asked, 1, result(exchange, Survivor::Asker));
     assert!(matches!(&outputs[0], Output::HandOver(to, _) if *to == name(1)));
     assert_eq!(asked.node_state(), slave_of(1));
 }
@@ -518,10 +519,10 @@ fn a_late_answer_of_an_earlier_exchange_is_ignored() {
     let (mut first, exchange) = frozen(1, 2);
     fires(&mut first, Timer::Exchange);
     let late = Message::Agreed { exchange, mac: mac(2), count: 99 };
-    told(&mut first, 2, late.clone());
+    receives(&mut first, 2, late.clone());
     assert!(first.token().is_some());
-    told(&mut first, 2, life(stamp(1, 2, 0), 1));
-    told(&mut first, 2, late);
+    receives(&mut first, 2, life(stamp(1, 2, 0), 1));
+    receives(&mut first, 2, late);
     assert!(first.token().is_some());
 }
 
@@ -548,7 +549,7 @@ fn an_exchange_has_a_limit_drawn_by_lot() {
 #[test]
 fn a_holder_that_is_refused_stays_frozen() {
     let (mut first, exchange) = frozen(2, 1);
-    told(&mut first, 1, Message::Busy(exchange));
+    receives(&mut first, 1, Message::Busy(exchange));
     assert_eq!(said(&fires(&mut first, Timer::Hold)), []);
     let outputs = fires(&mut first, Timer::Exchange);
     assert!(matches!(said(&outputs)[..], [(None, Message::Life(_))]));
@@ -568,14 +569,14 @@ fn a_late_sign_of_life_changes_nothing() {
     let (_, token) = passing(1, 2);
     let mut second = node(2);
     hears(&mut second, 1, &slave_of(2));
-    told(&mut second, 1, Message::Pass(token.clone()));
+    receives(&mut second, 1, Message::Pass(token.clone()));
     let earlier = Stamp { hop: token.stamp.hop - 1, ..token.stamp.clone() };
-    assert_eq!(said(&told(&mut second, 1, life(earlier.clone(), 1))), []);
+    assert_eq!(said(&receives(&mut second, 1, life(earlier.clone(), 1))), []);
     let mut third = node(3);
     hears(&mut third, 1, &NodeState::Seeking);
     hears(&mut third, 2, &NodeState::Seeking);
-    told(&mut third, 2, life(token.stamp, 2));
-    told(&mut third, 1, life(earlier, 1));
+    receives(&mut third, 2, life(token.stamp, 2));
+    receives(&mut third, 1, life(earlier, 1));
     assert_eq!(third.node_state(), slave_of(2));
 }
 
@@ -612,7 +613,7 @@ fn a_stamp_near_the_end_of_its_range_is_not_the_last() {
     for message in says {
         let mut node = node(1);
         hears(&mut node, 2, &NodeState::Seeking);
-        told(&mut node, 2, message(last()));
+        receives(&mut node, 2, message(last()));
         assert!(node.token().is_none(), "{:?}", node.token());
         loses(&mut node, 2);
         for timer in [Timer::Watch, Timer::Claim, Timer::Listen] {
@@ -633,10 +634,10 @@ fn a_token_of_a_far_generation_is_taken_after_some_tries() {
     let far = stamp(3 * JUMP + 7, 2, 5);
     let pass = Message::Pass(Token { stamp: far.clone(), count: 9 });
     for _ in 0..3 {
-        let answer = said(&told(&mut node, 2, pass.clone()));
+        let answer = said(&receives(&mut node, 2, pass.clone()));
         let refused = matches!(&answer[..], [(_, Message::Refused { stamp, .. })] if *stamp == far);
         assert!(refused, "{answer:?}");
     }
-    told(&mut node, 2, pass);
+    receives(&mut node, 2, pass);
     assert_eq!(stamp_of(&node), far);
 }
