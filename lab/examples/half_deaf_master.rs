@@ -27,12 +27,12 @@ fn main() -> Result<(), Failed> {
     for protocol in Protocol::ALL {
         let mut settings = WorldSettings::new(NODES, seed);
         settings.election = ElectionSettings::of(protocol);
-        tell(protocol, World::new(settings)?)?;
+        run(protocol, World::new(settings)?)?;
     }
     Ok(())
 }
 
-fn tell(protocol: Protocol, mut world: World) -> Result<(), Failed> {
+fn run(protocol: Protocol, mut world: World) -> Result<(), Failed> {
     world.start_all();
     let all: Vec<usize> = (0..NODES).collect();
     let took = world.run_until(LIMIT, |world| world.master_of(&all).is_some());

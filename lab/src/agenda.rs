@@ -16,7 +16,7 @@ use super::connection::{ConnectionId, Side};
 #[derive(Debug, Clone)]
 pub(super) enum Event {
     /// The node asked to be woken.
-    Wake { node: usize, life: u64 },
+    Wake { node: usize, incarnation: u64 },
     /// A datagram arrives.
     Datagram { from: usize, to: usize, beacon: Arc<Beacon> },
     /// A packet of the protocol's own port arrives.
@@ -32,11 +32,11 @@ pub(super) enum Event {
     /// This side learns that nobody is at the other end.
     Reset(ConnectionId, Side),
     /// The disk has finished a transaction.
-    Committed { node: usize, life: u64 },
+    Committed { node: usize, incarnation: u64 },
     /// A plan is finished.
-    Planned { node: usize, life: u64, version: PlanVersion, plan: Assignments },
+    Planned { node: usize, incarnation: u64, version: PlanVersion, plan: Assignments },
     /// The panel speaks.
-    Panel { node: usize, life: u64, event: PanelEvent },
+    Panel { node: usize, incarnation: u64, event: PanelEvent },
     /// The car has moved on a little.
     CarMoves { node: usize },
     /// The panel's watchdog runs out, unless the controller has spoken since.
@@ -92,7 +92,7 @@ impl Agenda {
     }
 
     /// Takes the next event, if it is due by `until`.
-    pub(super) fn take(&mut self, until: Duration) -> Option<(Duration, Event)> {
+    pub(super) fn pop(&mut self, until: Duration) -> Option<(Duration, Event)> {
         if self.heap.peek()?.0.at > until {
             return None;
         }

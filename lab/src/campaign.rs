@@ -1,4 +1,4 @@
-//! Random faults and presses, then peace, then the reckoning.
+//! Random faults and presses, then a sound world, and a check that the fleet comes to rest.
 
 mod fate;
 
@@ -12,7 +12,7 @@ use super::{Violation, World, WorldError, WorldSettings};
 
 /// After everything is put right, the fleet has this long to serve what is open. A car that was
 /// broken may keep away from its drive for 5 minutes before it tries again.
-const RECKONING: Duration = Duration::from_mins(12);
+const FINISH: Duration = Duration::from_mins(12);
 
 /// So often the operator looks whether a car has come to count as hung after all, for a fault that
 /// is repaired.
@@ -68,7 +68,7 @@ impl Campaign {
             fate.strikes(&mut world);
         }
         with_one_broken(&mut world, &mut fate);
-        Ok(reckon(world))
+        Ok(finish(world))
     }
 }
 
@@ -98,16 +98,16 @@ fn with_one_broken(world: &mut World, fate: &mut Fate) {
 }
 
 /// Puts everything right, gives the fleet time, and sees what is left to complain of.
-fn reckon(mut world: World) -> Outcome {
+fn finish(mut world: World) -> Outcome {
     let rest = |world: &World| world.is_idle() && world.in_step() && world.has_the_right_master();
-    let until = world.now() + RECKONING + world.snapshot().longest_wait();
+    let until = world.now() + FINISH + world.snapshot().longest_wait();
     let mut rested = false;
     while !rested && world.now() < until {
         world.repair_everything();
         rested = world.run_until(NEXT_LOOK, rest).is_some();
     }
     world.run_for(Duration::from_secs(5));
-    // A duty that rotates may be under way at any moment.
+    // A mastership that rotates may be under way at any moment.
     let settling = world.settings.election.settles_within();
     let rests = world.run_until(settling, rest).is_some();
     let mut violations = world.violations();

@@ -54,7 +54,7 @@ pub(super) enum Packet {
 pub(super) struct End {
     pub(super) node: usize,
     /// The process that holds it.
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
     pub(super) hello: Option<Hello>,
     pub(super) state: EndState,
     /// What this end has sent and the other has not received, with the time of its arrival.
@@ -66,10 +66,10 @@ pub(super) struct End {
 }
 
 impl End {
-    fn new(node: usize, life: u64, hello: Option<Hello>) -> Self {
+    fn new(node: usize, incarnation: u64, hello: Option<Hello>) -> Self {
         Self {
             node,
-            life,
+            incarnation,
             hello,
             state: EndState::Waiting,
             sent: VecDeque::new(),
@@ -103,10 +103,10 @@ impl Connection {
     }
 
     /// The side that this process holds.
-    pub(super) fn side_of(&self, node: usize, life: u64) -> Option<Side> {
+    pub(super) fn side_of(&self, node: usize, incarnation: u64) -> Option<Side> {
         Side::BOTH.into_iter().find(|side| {
             let end = self.end(*side);
-            end.node == node && end.life == life
+            end.node == node && end.incarnation == incarnation
         })
     }
 
@@ -161,10 +161,10 @@ impl Connections {
     }
 
     /// The ends that this process holds.
-    pub(super) fn of(&self, node: usize, life: u64) -> Vec<(ConnectionId, Side)> {
+    pub(super) fn of(&self, node: usize, incarnation: u64) -> Vec<(ConnectionId, Side)> {
         self.connections
             .iter()
-            .filter_map(|(id, connection)| Some((*id, connection.side_of(node, life)?)))
+            .filter_map(|(id, connection)| Some((*id, connection.side_of(node, incarnation)?)))
             .collect()
     }
 

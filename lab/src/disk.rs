@@ -9,7 +9,7 @@ use elevator_fleet::node::{Change, Lsn, Restored};
 use elevator_fleet::orders::{Record, State};
 use fastrand::Rng;
 
-/// What stands on the platter, and what is on its way there.
+/// What is on the platter, and what is on its way there.
 #[derive(Debug)]
 pub(super) struct Disk {
     journal: JournalId,
@@ -72,12 +72,12 @@ impl Disk {
         record
     }
 
-    /// Whether an open order of this call stands on it.
+    /// Whether an open order of this call is on it.
     pub(super) fn holds(&self, call: &Call) -> bool {
         self.records.values().any(|(record, _)| record.call == *call && !record.state.is_served())
     }
 
-    /// The open press of this call that stands on it and that this one repeats.
+    /// The open press of this call that is on it and that this one repeats.
     pub(super) fn earlier_press(&self, dot: Dot, call: &Call) -> Option<Dot> {
         self.records
             .get(&(dot.journal, call.clone()))
@@ -87,7 +87,7 @@ impl Disk {
             .filter(|earlier| earlier.sequence < dot.sequence)
     }
 
-    /// Whether this press, or a later one of its register, stands on it, open or served.
+    /// Whether this press, or a later one of its register, is on it, open or served.
     pub(super) fn knows(&self, dot: Dot, call: &Call) -> bool {
         self.records
             .get(&(dot.journal, call.clone()))

@@ -260,7 +260,7 @@ impl Comparison {
         trials
     }
 
-    /// Runs them on every core; `done` is told after each.
+    /// Runs them on every core; `done` is called after each.
     ///
     /// # Errors
     /// There is no fleet of one of the sizes.

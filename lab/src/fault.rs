@@ -62,9 +62,9 @@ pub enum Fault {
     Levelling(usize, Option<LevellingFault>),
     /// From here on the car moves at so many per cent of its speed.
     Speed(usize, u8),
-    /// This floor's sensor says nothing, and all others are sound; or all are.
+    /// This floor's sensor is dead, and all others work; or all work.
     DeadSensor(usize, Option<Floor>),
-    /// All floor sensors say nothing, or are sound.
+    /// All floor sensors are dead, or work.
     AllSensorsDead(usize, bool),
     /// The door sticks where it is, or is freed.
     DoorJammed(usize, bool),
@@ -82,7 +82,7 @@ pub enum Fault {
     ClearHang(usize),
 }
 
-/// What a node tells of its plan while it is the master. Its own car serves no hall call.
+/// How a node falsifies its plan while it is the master. Its own car serves no hall call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadMaster {
     /// It assigns nothing.
@@ -229,12 +229,12 @@ impl World {
         }
     }
 
-    /// One node hears over its links to another what that one has not said.
+    /// One node hears over its links to another what that one has not sent.
     pub fn forge(&mut self, from: usize, to: usize, frame: &Frame) {
         self.disturbances.forged = true;
         self.disturbed();
-        let life = self.machines[to].life;
-        for (id, side) in self.connections.of(to, life) {
+        let incarnation = self.machines[to].incarnation;
+        for (id, side) in self.connections.of(to, incarnation) {
             let peer = self.connections.get(id).map(|c| c.end(side.other()).node);
             if peer == Some(from) {
                 let frame = frame.clone();
@@ -284,7 +284,7 @@ impl World {
         for event in backlog {
             self.happen(event);
         }
-        // Only once the panel has been heard out is it told to go on: it may have stopped.
+        // The panel's events come before its next outputs: it may have stopped.
         self.panel_resumes(node);
     }
 
@@ -308,10 +308,10 @@ impl World {
             return;
         }
         self.machines[node].disk.fail();
-        self.tell_disk_failed(node);
+        self.report_disk_failed(node);
     }
 
-    pub(super) fn tell_disk_failed(&mut self, node: usize) {
+    pub(super) fn report_disk_failed(&mut self, node: usize) {
         let fresh = JournalId(self.random.u64(1..));
         self.with(node, |node, now| node.handle_disk_failed(fresh, now));
     }

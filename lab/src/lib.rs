@@ -42,5 +42,5 @@ pub use fault::{BadMaster, Fault};
 pub use history::Service;
 pub use network::Weather;
 pub use oracles::Violation;
-pub use oracles::duty::Duty;
+pub use oracles::mastership::Mastership;
 pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

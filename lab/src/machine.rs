@@ -23,14 +23,14 @@ pub(super) struct Machine {
     /// The mains are on: a process may run, and packets are answered.
     pub(super) powered: bool,
     /// Counts the processes that have run here.
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
     pub(super) process: Option<Process>,
     pub(super) disk: Disk,
     /// The disk that was last taken out of it.
     pub(super) lost: Option<Disk>,
     pub(super) car: SimulatedCar,
-    /// What the panel last told.
-    pub(super) told: PanelInputs,
+    /// The inputs that the panel reported last.
+    pub(super) reported: PanelInputs,
     /// The line between the node and its panel.
     pub(super) line: Line,
     /// The car's next step is on the agenda.
@@ -68,7 +68,7 @@ pub(super) struct Process {
     pub(super) born: Duration,
     /// The earliest wake-up on the agenda.
     pub(super) wake: Option<Duration>,
-    /// While it is suspended: what it has not been told.
+    /// While it is suspended: the inputs that wait for it.
     pub(super) backlog: Option<VecDeque<Event>>,
     pub(super) suspended_at: Duration,
 }

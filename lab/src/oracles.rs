@@ -15,9 +15,9 @@
 mod car_watch;
 mod cars;
 mod climate;
-mod coordination;
-pub(crate) mod duty;
+mod election;
 mod lamps;
+pub(crate) mod mastership;
 mod orders;
 mod promises;
 mod service;
@@ -32,8 +32,8 @@ use elevator_fleet::node::Report;
 use elevator_fleet::wire::NodeState;
 
 use self::car_watch::CarWatch;
-use self::coordination::{Handovers, Terms};
-use self::duty::{Duty, DutyWatch};
+use self::election::{Handovers, Terms};
+use self::mastership::{Mastership, MastershipWatch};
 use self::orders::Presses;
 use self::promises::Promises;
 pub use self::verdicts::Violation;
@@ -58,7 +58,7 @@ pub(super) struct Oracles {
     /// By node.
     cars: Vec<CarWatch>,
     waits: Waits,
-    duty: DutyWatch,
+    mastership: MastershipWatch,
 }
 
 impl Oracles {
@@ -71,7 +71,7 @@ impl Oracles {
             handovers: Handovers::new(nodes),
             cars: (0..nodes).map(|_| CarWatch::default()).collect(),
             waits: Waits::default(),
-            duty: DutyWatch::default(),
+            mastership: MastershipWatch::default(),
         }
     }
 
@@ -87,8 +87,8 @@ impl Oracles {
         self.promises.broken(snapshot)
     }
 
-    pub(super) fn duty(&self) -> Duty {
-        self.duty.duty
+    pub(super) fn mastership(&self) -> Mastership {
+        self.mastership.mastership
     }
 
     /// Something happened after which the fleet may take its time to come to rest.
@@ -106,7 +106,7 @@ impl Oracles {
     /// The process has shown the panel what its disk holds, and heard nothing yet.
     pub(super) fn started(&mut self, snapshot: &Snapshot, node: usize) {
         let findings = lamps::the_disk_has_lit_the_lamps(snapshot, node);
-        self.verdicts.take(snapshot, findings);
+        self.verdicts.record(snapshot, findings);
     }
 
     /// The process of a machine has ended.
@@ -122,13 +122,13 @@ impl Oracles {
     /// A lamp is lit, or lit still.
     pub(super) fn lamp_is_lit(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
         let findings = self.promises.lamp_is_lit(snapshot, node, button);
-        self.verdicts.take(snapshot, findings);
+        self.verdicts.record(snapshot, findings);
     }
 
     /// A lamp went out while its process runs.
     pub(super) fn lamp_went_dark(&mut self, snapshot: &Snapshot, node: usize, button: Button) {
         let findings = self.promises.lamp_went_dark(snapshot, node, button);
-        self.verdicts.take(snapshot, findings);
+        self.verdicts.record(snapshot, findings);
     }
 
     /// Something about a car, its faults or its commands has changed.
@@ -139,7 +139,7 @@ impl Oracles {
     /// A node is about to command these outputs.
     pub(super) fn commanded(&mut self, snapshot: &Snapshot, node: usize, outputs: &PanelOutputs) {
         let findings = self.cars[node].look_at_riders(snapshot, node, outputs);
-        self.verdicts.take(snapshot, findings);
+        self.verdicts.record(snapshot, findings);
     }
 
     /// Nobody knows what the car does meanwhile (H1).
@@ -147,7 +147,7 @@ impl Oracles {
         self.cars[node].interrupt();
     }
 
-    /// The key switch of a car was turned: its riders are told to leave.
+    /// The key switch of a car was turned: its riders are asked to leave.
     pub(super) fn key_turned(&mut self, node: usize) {
         self.cars[node].riders = None;
     }
@@ -155,7 +155,7 @@ impl Oracles {
     /// F5: a message was read as something else than was written.
     pub(super) fn misread(&mut self, snapshot: &Snapshot, node: usize, what: String) {
         let finding = Finding::new("F5", node, what);
-        self.verdicts.take(snapshot, vec![finding]);
+        self.verdicts.record(snapshot, vec![finding]);
     }
 
     /// Looks at what a report shows.
@@ -167,11 +167,11 @@ impl Oracles {
             }
             Report::Promised { call } => self.promises.lamp_is_lit(snapshot, node, call.button()),
             Report::NodeState { to, .. } => {
-                let quiet = coordination::no_change_of_leader_in_quiet(snapshot, node, report);
-                self.verdicts.take(snapshot, quiet);
+                let quiet = election::no_change_of_leader_in_quiet(snapshot, node, report);
+                self.verdicts.record(snapshot, quiet);
                 self.has_yielded(snapshot, node, to)
             }
-            // A duty that goes round is no change of leader.
+            // A mastership that rotates is no change of master.
             Report::Rotated { to, .. } => self.has_yielded(snapshot, node, to),
             Report::PeerLost { node: lost } => {
                 self.promises.peer_lost(snapshot, node, lost);
@@ -207,7 +207,7 @@ impl Oracles {
             | Report::OffTarget { .. }
             | Report::DiskFailed => Vec::new(),
         };
-        self.verdicts.take(snapshot, findings);
+        self.verdicts.record(snapshot, findings);
     }
 
     fn has_yielded(&self, snapshot: &Snapshot, node: usize, to: &NodeState) -> Vec<Finding> {
@@ -231,8 +231,8 @@ impl Oracles {
             self.presses.inspect(snapshot),
             orders::stores_are_equal(snapshot),
             self.terms.inspect(snapshot),
-            coordination::one_master_in_each_group(snapshot),
-            coordination::calls_are_assigned_to_the_living(snapshot),
+            election::one_master_in_each_group(snapshot),
+            election::calls_are_assigned_to_the_living(snapshot),
             cars::motors_stop_without_a_controller(snapshot),
             cars::cars_without_progress_hang(snapshot, &mut self.cars),
             self.waits.inspect(snapshot, &self.cars),
@@ -241,14 +241,14 @@ impl Oracles {
             climate::displays_show_the_climate_of_their_group(snapshot),
         ];
         for findings in findings {
-            self.verdicts.take(snapshot, findings);
+            self.verdicts.record(snapshot, findings);
         }
         self.verdicts.end_inspection();
     }
 
     /// Looks at who is master, after each event.
-    pub(super) fn watch_duty(&mut self, snapshot: &Snapshot) {
-        self.duty.look(snapshot);
+    pub(super) fn watch_mastership(&mut self, snapshot: &Snapshot) {
+        self.mastership.look(snapshot);
     }
 }
 

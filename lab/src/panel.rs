@@ -26,22 +26,22 @@ impl World {
         }
         self.catch_up(node);
         self.machines[node].car.set_outputs(outputs);
-        self.tell_inputs(node);
+        self.report_inputs(node);
         self.watch_car(node);
         self.move_car(node);
     }
 
-    /// The controller is there again: the panel tells it what it sees.
+    /// The controller is there again: the panel reports its inputs.
     pub(super) fn panel_connects(&mut self, node: usize) {
         if self.machines[node].line == Line::Cut {
-            return self.tell_panel_gone(node);
+            return self.report_panel_lost(node);
         }
         self.speaks_again(node);
         self.catch_up(node);
-        self.tell(node, PanelEvent::Connected);
+        self.send_event(node, PanelEvent::Connected);
         let inputs = self.machines[node].car.inputs();
-        self.machines[node].told = inputs.clone();
-        self.tell(node, PanelEvent::Inputs(inputs));
+        self.machines[node].reported = inputs.clone();
+        self.send_event(node, PanelEvent::Inputs(inputs));
     }
 
     /// Sets what the climate sensors of a node's panel read from here on.
@@ -49,10 +49,10 @@ impl World {
         self.disturbed();
         self.disturbances.climate_at = self.now;
         self.machines[node].car.set_climate(climate);
-        self.tell_inputs(node);
+        self.report_inputs(node);
     }
 
-    /// A suspended controller goes on: the panel does again what it was told last.
+    /// A suspended controller goes on: the panel repeats its last outputs.
     pub(super) fn panel_resumes(&mut self, node: usize) {
         if self.machines[node].line == Line::Cut {
             return;
@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// Cuts the line, or plugs it: the node finds its panel, which shows what it is told.
+    /// Cuts the line, or plugs it: the node reconnects to its panel.
     pub(super) fn cut_panel(&mut self, node: usize, cut: bool) {
         let line = if cut { Line::Cut } else { Line::Plugged };
         let before = std::mem::replace(&mut self.machines[node].line, line);
@@ -76,18 +76,18 @@ impl World {
         self.oracles.car_interrupted(node);
         if cut {
             self.falls_silent(node);
-            self.tell_panel_gone(node);
+            self.report_panel_lost(node);
         } else {
             self.panel_connects(node);
             self.panel_resumes(node);
         }
     }
 
-    fn tell_panel_gone(&mut self, node: usize) {
+    fn report_panel_lost(&mut self, node: usize) {
         self.report_to(node, PanelEvent::Disconnected("the line is cut".to_owned()));
     }
 
-    /// The controller says nothing from here on.
+    /// The controller is silent from here on.
     pub(super) fn falls_silent(&mut self, node: usize) {
         let machine = &mut self.machines[node];
         machine.silence += 1;
@@ -106,7 +106,7 @@ impl World {
         if self.machines[node].silence == silence {
             self.catch_up(node);
             self.machines[node].car.stop_for_silence();
-            self.tell_inputs(node);
+            self.report_inputs(node);
             self.move_car(node);
         }
     }
@@ -114,20 +114,20 @@ impl World {
     pub(super) fn car_moves(&mut self, node: usize) {
         self.machines[node].car_moves = false;
         self.catch_up(node);
-        self.tell_inputs(node);
+        self.report_inputs(node);
         self.move_car(node);
     }
 
     /// Something outside the controller's doing has changed at the car.
     pub(super) fn touch_car(&mut self, node: usize) {
-        self.tell_inputs(node);
+        self.report_inputs(node);
         self.move_car(node);
     }
 
-    pub(super) fn tell_presses(&mut self, node: usize) {
+    pub(super) fn report_presses(&mut self, node: usize) {
         let presses: Vec<Button> = self.machines[node].car.take_presses().collect();
         for button in presses {
-            self.tell(node, PanelEvent::Pressed(button));
+            self.send_event(node, PanelEvent::Pressed(button));
         }
     }
 
@@ -147,24 +147,24 @@ impl World {
         }
     }
 
-    fn tell_inputs(&mut self, node: usize) {
+    fn report_inputs(&mut self, node: usize) {
         let machine = &mut self.machines[node];
         let inputs = machine.car.inputs();
-        if inputs != machine.told {
-            if inputs.stop != machine.told.stop {
+        if inputs != machine.reported {
+            if inputs.stop != machine.reported.stop {
                 self.oracles.car_interrupted(node);
             }
-            if inputs.key != machine.told.key {
+            if inputs.key != machine.reported.key {
                 self.oracles.key_turned(node);
             }
-            machine.told = inputs.clone();
+            machine.reported = inputs.clone();
             self.watch_car(node);
-            self.tell(node, PanelEvent::Inputs(inputs));
+            self.send_event(node, PanelEvent::Inputs(inputs));
         }
     }
 
-    /// What the panel says gets through if the line does.
-    fn tell(&mut self, node: usize, event: PanelEvent) {
+    /// An event of the panel reaches the node only if the line is plugged.
+    fn send_event(&mut self, node: usize, event: PanelEvent) {
         if self.machines[node].line == Line::Plugged {
             self.report_to(node, event);
         }
@@ -173,8 +173,8 @@ impl World {
     fn report_to(&mut self, node: usize, event: PanelEvent) {
         let machine = &self.machines[node];
         if machine.process.is_some() {
-            let life = machine.life;
-            self.agenda.enter(self.now + LINE, Event::Panel { node, life, event });
+            let incarnation = machine.incarnation;
+            self.agenda.enter(self.now + LINE, Event::Panel { node, incarnation, event });
         }
     }
 

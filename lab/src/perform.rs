@@ -58,8 +58,8 @@ impl World {
 
     pub(super) fn commit_later(&mut self, node: usize) {
         let wait = Duration::from_micros(self.random.u64(self.settings.commit.clone()));
-        let life = self.machines[node].life;
-        self.agenda.enter(self.now + wait, Event::Committed { node, life });
+        let incarnation = self.machines[node].incarnation;
+        self.agenda.enter(self.now + wait, Event::Committed { node, incarnation });
     }
 
     fn reported(&mut self, node: usize, report: Report) {
@@ -192,7 +192,7 @@ impl World {
             return;
         };
         let hello = process.hello().clone();
-        let id = self.connections.dial((node, machine.life), hello, target, peer);
+        let id = self.connections.dial((node, machine.incarnation), hello, target, peer);
         let limit = self.now + DIAL_LIMIT;
         self.agenda.enter(limit, Event::DialTimeout(id));
         if !self.network.loses(&mut self.random) {
@@ -215,14 +215,14 @@ impl World {
         }
         let back = self.now + self.network.delay(&mut self.random);
         let machine = &self.machines[to];
-        let life = machine.life;
+        let incarnation = machine.incarnation;
         let Some(own) = machine.node().map(|node| node.hello().clone()) else {
             self.agenda.enter(back, Event::Reset(id, Side::Dialler));
             return;
         };
         if let Some(connection) = self.connections.get_mut(id) {
             let target = connection.end_mut(Side::Target);
-            target.life = life;
+            target.incarnation = incarnation;
             target.hello = Some(own);
             target.state = EndState::Open;
             target.in_order = back;
@@ -242,7 +242,7 @@ impl World {
         let hello = connection.end(Side::Target).hello.clone();
         let to = connection.end(Side::Target).node;
         let dialler = connection.end_mut(Side::Dialler);
-        let (from, life) = (dialler.node, dialler.life);
+        let (from, incarnation) = (dialler.node, dialler.incarnation);
         if !self.network.passes(to, from) {
             return;
         }
@@ -251,9 +251,11 @@ impl World {
         }
         dialler.state = EndState::Open;
         match hello {
-            Some(hello) if self.machines[from].life == life => self.with(from, |node, now| {
-                node.handle_link_up(id.link(), &hello, LinkSide::Dialled, now);
-            }),
+            Some(hello) if self.machines[from].incarnation == incarnation => {
+                self.with(from, |node, now| {
+                    node.handle_link_up(id.link(), &hello, LinkSide::Dialled, now);
+                });
+            }
             Some(_) | None => self.agenda.enter(self.now, Event::Reset(id, Side::Target)),
         }
     }
@@ -277,22 +279,22 @@ impl World {
         let peer = connection.peer.clone();
         let dialler = connection.end_mut(Side::Dialler);
         dialler.state = EndState::Closed;
-        let (node, life) = (dialler.node, dialler.life);
+        let (node, incarnation) = (dialler.node, dialler.incarnation);
         if open {
             self.enqueue(id, Side::Dialler, Packet::Close);
         } else {
             self.connections.forget(id);
         }
-        if self.machines[node].life == life {
+        if self.machines[node].incarnation == incarnation {
             self.with(node, |node, now| node.handle_dial_failed(&peer, now));
         }
     }
 
     fn send(&mut self, node: usize, link: LinkId, packet: Packet) {
         let id = ConnectionId(link.0);
-        let life = self.machines[node].life;
+        let incarnation = self.machines[node].incarnation;
         let Some(side) =
-            self.connections.get(id).and_then(|connection| connection.side_of(node, life))
+            self.connections.get(id).and_then(|connection| connection.side_of(node, incarnation))
         else {
             return;
         };
@@ -329,9 +331,9 @@ impl World {
             return;
         };
         let (from, to) = (connection.end(side).node, connection.end(side.other()).node);
-        let (life, state) = {
+        let (incarnation, state) = {
             let receiver = connection.end(side.other());
-            (receiver.life, receiver.state)
+            (receiver.incarnation, receiver.state)
         };
         let sender = connection.end_mut(side);
         if !self.network.passes(from, to) || !self.machines[to].powered {
@@ -341,7 +343,8 @@ impl World {
         let Some((_, packet)) = sender.sent.pop_front() else {
             return;
         };
-        let alive = self.machines[to].process.is_some() && self.machines[to].life == life;
+        let alive =
+            self.machines[to].process.is_some() && self.machines[to].incarnation == incarnation;
         if !alive {
             sender.sent.clear();
             if let Some(connection) = self.connections.get_mut(id) {
@@ -387,14 +390,14 @@ impl World {
             return;
         };
         let end = connection.end_mut(side);
-        let (node, life, state) = (end.node, end.life, end.state);
+        let (node, incarnation, state) = (end.node, end.incarnation, end.state);
         end.sent.clear();
         match (side, state) {
             (_, EndState::Closed) => {}
             (Side::Dialler, EndState::Waiting) => return self.give_up_dial(id),
             (Side::Target, EndState::Waiting) | (_, EndState::Open) => {
                 end.state = EndState::Closed;
-                if self.machines[node].life == life {
+                if self.machines[node].incarnation == incarnation {
                     self.with(node, |node, now| node.handle_link_down(id.link(), now));
                 }
             }
@@ -423,18 +426,18 @@ impl World {
         }
     }
 
-    /// The process of a machine ends, whatever it was doing. Its kernel tells the peers.
+    /// The process of a machine ends, whatever it was doing. Its kernel closes its links.
     pub(super) fn end_process(&mut self, node: usize) {
         let machine = &mut self.machines[node];
         if machine.process.take().is_none() {
             return;
         }
-        let life = machine.life;
+        let incarnation = machine.incarnation;
         machine.lit.clear();
         self.oracles.ended(node);
         machine.disk.crash(&mut self.random);
         let powered = machine.powered;
-        for (id, side) in self.connections.of(node, life) {
+        for (id, side) in self.connections.of(node, incarnation) {
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.end_mut(side).state = EndState::Closed;
                 connection.end_mut(side).sent.clear();

@@ -15,7 +15,7 @@ impl World {
     pub(super) fn plan(&mut self, node: usize, request: &PlanRequest) {
         let now = self.now;
         let machine = &mut self.machines[node];
-        let life = machine.life;
+        let incarnation = machine.incarnation;
         let Some(process) = machine.process.as_mut() else {
             return;
         };
@@ -33,11 +33,11 @@ impl World {
             let clock = process.clock(now);
             process.node.handle_plan(version, plan, clock);
         } else {
-            let planned = Event::Planned { node, life, version, plan };
+            let planned = Event::Planned { node, incarnation, version, plan };
             self.agenda.enter(now + Duration::from_micros(takes), planned);
         }
     }
-    /// What a bad master tells in place of this plan.
+    /// What a bad master sends in place of this plan.
     pub(super) fn distort(&self, node: usize, plan: &mut Vec<PlanEntry>) {
         let machine = &self.machines[node];
         let (Some(bad), Some(sender)) = (machine.leads_badly, machine.node()) else {

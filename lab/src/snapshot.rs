@@ -75,7 +75,7 @@ impl<'a> Snapshot<'a> {
         match self.settings.election.profile().preferred {
             Preferred::LowestAddress => master == group.first().copied(),
             Preferred::Fittest => master.is_some_and(|master| self.is_fit(group, master)),
-            // Without a designated master whoever took the lead keeps it (M5, M9, V12).
+            // Without a designated master the node that became master stays master (M5, M9, V12).
             Preferred::Designated => {
                 self.control_unit_of(group).map_or(master.is_some(), |unit| master == Some(unit))
             }

@@ -8,7 +8,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
 
-use super::{Duty, MeshTraffic, Service, Traffic, Violation, World};
+use super::{Mastership, MeshTraffic, Service, Traffic, Violation, World};
 
 impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.
@@ -23,10 +23,10 @@ impl World {
         self.oracles.broken_promises(&self.snapshot())
     }
 
-    /// How well the mastership has been held.
+    /// For how long there were several masters, or none.
     #[must_use]
-    pub fn duty(&self) -> Duty {
-        self.oracles.duty()
+    pub fn mastership(&self) -> Mastership {
+        self.oracles.mastership()
     }
 
     /// The latest things that happened, one a line.
@@ -147,7 +147,7 @@ impl World {
         self.snapshot().is_right(&running, self.master_of(&running))
     }
 
-    /// Where a node stands, while its process runs.
+    /// The state of a node, while its process runs.
     #[must_use]
     pub fn node_state(&self, node: usize) -> Option<&NodeState> {
         self.snapshot().node_state(node)

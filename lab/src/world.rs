@@ -225,7 +225,7 @@ impl World {
         let settings = self.node_settings(node);
         let machine = &mut self.machines[node];
         machine.powered = true;
-        machine.life += 1;
+        machine.incarnation += 1;
         machine.process = Some(Process {
             node: Node::new(settings),
             dispatcher: CollectiveCost::new(Kinematics::default(), self.settings.floors),
@@ -238,7 +238,7 @@ impl World {
         self.note(node, Note::Started);
         self.unstall();
         if self.machines[node].disk.failed() {
-            self.tell_disk_failed(node);
+            self.report_disk_failed(node);
         }
         let seconds = self.unix_seconds();
         self.with(node, |node, now| {
@@ -256,8 +256,8 @@ impl World {
         self.now = until;
     }
 
-    /// Lets time pass until something holds, at most for `limit`; says how long it took, or `None`
-    /// if it never came.
+    /// Lets time pass until a condition holds, at most for `limit`; returns how long it took, or
+    /// `None` if it never held.
     pub fn run_until(
         &mut self,
         limit: Duration,
@@ -281,7 +281,7 @@ impl World {
     pub fn press(&mut self, node: usize, button: Button) {
         if self.machines[node].car.press(button).is_ok() {
             self.note(node, Note::Pressed(button));
-            self.tell_presses(node);
+            self.report_presses(node);
         }
     }
 
@@ -312,7 +312,7 @@ impl World {
     /// Puts the node's next wake-up on the agenda, unless an earlier one is there.
     pub(super) fn arm(&mut self, node: usize) {
         let machine = &mut self.machines[node];
-        let life = machine.life;
+        let incarnation = machine.incarnation;
         let Some(process) = machine.process.as_mut() else {
             return;
         };
@@ -322,7 +322,7 @@ impl World {
         let at = process.world(at).max(self.now);
         if process.wake.is_none_or(|wake| at < wake) {
             process.wake = Some(at);
-            self.agenda.enter(at, Event::Wake { node, life });
+            self.agenda.enter(at, Event::Wake { node, incarnation });
         }
     }
 
@@ -388,7 +388,7 @@ impl World {
     }
 
     fn step(&mut self, until: Duration) -> bool {
-        let Some((at, event)) = self.agenda.take(until) else {
+        let Some((at, event)) = self.agenda.pop(until) else {
             return false;
         };
         if self.settings.inspect && at >= self.inspected + INSPECTION {
@@ -400,7 +400,7 @@ impl World {
         self.events += 1;
         self.happen(event);
         if self.settings.inspect {
-            self.judge(Oracles::watch_duty);
+            self.judge(Oracles::watch_mastership);
         }
         true
     }
@@ -410,7 +410,7 @@ impl World {
             return;
         };
         match event {
-            Event::Wake { node, life } => self.wake(node, life),
+            Event::Wake { node, incarnation } => self.wake(node, incarnation),
             Event::Datagram { from, to, beacon } => self.hear(from, to, &beacon),
             Event::Told { from, to, bytes } => self.hear_packet(from, to, &bytes),
             Event::Dialled(id) => self.dialled(id),
@@ -418,14 +418,14 @@ impl World {
             Event::DialTimeout(id) => self.dial_timeout(id),
             Event::Packet(id, side) => self.packet(id, side),
             Event::Reset(id, side) => self.reset(id, side),
-            Event::Committed { node, life } => self.committed(node, life),
-            Event::Planned { node, life, version, plan } => {
-                if self.machines[node].life == life {
+            Event::Committed { node, incarnation } => self.committed(node, incarnation),
+            Event::Planned { node, incarnation, version, plan } => {
+                if self.machines[node].incarnation == incarnation {
                     self.with(node, |node, now| node.handle_plan(version, plan, now));
                 }
             }
-            Event::Panel { node, life, event } => {
-                if self.machines[node].life == life {
+            Event::Panel { node, incarnation, event } => {
+                if self.machines[node].incarnation == incarnation {
                     self.with(node, |node, now| node.handle_panel(event, now));
                 }
             }
@@ -467,10 +467,10 @@ impl World {
         }
     }
 
-    fn wake(&mut self, node: usize, life: u64) {
+    fn wake(&mut self, node: usize, incarnation: u64) {
         let now = self.now;
         let machine = &mut self.machines[node];
-        if machine.life != life {
+        if machine.incarnation != incarnation {
             return;
         }
         let Some(process) = machine.process.as_mut() else {
@@ -505,8 +505,8 @@ impl World {
         self.with(to, |node, now| node.handle_packet(address, bytes, now));
     }
 
-    fn committed(&mut self, node: usize, life: u64) {
-        if self.machines[node].life != life {
+    fn committed(&mut self, node: usize, incarnation: u64) {
+        if self.machines[node].incarnation != incarnation {
             return;
         }
         if let Some((lsn, more)) = self.machines[node].disk.committed() {
@@ -555,11 +555,11 @@ fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, W
         name: NodeId::new(&name)?,
         address: Ipv4Addr::new(127, 0, 0, index + 1),
         powered: true,
-        life: 0,
+        incarnation: 0,
         process: None,
         disk: Disk::new(JournalId(random.u64(1..))),
         lost: None,
-        told: car.inputs(),
+        reported: car.inputs(),
         car,
         car_moves: false,
         line: Line::Plugged,

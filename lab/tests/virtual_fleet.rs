@@ -19,8 +19,6 @@ mod building;
 mod campaign;
 #[path = "virtual_fleet/climate.rs"]
 mod climate;
-#[path = "virtual_fleet/coordination.rs"]
-mod coordination;
 #[path = "virtual_fleet/disks.rs"]
 mod disks;
 #[path = "virtual_fleet/dispatch.rs"]
@@ -29,6 +27,8 @@ mod dispatch;
 mod election_ballot;
 #[path = "virtual_fleet/election_bully.rs"]
 mod election_bully;
+#[path = "virtual_fleet/election_lowest_ip.rs"]
+mod election_lowest_ip;
 #[path = "virtual_fleet/election_senior.rs"]
 mod election_senior;
 #[path = "virtual_fleet/election_token_ring.rs"]

@@ -70,7 +70,7 @@ impl CarWatch {
     /// Counts how long the motor has been driven, and sees what the floor sensors say.
     pub(crate) fn look(&mut self, machine: &Machine, now: Duration) {
         let command = machine.motor_command();
-        let (floor, drive) = (machine.told.floor, machine.told.drive);
+        let (floor, drive) = (machine.reported.floor, machine.reported.drive);
         let broken = machine.may_hang();
         self.suspect |= broken;
         self.away |= floor.is_none();

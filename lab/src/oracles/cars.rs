@@ -9,7 +9,7 @@ use super::car_watch::{CarWatch, Riders};
 use super::{Finding, Violation};
 use crate::snapshot::Snapshot;
 
-/// Within this time after its controller fell silent a car stands: the watchdog, and braking.
+/// How long after its controller fell silent a car has stopped: the watchdog, and braking.
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A car counts as hung so soon after its limit, however often the drive starts and stops meanwhile.
@@ -100,7 +100,7 @@ pub(super) fn no_rider_is_carried_away(
     let Some(process) = &machine.process else {
         return Vec::new();
     };
-    let keyed = match machine.told.key {
+    let keyed = match machine.reported.key {
         KeySwitch::Normal | KeySwitch::Independent => false,
         KeySwitch::FireRecall | KeySwitch::OutOfService => true,
     };

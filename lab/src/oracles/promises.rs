@@ -100,7 +100,7 @@ impl Promises {
     /// P1, P5: a lamp goes on when some disk that works knows of the press. That it has been served
     /// since, the node may be the last to hear.
     ///
-    /// The same holds for the loss of a disk: no node can tell a message of a machine that runs
+    /// The same holds for the loss of a disk: no node can distinguish a message of a running machine
     /// from what was under way when the machine was lost, disk and all. The lamp still promises no
     /// less: the node holds the press, so the press survives this one loss. What a lost disk knew
     /// counts with those that heard its machine, until they notice; a press that it did not know
@@ -166,7 +166,7 @@ impl Promises {
         }
     }
 
-    /// A car has served this call, by the word of its node: every press of it that the node knows.
+    /// A car has served this call, as its node reports: every press of it that the node knows.
     pub(crate) fn served(&mut self, snapshot: &Snapshot, node: usize, call: &Call) {
         let Some(process) = &snapshot.machines[node].process else {
             return;

@@ -6,7 +6,7 @@ use elevator_fleet::model::{Availability, Call, HallCall};
 use super::Finding;
 use crate::snapshot::Snapshot;
 
-/// F18: a car that says that it serves is at the floor with its door not closed; for a hall call it
+/// F18: a car that reports a service is at the floor with its door not closed; for a hall call it
 /// is in service and announces the direction of the call. Where the floor's sensor is dead, the
 /// car's place counts: it may have died while the node was held up, after it had reported the
 /// floor.

@@ -142,7 +142,7 @@ fn a_lamp_of_which_no_disk_knows_is_noticed() {
 fn is_lit(world: &mut World, node: usize, dot: Dot) {
     world.judge(|oracles, snapshot| {
         let finding = oracles.promises.some_disk_knows(snapshot, node, dot, &call(1));
-        oracles.verdicts.take(snapshot, finding.into_iter().collect());
+        oracles.verdicts.record(snapshot, finding.into_iter().collect());
     });
 }
 
@@ -243,7 +243,7 @@ fn a_group_without_one_master_is_noticed() {
 fn yields(world: &mut World, node: usize, master: &NodeId) {
     world.judge(|oracles, snapshot| {
         let findings = oracles.handovers.yielded(snapshot, node, master);
-        oracles.verdicts.take(snapshot, findings);
+        oracles.verdicts.record(snapshot, findings);
     });
 }
 
@@ -294,8 +294,8 @@ fn a_call_that_is_left_with_a_car_that_is_gone_is_noticed() {
         machine.name = NodeId::new("another").expect("a name");
     }
     world.judge(|oracles, snapshot| {
-        let findings = coordination::calls_are_assigned_to_the_living(snapshot);
-        oracles.verdicts.take(snapshot, findings);
+        let findings = election::calls_are_assigned_to_the_living(snapshot);
+        oracles.verdicts.record(snapshot, findings);
     });
     complains(&world, "H4");
 }

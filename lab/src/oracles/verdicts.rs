@@ -1,4 +1,4 @@
-//! What is made of the findings: some are wrong at once, some only if they last.
+//! Which findings are violations: some at once, some only if they last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::snapshot::Snapshot;
 
-/// The most violations that are kept: after so many the later ones tell nothing new.
+/// The most violations that are kept: later ones add nothing new.
 const MOST_VIOLATIONS: usize = 100;
 
 /// Something that must not be.
@@ -85,7 +85,7 @@ impl Verdicts {
         &self.violations
     }
 
-    pub(crate) fn take(&mut self, snapshot: &Snapshot, findings: Vec<Finding>) {
+    pub(crate) fn record(&mut self, snapshot: &Snapshot, findings: Vec<Finding>) {
         for finding in findings {
             if self.is_due(&finding, snapshot.now) {
                 self.add(snapshot, &finding);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_fleet::election::{ElectionSettings, Preferred};
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
-use liftmesh_lab::{Campaign, Duty, WorldSettings};
+use liftmesh_lab::{Campaign, Mastership, WorldSettings};
 
 use crate::building::lines;
 
@@ -33,13 +33,13 @@ fn every_invariant_holds_under(protocol: Protocol) {
         None => 1..1 + number("LIFTMESH_CAMPAIGN").unwrap_or(usual),
     };
     let mut failed = 0;
-    let mut duty = Duty::default();
+    let mut mastership = Mastership::default();
     for seed in seeds {
         let mut campaign = Campaign::by_seed(seed);
         campaign.world.election = ElectionSettings::of(protocol);
         campaign.world.roles = control_units(protocol, &campaign.world);
         let outcome = campaign.run().expect("a world");
-        duty = duty.and(outcome.world.duty());
+        mastership = mastership.and(outcome.world.mastership());
         if outcome.violations.is_empty() {
             continue;
         }
@@ -59,17 +59,17 @@ fn every_invariant_holds_under(protocol: Protocol) {
             lines(&outcome.violations)
         );
     }
-    let share = |of: Duration| 100.0 * of.as_secs_f64() / duty.observed.as_secs_f64();
+    let share = |of: Duration| 100.0 * of.as_secs_f64() / mastership.observed.as_secs_f64();
     println!(
         "{protocol}: linked masters {:.3} % of the time, for at most {:?}; \
-         linked holders of the duty {:.3} %, for at most {:?}; \
+         linked nodes with the mastership {:.3} %, for at most {:?}; \
          no master for at most {:?} (where more than 5 % is lost: {:?})",
-        share(duty.doubled),
-        duty.longest_doubled,
-        share(duty.held_twice),
-        duty.longest_held_twice,
-        duty.longest_vacant,
-        duty.longest_vacant_in_loss
+        share(mastership.doubled),
+        mastership.longest_doubled,
+        share(mastership.held_twice),
+        mastership.longest_held_twice,
+        mastership.longest_vacant,
+        mastership.longest_vacant_in_loss
     );
     assert_eq!(failed, 0, "seeds have failed");
 }

@@ -96,7 +96,7 @@ fn every_panel_has_the_backlight_of_the_average_light() {
 
 /// C4, F7, K1: the next master asks, and the dead one's reading lapses.
 #[test]
-fn the_average_goes_on_without_a_coordinator_that_died() {
+fn the_average_goes_on_without_a_master_that_died() {
     for victim in [0, 2] {
         let mut building = warmed(&[18, 21, 25]);
         building.inflict(Fault::PowerLoss(victim));

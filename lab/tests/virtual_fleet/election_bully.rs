@@ -77,7 +77,7 @@ fn whatever_the_start_order_the_best_leads() {
 
 /// B2, B3, C5, C3: the process dies, or the whole machine.
 #[test]
-fn the_next_best_takes_a_dead_coordinators_place() {
+fn the_next_best_replaces_a_dead_master() {
     for (what, fault) in
         [("leader killed", Fault::Kill(BEST)), ("leader dark", Fault::PowerLoss(BEST))]
     {
@@ -90,7 +90,7 @@ fn the_next_best_takes_a_dead_coordinators_place() {
 
 /// B2, B4: so do they without the mesh's help, asking the dead one too.
 #[test]
-fn as_in_the_source_a_member_finds_a_coordinator_too() {
+fn as_in_the_source_the_fleet_finds_a_master_too() {
     let as_in_the_source = Settings { mesh_detection: false, ..settings() };
     measure("leader dark, as in the source", &as_in_the_source, |building, bound| {
         building.inflict(Fault::PowerLoss(BEST));
@@ -102,7 +102,7 @@ fn as_in_the_source_a_member_finds_a_coordinator_too() {
 
 /// B2, B10: whoever was suspended finds another master, and takes over again.
 #[test]
-fn a_suspended_coordinator_is_replaced_and_comes_back() {
+fn a_suspended_master_is_replaced_and_comes_back() {
     measure("leader suspended", &settings(), |building, bound| {
         building.inflict(Fault::Pause(BEST));
         let others: Vec<usize> = (0..BEST).collect();
@@ -116,16 +116,16 @@ fn a_suspended_coordinator_is_replaced_and_comes_back() {
 
 /// B10, F8: each side has its master; when they meet, the higher stays.
 #[test]
-fn two_sides_of_a_partition_have_a_coordinator_each_and_merge() {
+fn two_sides_of_a_partition_have_a_master_each_and_merge() {
     measure("partition and merge", &settings(), |building, bound| {
         let groups = vec![vec![0, 2, 4], vec![1, 3]];
         building.inflict(Fault::Partition(groups.clone()));
-        let disconnected = building.until(bound, "each side has a master", |world| {
+        let parted = building.until(bound, "each side has a master", |world| {
             groups.iter().all(|group| world.master_of(group) == group.last().copied())
         });
         building.run_for(secs(2));
         building.inflict(Fault::Heal);
-        disconnected.max(leads(building, BEST, bound))
+        parted.max(leads(building, BEST, bound))
     });
 }
 
@@ -142,7 +142,7 @@ fn the_best_returns_and_takes_over() {
 
 /// B6, E6: an election that changes nothing interrupts nobody.
 #[test]
-fn a_lesser_site_returns_with_no_change_to_the_others() {
+fn a_lesser_node_returns_with_no_change_to_the_others() {
     let mut building = settled(settings(), seed());
     building.inflict(Fault::PowerLoss(0));
     building.run_for(secs(3));

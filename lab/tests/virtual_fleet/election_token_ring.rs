@@ -150,10 +150,10 @@ fn two_holders_that_meet_in_heavy_loss_hardly_act_together() {
         building.inflict(Fault::Loss(35));
         building.inflict(Fault::Heal);
         building.run_for(secs(4));
-        let duty = building.duty();
+        let mastership = building.mastership();
         building.inflict(Fault::Loss(0));
         recovers(&mut building);
-        duty.longest_doubled
+        mastership.longest_doubled
     });
     let longest = together.max();
     println!("two masters for at most {longest:?}");
@@ -187,15 +187,15 @@ fn in_rain_the_token_goes_round_undisturbed() {
         let mut building = Building::of(settings);
         building.start_all();
         building.run_for(bound());
-        let before = building.duty();
+        let before = building.mastership();
         for _ in 0..600 {
             building.run_for(millis(100));
             let seeks = |node: usize| building.node_state(node) == Some(&NodeState::Seeking);
             assert!(!running(&building).into_iter().any(seeks), "{}", building.story(60));
         }
-        let duty = building.duty();
-        println!("{:?} of {:?} with two", duty.doubled, duty.observed);
-        assert!(duty.doubled < before.doubled + secs(2));
+        let mastership = building.mastership();
+        println!("{:?} of {:?} with two", mastership.doubled, mastership.observed);
+        assert!(mastership.doubled < before.doubled + secs(2));
     }
 }
 

@@ -120,7 +120,7 @@ proptest! {
 
 /// O1, P1, F12: the loss of a disk overtakes the acknowledgement that the order is on it.
 #[test]
-fn a_lit_order_outlives_its_first_disk_wherever_its_news_has_got_to() {
+fn a_lit_order_outlives_its_first_disk_wherever_its_delta_has_got_to() {
     for wait in (4_000..20_000).step_by(500) {
         let state = State {
             seed: wait,

@@ -30,7 +30,7 @@ fn hangs(world: &mut World) {
     world.judge(|oracles, snapshot| {
         oracles.car_changed(snapshot, 0);
         let findings = only_a_broken_car_hangs(&oracles.cars[0], 0);
-        oracles.verdicts.take(snapshot, findings);
+        oracles.verdicts.record(snapshot, findings);
     });
 }
 
@@ -39,7 +39,7 @@ fn turns(world: &mut World, heading: Direction) {
     world.judge(|oracles, snapshot| {
         let riders = oracles.cars[0].riders.as_ref().expect("riders");
         let findings = no_rider_is_carried_away(snapshot, 0, riders, heading);
-        oracles.verdicts.take(snapshot, findings);
+        oracles.verdicts.record(snapshot, findings);
     });
 }
 
@@ -75,7 +75,7 @@ fn a_repaired_car_may_hang_until_it_has_arrived() {
     world.inflict(Fault::Motor(0, None));
     hangs(&mut world);
     assert_eq!(world.violations(), []);
-    let at = world.machines[0].told.floor.expect("at a floor").index();
+    let at = world.machines[0].reported.floor.expect("at a floor").index();
     world.press(0, Button::Car(floor((at + 2) % 4)));
     world.run_for(Duration::from_secs(30));
     hangs(&mut world);
@@ -113,7 +113,7 @@ fn time_that_a_stuck_motor_is_driven_adds_up_over_retries_and_interruptions() {
 #[test]
 fn a_rider_who_is_carried_away_is_noticed() {
     let mut world = calm();
-    let at = world.machines[0].told.floor.expect("at a floor").index();
+    let at = world.machines[0].reported.floor.expect("at a floor").index();
     let (to, direction) = if at < 2 { (3, Direction::Up) } else { (0, Direction::Down) };
     world.press(0, Button::Car(floor(to)));
     world.run_for(Duration::from_secs(1));
@@ -129,7 +129,7 @@ fn a_rider_who_is_carried_away_is_noticed() {
 #[test]
 fn riders_who_are_served_or_behind_the_car_bind_nobody() {
     let mut world = calm();
-    let at = world.machines[0].told.floor.expect("at a floor");
+    let at = world.machines[0].reported.floor.expect("at a floor");
     let riders = |direction| Some(Riders { direction, calls: BTreeMap::from([(DOT, at)]) });
     for direction in Direction::BOTH {
         world.oracles.cars[0].riders = riders(direction);

@@ -17,7 +17,7 @@ fn inspect(world: &mut World, later: Duration, found: Option<Finding>) {
     world.now += later;
     world.judge(|oracles, snapshot| {
         let findings = found.into_iter().collect();
-        oracles.verdicts.take(snapshot, findings);
+        oracles.verdicts.record(snapshot, findings);
         oracles.verdicts.end_inspection();
     });
 }

@@ -1,4 +1,4 @@
-//! One leads, all know which, and no call is left with a car that is gone.
+//! One master, known to all, and no call left with a car that is lost.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl Terms {
 }
 
 /// E1, E2, E7, F3: each group has one master, known to all; under `lowest-ip` the lowest
-/// address. Where the duty rotates, all know within a bounded time where it has gone (C3).
+/// address. Where the mastership rotates, all know within a bounded time where it has gone (C3).
 pub(super) fn one_master_in_each_group(snapshot: &Snapshot) -> Vec<Finding> {
     let limit = snapshot.settings.election.settles_within();
     let mut findings = Vec::new();
@@ -143,7 +143,7 @@ impl Handovers {
     }
 }
 
-/// H4, F6: a call is not left with a car that is gone.
+/// H4, F6: a call is not left with a lost car.
 pub(super) fn calls_are_assigned_to_the_living(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     for group in snapshot.planned_groups() {

@@ -1,4 +1,4 @@
-//! How well the mastership is held: for how long by several, for how long by nobody.
+//! For how long there were several masters, and for how long there was none.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use elevator_fleet::wire::NodeState;
 
 use crate::snapshot::{QUIET_LOSS, Snapshot};
 
-/// What was seen of the mastership.
+/// For how long there were several masters, or none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Duty {
-    /// How long was looked.
+pub struct Mastership {
+    /// How long the fleet was observed.
     pub observed: Duration,
     /// How much of it two masters had a link to each other and could use it.
     pub doubled: Duration,
     /// The longest time at a stretch for which that was so.
     pub longest_doubled: Duration,
-    /// The same of two nodes that held the duty, whether or not they acted: two tokens.
+    /// The same of two nodes that had the mastership, whether or not they acted: two tokens.
     pub held_twice: Duration,
     /// The longest time at a stretch for which that was so.
     pub longest_held_twice: Duration,
@@ -27,7 +27,7 @@ pub struct Duty {
     pub longest_vacant_in_loss: Duration,
 }
 
-impl Duty {
+impl Mastership {
     /// This and another: times add up, of the longest the longer counts.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -45,8 +45,8 @@ impl Duty {
 
 /// Watches the masters, from event to event.
 #[derive(Debug, Default)]
-pub(crate) struct DutyWatch {
-    pub(crate) duty: Duty,
+pub(crate) struct MastershipWatch {
+    pub(crate) mastership: Mastership,
     looked_at: Duration,
     doubled_since: Option<Duration>,
     held_twice_since: Option<Duration>,
@@ -74,7 +74,7 @@ fn add_up(
     *stands_since = is_so.then(|| stands_since.unwrap_or(now));
 }
 
-impl DutyWatch {
+impl MastershipWatch {
     /// Looks at who is master, after each event.
     pub(crate) fn look(&mut self, snapshot: &Snapshot) {
         let now = snapshot.now;
@@ -86,26 +86,26 @@ impl DutyWatch {
         } else {
             vacant(snapshot)
         };
-        let duty = &mut self.duty;
+        let mastership = &mut self.mastership;
         let since_last = now.saturating_sub(self.looked_at);
         self.looked_at = now;
-        duty.observed += since_last;
+        mastership.observed += since_last;
         if snapshot.network.weather.loss > QUIET_LOSS {
             self.lossy_until = now + AFTERMATH;
         }
         let moment = (now, since_last);
-        let (total, longest) = (&mut duty.doubled, &mut duty.longest_doubled);
+        let (total, longest) = (&mut mastership.doubled, &mut mastership.longest_doubled);
         add_up(&mut self.doubled_since, doubled, moment, total, longest);
-        let (total, longest) = (&mut duty.held_twice, &mut duty.longest_held_twice);
+        let (total, longest) = (&mut mastership.held_twice, &mut mastership.longest_held_twice);
         add_up(&mut self.held_twice_since, held_twice, moment, total, longest);
         self.vacant_since.resize(vacant.len(), None);
         for (since, vacant) in self.vacant_since.iter_mut().zip(vacant) {
             if let Some(since) = *since {
                 let stood = now.saturating_sub(since);
                 let longest = if now < self.lossy_until {
-                    &mut duty.longest_vacant_in_loss
+                    &mut mastership.longest_vacant_in_loss
                 } else {
-                    &mut duty.longest_vacant
+                    &mut mastership.longest_vacant
                 };
                 *longest = stood.max(*longest);
             }
