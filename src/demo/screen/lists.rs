@@ -71,7 +71,7 @@ fn draw_nodes(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
             Constraint::Length(PEERS),
         ],
     );
-    let header = without_address(wide, ["node", "address", "role", "term", "peers"]);
+    let header = without_address(wide, ["node", "address", "state", "term", "peers"]);
     let header = Row::new(header).style(palette::quiet());
     let title = if shown < all {
         format!("Fleet {}–{} of {all}", first + 1, first + shown)
