@@ -3,7 +3,7 @@
 use elevator_driver::{Button, Direction, DoorCommand, DoorState, Floor};
 
 use super::event::{CarEvent, ServedCall};
-use super::state::{Closed, State};
+use super::state::{Closed, OperatingState};
 use super::supervision::DoorHealth;
 use super::{Car, CarSettings, CarTimer};
 use crate::model::{Availability, HallCall, Timestamp};
@@ -107,8 +107,8 @@ impl DoorCycle {
         [first, second, blocked].into_iter().flatten()
     }
 
-    fn in_stage(self, stage: Stage) -> State {
-        State::AtDoor(Self { stage, ..self })
+    fn in_stage(self, stage: Stage) -> OperatingState {
+        OperatingState::AtDoor(Self { stage, ..self })
     }
 
     fn is_overdue(self, settings: &CarSettings, now: Timestamp) -> bool {
@@ -117,7 +117,7 @@ impl DoorCycle {
 }
 
 impl Car {
-    pub(super) fn step_door(&mut self, mut cycle: DoorCycle, now: Timestamp) -> State {
+    pub(super) fn step_door(&mut self, mut cycle: DoorCycle, now: Timestamp) -> OperatingState {
         if !self.may_open() || self.inputs.floor != Some(cycle.floor) {
             return self.lose_floor(now);
         }
@@ -126,7 +126,7 @@ impl Car {
             Stage::Opening { since } => {
                 if self.inputs.door != DoorState::Open {
                     self.watch_travel(since, now);
-                    return State::AtDoor(cycle);
+                    return OperatingState::AtDoor(cycle);
                 }
                 self.supervision.door = DoorHealth::Sound;
                 cycle.opened.get_or_insert(now);
@@ -162,7 +162,7 @@ impl Car {
         }
     }
 
-    fn step_open(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
+    fn step_open(&mut self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
         let dwell = Stage::Open { until: now + self.settings.dwell };
         if self.inputs.door != DoorState::Open {
             return cycle.in_stage(Stage::Opening { since: now });
@@ -182,7 +182,7 @@ impl Car {
             return cycle.in_stage(Stage::Obstructed);
         }
         match cycle.stage {
-            Stage::Open { until } if now < until && !served => State::AtDoor(cycle),
+            Stage::Open { until } if now < until && !served => OperatingState::AtDoor(cycle),
             Stage::Open { .. } if !served => self.end_dwell(cycle, now),
             Stage::Open { .. }
             | Stage::Obstructed
@@ -195,7 +195,7 @@ impl Car {
 
     /// The turn-round: with nowhere to go in the direction announced so far, those who wait to go
     /// the other way have the door for another dwell.
-    fn end_dwell(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
+    fn end_dwell(&mut self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
         let announced = self.announced(cycle.floor);
         if announced.is_some() && announced != self.direction {
             self.head(announced);
@@ -207,15 +207,15 @@ impl Car {
         cycle.in_stage(Stage::Closing { since: now })
     }
 
-    fn step_closing(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
+    fn step_closing(&mut self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
         if self.inputs.door == DoorState::Closed {
-            return State::Idle { after: Closed::Freely };
+            return OperatingState::Idle { after: Closed::Freely };
         }
         if self.holds_open(cycle.floor) {
             return cycle.in_stage(Stage::Opening { since: now });
         }
         if !self.inputs.obstruction && self.servable(cycle.floor).is_empty() {
-            return State::AtDoor(cycle);
+            return OperatingState::AtDoor(cycle);
         }
         cycle.in_stage(if cycle.is_overdue(&self.settings, now) {
             Stage::Nudging { since: now }
@@ -224,14 +224,14 @@ impl Car {
         })
     }
 
-    fn step_nudging(&mut self, cycle: DoorCycle, now: Timestamp) -> State {
+    fn step_nudging(&mut self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
         if self.inputs.door == DoorState::Closed {
-            return State::Idle { after: Closed::Nudged };
+            return OperatingState::Idle { after: Closed::Nudged };
         }
         if self.holds_open(cycle.floor) {
             return cycle.in_stage(Stage::Opening { since: now });
         }
-        State::AtDoor(cycle)
+        OperatingState::AtDoor(cycle)
     }
 
     /// Reports what the open door serves (F18), and says whether that was anything.
@@ -276,7 +276,7 @@ impl Car {
     /// who waits there for another car wants to go.
     fn announced(&self, floor: Floor) -> Option<Direction> {
         let first = self.direction.unwrap_or(self.older);
-        self.plan().announce(floor, self.direction, self.older).or_else(|| {
+        self.sweep().announce(floor, self.direction, self.older).or_else(|| {
             [first, first.opposite()]
                 .into_iter()
                 .find(|&direction| self.hall.contains(&HallCall { floor, direction }))
@@ -285,7 +285,7 @@ impl Car {
 
     /// See [`Car::absorbs`].
     pub(super) fn absorb(&mut self, call: Button, now: Timestamp) -> bool {
-        let State::AtDoor(cycle) = self.state else {
+        let OperatingState::AtDoor(cycle) = self.state else {
             return false;
         };
         let is_open = match cycle.stage {

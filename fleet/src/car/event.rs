@@ -35,7 +35,7 @@ pub enum CarEvent {
     },
     /// The group may, or may no longer, count on the car.
     AvailabilityChanged(Availability),
-    /// The car stopped for this floor and its sensor said nothing: the floor is left out for a
+    /// The car stopped for this floor and its sensor said nothing: the floor is locked out for a
     /// while.
     FloorUnreachable(Floor),
     /// The drive was told to run and did not report that it does; it is tried again after a while.

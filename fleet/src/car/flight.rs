@@ -5,7 +5,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, DriveFeedback, Floor};
 
 use super::event::{CarEvent, HangCause, HangEvidence};
-use super::state::{Halt, State};
+use super::state::{Halt, OperatingState};
 use super::supervision::{
     FoundBy, Leg, LegEnd, Miss, Missed, Punctuality, Sensor, Strike, Verdict,
 };
@@ -62,7 +62,7 @@ impl Car {
         stop_at: Floor,
         flight: Flight,
         now: Timestamp,
-    ) -> State {
+    ) -> OperatingState {
         if !self.may_run() {
             return self.interrupted(Duration::ZERO, now);
         }
@@ -79,7 +79,7 @@ impl Car {
                 self.refuse_drive(Halt::Unplanned, now)
             }
             (Flight::Driven(Driven { start, .. }), DriveFeedback::Stopped) => {
-                State::halted(Halt::Missed(Missed {
+                OperatingState::halted(Halt::Missed(Missed {
                     stop_at,
                     direction,
                     start,
@@ -92,7 +92,7 @@ impl Car {
                 self.go_astray(stop_at, direction, now)
             }
             (Flight::Starting { .. }, DriveFeedback::Driven(_)) => match floor.or(self.position) {
-                Some(last) => State::Moving {
+                Some(last) => OperatingState::Moving {
                     direction,
                     stop_at,
                     flight: Flight::Driven(Driven {
@@ -141,7 +141,7 @@ impl Car {
         stop_at: Floor,
         driven: Driven,
         now: Timestamp,
-    ) -> State {
+    ) -> OperatingState {
         let limit = self.settings.flight_limit;
         if self.supervision.progress.driven.total(now) >= limit {
             return self.hang(Some(stop_at), direction, HangCause::NoProgress, limit, now);
@@ -160,7 +160,7 @@ impl Car {
             (Some(_), Overshoot::Once { .. }) => return self.go_astray(stop_at, direction, now),
         };
         let flight = Flight::Driven(Driven { overshoot, ..driven });
-        State::Moving { direction, stop_at, flight }
+        OperatingState::Moving { direction, stop_at, flight }
     }
 
     fn end_on_target(
@@ -169,7 +169,7 @@ impl Car {
         stop_at: Floor,
         flight: Flight,
         now: Timestamp,
-    ) -> State {
+    ) -> OperatingState {
         self.supervision.progress.arrive(stop_at, now);
         match flight {
             Flight::Starting { .. } => {}
@@ -178,7 +178,7 @@ impl Car {
                     let leg = Leg { from: last, to: stop_at, start, end: LegEnd::Rest };
                     self.learn(leg, now.since(since));
                 }
-                Overshoot::Once { missed, sensor: Sensor::Silent } => self.leave_out(missed, now),
+                Overshoot::Once { missed, sensor: Sensor::Silent } => self.lock_out(missed, now),
                 Overshoot::Once { missed, sensor: Sensor::Seen } => {
                     let strike = Strike::Missed(missed);
                     return self.judge(strike, direction, missed, LegEnd::Passing, stop_at, now);
@@ -194,7 +194,7 @@ impl Car {
     }
 
     /// The car has come to a floor where it may be, and has yet to show that it stays there.
-    fn land(&mut self, floor: Floor, by: FoundBy, now: Timestamp) -> State {
+    fn land(&mut self, floor: Floor, by: FoundBy, now: Timestamp) -> OperatingState {
         let until = now + self.settings.settle;
         self.supervision.strikes.land(floor, by, until);
         self.arrive(floor, now)
@@ -202,16 +202,16 @@ impl Car {
 
     /// The floor is lost while the car was at rest. A car that slips off just after it came there
     /// has missed it.
-    pub(super) fn lose_floor(&mut self, now: Timestamp) -> State {
+    pub(super) fn lose_floor(&mut self, now: Timestamp) -> OperatingState {
         let Some(stop_at) = self.supervision.strikes.slip() else {
-            return State::halted(Halt::Unplanned);
+            return OperatingState::halted(Halt::Unplanned);
         };
         self.events.push_back(CarEvent::OffTarget { stop_at, at: None });
         let verdict = self.supervision.strike(Strike::Missed(stop_at), &self.settings, now);
         match verdict {
-            Verdict::LeaveFloorOut | Verdict::BackOff => {
-                self.leave_out(stop_at, now);
-                State::halted(Halt::Unplanned)
+            Verdict::LockFloorOut | Verdict::BackOff => {
+                self.lock_out(stop_at, now);
+                OperatingState::halted(Halt::Unplanned)
             }
             Verdict::Hang(flights) => {
                 let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
@@ -232,7 +232,7 @@ impl Car {
         homing: Homing,
         missed: Option<Missed>,
         now: Timestamp,
-    ) -> State {
+    ) -> OperatingState {
         if !self.may_run() {
             return self.interrupted(Duration::ZERO, now);
         }
@@ -240,7 +240,7 @@ impl Car {
             (Homing::Starting { since }, DriveFeedback::Stopped) => {
                 if self.inputs.floor.is_some() {
                     // The sensor came back by itself. The drive may be about to start all the same.
-                    return State::halted(missed.map_or(Halt::Unplanned, Halt::Missed));
+                    return OperatingState::halted(missed.map_or(Halt::Unplanned, Halt::Missed));
                 }
                 if now.since(since) < self.settings.drive_start_limit {
                     return self.state;
@@ -260,7 +260,7 @@ impl Car {
                 if self.supervision.progress.driven.total(now) >= limit {
                     return self.hang(None, direction, HangCause::NoProgress, limit, now);
                 }
-                State::Homing { direction, homing: Homing::Driven, missed }
+                OperatingState::Homing { direction, homing: Homing::Driven, missed }
             }
         }
     }
@@ -271,10 +271,10 @@ impl Car {
         direction: Direction,
         missed: Option<Missed>,
         now: Timestamp,
-    ) -> State {
+    ) -> OperatingState {
         match self.supervision.strike(Strike::Unfound, &self.settings, now) {
-            Verdict::LeaveFloorOut | Verdict::BackOff => {
-                State::halted(Halt::Unfound { direction, missed })
+            Verdict::LockFloorOut | Verdict::BackOff => {
+                OperatingState::halted(Halt::Unfound { direction, missed })
             }
             Verdict::Hang(flights) => {
                 let (cause, limit) = (HangCause::OffTarget(flights), self.settings.homing_limit);
@@ -291,7 +291,7 @@ impl Car {
         missed: Option<Missed>,
         by: FoundBy,
         now: Timestamp,
-    ) -> State {
+    ) -> OperatingState {
         self.supervision.progress.rest(floor, now);
         let Some(missed) = missed else {
             return match by {
@@ -305,7 +305,7 @@ impl Car {
         }
         let strike = match missed.cause(floor, by) {
             Miss::DeadSensor => {
-                self.leave_out(stop_at, now);
+                self.lock_out(stop_at, now);
                 return self.land(floor, FoundBy::Homing, now);
             }
             Miss::DriveFault => Strike::Missed(stop_at),
@@ -323,15 +323,15 @@ impl Car {
         start: LegEnd,
         floor: Floor,
         now: Timestamp,
-    ) -> State {
+    ) -> OperatingState {
         self.events.push_back(CarEvent::OffTarget { stop_at, at: Some(floor) });
         match self.supervision.strike(strike, &self.settings, now) {
             // A flight that came some of its way just goes on.
-            Verdict::LeaveFloorOut if start == LegEnd::Passing => {}
-            Verdict::LeaveFloorOut | Verdict::BackOff if floor != stop_at => {
-                self.leave_out(stop_at, now);
+            Verdict::LockFloorOut if start == LegEnd::Passing => {}
+            Verdict::LockFloorOut | Verdict::BackOff if floor != stop_at => {
+                self.lock_out(stop_at, now);
             }
-            Verdict::LeaveFloorOut | Verdict::BackOff => {}
+            Verdict::LockFloorOut | Verdict::BackOff => {}
             Verdict::Hang(flights) => {
                 let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
                 return self.hang(Some(stop_at), direction, cause, limit, now);
@@ -341,14 +341,19 @@ impl Car {
     }
 
     /// Stops a car that goes where it was not sent.
-    fn go_astray(&mut self, stop_at: Floor, direction: Direction, now: Timestamp) -> State {
+    fn go_astray(
+        &mut self,
+        stop_at: Floor,
+        direction: Direction,
+        now: Timestamp,
+    ) -> OperatingState {
         self.events.push_back(CarEvent::OffTarget { stop_at, at: self.inputs.floor });
         match self.supervision.strike(Strike::Astray, &self.settings, now) {
             Verdict::Hang(flights) => {
                 let (cause, limit) = (HangCause::OffTarget(flights), self.settings.flight_limit);
                 self.hang(Some(stop_at), direction, cause, limit, now)
             }
-            Verdict::LeaveFloorOut | Verdict::BackOff => State::halted(Halt::Unplanned),
+            Verdict::LockFloorOut | Verdict::BackOff => OperatingState::halted(Halt::Unplanned),
         }
     }
 
@@ -402,41 +407,41 @@ impl Car {
                 // after the other would hold it there for ever.
                 let ahead = self.settings.floors.next(next, direction);
                 let from = ahead.filter(|_| self.position == Some(next)).unwrap_or(next);
-                self.plan().target(from, direction).unwrap_or(from)
+                self.sweep().target(from, direction).unwrap_or(from)
             }
             Some(_) | None => stop_at,
         }
     }
 
     /// Stops at once for a reason outside the drive, which voids the evidence against it (H1).
-    pub(super) fn interrupted(&mut self, unwatched: Duration, now: Timestamp) -> State {
+    pub(super) fn interrupted(&mut self, unwatched: Duration, now: Timestamp) -> OperatingState {
         self.void_evidence(unwatched, now);
-        State::halted(Halt::Unplanned)
+        OperatingState::halted(Halt::Unplanned)
     }
 
     /// Nobody knows what the car will have done. A search that had just found a floor has ended
     /// well.
     pub(super) fn void_evidence(&mut self, unwatched: Duration, now: Timestamp) {
-        if let (State::Homing { .. }, Some(floor)) = (self.state, self.inputs.floor) {
+        if let (OperatingState::Homing { .. }, Some(floor)) = (self.state, self.inputs.floor) {
             self.supervision.progress.rest(floor, now);
         }
         self.supervision.interrupt(unwatched, now);
     }
 
-    fn refuse_drive(&mut self, halt: Halt, now: Timestamp) -> State {
+    fn refuse_drive(&mut self, halt: Halt, now: Timestamp) -> OperatingState {
         self.events.push_back(CarEvent::DriveRefused);
         // Whatever the verdict, there is nothing to latch: the motor was not driven (H1).
         self.supervision.strike(Strike::NotStarted, &self.settings, now);
-        State::halted(halt)
+        OperatingState::halted(halt)
     }
 
     /// Leaves a floor out for a while, or the car would try for it for ever.
-    pub(super) fn leave_out(&mut self, floor: Floor, now: Timestamp) {
-        if !self.supervision.is_left_out(floor) {
+    pub(super) fn lock_out(&mut self, floor: Floor, now: Timestamp) {
+        if !self.supervision.is_locked_out(floor) {
             self.events.push_back(CarEvent::FloorUnreachable(floor));
         }
         let until = now + self.settings.unreachable_retry;
-        self.supervision.leave_out(floor, until);
+        self.supervision.lock_out(floor, until);
     }
 
     pub(super) fn hang(
@@ -446,7 +451,7 @@ impl Car {
         cause: HangCause,
         expected: Duration,
         now: Timestamp,
-    ) -> State {
+    ) -> OperatingState {
         self.events.push_back(CarEvent::Hung(HangEvidence {
             cause,
             floor,
@@ -460,6 +465,6 @@ impl Car {
             },
             last_sensor: self.position,
         }));
-        State::Hung
+        OperatingState::Hung
     }
 }

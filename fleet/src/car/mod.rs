@@ -31,7 +31,7 @@ pub use self::settings::CarSettings;
 pub use self::supervision::{FlightRecord, Leg, LegEnd};
 
 use self::door::Stage;
-use self::state::State;
+use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavailable};
 
@@ -54,7 +54,7 @@ pub struct Car {
     own_calls: BTreeSet<Floor>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
-    state: State,
+    state: OperatingState,
     /// The last floor sensor seen since the panel was last connected.
     position: Option<Floor>,
     /// The direction in which the car collects, or `None` when it may turn either way.
@@ -84,7 +84,7 @@ impl Car {
             own_calls: BTreeSet::new(),
             assigned: BTreeSet::new(),
             hall: BTreeSet::new(),
-            state: State::NoPanel,
+            state: OperatingState::NoPanel,
             position: None,
             direction: None,
             supervision: Supervision::default(),
@@ -148,7 +148,7 @@ impl Car {
         self.inputs.stop
     }
 
-    /// The floors that are left out for a while: the car stopped there and no sensor said so.
+    /// The floors that are locked out for a while: the car stopped there and no sensor said so.
     pub fn locked_out(&self) -> impl Iterator<Item = Floor> {
         self.supervision.locked_out()
     }
@@ -171,8 +171,8 @@ impl Car {
     /// them, after asking [`absorbs`](Self::absorbs).
     pub fn handle_panel(&mut self, event: &PanelEvent, now: Timestamp) {
         match event {
-            PanelEvent::Connected => self.start_over(State::Connecting, now),
-            PanelEvent::Disconnected(_) => self.start_over(State::NoPanel, now),
+            PanelEvent::Connected => self.start_over(OperatingState::Connecting, now),
+            PanelEvent::Disconnected(_) => self.start_over(OperatingState::NoPanel, now),
             PanelEvent::Pressed(_) => return,
             PanelEvent::Inputs(inputs) => self.read(inputs),
         }
@@ -208,7 +208,7 @@ impl Car {
         self.supervision.defied.interrupt(late, now);
         if self.state.is_driving() {
             self.state = self.interrupted(late, now);
-        } else if let State::AtDoor(cycle) = &mut self.state {
+        } else if let OperatingState::AtDoor(cycle) = &mut self.state {
             *cycle = cycle.voided(now);
         }
         self.advance(now);
@@ -217,9 +217,9 @@ impl Car {
     /// Stops the motor for good, because the controller is about to end. A door that is open stays
     /// open.
     pub fn shut_down(&mut self, now: Timestamp) {
-        if self.state != State::Hung {
+        if self.state != OperatingState::Hung {
             let (_, door) = self.state.commands();
-            self.state = State::ShutDown { door };
+            self.state = OperatingState::ShutDown { door };
         }
         self.advance(now);
     }
@@ -233,26 +233,28 @@ impl Car {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Timestamp, CarTimer)> {
         let due = match self.state {
-            State::NoPanel
-            | State::Connecting
-            | State::Idle { .. }
-            | State::Hung
-            | State::ShutDown { .. } => None,
-            State::Settling { until, .. } => {
+            OperatingState::NoPanel
+            | OperatingState::Connecting
+            | OperatingState::Idle { .. }
+            | OperatingState::Hung
+            | OperatingState::ShutDown { .. } => None,
+            OperatingState::Settling { until, .. } => {
                 let limit = self.supervision.defied.deadline(self.settings.flight_limit);
                 let settled = until.map(|until| (until, CarTimer::Settle));
                 settled.or(limit.map(|at| (at, CarTimer::Flight)))
             }
-            State::Homing { homing, .. } => self.homing_deadline(homing),
-            State::Moving { stop_at, flight, .. } => self.flight_deadline(stop_at, flight),
-            State::AtDoor(cycle) => cycle.deadlines(self.supervision.door, &self.settings).min(),
+            OperatingState::Homing { homing, .. } => self.homing_deadline(homing),
+            OperatingState::Moving { stop_at, flight, .. } => self.flight_deadline(stop_at, flight),
+            OperatingState::AtDoor(cycle) => {
+                cycle.deadlines(self.supervision.door, &self.settings).min()
+            }
         };
         due.into_iter().chain(self.supervision.deadlines()).min()
     }
 
     /// The panel is new or gone: nothing that was known of the car holds (H1), except where its
     /// riders want to go (S3).
-    fn start_over(&mut self, state: State, now: Timestamp) {
+    fn start_over(&mut self, state: OperatingState, now: Timestamp) {
         if self.state.is_final() {
             return;
         }
@@ -275,16 +277,16 @@ impl Car {
         self.supervision.observe_floor(self.inputs.floor);
         // In a fire nobody waits for the end of a back-off.
         let is_recalled = inputs.key == KeySwitch::FireRecall && before.key != inputs.key;
-        if let State::Settling { halt, .. } = self.state
+        if let OperatingState::Settling { halt, .. } = self.state
             && is_recalled
         {
-            self.state = State::halted(halt);
+            self.state = OperatingState::halted(halt);
         }
         if before.door != inputs.door {
             self.events.push_back(CarEvent::DoorChanged { from: before.door, to: inputs.door });
         }
-        if self.state == State::Connecting {
-            self.state = State::halted(state::Halt::Unplanned);
+        if self.state == OperatingState::Connecting {
+            self.state = OperatingState::halted(state::Halt::Unplanned);
         }
     }
 
@@ -317,12 +319,12 @@ impl Car {
     }
 
     /// What was seen of a fault counts only while the car is about what showed it.
-    fn enter(&mut self, next: State) {
+    fn enter(&mut self, next: OperatingState) {
         self.state = next;
-        if !matches!(next, State::AtDoor(_)) {
+        if !matches!(next, OperatingState::AtDoor(_)) {
             self.supervision.door = DoorHealth::Sound;
         }
-        if !matches!(next, State::Moving { .. }) {
+        if !matches!(next, OperatingState::Moving { .. }) {
             self.supervision.flight = Punctuality::OnTime;
         }
     }
@@ -336,14 +338,14 @@ impl Car {
     /// The panel says that the motor is driven although it was told to stop; in a car that is out of
     /// service a mechanic may run it.
     fn defies(&self) -> bool {
-        matches!(self.state, State::Settling { .. })
+        matches!(self.state, OperatingState::Settling { .. })
             && self.inputs.drive != DriveFeedback::Stopped
             && self.inputs.key != KeySwitch::OutOfService
     }
 
     fn current_phase(&self) -> CarPhase {
         match self.state {
-            State::Moving { direction, stop_at, .. } => CarPhase::Moving {
+            OperatingState::Moving { direction, stop_at, .. } => CarPhase::Moving {
                 direction,
                 stop_at,
                 next_stop: self
@@ -352,19 +354,19 @@ impl Car {
                     .or_else(|| self.settings.floors.next(self.position?, direction))
                     .unwrap_or(stop_at),
             },
-            State::Homing { .. } => CarPhase::Homing,
-            State::Settling { .. } if self.inputs.floor.is_none() => CarPhase::Homing,
-            State::AtDoor(cycle) => match cycle.stage {
+            OperatingState::Homing { .. } => CarPhase::Homing,
+            OperatingState::Settling { .. } if self.inputs.floor.is_none() => CarPhase::Homing,
+            OperatingState::AtDoor(cycle) => match cycle.stage {
                 Stage::Opening { .. } => CarPhase::Opening,
                 Stage::Open { .. } | Stage::Obstructed | Stage::Held => CarPhase::Open,
                 Stage::Closing { .. } | Stage::Nudging { .. } => CarPhase::Closing,
             },
-            State::NoPanel
-            | State::Connecting
-            | State::Settling { .. }
-            | State::Idle { .. }
-            | State::Hung
-            | State::ShutDown { .. } => CarPhase::Idle,
+            OperatingState::NoPanel
+            | OperatingState::Connecting
+            | OperatingState::Settling { .. }
+            | OperatingState::Idle { .. }
+            | OperatingState::Hung
+            | OperatingState::ShutDown { .. } => CarPhase::Idle,
         }
     }
 }

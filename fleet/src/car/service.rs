@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use elevator_driver::{DoorState, DriveFeedback, Floor, KeySwitch};
 
 use super::Car;
-use super::state::State;
+use super::state::OperatingState;
 use super::supervision::DoorHealth;
-use super::sweep::Plan;
+use super::sweep::Sweep;
 use crate::model::{Availability, Unavailable};
 
 impl Car {
     /// The stops to make in the present service mode, without the floors that can't be reached.
-    pub(super) fn plan(&self) -> Plan {
-        let mut plan = match self.inputs.key {
-            KeySwitch::Normal => Plan {
+    pub(super) fn sweep(&self) -> Sweep {
+        let mut sweep = match self.inputs.key {
+            KeySwitch::Normal => Sweep {
                 car_calls: self.own_calls.clone(),
                 // A car that has yet to show that it can run goes for its own passengers only.
                 hall: if self.is_full() || self.supervision.strikes.is_out_of_group() {
@@ -23,18 +23,20 @@ impl Car {
                     self.assigned.clone()
                 },
             },
-            KeySwitch::Independent => Plan { car_calls: self.own_calls.clone(), ..Plan::default() },
-            KeySwitch::FireRecall => {
-                Plan { car_calls: [self.settings.recall_floor].into(), ..Plan::default() }
+            KeySwitch::Independent => {
+                Sweep { car_calls: self.own_calls.clone(), ..Sweep::default() }
             }
-            KeySwitch::OutOfService => Plan::default(),
+            KeySwitch::FireRecall => {
+                Sweep { car_calls: [self.settings.recall_floor].into(), ..Sweep::default() }
+            }
+            KeySwitch::OutOfService => Sweep::default(),
         };
         let reachable = |floor: Floor| {
-            self.settings.floors.contains(floor) && !self.supervision.is_left_out(floor)
+            self.settings.floors.contains(floor) && !self.supervision.is_locked_out(floor)
         };
-        plan.car_calls.retain(|floor| reachable(*floor));
-        plan.hall.retain(|call| reachable(call.floor));
-        plan
+        sweep.car_calls.retain(|floor| reachable(*floor));
+        sweep.hall.retain(|call| reachable(call.floor));
+        sweep
     }
 
     /// No room for more, and somebody to bring somewhere first.
@@ -55,11 +57,11 @@ impl Car {
     pub(super) fn holds_open(&self, floor: Floor) -> bool {
         let by_key = match self.inputs.key {
             KeySwitch::Normal | KeySwitch::OutOfService => false,
-            KeySwitch::Independent => self.plan().car_calls.iter().all(|stop| *stop == floor),
+            KeySwitch::Independent => self.sweep().car_calls.iter().all(|stop| *stop == floor),
             // Or wherever the car is, while it can't get to where it is recalled to.
             KeySwitch::FireRecall => {
                 let recall = self.settings.recall_floor;
-                floor == recall || self.supervision.is_left_out(recall)
+                floor == recall || self.supervision.is_locked_out(recall)
             }
         };
         by_key || self.is_overloaded()
@@ -91,7 +93,7 @@ impl Car {
     }
 
     fn hindrance(&self) -> Option<Unavailable> {
-        if self.state == State::Hung {
+        if self.state == OperatingState::Hung {
             return Some(Unavailable::Hung);
         }
         if self.state.is_final() {
@@ -110,21 +112,23 @@ impl Car {
             KeySwitch::Normal => {}
         }
         let by_place = match self.state {
-            State::Homing { .. } => Some(Unavailable::Homing),
-            State::Settling { until, .. } if self.inputs.floor.is_none() || until.is_none() => {
+            OperatingState::Homing { .. } => Some(Unavailable::Homing),
+            OperatingState::Settling { until, .. }
+                if self.inputs.floor.is_none() || until.is_none() =>
+            {
                 Some(Unavailable::Homing)
             }
-            State::AtDoor(_) => match self.supervision.door {
+            OperatingState::AtDoor(_) => match self.supervision.door {
                 DoorHealth::Sound => None,
                 DoorHealth::Blocked => Some(Unavailable::DoorBlocked),
             },
-            State::NoPanel
-            | State::Connecting
-            | State::Settling { .. }
-            | State::Idle { .. }
-            | State::Moving { .. }
-            | State::Hung
-            | State::ShutDown { .. } => None,
+            OperatingState::NoPanel
+            | OperatingState::Connecting
+            | OperatingState::Settling { .. }
+            | OperatingState::Idle { .. }
+            | OperatingState::Moving { .. }
+            | OperatingState::Hung
+            | OperatingState::ShutDown { .. } => None,
         };
         self.supervision.hindrance().or(by_place)
     }

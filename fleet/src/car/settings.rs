@@ -45,7 +45,7 @@ pub struct CarSettings {
     /// How long the car has to be seen at rest after any stop that wasn't planned, before it moves
     /// or opens; longer than the line's round trip, 500 ms unless set.
     pub settle: Duration,
-    /// How long a floor at which the car could not be located is left out; 60 s unless set.
+    /// How long a floor at which the car could not be located is locked out; 60 s unless set.
     pub unreachable_retry: Duration,
     /// Where the car goes on fire recall; the lowest floor unless set.
     pub recall_floor: Floor,

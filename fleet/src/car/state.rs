@@ -9,7 +9,7 @@ use super::door::DoorCycle;
 use super::event::{CarEvent, HangCause};
 use super::flight::{Flight, Homing};
 use super::supervision::{FoundBy, Missed};
-use super::sweep::Plan;
+use super::sweep::Sweep;
 use crate::model::Timestamp;
 
 /// What a car is doing.
@@ -37,7 +37,7 @@ use crate::model::Timestamp;
 /// such faults is the business of [`supervision`](super::supervision). `Hung` and `ShutDown` (from
 /// anywhere) are never left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum OperatingState {
     /// The panel does not answer.
     NoPanel,
     /// The panel answers, and its sensors have not been read.
@@ -104,7 +104,7 @@ pub(super) enum Closed {
     Nudged,
 }
 
-impl State {
+impl OperatingState {
     pub(super) fn halted(halt: Halt) -> Self {
         Self::Settling { halt, until: None }
     }
@@ -148,22 +148,30 @@ impl State {
 
 impl Car {
     /// The state that follows from what is known at this moment; the same one if nothing is due.
-    pub(super) fn step(&mut self, now: Timestamp) -> State {
+    pub(super) fn step(&mut self, now: Timestamp) -> OperatingState {
         match self.state {
-            State::NoPanel | State::Connecting | State::Hung | State::ShutDown { .. } => self.state,
-            State::Settling { halt, until } => self.step_settling(halt, until, now),
-            State::Homing { direction, homing, missed } => {
+            OperatingState::NoPanel
+            | OperatingState::Connecting
+            | OperatingState::Hung
+            | OperatingState::ShutDown { .. } => self.state,
+            OperatingState::Settling { halt, until } => self.step_settling(halt, until, now),
+            OperatingState::Homing { direction, homing, missed } => {
                 self.step_homing(direction, homing, missed, now)
             }
-            State::Idle { after } => self.step_idle(after, now),
-            State::Moving { direction, stop_at, flight } => {
+            OperatingState::Idle { after } => self.step_idle(after, now),
+            OperatingState::Moving { direction, stop_at, flight } => {
                 self.step_moving(direction, stop_at, flight, now)
             }
-            State::AtDoor(cycle) => self.step_door(cycle, now),
+            OperatingState::AtDoor(cycle) => self.step_door(cycle, now),
         }
     }
 
-    fn step_settling(&mut self, halt: Halt, until: Option<Timestamp>, now: Timestamp) -> State {
+    fn step_settling(
+        &mut self,
+        halt: Halt,
+        until: Option<Timestamp>,
+        now: Timestamp,
+    ) -> OperatingState {
         let at_rest = self.inputs.drive == DriveFeedback::Stopped;
         let closed = self.inputs.door == DoorState::Closed;
         let limit = self.settings.flight_limit;
@@ -172,10 +180,10 @@ impl Car {
         }
         // With a door that is open between floors there is nothing to do but to wait.
         if self.inputs.stop || !at_rest || (self.inputs.floor.is_none() && !closed) {
-            return State::halted(halt);
+            return OperatingState::halted(halt);
         }
         let Some(until) = until else {
-            return State::Settling { halt, until: Some(now + self.settings.settle) };
+            return OperatingState::Settling { halt, until: Some(now + self.settings.settle) };
         };
         if now < until {
             return self.state;
@@ -184,8 +192,10 @@ impl Car {
             // Where its door is not closed, somebody may stand in it: it opens, dwells and closes
             // like any other.
             Some(floor) => self.locate(floor, halt.missed(), FoundBy::Standstill, now),
-            None if self.back_off().is_some() => State::Settling { halt, until: self.back_off() },
-            None => State::Homing {
+            None if self.back_off().is_some() => {
+                OperatingState::Settling { halt, until: self.back_off() }
+            }
+            None => OperatingState::Homing {
                 direction: self.home_direction(halt, now),
                 homing: Homing::Starting { since: now },
                 missed: halt.missed(),
@@ -193,7 +203,7 @@ impl Car {
         }
     }
 
-    fn step_idle(&mut self, after: Closed, now: Timestamp) -> State {
+    fn step_idle(&mut self, after: Closed, now: Timestamp) -> OperatingState {
         let at_rest = self.inputs.drive == DriveFeedback::Stopped;
         let Some(floor) = self.inputs.floor.filter(|_| at_rest) else {
             return self.lose_floor(now);
@@ -202,18 +212,18 @@ impl Car {
             return self.state;
         }
         if self.inputs.door != DoorState::Closed || self.holds_open(floor) {
-            return State::AtDoor(DoorCycle::begin(floor, now));
+            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
-        let plan = self.plan();
-        let departure = self.next_departure(&plan, floor);
+        let sweep = self.sweep();
+        let departure = self.next_departure(&sweep, floor);
         let may_open = match after {
             Closed::Freely => true,
             Closed::Nudged => departure.is_none(),
         };
-        let announced = plan.announce(floor, self.direction, self.older);
-        if may_open && plan.opens_at(floor, announced) {
+        let announced = sweep.announce(floor, self.direction, self.older);
+        if may_open && sweep.opens_at(floor, announced) {
             self.head(announced);
-            return State::AtDoor(DoorCycle::begin(floor, now));
+            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         let Some((direction, stop_at)) = departure else {
             // Riders who wait for the end of a back-off still want to go where they were going.
@@ -225,25 +235,25 @@ impl Car {
         self.head(Some(direction));
         self.supervision.strikes.depart();
         self.events.push_back(CarEvent::Departed { from: floor, direction, stop_at });
-        State::Moving { direction, stop_at, flight: Flight::Starting { since: now } }
+        OperatingState::Moving { direction, stop_at, flight: Flight::Starting { since: now } }
     }
 
     /// Where the car goes from `floor`: to its stops; after a fault of its drive nowhere for a
     /// while, and then at least to the next floor, to show that it can.
-    fn next_departure(&self, plan: &Plan, floor: Floor) -> Option<(Direction, Floor)> {
+    fn next_departure(&self, sweep: &Sweep, floor: Floor) -> Option<(Direction, Floor)> {
         if self.back_off().is_some() {
             return None;
         }
-        let departure = plan.departure(floor, self.direction, self.older);
+        let departure = sweep.departure(floor, self.direction, self.older);
         let proves = self.supervision.strikes.is_proving() && self.inputs.key == KeySwitch::Normal;
         departure.or_else(|| proves.then(|| self.proving_run(floor)).flatten())
     }
 
-    /// To the nearest floor that is not left out, of two in the last direction.
+    /// To the nearest floor that is not locked out, of two in the last direction.
     fn proving_run(&self, floor: Floor) -> Option<(Direction, Floor)> {
         let floors = self.settings.floors.floors();
         floors
-            .filter(|stop_at| !self.supervision.is_left_out(*stop_at))
+            .filter(|stop_at| !self.supervision.is_locked_out(*stop_at))
             .filter_map(|stop_at| Some((floor.direction_to(stop_at)?, stop_at)))
             .min_by_key(|(direction, stop_at)| (floor.distance(*stop_at), *direction != self.older))
     }
@@ -255,17 +265,17 @@ impl Car {
     }
 
     /// The car has come to rest at a floor. A door that is not closed is opened first.
-    pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> State {
+    pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> OperatingState {
         self.events.push_back(CarEvent::Arrived(floor));
         // Passengers get out of a car that may not go on for a while, or whose drive fails it.
         if self.supervision.strikes.until().is_some() {
-            return State::AtDoor(DoorCycle::begin(floor, now));
+            return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         match self.inputs.key {
             // Passengers get out here.
-            KeySwitch::OutOfService => State::AtDoor(DoorCycle::begin(floor, now)),
+            KeySwitch::OutOfService => OperatingState::AtDoor(DoorCycle::begin(floor, now)),
             KeySwitch::Normal | KeySwitch::Independent | KeySwitch::FireRecall => {
-                State::Idle { after: Closed::Freely }
+                OperatingState::Idle { after: Closed::Freely }
             }
         }
     }
@@ -276,12 +286,12 @@ impl Car {
         self.older = direction.unwrap_or(self.older);
     }
 
-    /// Where to look for a floor. A floor that was missed is left out until it is judged.
+    /// Where to look for a floor. A floor that was missed is locked out until it is judged.
     fn home_direction(&mut self, halt: Halt, now: Timestamp) -> Direction {
         match halt {
             Halt::Unplanned => self.settings.home_direction,
             Halt::Missed(Missed { stop_at, direction, .. }) => {
-                self.leave_out(stop_at, now);
+                self.lock_out(stop_at, now);
                 match self.settings.floors.next(stop_at, direction) {
                     Some(_) => direction,
                     None => direction.opposite(),

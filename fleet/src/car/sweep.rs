@@ -12,12 +12,12 @@ use crate::model::HallCall;
 
 /// The stops that a car is to make.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Plan {
+pub(super) struct Sweep {
     pub(super) car_calls: BTreeSet<Floor>,
     pub(super) hall: BTreeSet<HallCall>,
 }
 
-impl Plan {
+impl Sweep {
     /// The direction to announce at `floor` to those who wait there, for a car that came in
     /// `travel` (or could turn either way) and last went in `older`.
     pub(super) fn announce(

@@ -46,7 +46,7 @@ impl Readings {
 
     /// Takes a reading in, in place of the one before: what a unit does not know any more is not
     /// known here either.
-    pub fn take(&mut self, source: Source, reading: Reading, now: Timestamp) {
+    pub fn record(&mut self, source: Source, reading: Reading, now: Timestamp) {
         let limit = self.limit;
         self.readings.retain(|_, (_, at)| now.since(*at) < limit);
         if self.readings.len() < MOST_SOURCES || self.readings.contains_key(&source) {

@@ -32,8 +32,8 @@ fn readings() -> Readings {
 #[test]
 fn nodes_and_bare_devices_count_alike() {
     let mut readings = readings();
-    readings.take(node("A"), reads(Some(21), Some(100)), at(0));
-    readings.take(device(1), reads(Some(22), Some(201)), at(0));
+    readings.record(node("A"), reads(Some(21), Some(100)), at(0));
+    readings.record(device(1), reads(Some(22), Some(201)), at(0));
     assert_eq!(readings.temperature(at(0)), Some(215));
     assert_eq!(readings.illuminance(at(0)), Some(151), "150.5, rounded");
 }
@@ -42,8 +42,8 @@ fn nodes_and_bare_devices_count_alike() {
 #[test]
 fn a_reading_that_has_reached_its_limit_counts_no_more() {
     let mut readings = readings();
-    readings.take(node("A"), reads(Some(10), Some(10)), at(0));
-    readings.take(node("B"), reads(Some(30), Some(30)), at(1_000));
+    readings.record(node("A"), reads(Some(10), Some(10)), at(0));
+    readings.record(node("B"), reads(Some(30), Some(30)), at(1_000));
     assert_eq!(readings.temperature(at(4_999)), Some(200));
     assert_eq!(readings.temperature(at(5_000)), Some(300));
     assert_eq!(readings.illuminance(at(5_000)), Some(30));
@@ -55,8 +55,8 @@ fn a_reading_that_has_reached_its_limit_counts_no_more() {
 #[test]
 fn a_sensor_that_says_unknown_is_unknown_at_once() {
     let mut readings = readings();
-    readings.take(node("A"), reads(Some(10), Some(10)), at(0));
-    readings.take(node("A"), reads(None, Some(12)), at(10));
+    readings.record(node("A"), reads(Some(10), Some(10)), at(0));
+    readings.record(node("A"), reads(None, Some(12)), at(10));
     assert_eq!(readings.temperature(at(10)), None);
     assert_eq!(readings.illuminance(at(10)), Some(12));
 }
@@ -65,17 +65,17 @@ fn a_sensor_that_says_unknown_is_unknown_at_once() {
 fn a_flood_of_strangers_is_not_taken_in() {
     let mut readings = readings();
     for index in 0..MOST_SOURCES * 2 {
-        readings.take(device(index), reads(Some(20), None), at(0));
+        readings.record(device(index), reads(Some(20), None), at(0));
     }
     assert_eq!(readings.fresh(at(0)).count(), MOST_SOURCES);
-    readings.take(device(0), reads(Some(25), None), at(1));
+    readings.record(device(0), reads(Some(25), None), at(1));
     let first = readings.fresh(at(1)).next();
     assert_eq!(
         first.map(|(_, reading, _)| reading.temperature),
         Some(Some(25)),
         "those that are known go on"
     );
-    readings.take(node("A"), reads(Some(20), None), at(6_000));
+    readings.record(node("A"), reads(Some(20), None), at(6_000));
     assert_eq!(readings.fresh(at(6_000)).count(), 1, "the silent make room");
 }
 
@@ -227,7 +227,7 @@ proptest! {
         let (mut readings, mut taken, mut now) = (readings(), Vec::new(), 0);
         for (wait, source, reading) in steps {
             now += wait;
-            readings.take(source.clone(), reading, at(now));
+            readings.record(source.clone(), reading, at(now));
             taken.push((source, reading, now));
         }
         now += wait;

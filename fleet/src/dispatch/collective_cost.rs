@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use elevator_driver::FloorCount;
 
-use super::plan::Plan;
+use super::plan::PlanBuilder;
 use super::{Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor};
 
 /// Assigns each hall call where it costs the bank the least (F17).
@@ -49,7 +49,7 @@ impl Dispatcher for CollectiveCost {
             }
             same
         });
-        let mut plan = Plan::new(&self.predictor, cars.into_values().collect(), &demand);
+        let mut plan = PlanBuilder::new(&self.predictor, cars.into_values().collect(), &demand);
         plan.place();
         plan.improve();
         plan.into_assignments()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Button, Direction};
 
 use super::predict::micros;
-use super::stops::Stops;
+use super::stops::StopSet;
 use super::{Assignments, CarSituation, HallDemand, Predictor};
 use crate::model::HallCall;
 
@@ -19,7 +19,7 @@ const HYSTERESIS: Duration = Duration::from_secs(1);
 /// Waiting beyond this weighs no more, whatever a clock says.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-/// How often [`Plan::improve`] moves a call, per call, before it is content. Every move lowers
+/// How often [`PlanBuilder::improve`] moves a call, per call, before it is content. Every move lowers
 /// the cost, so that it ends by itself; this bounds the time. Of 98 calls and 20 cars, it takes
 /// some 10 moves after all were placed afresh and some 130 if all were with one car.
 const MOVES_PER_CALL: usize = 8;
@@ -27,8 +27,8 @@ const MOVES_PER_CALL: usize = 8;
 /// A car with the calls it has in this plan.
 struct Route<'a> {
     car: &'a CarSituation,
-    car_calls: Stops,
-    stops: Stops,
+    car_calls: StopSet,
+    stops: StopSet,
     /// By call: what it costs that the car has it, or would cost if it had it too.
     marginal: Vec<Cost>,
 }
@@ -50,7 +50,7 @@ struct Waiting<'a> {
 
 /// Cars and calls by index; both are in the order of their names, so that equal costs are
 /// resolved alike whatever the order they came in.
-pub(super) struct Plan<'a> {
+pub(super) struct PlanBuilder<'a> {
     predictor: &'a Predictor,
     routes: Vec<Route<'a>>,
     calls: Vec<Waiting<'a>>,
@@ -58,7 +58,7 @@ pub(super) struct Plan<'a> {
     index: [[Option<usize>; 256]; 2],
 }
 
-impl<'a> Plan<'a> {
+impl<'a> PlanBuilder<'a> {
     /// The present assignments, as far as their cars are among `cars`, which all can serve.
     pub(super) fn new(
         predictor: &'a Predictor,
@@ -68,7 +68,7 @@ impl<'a> Plan<'a> {
         let mut routes: Vec<_> = cars
             .into_iter()
             .map(|car| {
-                let car_calls = Stops::of_car_calls(car.car_calls.iter().copied());
+                let car_calls = StopSet::of_car_calls(car.car_calls.iter().copied());
                 Route { car, car_calls, stops: car_calls, marginal: vec![0; demand.len()] }
             })
             .collect();
@@ -98,7 +98,7 @@ impl<'a> Plan<'a> {
         }
         let mut plan = Self { predictor, routes, calls, index };
         for car in 0..plan.routes.len() {
-            plan.weigh(car);
+            plan.update_marginal_costs(car);
         }
         plan
     }
@@ -176,14 +176,14 @@ impl<'a> Plan<'a> {
         let former = waiting.holder.replace(car);
         if let Some(former) = former {
             self.routes[former].stops = self.routes[former].stops.without(hall);
-            self.weigh(former);
+            self.update_marginal_costs(former);
         }
         self.routes[car].stops = self.routes[car].stops.with(hall);
-        self.weigh(car);
+        self.update_marginal_costs(car);
     }
 
     /// Brings up to date what each call costs, or would cost, this car.
-    fn weigh(&mut self, car: usize) {
+    fn update_marginal_costs(&mut self, car: usize) {
         let stops = self.routes[car].stops;
         let view = &self.routes[car].car.view;
         let mut predicted = Vec::new();
@@ -210,7 +210,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What it costs everybody who waits for or rides in this car, if these are its stops.
-    fn cost(&self, car: usize, stops: Stops) -> Cost {
+    fn cost(&self, car: usize, stops: StopSet) -> Cost {
         let mut cost = 0;
         let view = &self.routes[car].car.view;
         self.predictor.visit(view, stops, |button, after| {

@@ -7,7 +7,7 @@ use elevator_driver::{Button, Direction, Floor, FloorCount};
 
 use super::CarSituation;
 use super::kinematics::{Kinematics, remaining_flight};
-use super::stops::Stops;
+use super::stops::StopSet;
 use crate::model::{Availability, CarPhase, CarView, HallCall};
 
 /// Drives a car through its calls under collective control, without moving it.
@@ -79,8 +79,9 @@ impl Predictor {
     /// `None` if it [can't serve](Self::can_serve) any. Otherwise each call has its time.
     #[must_use]
     pub fn predict(&self, car: &CarSituation, hall: &BTreeSet<HallCall>) -> Option<Prediction> {
-        let stops =
-            hall.iter().fold(Stops::of_car_calls(car.car_calls.iter().copied()), |stops, &call| {
+        let stops = hall
+            .iter()
+            .fold(StopSet::of_car_calls(car.car_calls.iter().copied()), |stops, &call| {
                 stops.with(call)
             });
         let mut prediction = Prediction::default();
@@ -103,7 +104,7 @@ impl Predictor {
     pub(super) fn visit(
         &self,
         view: &CarView,
-        stops: Stops,
+        stops: StopSet,
         served: impl FnMut(Button, Micros),
     ) -> Option<()> {
         let mut sweep = Sweep {
@@ -121,7 +122,7 @@ impl Predictor {
 
     /// Whether nothing can keep the car from serving this call at the stop it is making: it has
     /// begun to brake for the floor, or its door is open there or on its way open.
-    pub(super) fn is_committed(&self, view: &CarView, car_calls: Stops, call: HallCall) -> bool {
+    pub(super) fn is_committed(&self, view: &CarView, car_calls: StopSet, call: HallCall) -> bool {
         let elapsed = micros(view.elapsed);
         let deadline = match (view.phase, view.floor) {
             (CarPhase::Moving { direction, stop_at, next_stop }, Some(floor))
@@ -194,7 +195,7 @@ fn place(view: &CarView) -> Option<Floor> {
 /// A car on its imagined way: between two calls of its methods it is at rest at a floor.
 struct Sweep<'a, S> {
     predictor: &'a Predictor,
-    stops: Stops,
+    stops: StopSet,
     at: Floor,
     direction: Option<Direction>,
     clock: Micros,

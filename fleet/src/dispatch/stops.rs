@@ -6,13 +6,13 @@ use crate::model::{FloorSet, HallCall};
 
 /// The calls that a car has still to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Stops {
+pub(super) struct StopSet {
     up: FloorSet,
     down: FloorSet,
     car_calls: FloorSet,
 }
 
-impl Stops {
+impl StopSet {
     pub(super) fn of_car_calls(car_calls: impl IntoIterator<Item = Floor>) -> Self {
         let mut stops = Self::default();
         for floor in car_calls {

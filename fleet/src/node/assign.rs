@@ -15,10 +15,10 @@ impl Node {
     ///
     /// A request may stay unanswered: after a while the node makes another one.
     pub fn handle_plan(&mut self, version: PlanVersion, plan: Assignments, now: Timestamp) {
-        if self.dispatching.take_answer(version) && self.leadership.leads() {
+        if self.dispatching.accept_answer(version) && self.leadership.leads() {
             let (calls, cars) = (self.orders.hall_calls(), self.cars(now));
             let changed = self.dispatching.adopt(plan, calls, cars);
-            self.tell_plan(changed);
+            self.send_plan(changed);
         }
         self.settle(now);
     }
@@ -76,7 +76,7 @@ impl Node {
     }
 
     /// Tells the linked peers and the car what is new in the plan.
-    fn tell_plan(&mut self, changed: Vec<PlanEntry>) {
+    fn send_plan(&mut self, changed: Vec<PlanEntry>) {
         if changed.is_empty() {
             return;
         }
@@ -93,7 +93,7 @@ impl Node {
     }
 
     /// Takes in a line of the master's plan.
-    pub(super) fn take_assignment(&mut self, entry: PlanEntry) {
+    pub(super) fn on_assignment(&mut self, entry: PlanEntry) {
         let (call, car) = (Call::Hall(entry.call), entry.car.clone());
         if !self.hello.floors.has_button(call.button()) {
             return;

@@ -57,9 +57,9 @@ impl Node {
         }
         let mut room = Room::left_by(beacon);
         let delta = &mut beacon.delta;
-        self.orders.tell(delta, &mut room, now);
+        self.orders.fill_delta(delta, &mut room, now);
         if plans {
-            self.dispatching.tell(|entry| room.add(&mut delta.plan, entry.clone()));
+            self.dispatching.offer_entries(|entry| room.add(&mut delta.plan, entry.clone()));
         }
     }
 }

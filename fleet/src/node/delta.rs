@@ -31,17 +31,17 @@ impl Node {
         self.cabin.invalidate();
     }
 
-    pub(super) fn take_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
-        self.take_car(peer, delta, now);
-        self.take_orders(peer, delta, now);
+    pub(super) fn on_delta(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
+        self.on_car_view(peer, delta, now);
+        self.on_records(peer, delta, now);
         if self.leadership.follows(peer) {
             for entry in &delta.plan {
-                self.take_assignment(entry.clone());
+                self.on_assignment(entry.clone());
             }
         }
     }
 
-    fn take_car(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
+    fn on_car_view(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         let car = delta.car.filter(|car| car.is_within(self.hello.floors));
         if let Some(view) = car
             && self.peers.note_car(peer, view, now)
@@ -51,18 +51,18 @@ impl Node {
     }
 
     /// Takes in what stays true whatever overtakes it: records and acknowledgements.
-    pub(super) fn take_orders(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
+    pub(super) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
         let random = &mut self.random;
-        self.orders.take_delta(peer, delta, fleet, random, now);
+        self.orders.handle_delta(peer, delta, fleet, random, now);
         self.route_orders(now);
     }
 
-    pub(super) fn take_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
+    pub(super) fn on_state(&mut self, peer: &NodeId, state: &StateTransfer, now: Timestamp) {
         self.leadership.hear_term(state.term);
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
         let random = &mut self.random;
-        self.orders.take_state(peer, state, fleet, random, now);
+        self.orders.handle_state(peer, state, fleet, random, now);
         self.route_orders(now);
     }
 
@@ -71,9 +71,9 @@ impl Node {
     pub(super) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
         let (node, digest) = (&beacon.hello.node, beacon.digest);
         if digest == self.orders.store().digest() {
-            if let Some(is_news) = self.peers.note_equal(node, digest, beacon.durable) {
+            if let Some(is_new) = self.peers.note_equal(node, digest, beacon.durable) {
                 self.orders.settle_all(node);
-                if is_news {
+                if is_new {
                     self.orders.vouch(node, beacon.durable);
                 }
             }
@@ -96,7 +96,7 @@ impl Node {
 
     /// The peer has said over a fresh link what its store is. Equal stores count as exchanged;
     /// otherwise each side sends its own.
-    pub(super) fn take_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
+    pub(super) fn on_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
         self.leadership.hear_term(told.term);
         let Some(peer) = self.peers.links().get(link).map(|link| link.peer.clone()) else {
             return;
@@ -108,15 +108,15 @@ impl Node {
                 if told.digest == self.orders.store().digest() {
                     self.orders.vouch(&peer, told.durable);
                 }
-                self.state_is_taken(link, now);
+                self.on_state_received(link, now);
             }
         }
     }
 
     /// All of the peer's state is known here.
-    pub(super) fn state_is_taken(&mut self, link: LinkId, now: Timestamp) {
+    pub(super) fn on_state_received(&mut self, link: LinkId, now: Timestamp) {
         self.actions.push_back(Action::Send { link, frame: Frame::Synced });
-        if self.peers.state_taken(link) == Handshake::Done {
+        if self.peers.state_received(link) == Handshake::Done {
             self.synced(link, now);
         }
     }
@@ -132,7 +132,7 @@ impl Node {
     }
 
     /// Sends over each link what its peer has not been told over it.
-    pub(super) fn tell_links(&mut self, now: Timestamp) {
+    pub(super) fn send_deltas(&mut self, now: Timestamp) {
         let links = self.peers.links().synced();
         let synced: Vec<(LinkId, NodeId)> =
             links.map(|(link, peer)| (link, peer.clone())).collect();
@@ -141,7 +141,7 @@ impl Node {
         }
         let car = self.cabin.delta(now);
         for (link, peer) in synced {
-            for delta in self.orders.news_for(&peer, car, now) {
+            for delta in self.orders.deltas_for(&peer, car, now) {
                 let frame = Frame::Delta(delta);
                 self.actions.push_back(Action::Send { link, frame });
             }

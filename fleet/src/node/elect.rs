@@ -22,7 +22,9 @@ impl Node {
         for output in outcome.outputs {
             match self.leadership.wish(output, now) {
                 None => {}
-                Some(Wish::Send { to, message, enclosed }) => self.tell(to, message, enclosed, now),
+                Some(Wish::Send { to, message, enclosed }) => {
+                    self.send_message(to, message, enclosed, now);
+                }
                 Some(Wish::Dial(peer)) => self.dial(peer, now),
                 Some(Wish::HangUp(peer)) => {
                     if let Some(link) = self.peers.links().to(&peer) {
@@ -66,7 +68,7 @@ impl Node {
     }
 
     /// Tells the election what a peer last said of itself.
-    pub(super) fn tell_heard(&mut self, peer: &NodeId, now: Timestamp) {
+    pub(super) fn step_heard(&mut self, peer: &NodeId, now: Timestamp) {
         let members = self.peers.members();
         if !self.may_follow(peer) || self.leadership.waits_for_a_better(peer, members, now) {
             return;

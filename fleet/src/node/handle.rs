@@ -74,15 +74,15 @@ impl Node {
     pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) {
         let verdict = self.peers.hear(beacon, now);
         let node = &beacon.hello.node;
-        match self.take_heard(&verdict, &beacon.hello, now) {
+        match self.on_heard(&verdict, &beacon.hello, now) {
             Acceptance::None => {}
-            Acceptance::Orders => self.take_orders(node, &beacon.delta, now),
+            Acceptance::Orders => self.on_records(node, &beacon.delta, now),
             Acceptance::Full => {
                 self.leadership.hear_term(beacon.term);
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.node_state, now);
-                self.tell_heard(node, now);
-                self.take_delta(node, &beacon.delta, now);
+                self.step_heard(node, now);
+                self.on_delta(node, &beacon.delta, now);
             }
         }
         if let Some(piggybacked) = beacon.piggybacked.as_ref().filter(|_| verdict.is_first()) {
@@ -105,7 +105,7 @@ impl Node {
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
         let verdict = self.peers.meet(peer, side, now);
         // A handshake is a sign of life, even if the link is refused.
-        let acceptance = self.take_heard(&verdict, peer, now);
+        let acceptance = self.on_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted
             && self.leadership.link_rule() == LinkRule::FollowState
             && !accepts(self.leadership.node_state());
@@ -146,23 +146,23 @@ impl Node {
         match frame {
             Frame::Hello(_) | Frame::Alive => {}
             Frame::Probe => self.actions.push_back(Action::Send { link, frame: Frame::Alive }),
-            Frame::Digest(digest) => self.take_digest(link, digest, now),
+            Frame::Digest(digest) => self.on_digest(link, digest, now),
             Frame::State(state) => {
-                self.take_state(&peer, &state, now);
+                self.on_state(&peer, &state, now);
                 if state.more {
                     let frame = Frame::Next;
                     self.actions.push_back(Action::Send { link, frame });
                 } else {
-                    self.state_is_taken(link, now);
+                    self.on_state_received(link, now);
                 }
             }
             Frame::Next => self.orders.continue_transfer(link, now),
             Frame::Synced => {
-                if self.peers.state_given(link) == Handshake::Done {
+                if self.peers.state_delivered(link) == Handshake::Done {
                     self.synced(link, now);
                 }
             }
-            Frame::Delta(delta) => self.take_delta(&peer, &delta, now),
+            Frame::Delta(delta) => self.on_delta(&peer, &delta, now),
         }
         self.settle(now);
     }

@@ -13,7 +13,7 @@ use crate::wire::Piggybacked;
 
 impl Node {
     /// Sends a message to one node or to all. A node that is not heard is not told.
-    pub(super) fn tell(
+    pub(super) fn send_message(
         &mut self,
         to: Option<NodeId>,
         message: Message,
@@ -22,15 +22,15 @@ impl Node {
     ) {
         let asks_all = to.is_none() && message == Message::SensorRequest;
         match self.leadership.carrier() {
-            Carrier::Beacon => self.tell_by_beacon(to, message, enclosed, now),
-            Carrier::Packet => self.tell_by_packet(to.as_ref(), &message),
+            Carrier::Beacon => self.send_by_beacon(to, message, enclosed, now),
+            Carrier::Packet => self.send_by_packet(to.as_ref(), &message),
         }
         if asks_all {
             self.gather_readings(now);
         }
     }
 
-    fn tell_by_beacon(
+    fn send_by_beacon(
         &mut self,
         to: Option<NodeId>,
         message: Message,
@@ -50,7 +50,7 @@ impl Node {
         }
     }
 
-    fn tell_by_packet(&mut self, to: Option<&NodeId>, message: &Message) {
+    fn send_by_packet(&mut self, to: Option<&NodeId>, message: &Message) {
         let Some(bytes) = packet::encode(message) else {
             return;
         };
@@ -69,7 +69,7 @@ impl Node {
         let is_heard = from != self.hello.address && !distrusts();
         if self.leadership.carrier() == Carrier::Packet && is_heard {
             match packet::decode(bytes) {
-                Ok(message) => self.take_packet(from, &message, now),
+                Ok(message) => self.on_packet(from, &message, now),
                 Err(_) => self.peers.count_packet(PacketKind::Malformed),
             }
         }
@@ -84,7 +84,7 @@ impl Node {
 
     /// Nobody vouches for the sender of a packet but the network: it counts as from the node whose
     /// address it comes from.
-    fn take_packet(&mut self, from: Ipv4Addr, message: &Message, now: Timestamp) {
+    fn on_packet(&mut self, from: Ipv4Addr, message: &Message, now: Timestamp) {
         let sender = self.peers.members().at(from).cloned();
         if let Message::SensorData(reading) = message {
             let (kind, source) = match sender {
@@ -95,7 +95,7 @@ impl Node {
             return self.cabin.handle_reading(source, *reading, now);
         }
         match sender.filter(|sender| self.may_follow(sender)) {
-            Some(sender) => self.take_message(&sender, message, now),
+            Some(sender) => self.on_message(&sender, message, now),
             None => self.peers.count_packet(PacketKind::Strange),
         }
     }
@@ -109,17 +109,17 @@ impl Node {
     ) {
         let meant = piggybacked.to.as_ref().is_none_or(|to| *to == self.hello.node);
         if meant {
-            self.take_message(from, &piggybacked.message, now);
+            self.on_message(from, &piggybacked.message, now);
         }
     }
 
     /// Takes in a message of a peer that counts, whatever carried it. The election's concern nodes
     /// that could follow each other only.
-    pub(super) fn take_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
+    pub(super) fn on_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
         if self.may_follow(from) {
             self.step_election(Input::Message { from, message }, now);
         }
-        self.take_climate(from, message, now);
+        self.on_climate_message(from, message, now);
     }
 
     /// This node has asked everybody for sensor data.
@@ -130,20 +130,20 @@ impl Node {
 
     /// Takes in what concerns the climate. Any peer that counts will do, whether the election
     /// hears of it or not.
-    pub(super) fn take_climate(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
+    pub(super) fn on_climate_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
         let shows = self.leadership.shows_for(from);
         if let Some(answer) = self.cabin.handle_message(from, message, shows, now) {
-            self.tell(Some(from.clone()), answer, Enclosed::Nothing, now);
+            self.send_message(Some(from.clone()), answer, Enclosed::Nothing, now);
         }
     }
 
     /// Asks for sensor data, and tells what they come to, when it is time.
     pub(super) fn refresh_climate(&mut self, now: Timestamp) {
         if self.cabin.is_request_due(self.leadership.asks_for_readings(), now) {
-            self.tell(None, Message::SensorRequest, Enclosed::Nothing, now);
+            self.send_message(None, Message::SensorRequest, Enclosed::Nothing, now);
         }
         if let Some(data) = self.cabin.display_data_due(now) {
-            self.tell(None, Message::DisplayData(data), Enclosed::Nothing, now);
+            self.send_message(None, Message::DisplayData(data), Enclosed::Nothing, now);
         }
         self.cabin.expire_display_data(now);
     }

@@ -7,7 +7,7 @@ use crate::model::{NodeId, Timestamp};
 use crate::wire::{Delta, Frame, Hello, NodeState, PlanEntry};
 
 impl Node {
-    pub(super) fn take_heard(
+    pub(super) fn on_heard(
         &mut self,
         verdict: &Heard,
         hello: &Hello,
@@ -25,14 +25,14 @@ impl Node {
                     self.lose(&hello.node, now);
                 }
                 if *found {
-                    self.find(hello);
+                    self.discovered(hello);
                 }
                 Acceptance::Full
             }
         }
     }
 
-    fn find(&mut self, hello: &Hello) {
+    fn discovered(&mut self, hello: &Hello) {
         let node = hello.node.clone();
         self.orders.peer_discovered(&node);
         self.peers.find(hello);
@@ -78,11 +78,11 @@ impl Node {
         else {
             return;
         };
-        self.orders.peer_joined(&peer);
+        self.orders.peer_synced(&peer);
         self.report(Report::Synced { node: peer.clone() });
-        self.peers.note_joined(&peer);
+        self.peers.note_synced(&peer);
         if self.peers.keeps_every_link() {
-            self.tell_heard(&peer, now);
+            self.step_heard(&peer, now);
         } else {
             self.step_election(Input::Synced { peer: &peer, side }, now);
         }
@@ -96,8 +96,8 @@ impl Node {
     }
 
     /// A link that stood is gone.
-    fn part(&mut self, peer: &NodeId, now: Timestamp) {
-        self.orders.peer_parted(peer);
+    fn disconnected(&mut self, peer: &NodeId, now: Timestamp) {
+        self.orders.peer_disconnected(peer);
         self.dial_failed(peer, now);
         if self.peers.keeps_every_link() {
             self.step_election(Input::Lost { peer }, now);
@@ -108,7 +108,7 @@ impl Node {
     /// A link is gone, if it stood.
     pub(super) fn close(&mut self, link: LinkId, now: Timestamp) {
         if let Some(peer) = self.peers.close_link(link) {
-            self.part(&peer, now);
+            self.disconnected(&peer, now);
         }
     }
 

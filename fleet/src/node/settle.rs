@@ -19,10 +19,10 @@ impl Node {
         // so the rounds end.
         loop {
             self.refresh_estimate(now);
-            if self.cabin.has_stale_stops() {
+            if self.cabin.are_stops_dirty() {
                 self.update_stops(now);
             }
-            if !self.take_car_events(now) {
+            if !self.on_car_events(now) {
                 break;
             }
         }
@@ -32,13 +32,13 @@ impl Node {
         self.orders.review_promises(|| self.peers.members().names());
         self.route_orders(now);
         self.refresh_climate(now);
-        let is_stale = self.cabin.take_dirty();
-        if is_stale {
+        let is_dirty = self.cabin.take_dirty();
+        if is_dirty {
             self.cabin.update_panel(self.orders.lamps(), now);
         }
         self.update_disk(now);
-        if self.orders.has_delta() || is_stale {
-            self.tell_links(now);
+        if self.orders.take_dirty() || is_dirty {
+            self.send_deltas(now);
         }
         self.broadcast_if_due(now);
         self.ask_for_plan(now);
@@ -64,7 +64,7 @@ impl Node {
     }
 
     /// Takes the car's events in; `true` if there were any, or if the stops have changed.
-    fn take_car_events(&mut self, now: Timestamp) -> bool {
+    fn on_car_events(&mut self, now: Timestamp) -> bool {
         let mut any = false;
         while let Some(event) = self.cabin.poll_event() {
             match event {
@@ -93,7 +93,7 @@ impl Node {
             self.dispatching.invalidate();
             any = true;
         }
-        any || self.cabin.has_stale_stops()
+        any || self.cabin.are_stops_dirty()
     }
 
     /// Hands the disk what it has yet to write.

@@ -180,7 +180,7 @@ fn peers_that_hear_each_other_do_not_probe() {
 
 /// E1: the peer restarted while it was being dialled; its new incarnation takes the call.
 #[test]
-fn a_link_to_the_next_life_of_a_dialled_peer_carries() {
+fn a_link_to_the_next_incarnation_of_a_dialled_peer_carries() {
     let (mut second, mut first) = (node(2, 1), node(1, 1));
     let now = Timestamp::START + PERIOD * 4;
     let wanted = talk(&mut second, &mut first, Timestamp::START, now);

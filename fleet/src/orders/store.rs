@@ -51,12 +51,12 @@ pub(crate) struct Journal {
 pub(crate) struct Open {
     halls: usize,
     /// By car; without those that have none.
-    cabs: BTreeMap<NodeId, usize>,
+    cars: BTreeMap<NodeId, usize>,
 }
 
 impl Open {
     pub(crate) fn is_empty(&self) -> bool {
-        self.halls == 0 && self.cabs.is_empty()
+        self.halls == 0 && self.cars.is_empty()
     }
 
     pub(crate) fn has_hall_calls(&self) -> bool {
@@ -65,13 +65,13 @@ impl Open {
 
     /// The cars for which car calls wait.
     pub(crate) fn cars(&self) -> impl Iterator<Item = &NodeId> {
-        self.cabs.keys()
+        self.cars.keys()
     }
 
     fn add(&mut self, call: &Call) {
         match call {
             Call::Hall(_) => self.halls += 1,
-            Call::Car { car, .. } => *self.cabs.entry(car.clone()).or_default() += 1,
+            Call::Car { car, .. } => *self.cars.entry(car.clone()).or_default() += 1,
         }
     }
 
@@ -79,10 +79,10 @@ impl Open {
         match call {
             Call::Hall(_) => self.halls -= 1,
             Call::Car { car, .. } => {
-                if let Some(count) = self.cabs.get_mut(car) {
+                if let Some(count) = self.cars.get_mut(car) {
                     *count -= 1;
                     if *count == 0 {
-                        self.cabs.remove(car);
+                        self.cars.remove(car);
                     }
                 }
             }

@@ -138,11 +138,11 @@ impl Supervision {
         }
     }
 
-    pub(super) fn leave_out(&mut self, floor: Floor, until: Timestamp) {
+    pub(super) fn lock_out(&mut self, floor: Floor, until: Timestamp) {
         self.locked_out.insert(floor, until);
     }
 
-    pub(super) fn is_left_out(&self, floor: Floor) -> bool {
+    pub(super) fn is_locked_out(&self, floor: Floor) -> bool {
         self.locked_out.contains_key(&floor)
     }
 

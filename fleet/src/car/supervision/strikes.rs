@@ -28,8 +28,8 @@ pub(in crate::car) enum Strike {
 /// What follows from a strike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::car) enum Verdict {
-    /// Nothing but that the floor is left out for a while.
-    LeaveFloorOut,
+    /// Nothing but that the floor is locked out for a while.
+    LockFloorOut,
     /// The car leaves the group for a while, and then has to prove itself.
     BackOff,
     /// The drive can't be trusted: an operator has to look (F9). After so many flights in a row.
@@ -106,9 +106,9 @@ impl Strikes {
             return Verdict::Hang(self.off_target);
         }
         let earlier = match (self.off_target.saturating_add(self.refusals), strike) {
-            (0 | 1, Strike::Missed(_) | Strike::Unclear(_)) => return Verdict::LeaveFloorOut,
+            (0 | 1, Strike::Missed(_) | Strike::Unclear(_)) => return Verdict::LockFloorOut,
             (_, Strike::Unclear(_) | Strike::Unfound) if weight == 0 => {
-                return Verdict::LeaveFloorOut;
+                return Verdict::LockFloorOut;
             }
             (_, Strike::NotStarted) => self.refusals - 1,
             (count, Strike::Missed(_) | Strike::Unclear(_) | Strike::Astray | Strike::Unfound) => {
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(
             verdicts(&short),
             [
-                (Verdict::LeaveFloorOut, 0),
+                (Verdict::LockFloorOut, 0),
                 (Verdict::BackOff, 10),
                 (Verdict::BackOff, 20),
                 (Verdict::BackOff, 40),
@@ -251,12 +251,12 @@ mod tests {
     #[test]
     fn one_dead_sensor_never_costs_more_than_its_floor() {
         let tries = verdicts(&[Strike::Unclear(floor(5)); 20]);
-        assert!(tries.iter().all(|(v, _)| *v == Verdict::LeaveFloorOut));
+        assert!(tries.iter().all(|(v, _)| *v == Verdict::LockFloorOut));
         let two = [Strike::Unclear(floor(5)), Strike::Unclear(floor(0))];
         assert_eq!(verdicts(&two)[1].0, Verdict::BackOff);
         let by_turns = verdicts(&two.repeat(10));
         let later = by_turns[2..].iter();
-        assert!(later.clone().all(|(v, _)| *v == Verdict::LeaveFloorOut));
+        assert!(later.clone().all(|(v, _)| *v == Verdict::LockFloorOut));
     }
 
     /// H1, H5
@@ -265,8 +265,8 @@ mod tests {
         assert_eq!(
             verdicts(&[Strike::Unfound; 8]),
             [
-                (Verdict::LeaveFloorOut, 0),
-                (Verdict::LeaveFloorOut, 0),
+                (Verdict::LockFloorOut, 0),
+                (Verdict::LockFloorOut, 0),
                 (Verdict::BackOff, 10),
                 (Verdict::BackOff, 10),
                 (Verdict::BackOff, 20),

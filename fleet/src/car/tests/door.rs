@@ -78,7 +78,7 @@ fn press_at_a_closing_door_reopens_it() {
 fn presses_hold_the_door_no_longer_than_nudging_allows_and_the_car_leaves() {
     let mut world = open_at_two();
     let opened = world.now;
-    world.press_cab(5);
+    world.press_car(5);
     while world.floor() == Some(floor(2)) {
         assert!(world.now.since(opened) < Duration::from_secs(25));
         world.press_hall(2, Direction::Up);
@@ -124,7 +124,7 @@ fn lasting_obstruction_leads_to_nudging() {
 #[test]
 fn door_that_is_blocked_takes_the_car_out_of_the_group_until_it_has_closed() {
     let mut world = open_at_two();
-    world.press_cab(4);
+    world.press_car(4);
     world.obstruction = true;
     world.faults.door = Door::Jammed;
     let since = world.now;
@@ -160,7 +160,7 @@ fn door_that_does_not_obey_is_told_again_and_again_and_comes_back_by_itself() {
 fn door_found_open_at_start_is_cycled_before_the_car_moves() {
     let mut world = open_at_two();
     world.reconnect();
-    world.press_cab(4);
+    world.press_car(4);
     assert_eq!(world.car.door(), DoorCommand::Close);
     world.run_until("open", |w| w.car.view(w.now).phase == CarPhase::Open);
     world.run_until("all served", World::is_quiet);
@@ -182,7 +182,7 @@ fn door_closes_when_the_floor_sensor_is_lost_and_the_car_finds_a_floor() {
 #[test]
 fn stop_switch_leaves_an_open_door_open() {
     let mut world = open_at_two();
-    world.press_cab(4);
+    world.press_car(4);
     world.stop = true;
     world.run(600);
     assert_eq!(world.door(), DoorState::Open);

@@ -11,7 +11,7 @@ use crate::model::{Availability, Unavailable};
 /// A car on its way from floor 0 to floor 4, half a floor above floor 1.
 fn under_way() -> World {
     let mut world = World::at(0).settled();
-    world.press_cab(4);
+    world.press_car(4);
     world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
     world.run(5);
     assert!(world.is_moving() && world.floor().is_none());
@@ -78,7 +78,7 @@ fn car_that_finds_no_floor_in_time_hangs() {
 fn drive_that_does_not_start_is_no_hang_and_is_tried_again() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::Lazy;
-    world.press_cab(2);
+    world.press_car(2);
     world.run_until("refused", |w| w.events.contains(&CarEvent::DriveRefused));
     assert_eq!(availability(&world), Availability::Unavailable(Unavailable::DriveFault));
     world.run(1200);
@@ -150,17 +150,17 @@ fn dead_sensor_of_a_floor_that_is_passed_is_no_hang() {
     world.reconnect();
     world.run(10);
     world.faults.dead = [floor(2)].into();
-    world.press_cab(4);
+    world.press_car(4);
     world.run_until("all served", World::is_quiet);
     assert!(!world.is_hung());
 }
 
 #[test]
-fn floor_with_a_dead_sensor_is_left_out_for_a_while_and_the_others_are_served() {
+fn floor_with_a_dead_sensor_is_locked_out_for_a_while_and_the_others_are_served() {
     let mut world = World::at(0).settled();
     world.faults.dead = [floor(2)].into();
-    world.press_cab(2);
-    world.press_cab(4);
+    world.press_car(2);
+    world.press_car(4);
     world.run_until("floor 4 is served", |w| w.served_at(ServedCall::Car(floor(4))).is_some());
     let unreachable = CarEvent::FloorUnreachable(floor(2));
     assert!(world.events.contains(&unreachable));
@@ -177,7 +177,7 @@ fn dead_sensor_at_the_end_of_the_shaft_sends_the_car_back() {
     for end in [0, 5] {
         let mut world = World::at(3).settled();
         world.faults.dead = [floor(end)].into();
-        world.press_cab(end);
+        world.press_car(end);
         world.run_until("tried", |w| w.events.contains(&CarEvent::FloorUnreachable(floor(end))));
         world.run_until("found another", |w| {
             !w.is_moving() && w.floor().is_some_and(|at| at != floor(end))
@@ -190,7 +190,7 @@ fn dead_sensor_at_the_end_of_the_shaft_sends_the_car_back() {
 #[test]
 fn drive_that_stops_at_another_floor_than_it_was_told_goes_on_from_there() {
     let mut world = World::at(0).settled();
-    world.press_cab(4);
+    world.press_car(4);
     world.run_until("at floor 2", |w| w.floor() == Some(floor(2)));
     world.trip_drive();
     world.run_until("all served", World::is_quiet);
@@ -203,9 +203,9 @@ fn drive_that_stops_at_another_floor_than_it_was_told_goes_on_from_there() {
 fn door_waits_until_a_drive_that_stopped_unasked_has_surely_heard_to_stay() {
     let mut world = World::at(0).settled();
     world.latency = 2;
-    world.press_cab(4);
+    world.press_car(4);
     world.run_until("at floor 2", |w| w.floor() == Some(floor(2)));
-    world.press_cab(2);
+    world.press_car(2);
     world.trip_drive();
     world.run_until("all served", World::is_quiet);
     assert!(world.violations.is_empty(), "{:#?}", world.violations);
@@ -217,7 +217,7 @@ fn car_that_is_shut_down_stops_at_once_and_moves_no_more() {
     world.car.shut_down(world.now);
     assert_eq!(world.car.motor(), MotorCommand::Stop);
     world.reconnect();
-    world.press_cab(0);
+    world.press_car(0);
     world.run(600);
     assert!(!world.is_moving() && !world.is_quiet());
 }

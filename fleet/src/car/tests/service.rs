@@ -11,7 +11,7 @@ fn is_unavailable(world: &World, reason: Unavailable) -> bool {
 }
 
 #[test]
-fn independent_car_waits_with_its_door_open_for_a_cab_call_and_ignores_the_landings() {
+fn independent_car_waits_with_its_door_open_for_a_car_call_and_ignores_the_landings() {
     let mut world = World::at(1).settled();
     world.key = KeySwitch::Independent;
     world.tick();
@@ -20,7 +20,7 @@ fn independent_car_waits_with_its_door_open_for_a_cab_call_and_ignores_the_landi
     world.run(600);
     assert!(is_unavailable(&world, Unavailable::Independent));
     assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open));
-    world.press_cab(4);
+    world.press_car(4);
     world.run_until("car call served", |w| w.car_calls.is_empty());
     world.run(600);
     assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Open));
@@ -32,7 +32,7 @@ fn independent_car_waits_with_its_door_open_for_a_cab_call_and_ignores_the_landi
 #[test]
 fn fire_recall_brings_the_car_to_the_recall_floor_and_keeps_it_there_open() {
     let mut world = World::at(2).settled();
-    world.press_cab(5);
+    world.press_car(5);
     world.run_until("past floor 3", |w| w.car.indicator() == Some(floor(3)));
     world.key = KeySwitch::FireRecall;
     world.run_until("recalled", |w| w.floor() == Some(floor(0)) && w.door() == DoorState::Open);
@@ -47,7 +47,7 @@ fn fire_recall_brings_the_car_to_the_recall_floor_and_keeps_it_there_open() {
 #[test]
 fn car_taken_out_of_service_lets_people_out_at_the_next_floor_and_stays_closed() {
     let mut world = World::at(0).settled();
-    world.press_cab(5);
+    world.press_car(5);
     world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
     world.key = KeySwitch::OutOfService;
     world.run_until("open", |w| w.door() == DoorState::Open);
@@ -63,9 +63,9 @@ fn car_taken_out_of_service_lets_people_out_at_the_next_floor_and_stays_closed()
 #[test]
 fn overloaded_car_keeps_its_door_open_and_does_not_leave() {
     let mut world = World::at(1).settled();
-    world.press_cab(1);
+    world.press_car(1);
     world.run_until("open", |w| w.door() == DoorState::Open);
-    world.press_cab(4);
+    world.press_car(4);
     world.load = Some(105);
     world.run(600);
     assert_eq!((world.floor(), world.door()), (Some(floor(1)), DoorState::Open));
@@ -77,9 +77,9 @@ fn overloaded_car_keeps_its_door_open_and_does_not_leave() {
 #[test]
 fn car_whose_overload_does_not_end_leaves_the_group_until_it_has() {
     let mut world = World::at(1).settled();
-    world.press_cab(1);
+    world.press_car(1);
     world.run_until("open", |w| w.door() == DoorState::Open);
-    world.press_cab(4);
+    world.press_car(4);
     world.load = Some(105);
     let since = world.now;
     world.run_until("out of the group", |w| is_unavailable(w, Unavailable::DoorBlocked));
@@ -101,7 +101,7 @@ fn car_whose_overload_does_not_end_leaves_the_group_until_it_has() {
 #[test]
 fn overload_that_ends_in_time_does_not_take_the_car_out_of_the_group() {
     let mut world = World::at(1).settled();
-    world.press_cab(1);
+    world.press_car(1);
     world.run_until("open", |w| w.door() == DoorState::Open);
     for _ in 0..5 {
         world.load = Some(105);
@@ -120,7 +120,7 @@ fn in_service(world: &World) -> bool {
 fn full_car_passes_the_landings_by_while_it_has_somebody_to_bring() {
     let mut world = World::at(0).settled();
     world.load = Some(85);
-    world.press_cab(4);
+    world.press_car(4);
     world.press_hall(2, Direction::Up);
     world.run_until("all served", World::is_quiet);
     let car_calls = world.served_at(ServedCall::Car(floor(4))).unwrap();

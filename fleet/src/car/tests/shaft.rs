@@ -202,12 +202,12 @@ impl World {
     /// The group gives a call to another car, or gives all of them to this one.
     pub(super) fn withdraw(&mut self, call: HallCall) {
         self.assigned.remove(&call);
-        self.tell_stops();
+        self.update_stops();
     }
 
     pub(super) fn assign_all(&mut self) {
         self.assigned.clone_from(&self.hall);
-        self.tell_stops();
+        self.update_stops();
     }
 
     /// One unit of way above a floor.
@@ -234,18 +234,18 @@ impl World {
                 self.assigned.insert(HallCall { floor, direction });
             }
         }
-        self.tell_stops();
+        self.update_stops();
     }
 
     pub(super) fn press_hall(&mut self, index: u8, direction: Direction) {
         self.press(Button::Hall(floor(index), direction));
     }
 
-    pub(super) fn press_cab(&mut self, index: u8) {
+    pub(super) fn press_car(&mut self, index: u8) {
         self.press(Button::Car(floor(index)));
     }
 
-    pub(super) fn tell_stops(&mut self) {
+    pub(super) fn update_stops(&mut self) {
         let stops =
             Stops { car_calls: &self.car_calls, assigned: &self.assigned, hall: &self.hall };
         self.car.set_stops(stops, self.now);
@@ -549,11 +549,11 @@ impl World {
             key: self.key,
             ..PanelInputs::default()
         };
-        let delta = self.told.as_ref() != Some(&inputs) && !self.faults.cut;
-        if delta {
+        let has_changed = self.told.as_ref() != Some(&inputs) && !self.faults.cut;
+        if has_changed {
             self.told = Some(inputs.clone());
         }
-        self.to_car.push_back(delta.then_some(PanelEvent::Inputs(inputs)));
+        self.to_car.push_back(has_changed.then_some(PanelEvent::Inputs(inputs)));
         while self.to_car.len() > self.latency {
             if let Some(event) = self.to_car.pop_front().flatten() {
                 self.car.handle_panel(&event, self.now);
@@ -585,7 +585,7 @@ impl World {
             self.events.push(event);
         }
         if served {
-            self.tell_stops();
+            self.update_stops();
         }
     }
 

@@ -67,7 +67,7 @@ fn driven_time_of_retries_adds_up_to_the_flight_limit() {
         settings.flight_limit = Duration::from_millis(2_500);
     });
     world.faults.drive = Drive::Trips(10);
-    world.press_cab(3);
+    world.press_car(3);
     world.run_until("hung", World::is_hung);
     let evidence = world.hang().unwrap();
     assert_eq!(evidence.cause, HangCause::NoProgress);
@@ -93,8 +93,8 @@ fn dead_sensor_at_the_stop_of_a_drive_that_does_not_level_leaves_the_floor_out()
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::NoLevelling;
     world.faults.dead = [floor(2)].into();
-    world.press_cab(2);
-    world.press_cab(4);
+    world.press_car(2);
+    world.press_car(4);
     world.run_until("floor 4 is served", |w| w.served_at(ServedCall::Car(floor(4))).is_some());
     world.run(TEN_MINUTES);
     let tries = world.count(|event| *event == CarEvent::FloorUnreachable(floor(2)));
@@ -112,7 +112,7 @@ fn car_parked_at_the_end_of_the_shaft_gets_away_when_its_sensor_dies() {
     for end in [0, 5] {
         let mut world = World::at(end).settled();
         world.faults.dead = [floor(end)].into();
-        world.press_cab(3);
+        world.press_car(3);
         world.run_until("all served", World::is_quiet);
         world.run_until("in service", |w| availability(w) == Availability::InService);
         assert!(!world.is_hung());
@@ -123,7 +123,7 @@ fn car_parked_at_the_end_of_the_shaft_gets_away_when_its_sensor_dies() {
 #[test]
 fn car_without_a_working_sensor_latches() {
     let mut world = World::at(0).settled();
-    world.press_cab(3);
+    world.press_car(3);
     world.run_until("on its way", World::is_moving);
     world.faults.dead = world.floors.floors().collect();
     world.run_until("hung", World::is_hung);
@@ -152,7 +152,7 @@ fn drive_that_runs_the_wrong_way_is_stopped_at_once_and_latches() {
     for drive in [Drive::Reversed, Drive::ReversedUnseen] {
         let mut world = World::at(2).settled();
         world.faults.drive = drive;
-        world.press_cab(4);
+        world.press_car(4);
         world.run_until("out of the group", |w| is_out_for(w, Unavailable::DriveFault));
         assert!(world.floor() >= Some(floor(1)) || world.floor().is_none());
         assert_eq!(world.car.motor(), MotorCommand::Stop);
@@ -166,7 +166,7 @@ fn drive_that_runs_the_wrong_way_is_stopped_at_once_and_latches() {
 fn drive_that_passes_one_stop_after_the_other_is_stopped() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::Overshoots;
-    world.press_cab(1);
+    world.press_car(1);
     world.run_until("stopped", |w| w.count(|e| matches!(e, CarEvent::OffTarget { .. })) > 0);
     let at = world.car.indicator();
     assert!(at <= Some(floor(3)), "stopped no earlier than at {at:?}");
@@ -194,7 +194,7 @@ fn stuck_motor_of_a_controller_that_stalls_over_and_over_still_latches() {
 fn car_that_sticks_just_as_it_reaches_its_stop_latches() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::Overshoots;
-    world.press_cab(1);
+    world.press_car(1);
     world.run_until("at its stop", |w| w.floor() == Some(floor(1)));
     world.pace = 0.0;
     world.run_until("hung", World::is_hung);
@@ -207,7 +207,7 @@ fn car_that_slips_off_its_stops_leaves_the_group_and_latches() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::Slips;
     for stop in [3, 1, 4, 2, 3, 1] {
-        world.press_cab(stop);
+        world.press_car(stop);
         world.run_until("served or hung", |w| w.is_quiet() || w.is_hung());
     }
     assert!(world.is_hung());
@@ -221,7 +221,7 @@ fn car_that_slips_off_its_stops_leaves_the_group_and_latches() {
 fn car_that_slips_off_its_stops_at_creeping_speed_too_latches() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::SlipsAlways;
-    world.press_cab(3);
+    world.press_car(3);
     world.run_until("hung", World::is_hung);
     assert!(world.now.since_start() < Duration::from_mins(10), "{}", world.now);
     let cause = world.hang().unwrap().cause;
@@ -234,7 +234,7 @@ fn car_that_stops_just_beyond_stops_whose_sensors_it_saw_has_no_dead_sensor() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::StopsLate;
     for stop in [3, 1, 4, 2, 3, 1, 4] {
-        world.press_cab(stop);
+        world.press_car(stop);
         world.run_until("served or hung", |w| w.is_quiet() || w.is_hung());
     }
     assert!(world.is_hung());
@@ -247,7 +247,7 @@ fn car_that_stops_just_beyond_stops_whose_sensors_it_saw_has_no_dead_sensor() {
 fn missed_flight_is_judged_where_the_door_is_not_closed() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::Trips(5);
-    world.press_cab(3);
+    world.press_car(3);
     world.run_until("on its way", World::is_moving);
     world.run_until("tripped", |w| !w.is_moving());
     world.faults.door = Door::Pried;
@@ -353,7 +353,7 @@ fn drive_that_trips_while_it_looks_for_a_floor_is_spared_and_latches() {
 fn drive_that_finds_no_floor_but_passes_some_latches() {
     let mut world = World::at(0).settled();
     world.faults.drive = Drive::NeverLevels;
-    world.press_cab(2);
+    world.press_car(2);
     world.run_until("hung", World::is_hung);
     let took = world.now.since_start();
     assert!(took < Duration::from_mins(5), "{took:?}");
@@ -386,7 +386,7 @@ fn dead_sensors_at_both_ends_are_no_hang() {
     world.faults.dead = others.collect();
     for _ in 0..60 {
         for stop in [0, 2] {
-            world.press_cab(stop);
+            world.press_car(stop);
             world.run(300);
             assert!(!world.is_hung(), "{:?}", world.hang());
         }
@@ -422,7 +422,7 @@ fn time_for_which_a_mechanic_ran_the_motor_is_no_evidence() {
     world.faults.drive = Drive::Sound;
     world.run(50);
     world.key = KeySwitch::Normal;
-    world.press_cab(4);
+    world.press_car(4);
     world.run_until("served", World::is_quiet);
     assert!(!world.is_hung());
 }
@@ -431,7 +431,7 @@ fn time_for_which_a_mechanic_ran_the_motor_is_no_evidence() {
 #[test]
 fn floor_beyond_a_dead_sensor_counts_when_the_car_stops_there() {
     let mut world = World::at(1).settled();
-    world.press_cab(2);
+    world.press_car(2);
     world.run_until("on its way", World::is_moving);
     let told = |at: Option<u8>, drive| {
         PanelEvent::Inputs(PanelInputs {
@@ -462,7 +462,7 @@ fn fire_recall_does_not_wait_out_a_back_off() {
             world = World::above(3);
             world.faults.drive = Drive::Lazy;
         } else {
-            world.press_cab(5);
+            world.press_car(5);
         }
         let refusals = |w: &World| w.count(|event| *event == CarEvent::DriveRefused);
         let opened = |w: &World| {
@@ -522,8 +522,8 @@ fn floor_that_homing_finds_counts_even_if_the_line_breaks_before_the_car_is_at_r
 #[test]
 fn riders_keep_their_direction_through_a_back_off() {
     let mut world = World::at(3).settled();
-    world.press_cab(5);
-    world.press_cab(0);
+    world.press_car(5);
+    world.press_car(0);
     world.run_until("under way", World::is_moving);
     let up = world.car.view(world.now).direction;
     world.faults.drive = Drive::Lazy;
@@ -545,7 +545,7 @@ fn experienced() -> World {
     world.pace = 0.8;
     for _ in 0..6 {
         for stop in [1, 0, 3, 0] {
-            world.press_cab(stop);
+            world.press_car(stop);
             world.run_until("served", World::is_quiet);
         }
     }
@@ -557,7 +557,7 @@ fn experienced() -> World {
 #[test]
 fn stuck_car_is_overdue_long_before_it_hangs_and_comes_back_when_it_arrives() {
     let mut world = experienced();
-    world.press_cab(1);
+    world.press_car(1);
     world.run_until("on its way", World::is_moving);
     let died = world.now;
     world.faults.drive = Drive::Stuck;
@@ -569,7 +569,7 @@ fn stuck_car_is_overdue_long_before_it_hangs_and_comes_back_when_it_arrives() {
     world.run_until("served", World::is_quiet);
     assert_eq!(availability(&world), Availability::InService);
     world.faults.drive = Drive::Stuck;
-    world.press_cab(3);
+    world.press_car(3);
     world.run_until("hung", World::is_hung);
     let evidence = world.hang().unwrap();
     assert_eq!(evidence.expected, world.car.settings().flight_limit);
@@ -592,15 +592,15 @@ fn speed_that_varies_by_a_fifth_raises_no_latch_and_hardly_a_suspicion() {
     while world.now.since_start() < Duration::from_hours(hours) {
         // 1 / 1.5 is to 1 as 0.8 to 1.2.
         world.pace = 1.0 / (1.0 + 0.5 * random.f64());
-        world.press_cab(random.u8(0..6));
+        world.press_car(random.u8(0..6));
         let pressed = world.now;
         while !world.is_quiet() && !world.is_hung() {
             world.tick();
             assert!(world.now.since(pressed) < Duration::from_hours(1), "{:?}", world.car);
-            // A floor that is left out keeps its call for a minute.
+            // A floor that is locked out keeps its call for a minute.
             if world.car.locked_out().next().is_some() {
                 world.car_calls.clear();
-                world.tell_stops();
+                world.update_stops();
             }
         }
         let day = world.now.since_start().as_secs() / (24 * 3_600);

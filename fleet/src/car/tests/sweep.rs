@@ -36,7 +36,7 @@ fn car_collects_in_its_direction_and_turns_at_the_farthest_call() {
     for (at, direction) in [(2, Direction::Up), (3, Direction::Down), (4, Direction::Down)] {
         world.press_hall(at, direction);
     }
-    world.press_cab(1);
+    world.press_car(1);
     world.run_until("all served", World::is_quiet);
     assert_eq!(arrivals(&world), [1, 2, 4, 3]);
 }
@@ -44,7 +44,7 @@ fn car_collects_in_its_direction_and_turns_at_the_farthest_call() {
 #[test]
 fn car_stops_for_a_call_that_turns_up_on_its_way() {
     let mut world = World::at(0).settled();
-    world.press_cab(5);
+    world.press_car(5);
     world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
     world.press_hall(3, Direction::Up);
     world.press_hall(4, Direction::Down);
@@ -55,12 +55,12 @@ fn car_stops_for_a_call_that_turns_up_on_its_way() {
 #[test]
 fn car_is_not_sent_to_a_floor_that_it_can_no_longer_stop_at() {
     let mut world = World::at(0).settled();
-    world.press_cab(5);
+    world.press_car(5);
     world.run_until("about to pass floor 2", |w| {
         w.car.view(w.now).phase
             == CarPhase::Moving { direction: Direction::Up, stop_at: floor(5), next_stop: floor(3) }
     });
-    world.press_cab(2);
+    world.press_car(2);
     world.run_until("all served", World::is_quiet);
     assert_eq!(arrivals(&world), [5, 2]);
 }
@@ -72,7 +72,7 @@ fn car_whose_stops_are_taken_away_stops_at_the_next_floor_with_its_door_closed()
     world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
     world.hall.clear();
     world.assigned.clear();
-    world.tell_stops();
+    world.update_stops();
     world.run_until("at rest", |w| !w.is_moving());
     assert_eq!(world.floor(), Some(floor(2)));
     world.run(50);
@@ -88,10 +88,10 @@ fn car_that_brakes_for_a_floor_is_not_sent_on() {
         w.car.view(w.now).phase
             == CarPhase::Moving { direction: Direction::Up, stop_at: floor(2), next_stop: floor(2) }
     });
-    world.press_cab(4);
+    world.press_car(4);
     world.hall.clear();
     world.assigned.clear();
-    world.tell_stops();
+    world.update_stops();
     world.run_until("all served", World::is_quiet);
     assert_eq!(arrivals(&world), [2, 4]);
 }
@@ -105,7 +105,7 @@ fn car_that_may_turn_either_way_takes_the_nearest_call_first() {
         world.hall.insert(call);
         world.assigned.insert(call);
     }
-    world.tell_stops();
+    world.update_stops();
     world.run_until("all served", World::is_quiet);
     assert_eq!(arrivals(&world), [3, 0]);
 }
@@ -114,10 +114,10 @@ fn car_that_may_turn_either_way_takes_the_nearest_call_first() {
 fn of_two_calls_equally_near_the_car_takes_the_one_in_its_older_direction() {
     for (start, expected) in [(1, [2, 3, 1]), (3, [2, 1, 3])] {
         let mut world = World::at(start).settled();
-        world.press_cab(2);
+        world.press_car(2);
         world.run_until("idle at 2", |w| w.is_quiet() && w.car.view(w.now).phase == CarPhase::Idle);
         world.car_calls = [floor(1), floor(3)].into();
-        world.tell_stops();
+        world.update_stops();
         world.run_until("all served", World::is_quiet);
         assert_eq!(arrivals(&world), expected);
     }
@@ -131,7 +131,7 @@ fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
         .map(|direction| HallCall { floor: floor(2), direction })
         .into();
     world.car_calls = [floor(2), floor(4)].into();
-    world.tell_stops();
+    world.update_stops();
     world.run_until("at floor 4", |w| w.car_calls.is_empty());
     assert!(world.served_hall(2, Direction::Up).is_some());
     assert!(world.served_hall(2, Direction::Down).is_none());
@@ -141,7 +141,7 @@ fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
 fn idle_car_does_not_open_for_a_call_that_another_car_is_to_serve() {
     let mut world = World::at(2).settled();
     world.hall.insert(HallCall { floor: floor(2), direction: Direction::Up });
-    world.tell_stops();
+    world.update_stops();
     world.run(100);
     assert_eq!(world.door(), DoorState::Closed);
     assert!(world.served.is_empty());
@@ -170,7 +170,7 @@ fn turn_round_waits_while_somebody_wants_to_go_the_first_way() {
     world.press_hall(3, Direction::Up);
     world.press_hall(3, Direction::Down);
     world.run_until("up served", |w| w.served_hall(3, Direction::Up).is_some());
-    world.press_cab(5);
+    world.press_car(5);
     world.run_until("both served", World::is_quiet);
     let car_calls = world.served_at(ServedCall::Car(floor(5))).unwrap();
     assert!(world.served_hall(3, Direction::Down).unwrap() > car_calls);
@@ -179,8 +179,8 @@ fn turn_round_waits_while_somebody_wants_to_go_the_first_way() {
 #[test]
 fn call_that_turns_up_while_the_door_is_open_the_other_way_is_not_cleared_at_once() {
     let mut world = World::at(0).settled();
-    world.press_cab(2);
-    world.press_cab(4);
+    world.press_car(2);
+    world.press_car(4);
     world.run_until("open at 2", |w| w.door() == DoorState::Open);
     world.tick();
     world.press_hall(2, Direction::Down);
@@ -193,7 +193,7 @@ fn call_that_turns_up_while_the_door_is_open_the_other_way_is_not_cleared_at_onc
 fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_either_way() {
     for direction in Direction::BOTH {
         let mut world = World::at(0).settled();
-        world.press_cab(3);
+        world.press_car(3);
         world.run_until("open", |w| w.door() == DoorState::Open);
         world.tick();
         assert_eq!(world.car.lantern(), HallLantern::Dark);
@@ -209,7 +209,7 @@ fn assign(world: &mut World, calls: &[(u8, Direction)]) {
         world.hall.insert(call);
         world.assigned.insert(call);
     }
-    world.tell_stops();
+    world.update_stops();
 }
 
 /// S3: the group is gone, so that every hall call is the car's, and its panel line breaks off
@@ -217,12 +217,12 @@ fn assign(world: &mut World, calls: &[(u8, Direction)]) {
 #[test]
 fn car_keeps_its_direction_when_its_panel_comes_back() {
     let mut world = World::at(1).settled();
-    world.press_cab(0);
-    world.press_cab(5);
+    world.press_car(0);
+    world.press_car(5);
     // The farther of the two, so that the direction is not that of the nearest car call.
     world.run_until("under way down", |w| w.car.indicator() == Some(floor(0)));
     world.run_until("under way up", |w| w.car.indicator() == Some(floor(2)));
-    world.press_cab(1);
+    world.press_car(1);
     world.disconnect();
     world.run(5);
     world.reconnect();

@@ -151,7 +151,7 @@ fn a_car_that_is_out_of_service_or_lost_predicts_nothing() {
 fn a_car_is_committed_to_the_call_that_it_brakes_for() {
     let predictor = predictor();
     let committed = |view: CarView, car_calls: &[u8], at, way| {
-        let car_calls = Stops::of_car_calls(car_calls.iter().map(|&index| floor(index)));
+        let car_calls = StopSet::of_car_calls(car_calls.iter().map(|&index| floor(index)));
         predictor.is_committed(&view, car_calls, call(at, way))
     };
     let braking = in_phase(1, moving_up(2, 2), 5_000, Some(Up));

@@ -8,7 +8,7 @@ use elevator_driver::Direction;
 use proptest::prelude::*;
 
 use super::{call, demand, dispatcher, floor, floors, idle_at, in_phase, moving, node};
-use crate::dispatch::stops::Stops;
+use crate::dispatch::stops::StopSet;
 use crate::dispatch::{Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor};
 use crate::model::{Availability, CarPhase, CarView, HallCall, NodeId, Unavailable};
 
@@ -124,7 +124,7 @@ proptest! {
         let assignments = dispatcher(8).assign(&cars, &demand);
         let predictor = Predictor::new(Kinematics::default(), floors(8));
         for car in &cars {
-            let car_calls = Stops::of_car_calls(car.car_calls.iter().copied());
+            let car_calls = StopSet::of_car_calls(car.car_calls.iter().copied());
             for demand in demand.iter().filter(|demand| demand.assigned.as_ref() == Some(&car.car)) {
                 if predictor.is_committed(&car.view, car_calls, demand.call) {
                     prop_assert_eq!(assignments.get(&demand.call), Some(&car.car));

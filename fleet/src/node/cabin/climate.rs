@@ -114,13 +114,13 @@ impl Climate {
         self.gathering = None;
     }
 
-    pub(super) fn take_reading(&mut self, source: Source, reading: Reading, now: Timestamp) {
+    pub(super) fn handle_reading(&mut self, source: Source, reading: Reading, now: Timestamp) {
         if let Source::Node(node) = &source
             && let Some(gathering) = &mut self.gathering
         {
             gathering.waits_for.remove(node);
         }
-        self.readings.take(source, reading, now);
+        self.readings.record(source, reading, now);
     }
 
     /// Ends the gathering once all have answered or the time is over: what is to be shown by every
@@ -134,7 +134,7 @@ impl Climate {
         let over = |gathering: &mut Gathering| complete(gathering) || gathering.until <= now;
         self.gathering.take_if(over)?;
         let (source, reading) = own;
-        self.readings.take(source, reading, now);
+        self.readings.record(source, reading, now);
         let illuminance = self.readings.illuminance(now);
         let data = DisplayData {
             temperature: self.readings.temperature(now),
@@ -153,11 +153,11 @@ impl Climate {
 
     /// Drops what is shown if it is too old; tells whether it did.
     pub(super) fn expire(&mut self, now: Timestamp) -> bool {
-        let is_stale = self.told.is_some() && self.display_data(now).is_none();
-        if is_stale {
+        let is_expired = self.told.is_some() && self.display_data(now).is_none();
+        if is_expired {
             self.told = None;
         }
-        is_stale
+        is_expired
     }
 
     /// What the indicators are to show, while it is fresh, and when it was told.

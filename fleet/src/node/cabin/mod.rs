@@ -44,9 +44,9 @@ pub(super) struct Cabin {
     /// The same, until it has gone out.
     panel_update: Option<PanelOutputs>,
     /// What panel and peers know of the car has to be brought in line.
-    is_stale: bool,
+    is_dirty: bool,
     /// Where the car is to stop has to be brought in line.
-    has_stale_stops: bool,
+    are_stops_dirty: bool,
     /// The car as the linked peers were last told.
     told: Option<CarView>,
 }
@@ -74,8 +74,8 @@ impl Cabin {
             inputs: PanelInputs::default(),
             outputs: None,
             panel_update: None,
-            is_stale: false,
-            has_stale_stops: false,
+            is_dirty: false,
+            are_stops_dirty: false,
             told: None,
         }
     }
@@ -105,7 +105,7 @@ impl Cabin {
     /// Another peer is linked, which has not been told of the car.
     pub(super) fn forget_told(&mut self) {
         self.told = None;
-        self.is_stale = true;
+        self.is_dirty = true;
     }
 
     /// What the panel was last told, or `None` before the start or without a car.
@@ -131,7 +131,7 @@ impl Cabin {
         if let Some(car) = self.car.as_mut() {
             car.handle_panel(&event, now);
         }
-        self.is_stale = true;
+        self.is_dirty = true;
         match event {
             PanelEvent::Connected => self.panel_is(Ok(())),
             PanelEvent::Disconnected(reason) => {
@@ -149,8 +149,8 @@ impl Cabin {
 
     fn panel_is(&mut self, line: Result<(), String>) -> Option<Occurrence> {
         let before = self.panel.replace(line.clone());
-        let is_news = before.map(|before| before.is_ok()) != Some(line.is_ok());
-        is_news.then_some(Occurrence::Report(Report::Panel(line)))
+        let has_changed = before.map(|before| before.is_ok()) != Some(line.is_ok());
+        has_changed.then_some(Occurrence::Report(Report::Panel(line)))
     }
 
     /// Whether the open door of the car makes an order for this call needless.
@@ -161,7 +161,7 @@ impl Cabin {
         };
         let car = self.car.as_mut().filter(|_| is_here);
         let absorbs = car.is_some_and(|car| car.absorbs(call.button(), now));
-        self.is_stale |= absorbs;
+        self.is_dirty |= absorbs;
         absorbs
     }
 
@@ -171,7 +171,7 @@ impl Cabin {
         if let Some(car) = self.car.as_mut() {
             car.handle_interrupted(late, now);
         }
-        self.is_stale = true;
+        self.is_dirty = true;
     }
 
     /// The motor stops and stays stopped.
@@ -179,7 +179,7 @@ impl Cabin {
         if let Some(car) = self.car.as_mut() {
             car.shut_down(now);
         }
-        self.is_stale = true;
+        self.is_dirty = true;
     }
 
     /// When, and why, the cabin has something to do. `asks`: this node asks for sensor data.
@@ -199,25 +199,25 @@ impl Cabin {
             && car.poll_timeout().is_some_and(|(at, _)| at <= now)
         {
             car.handle_timeout(now);
-            self.is_stale = true;
+            self.is_dirty = true;
         }
     }
 
     /// Which calls there are, or who serves them, has changed.
     pub(super) fn invalidate_stops(&mut self) {
-        self.has_stale_stops = true;
+        self.are_stops_dirty = true;
     }
 
-    pub(super) fn has_stale_stops(&self) -> bool {
-        self.has_stale_stops
+    pub(super) fn are_stops_dirty(&self) -> bool {
+        self.are_stops_dirty
     }
 
     /// Tells the car where to stop.
     pub(super) fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
-        self.has_stale_stops = false;
+        self.are_stops_dirty = false;
         if let Some(car) = self.car.as_mut() {
             car.set_stops(stops, now);
-            self.is_stale = true;
+            self.is_dirty = true;
         }
     }
 
@@ -228,12 +228,12 @@ impl Cabin {
 
     /// What the panel shows has changed.
     pub(super) fn invalidate(&mut self) {
-        self.is_stale = true;
+        self.is_dirty = true;
     }
 
     /// Whether panel and peers have to be told of the car; says so once.
     pub(super) fn take_dirty(&mut self) -> bool {
-        std::mem::take(&mut self.is_stale)
+        std::mem::take(&mut self.is_dirty)
     }
 
     /// Brings the panel in line with the car, the climate and these order lamps.
@@ -270,7 +270,7 @@ impl Cabin {
     /// The wall clock shows so many seconds since 1970-01-01.
     pub(super) fn set_wall_clock(&mut self, unix_seconds: u32, now: Timestamp) {
         self.climate.set_wall_clock(unix_seconds, now);
-        self.is_stale = true;
+        self.is_dirty = true;
     }
 
     /// Whether it is time to ask every unit for sensor data, where this node `asks`.
@@ -297,7 +297,7 @@ impl Cabin {
         } else if let Message::DisplayData(data) = message {
             if shows {
                 self.climate.follow(*data, now);
-                self.is_stale = true;
+                self.is_dirty = true;
             }
         } else if *message == Message::SensorRequest {
             self.climate.note_request(now);
@@ -308,7 +308,7 @@ impl Cabin {
 
     /// Takes a reading in, whatever carried it.
     pub(super) fn handle_reading(&mut self, source: Source, reading: Reading, now: Timestamp) {
-        self.climate.take_reading(source, reading, now);
+        self.climate.handle_reading(source, reading, now);
     }
 
     /// What every indicator is to show, once the answers are in that this node has asked for (V11).
@@ -316,13 +316,13 @@ impl Cabin {
     pub(super) fn display_data_due(&mut self, now: Timestamp) -> Option<DisplayData> {
         let own = (Source::Node(self.own.clone()), self.own_reading());
         let data = self.climate.gathered(own, now)?;
-        self.is_stale = true;
+        self.is_dirty = true;
         Some(data)
     }
 
     /// Drops what the indicator shows once it is too old.
     pub(super) fn expire_display_data(&mut self, now: Timestamp) {
-        self.is_stale |= self.climate.expire(now);
+        self.is_dirty |= self.climate.expire(now);
     }
 
     /// What the node's own sensors read. The panel's line sees to it that an old value is

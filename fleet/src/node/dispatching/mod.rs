@@ -30,13 +30,13 @@ pub(super) struct Dispatching {
     plan: Plan,
     planning: Planning,
     /// What the plan was made of has changed.
-    is_stale: bool,
+    is_dirty: bool,
 }
 
 impl Dispatching {
     /// What the plan was made of has changed.
     pub(super) fn invalidate(&mut self) {
-        self.is_stale = true;
+        self.is_dirty = true;
     }
 
     /// The car that serves this call, where that has been decided.
@@ -65,8 +65,8 @@ impl Dispatching {
     }
 
     /// Goes through the plan, another part of it first each time, while a beacon `has_room`.
-    pub(super) fn tell(&mut self, has_room: impl FnMut(&PlanEntry) -> bool) {
-        self.plan.tell(has_room);
+    pub(super) fn offer_entries(&mut self, has_room: impl FnMut(&PlanEntry) -> bool) {
+        self.plan.offer_entries(has_room);
     }
 
     /// As slave: takes a line of the master's plan in; `true` if it says something new.
@@ -90,7 +90,7 @@ impl Dispatching {
             self.plan.clear();
         }
         self.planning.abandon();
-        self.is_stale = true;
+        self.is_dirty = true;
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) may have work.
@@ -99,17 +99,17 @@ impl Dispatching {
     }
 
     pub(super) fn handle_timeout(&mut self, now: Timestamp) {
-        self.is_stale |= self.planning.is_due(now);
+        self.is_dirty |= self.planning.is_due(now);
     }
 
     /// As slave: the plan is the master's matter.
     pub(super) fn leave_to_master(&mut self) {
-        self.is_stale = false;
+        self.is_dirty = false;
     }
 
     /// Whether the plan is dirty and no request is under way.
     pub(super) fn wants_plan(&self) -> bool {
-        self.is_stale && !self.planning.is_under_way()
+        self.is_dirty && !self.planning.is_under_way()
     }
 
     /// As master: asks for a plan for the calls that wait, each for so long, and the cars of the
@@ -120,7 +120,7 @@ impl Dispatching {
         cars: Vec<CarSituation>,
         now: Timestamp,
     ) -> Option<PlanRequest> {
-        self.is_stale = false;
+        self.is_dirty = false;
         self.planning.reconsider(!calls.is_empty(), now);
         if calls.is_empty() {
             self.plan.clear();
@@ -135,8 +135,8 @@ impl Dispatching {
     }
 
     /// Whether the answer to this request is of use. Each is asked about once.
-    pub(super) fn take_answer(&mut self, version: PlanVersion) -> bool {
-        self.planning.take_answer(version)
+    pub(super) fn accept_answer(&mut self, version: PlanVersion) -> bool {
+        self.planning.accept_answer(version)
     }
 
     /// Makes a plan the present one, without the calls that do not wait any more. A call whose car
@@ -201,8 +201,8 @@ mod tests {
         let version = request.expect("a call waits").version;
         dispatching.invalidate();
         assert!(!dispatching.wants_plan(), "one is under way");
-        assert!(dispatching.take_answer(version));
-        assert!(!dispatching.take_answer(version));
+        assert!(dispatching.accept_answer(version));
+        assert!(!dispatching.accept_answer(version));
         assert!(dispatching.wants_plan());
     }
 

@@ -63,9 +63,9 @@ impl Plan {
             return false;
         }
         // The next master says again what the last has said.
-        let delta = known.is_none_or(|(_, car)| *car != entry.car);
+        let is_new = known.is_none_or(|(_, car)| *car != entry.car);
         self.entries.insert(entry.call, (entry.version, entry.car));
-        delta
+        is_new
     }
 
     /// A call has been served: the next press of it is assigned afresh.
@@ -101,7 +101,7 @@ impl Plan {
     }
 
     /// Goes through the plan, another part of it first each time, while a beacon `has_room`.
-    pub(super) fn tell(&mut self, mut has_room: impl FnMut(&PlanEntry) -> bool) {
+    pub(super) fn offer_entries(&mut self, mut has_room: impl FnMut(&PlanEntry) -> bool) {
         let entries: Vec<PlanEntry> = self.entries().collect();
         let start = self.rotation.checked_rem(entries.len()).unwrap_or(0);
         let told = entries.iter().cycle().skip(start).take(entries.len());
@@ -170,7 +170,7 @@ mod tests {
         let mut told = BTreeSet::new();
         for _ in 0..3 {
             let mut room = 2;
-            plan.tell(|entry| {
+            plan.offer_entries(|entry| {
                 let fits = room > 0;
                 if fits {
                     room -= 1;

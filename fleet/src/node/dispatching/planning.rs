@@ -61,7 +61,7 @@ impl Planning {
     }
 
     /// Whether an answer is of use. That of a request that counts as lost still is.
-    pub(super) fn take_answer(&mut self, version: PlanVersion) -> bool {
+    pub(super) fn accept_answer(&mut self, version: PlanVersion) -> bool {
         if version == self.asked {
             self.lost_at = None;
         }

@@ -221,14 +221,14 @@ impl Leadership {
         self.election.handle(input, draw, &mut outputs);
         let to = self.election.node_state();
         Outcome {
-            change: (to != self.node_state).then(|| self.change_node_state(to, now)),
+            change: (to != self.node_state).then(|| self.change_state(to, now)),
             has_new_estimate: self.election.estimate() != estimate,
             outputs,
         }
     }
 
     /// Takes another state; a master leads under a term of its own (E3).
-    pub(super) fn change_node_state(&mut self, to: NodeState, now: Timestamp) -> Change {
+    pub(super) fn change_state(&mut self, to: NodeState, now: Timestamp) -> Change {
         if to == NodeState::Master {
             self.term = self.term.next();
         }
@@ -364,7 +364,7 @@ impl Leadership {
         self.election = election;
     }
 
-    pub(super) fn set_node_state(&mut self, node_state: NodeState) {
+    pub(super) fn set_state(&mut self, node_state: NodeState) {
         self.node_state = node_state;
     }
 }

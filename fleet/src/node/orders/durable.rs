@@ -26,7 +26,7 @@ impl Orders {
                 self.replication.acknowledge(dot);
                 self.hurry();
             }
-            self.is_promise_stale = true;
+            self.is_promise_dirty = true;
         }
         self.place_again(now);
     }

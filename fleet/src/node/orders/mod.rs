@@ -53,7 +53,7 @@ pub(super) struct Orders {
     store: OrderStore,
     promise: Promise,
     /// What is known of who holds an order has changed.
-    is_promise_stale: bool,
+    is_promise_dirty: bool,
     ledger: Ledger,
     replication: Replication,
     transfers: Transfers,
@@ -124,7 +124,7 @@ impl Orders {
             own,
             store,
             promise,
-            is_promise_stale: true,
+            is_promise_dirty: true,
             ledger,
             replication: Replication::default(),
             transfers: Transfers::default(),
@@ -156,7 +156,7 @@ impl Orders {
 
     /// The set of open orders is another one.
     fn invalidate(&mut self) {
-        self.is_promise_stale = true;
+        self.is_promise_dirty = true;
         self.effects.push_back(Effect::Changed);
     }
 
@@ -215,7 +215,7 @@ impl Orders {
     /// Makes the promises that can be made while just these peers are heard, if any may have become
     /// possible (P1).
     pub(super) fn review_promises(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) {
-        if !std::mem::take(&mut self.is_promise_stale) {
+        if !std::mem::take(&mut self.is_promise_dirty) {
             return;
         }
         for dot in self.promise.review(&heard()) {
@@ -267,7 +267,7 @@ impl Orders {
     pub(super) fn peer_discovered(&mut self, peer: &NodeId) {
         let open: Vec<Dot> = self.store.orders().map(|order| order.dot).collect();
         self.replication.found(peer, open.into_iter());
-        self.is_promise_stale = true;
+        self.is_promise_dirty = true;
     }
 
     /// A peer is lost.
@@ -276,16 +276,16 @@ impl Orders {
         self.refusals.lost(peer);
         self.contested.lost(peer);
         self.promise.forget_node(peer);
-        self.is_promise_stale = true;
+        self.is_promise_dirty = true;
     }
 
     /// Full states have been exchanged with a peer over a fresh link.
-    pub(super) fn peer_joined(&mut self, peer: &NodeId) {
+    pub(super) fn peer_synced(&mut self, peer: &NodeId) {
         self.replication.linked(peer);
     }
 
     /// The link to a peer is gone.
-    pub(super) fn peer_parted(&mut self, peer: &NodeId) {
+    pub(super) fn peer_disconnected(&mut self, peer: &NodeId) {
         self.replication.disconnected(peer);
     }
 

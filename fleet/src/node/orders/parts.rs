@@ -59,13 +59,13 @@ impl Orders {
     }
 
     /// Whether there may be something to send over the links since this was asked last.
-    pub(in crate::node) fn has_delta(&mut self) -> bool {
-        self.replication.take_delta()
+    pub(in crate::node) fn take_dirty(&mut self) -> bool {
+        self.replication.take_dirty()
     }
 
     /// What a linked peer has not been told over its link, this node's car included, in parts that
     /// fit a frame.
-    pub(in crate::node) fn news_for(
+    pub(in crate::node) fn deltas_for(
         &mut self,
         peer: &NodeId,
         mut car: Option<CarView>,
@@ -98,14 +98,19 @@ impl Orders {
     }
 
     /// Adds what there is to tell in a beacon: acknowledgements first, then orders.
-    pub(in crate::node) fn tell(&mut self, delta: &mut Delta, room: &mut Room, now: Timestamp) {
+    pub(in crate::node) fn fill_delta(
+        &mut self,
+        delta: &mut Delta,
+        room: &mut Room,
+        now: Timestamp,
+    ) {
         let (store, ledger) = (&self.store, &self.ledger);
-        self.replication.take_acks(|dot| {
+        self.replication.drain_acks(|dot| {
             let ack =
                 Ack { dot, served: store.get(dot).is_none(), durable: ledger.is_durable(dot) };
             room.add(&mut delta.acks, ack)
         });
-        self.replication.tell_records(|dot| {
+        self.replication.offer_records(|dot| {
             let record = store.record(dot, now);
             record.is_none_or(|record| room.add(&mut delta.records, record))
         });

@@ -20,7 +20,7 @@ impl Orders {
         let since = self.placed_before(&call).unwrap_or(now);
         let merged = self.store.place(dot, &own, call.clone(), since, now);
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
-        self.take_merged(dot, &call, &own, merged, None, now);
+        self.on_merged(dot, &call, &own, merged, None, now);
         Taken::Placed
     }
 
@@ -46,7 +46,7 @@ impl Orders {
     }
 
     /// Follows up on a change of the store; `from` is the peer that told of it.
-    fn take_merged(
+    fn on_merged(
         &mut self,
         dot: Dot,
         call: &Call,
@@ -106,12 +106,12 @@ impl Orders {
     ) -> Merged {
         let merged = self.store.merge(record.clone(), now);
         let (call, origin) = (&record.call, &record.origin);
-        self.take_merged(record.dot, call, origin, merged.clone(), from, now);
+        self.on_merged(record.dot, call, origin, merged.clone(), from, now);
         merged
     }
 
     /// Takes a record in; `false` if it is refused.
-    fn take_record(
+    fn on_record(
         &mut self,
         peer: &NodeId,
         record: &Record,
@@ -134,7 +134,7 @@ impl Orders {
             (false, true) => {
                 self.promise.record(dot, peer, Holding::Held);
                 self.replication.acked(peer, dot);
-                self.is_promise_stale = true;
+                self.is_promise_dirty = true;
             }
             (true, false) => self.replication.acked(peer, dot),
             // The peer is behind: it lacks the service of this press, or a later one in its place.
@@ -147,12 +147,12 @@ impl Orders {
         true
     }
 
-    fn take_ack(&mut self, peer: &NodeId, ack: Ack) {
+    fn on_ack(&mut self, peer: &NodeId, ack: Ack) {
         let open = self.store.get(ack.dot).is_some();
         if open && !ack.served {
             let holding = if ack.durable { Holding::Durable } else { Holding::Held };
             self.promise.record(ack.dot, peer, holding);
-            self.is_promise_stale = true;
+            self.is_promise_dirty = true;
         }
         if open && ack.served {
             self.promise.forget_holding(ack.dot, peer);
@@ -164,7 +164,7 @@ impl Orders {
     }
 
     /// Takes in what stays true whatever overtakes it: records and acknowledgements.
-    pub(in crate::node) fn take_delta(
+    pub(in crate::node) fn handle_delta(
         &mut self,
         peer: &NodeId,
         delta: &Delta,
@@ -173,8 +173,7 @@ impl Orders {
         now: Timestamp,
     ) {
         for record in self.admit(peer, &delta.records, fleet, random, now) {
-            if self.has_room(peer, record, fleet, now) && self.take_record(peer, record, fleet, now)
-            {
+            if self.has_room(peer, record, fleet, now) && self.on_record(peer, record, fleet, now) {
                 self.replication.acknowledge(record.dot);
                 self.hurry();
             }
@@ -183,12 +182,12 @@ impl Orders {
             self.collect(fleet, now);
         }
         for ack in &delta.acks {
-            self.take_ack(peer, *ack);
+            self.on_ack(peer, *ack);
         }
     }
 
     /// Takes in a part of a peer's state.
-    pub(in crate::node) fn take_state(
+    pub(in crate::node) fn handle_state(
         &mut self,
         peer: &NodeId,
         state: &StateTransfer,
@@ -198,8 +197,7 @@ impl Orders {
     ) {
         let holding = if state.durable { Holding::Durable } else { Holding::Held };
         for record in self.admit(peer, &state.records, fleet, random, now) {
-            if !self.has_room(peer, record, fleet, now)
-                || !self.take_record(peer, record, fleet, now)
+            if !self.has_room(peer, record, fleet, now) || !self.on_record(peer, record, fleet, now)
             {
                 continue;
             }
@@ -215,7 +213,7 @@ impl Orders {
         let holding = if durable { Holding::Durable } else { Holding::Held };
         for order in self.store.orders() {
             self.promise.record(order.dot, peer, holding);
-            self.is_promise_stale = true;
+            self.is_promise_dirty = true;
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Replication {
     /// Counts what is owed, so that the oldest goes first.
     turn: u64,
     /// Something is owed that may not have gone over the links.
-    delta: bool,
+    is_dirty: bool,
 }
 
 /// The records that one peer is owed; each is in one of the two.
@@ -57,7 +57,7 @@ impl Replication {
                 self.turns.add(dot, self.turn);
             }
         }
-        self.delta = true;
+        self.is_dirty = true;
     }
 
     pub(super) fn lost(&mut self, peer: &NodeId) {
@@ -69,7 +69,7 @@ impl Replication {
     /// Full states have been exchanged over a fresh link.
     pub(super) fn linked(&mut self, peer: &NodeId) {
         self.link_acks.insert(peer.clone(), BTreeSet::new());
-        self.delta = true;
+        self.is_dirty = true;
         if let Some(outbox) = self.outbox.get_mut(peer) {
             outbox.unsent.append(&mut outbox.sent);
         }
@@ -82,7 +82,7 @@ impl Replication {
     /// A register has changed: every peer is owed it, but the one that told of it.
     pub(super) fn changed(&mut self, dot: Dot, from: Option<&NodeId>) {
         self.turn += 1;
-        self.delta = true;
+        self.is_dirty = true;
         for (peer, outbox) in &mut self.outbox {
             let was_queued = outbox.remove(dot);
             let is_queued = from != Some(peer) && outbox.unsent.insert(dot);
@@ -102,7 +102,7 @@ impl Replication {
                 outbox.unsent.insert(dot);
                 self.turns.add(dot, self.turn);
             }
-            self.delta = true;
+            self.is_dirty = true;
         }
     }
 
@@ -143,7 +143,7 @@ impl Replication {
     /// This node has taken a record in.
     pub(super) fn acknowledge(&mut self, dot: Dot) {
         self.acks.insert(dot);
-        self.delta = true;
+        self.is_dirty = true;
         for acks in self.link_acks.values_mut() {
             acks.insert(dot);
         }
@@ -155,8 +155,8 @@ impl Replication {
     }
 
     /// Whether there may be something to send over the links since this was asked last.
-    pub(super) fn take_delta(&mut self) -> bool {
-        std::mem::take(&mut self.delta)
+    pub(super) fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.is_dirty)
     }
 
     /// Takes what goes over the link to a peer next: records, at most so many, and acknowledgements.
@@ -174,13 +174,13 @@ impl Replication {
                 outbox.sent.insert(dot);
                 records.push(dot);
             }
-            self.delta |= !outbox.unsent.is_empty();
+            self.is_dirty |= !outbox.unsent.is_empty();
         }
         (records, acks)
     }
 
     /// Takes the acknowledgements for which a beacon `has_room`.
-    pub(super) fn take_acks(&mut self, mut has_room: impl FnMut(Dot) -> bool) {
+    pub(super) fn drain_acks(&mut self, mut has_room: impl FnMut(Dot) -> bool) {
         while let Some(dot) = self.acks.first().copied() {
             if !has_room(dot) {
                 break;
@@ -191,7 +191,7 @@ impl Replication {
 
     /// Goes through the records that some peer is owed, the longest untold first, while a beacon
     /// `has_room`. They stay owed.
-    pub(super) fn tell_records(&mut self, mut has_room: impl FnMut(Dot) -> bool) {
+    pub(super) fn offer_records(&mut self, mut has_room: impl FnMut(Dot) -> bool) {
         // What is told in this beacon gets a later turn.
         let last = self.turn;
         while let Some((turn, dot)) = self.turns.first()
@@ -217,7 +217,7 @@ mod tests {
 
     fn told(replication: &mut Replication, most: usize) -> Vec<Dot> {
         let mut told = Vec::new();
-        replication.tell_records(|dot| {
+        replication.offer_records(|dot| {
             let fits = told.len() < most;
             if fits {
                 told.push(dot);

@@ -23,15 +23,15 @@ pub(in crate::node) struct Link {
     /// ends compare these two, so that both come to the same answer although stores change.
     told: Option<u64>,
     /// The peer's state has been taken in.
-    state_taken: bool,
+    state_received: bool,
     /// The peer has taken this node's state in.
-    state_given: bool,
+    state_delivered: bool,
 }
 
 impl Link {
     /// Full states have been exchanged (F14).
     pub(super) fn is_synced(&self) -> bool {
-        self.state_taken && self.state_given
+        self.state_received && self.state_delivered
     }
 }
 
@@ -56,7 +56,8 @@ impl Links {
         if let Some(before) = before {
             self.links.remove(&before);
         }
-        let link = Link { peer, side, told: Some(told), state_taken: false, state_given: false };
+        let link =
+            Link { peer, side, told: Some(told), state_received: false, state_delivered: false };
         self.links.insert(id, link);
         before
     }
@@ -97,12 +98,12 @@ impl Links {
         link.is_some_and(Link::is_synced)
     }
 
-    pub(super) fn state_taken(&mut self, id: LinkId) -> Handshake {
-        self.advance(id, |link| link.state_taken = true)
+    pub(super) fn state_received(&mut self, id: LinkId) -> Handshake {
+        self.advance(id, |link| link.state_received = true)
     }
 
-    pub(super) fn state_given(&mut self, id: LinkId) -> Handshake {
-        self.advance(id, |link| link.state_given = true)
+    pub(super) fn state_delivered(&mut self, id: LinkId) -> Handshake {
+        self.advance(id, |link| link.state_delivered = true)
     }
 
     fn advance(&mut self, id: LinkId, step: impl FnOnce(&mut Link)) -> Handshake {

@@ -278,17 +278,17 @@ impl Peers {
     }
 
     /// The peer's state has been taken in.
-    pub(super) fn state_taken(&mut self, link: LinkId) -> Handshake {
-        self.links.state_taken(link)
+    pub(super) fn state_received(&mut self, link: LinkId) -> Handshake {
+        self.links.state_received(link)
     }
 
     /// The peer has taken this node's state in.
-    pub(super) fn state_given(&mut self, link: LinkId) -> Handshake {
-        self.links.state_given(link)
+    pub(super) fn state_delivered(&mut self, link: LinkId) -> Handshake {
+        self.links.state_delivered(link)
     }
 
     /// Full states have been exchanged with a peer.
-    pub(super) fn note_joined(&mut self, peer: &NodeId) {
+    pub(super) fn note_synced(&mut self, peer: &NodeId) {
         if let Some(pairing) = self.pairing.as_mut() {
             pairing.synced(peer);
         }

@@ -23,13 +23,13 @@ pub(super) struct Pairing {
 
 #[derive(Debug, Clone, Default)]
 struct Dial {
-    state: State,
+    state: DialState,
     /// How many dials in a row have led to no link over which states were exchanged.
     failures: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum DialState {
     /// To be dialled at the next opportunity.
     #[default]
     Due,
@@ -77,7 +77,7 @@ impl Pairing {
     pub(super) fn opened(&mut self, peer: &NodeId, now: Timestamp) {
         let until = now + redial::limit(self.redial_after);
         if let Some(dial) = self.dials.get_mut(peer) {
-            dial.state = State::Going { until };
+            dial.state = DialState::Going { until };
         } else {
             self.accepted.insert(peer.clone(), until);
         }
@@ -86,7 +86,7 @@ impl Pairing {
     pub(super) fn synced(&mut self, peer: &NodeId) {
         self.accepted.remove(peer);
         if let Some(dial) = self.dials.get_mut(peer) {
-            *dial = Dial { state: State::Synced, failures: 0 };
+            *dial = Dial { state: DialState::Synced, failures: 0 };
         }
     }
 
@@ -98,11 +98,11 @@ impl Pairing {
             return;
         };
         dial.state = match dial.state {
-            State::Synced => State::Due,
-            State::Due | State::Going { .. } | State::Waiting { .. } => {
+            DialState::Synced => DialState::Due,
+            DialState::Due | DialState::Going { .. } | DialState::Waiting { .. } => {
                 let wait = redial::wait(self.redial_after, dial.failures, draw);
                 dial.failures += 1;
-                State::Waiting { until: now + wait }
+                DialState::Waiting { until: now + wait }
             }
         };
     }
@@ -113,13 +113,13 @@ impl Pairing {
         let mut due = Vec::new();
         for (peer, dial) in &mut self.dials {
             match dial.state {
-                State::Waiting { until } if now < until => {}
-                State::Due | State::Waiting { .. } => {
-                    dial.state = State::Going { until: now + limit };
+                DialState::Waiting { until } if now < until => {}
+                DialState::Due | DialState::Waiting { .. } => {
+                    dial.state = DialState::Going { until: now + limit };
                     due.push(Due::Dial(peer.clone()));
                 }
-                State::Going { until } if until <= now => due.push(Due::GiveUp(peer.clone())),
-                State::Going { .. } | State::Synced => {}
+                DialState::Going { until } if until <= now => due.push(Due::GiveUp(peer.clone())),
+                DialState::Going { .. } | DialState::Synced => {}
             }
         }
         let stalled = self.accepted.iter().filter(|(_, until)| **until <= now);
@@ -130,9 +130,9 @@ impl Pairing {
     /// When [`due`](Self::due) may have work.
     pub(super) fn next(&self) -> Option<Timestamp> {
         let dials = self.dials.values().filter_map(|dial| match dial.state {
-            State::Due => Some(Timestamp::START),
-            State::Going { until } | State::Waiting { until } => Some(until),
-            State::Synced => None,
+            DialState::Due => Some(Timestamp::START),
+            DialState::Going { until } | DialState::Waiting { until } => Some(until),
+            DialState::Synced => None,
         });
         dials.chain(self.accepted.values().copied()).min()
     }

@@ -57,7 +57,7 @@ fn car_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
 }
 
 /// A peer says so in a beacon, and shows that it hears the node.
-fn tells(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Timestamp) {
+fn send_beacon(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Timestamp) {
     let mut beacon = peer.plain_beacon(now);
     beacon.echoes = echo_of(one, now);
     beacon.delta.records = records;
@@ -67,7 +67,7 @@ fn tells(peer: &mut Node, one: &mut Node, records: Vec<Record>, now: Timestamp) 
 /// The cars of these numbers were peers of the first node, and are lost.
 fn once_heard(one: &mut Node, two: &mut Node, cars: core::ops::Range<u8>, now: Timestamp) {
     for car in cars.clone() {
-        tells(&mut with_journal(car, sound(car)), one, Vec::new(), now);
+        send_beacon(&mut with_journal(car, sound(car)), one, Vec::new(), now);
     }
     exchange(one, two, now, now + PERIOD * 40);
     for car in cars {
@@ -170,14 +170,14 @@ fn a_peer_that_invents_open_orders_leaves_room_for_others() {
 /// Car calls of cars that nobody has heard of may wait for ever. However many peers invent them, and
 /// whatever their sequences, there is room for the orders of a node that is gone.
 #[test]
-fn invented_cab_calls_leave_room_for_orders_that_can_be_served() {
+fn invented_car_calls_leave_room_for_orders_that_can_be_served() {
     let (mut one, mut two, now) = settled();
     once_heard(&mut one, &mut two, 50..51, now);
     let now = now + PERIOD * 40;
     for index in 3..8 {
         let from = u64::from(index) * 1_000;
         let mut peer = with_journal(index, sound(index));
-        tells(&mut peer, &mut one, ghosts(from..from + 500), now);
+        send_beacon(&mut peer, &mut one, ghosts(from..from + 500), now);
     }
     let (floor, waited) = (call(2).floor(), PERIOD);
     let car = name(50);
@@ -187,9 +187,9 @@ fn invented_cab_calls_leave_room_for_orders_that_can_be_served() {
         .map(|(journal, call)| record(journal, 3, call, State::Open { waited }))
         .collect();
     let mut nine = with_journal(9, sound(9));
-    tells(&mut nine, &mut one, gone.clone(), now);
+    send_beacon(&mut nine, &mut one, gone.clone(), now);
     let mut peer = with_journal(10, sound(10));
-    tells(&mut peer, &mut one, ghosts(20_000..21_000), now);
+    send_beacon(&mut peer, &mut one, ghosts(20_000..21_000), now);
     for record in gone {
         assert!(one.orders().get(record.dot).is_some(), "{record:?}");
     }
@@ -386,7 +386,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
             })
         }));
         let peer = &mut peers[usize::try_from(journal % 4).expect("small")];
-        tells(peer, &mut one, records.clone(), now);
+        send_beacon(peer, &mut one, records.clone(), now);
         drain(&mut one);
         last = records;
     }
@@ -401,7 +401,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
     let fresh = record(INVENTED, 50_000, call(0), State::Open { waited: PERIOD });
     let same =
         Record { dot: dot(INVENTED, 50_001), state: State::Open { waited: PERIOD }, ..first };
-    tells(&mut peers[0], &mut one, vec![fresh.clone(), same.clone()], now);
+    send_beacon(&mut peers[0], &mut one, vec![fresh.clone(), same.clone()], now);
     assert!(one.orders().get(fresh.dot).is_none(), "one register more");
     assert!(one.orders().get(same.dot).is_some(), "a press in another's place");
 }

@@ -203,7 +203,7 @@ fn a_plan_of_an_earlier_mastership_is_not_taken_in() {
     place(&mut node, up(1), now);
     let asked = request(&mut node);
     for node_state in [NodeState::Seeking, NodeState::Master] {
-        let change = node.leadership.change_node_state(node_state, now);
+        let change = node.leadership.change_state(node_state, now);
         node.on_change(change);
     }
     node.settle(now);

@@ -85,7 +85,7 @@ fn shake_hands(one: &mut Node, two: &mut Node, now: Timestamp) {
     two.handle_link_up(LINK, &one.hello().clone(), LinkSide::Dialled, now);
 }
 
-fn are_joined(one: &Node, two: &Node) -> bool {
+fn are_synced(one: &Node, two: &Node) -> bool {
     one.has_synced(&name(2)) && two.has_synced(&name(1))
 }
 
@@ -97,7 +97,7 @@ fn a_large_store_goes_over_a_link_in_parts_that_fit() {
     let (mut one, mut two, now) = acquainted(with(1, records), with(2, tombstones(3)));
     shake_hands(&mut one, &mut two, now);
     let (states, carried) = carry(&mut one, &mut two, now);
-    assert!(are_joined(&one, &two));
+    assert!(are_synced(&one, &two));
     assert_eq!(one.orders().digest(), two.orders().digest());
     assert!(count <= carried && carried <= count + 3 * 78, "{carried}");
     assert!(states > 8, "{states}");
@@ -127,7 +127,7 @@ fn equal_stores_are_not_sent() {
     let (mut one, mut two, now) = acquainted(with(1, tombstones(20)), with(2, tombstones(20)));
     shake_hands(&mut one, &mut two, now);
     assert_eq!(carry(&mut one, &mut two, now), (0, 0));
-    assert!(are_joined(&one, &two));
+    assert!(are_synced(&one, &two));
 }
 
 /// F12: an open order that both have on disk is promised as soon as their digests have been told.
@@ -159,7 +159,7 @@ fn a_store_that_changes_while_digests_are_told_joins() {
         let call = Call::Hall(HallCall { floor, direction });
         assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
         let (_, records) = carry(&mut one, &mut two, now);
-        assert!(are_joined(&one, &two), "{equal}");
+        assert!(are_synced(&one, &two), "{equal}");
         assert_eq!(records == 0, equal);
         let later = now + PERIOD * 4;
         talk(&mut one, &mut two, now, later);

@@ -117,7 +117,7 @@ fn what_nobody_tells_any_more_is_unknown() {
     let mut node = alone(reads(21, 100));
     pass(&mut node, at(3_000));
     let told = node.cabin.climate.told.map(|(_, at)| at).expect("told");
-    node.leadership.set_node_state(NodeState::Seeking);
+    node.leadership.set_state(NodeState::Seeking);
     let limit = node.cabin.climate.settings.display_limit;
     pass(&mut node, told + limit - Duration::from_millis(1));
     let outputs = |node: &Node| node.outputs().expect("a car").display.clone();
@@ -193,7 +193,7 @@ fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
 fn who_has_asked_tells_even_if_it_leads_no_longer() {
     let (mut first, _, asked) = unanswered();
     let node_state = NodeState::Slave { master: name(2) };
-    first.leadership.set_node_state(node_state);
+    first.leadership.set_state(node_state);
     first.handle_timeout(asked + first.cabin.climate.settings.gather_time);
     let told = messages(drain(&mut first));
     assert!(matches!(told[..], [Message::DisplayData(_)]), "{told:?}");
@@ -203,8 +203,8 @@ fn who_has_asked_tells_even_if_it_leads_no_longer() {
 #[test]
 fn a_request_is_due_a_period_after_the_last_one_of_anybody() {
     let (_, mut second, asked) = unanswered();
-    second.take_climate(&name(1), &Message::SensorRequest, asked);
-    second.leadership.set_node_state(NodeState::Master);
+    second.on_climate_message(&name(1), &Message::SensorRequest, asked);
+    second.leadership.set_state(NodeState::Master);
     let due = second.cabin.climate.request_due(second.leadership.asks_for_readings());
     assert_eq!(due, Some(asked + second.cabin.climate.settings.poll_period));
 }
@@ -213,7 +213,7 @@ fn a_request_is_due_a_period_after_the_last_one_of_anybody() {
 fn a_request_is_answered_to_the_asker_alone() {
     let (first, mut second, asked) = unanswered();
     drain(&mut second);
-    second.take_climate(&name(1), &Message::SensorRequest, asked);
+    second.on_climate_message(&name(1), &Message::SensorRequest, asked);
     let actions = drain(&mut second);
     let [Action::Unicast { to, beacon }] = &actions[..] else {
         panic!("{actions:?}");
@@ -235,8 +235,8 @@ fn a_display_shows_what_its_own_coordinator_tells() {
             brightness: 90,
         })
     };
-    second.take_climate(&name(1), &told(215), now);
-    second.take_climate(&name(3), &told(10), now);
+    second.on_climate_message(&name(1), &told(215), now);
+    second.on_climate_message(&name(3), &told(10), now);
     assert_eq!(second.cabin.climate.display(now).text, "21.5 C 10:05");
     assert_eq!(second.cabin.climate.display(now).brightness, Some(90));
 }

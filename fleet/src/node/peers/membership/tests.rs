@@ -28,7 +28,7 @@ fn membership() -> Membership {
 /// A connection in a node's name and address does not end the node's incarnation; its next process,
 /// which hears this node, does, and so does one that comes after a silence.
 #[test]
-fn a_connection_alone_does_not_end_a_life() {
+fn a_connection_alone_does_not_end_an_incarnation() {
     let mut membership = membership();
     let mut now = Timestamp::START + Duration::from_secs(1);
     assert_eq!(membership.meet(&hello("B", 2, 7), LinkSide::Accepted, now), FOUND);
@@ -215,7 +215,7 @@ fn a_flood_of_strangers_is_not_listed_in_full() {
 
 /// One address has one process: the later incarnation ends the earlier.
 #[test]
-fn a_restarted_node_takes_the_place_of_its_former_life() {
+fn a_restarted_node_takes_the_place_of_its_former_incarnation() {
     let mut members = membership();
     let now = Timestamp::START;
     members.meet(&hello("B", 2, 2), LinkSide::Accepted, now);
