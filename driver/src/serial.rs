@@ -90,7 +90,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
                 retry.reset();
             }
             self.session.handle_line_lost(reason, self.now());
-            self.tell();
+            self.emit_events();
             if self.pause(retry.delay()) {
                 return;
             }
@@ -129,11 +129,11 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
         let mut wake = Duration::ZERO;
         loop {
             let mail = self.inbox.wait(self.started + wake);
-            let (closing, failure) = self.take(mail);
+            let (closing, failure) = self.handle_mail(mail);
             if closing {
                 return self.leave(port);
             }
-            self.tell();
+            self.emit_events();
             if let Some(reason) = failure {
                 return End::Lost(reason);
             }
@@ -141,12 +141,12 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
                 Ok(wake) => wake,
                 Err(error) => return End::Lost(format!("cannot write {}: {error}", self.path)),
             };
-            self.tell();
+            self.emit_events();
             self.inbox.publish(self.session.counters());
         }
     }
 
-    fn take(&mut self, mail: Mail) -> (bool, Option<String>) {
+    fn handle_mail(&mut self, mail: Mail) -> (bool, Option<String>) {
         if let Some(outputs) = mail.outputs {
             self.session.set_outputs(outputs);
         }
@@ -177,7 +177,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
         Duration::from_secs(1) * bits / self.baud
     }
 
-    fn tell(&mut self) {
+    fn emit_events(&mut self) {
         while let Some(event) = self.session.poll_event() {
             (self.sink)(event);
         }

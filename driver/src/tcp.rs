@@ -110,14 +110,14 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             if self.told_reason.is_none() {
                 retry.reset();
             }
-            self.tell_lost(&fault);
+            self.report_lost(&fault);
             if self.pause(retry.delay()) {
                 return;
             }
         }
     }
 
-    fn tell_lost(&mut self, fault: &Fault) {
+    fn report_lost(&mut self, fault: &Fault) {
         match fault {
             Fault::Silent => self.counters.lost = self.counters.lost.saturating_add(1),
             Fault::OutOfStep | Fault::NoSuchFloor { .. } => {
@@ -183,11 +183,11 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             if mail.closing {
                 return Ok(());
             }
-            let changed = self.take(mail);
+            let changed = self.handle_mail(mail);
             // Before the first answers nobody knows where the car is.
             if changed && connection.told.is_some() {
                 self.bring_in_line(&mut connection)?;
-                self.tell_inputs(&mut connection);
+                self.emit_inputs(&mut connection);
             }
             // A car that is at rest no longer is polled at its usual rate from here on.
             let now = Instant::now();
@@ -213,7 +213,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
     }
 
-    fn take(&mut self, mail: Mail) -> bool {
+    fn handle_mail(&mut self, mail: Mail) -> bool {
         let changed = mail.outputs.is_some();
         if let Some(outputs) = mail.outputs {
             if outputs != *self.car.outputs() {
@@ -262,14 +262,14 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             self.told_reason = None;
             (self.sink)(PanelEvent::Connected);
         }
-        self.tell_inputs(connection);
+        self.emit_inputs(connection);
         for button in pressed {
             (self.sink)(PanelEvent::Pressed(button));
         }
         Ok(())
     }
 
-    fn tell_inputs(&mut self, connection: &mut Connection) {
+    fn emit_inputs(&mut self, connection: &mut Connection) {
         let is_stuck = |since: &Instant| since.elapsed() >= STUCK_AFTER;
         let stuck = self.held.iter().filter(|(_, since)| is_stuck(since));
         let inputs =
@@ -353,7 +353,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
             if mail.closing {
                 return true;
             }
-            self.take(mail);
+            self.handle_mail(mail);
         }
         false
     }

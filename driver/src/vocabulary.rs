@@ -214,7 +214,7 @@ impl fmt::Display for Direction {
 pub enum Button {
     /// On a landing: a car wanted, to travel in this direction.
     Hall(Floor, Direction),
-    /// In the cab: a ride to this floor wanted.
+    /// In the car: a ride to this floor wanted.
     Car(Floor),
 }
 
@@ -330,7 +330,7 @@ impl fmt::Display for DoorState {
     }
 }
 
-/// The key switch in the cab.
+/// The key switch in the car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(
     feature = "serde",
@@ -432,7 +432,7 @@ pub struct PanelInputs {
     pub stop: bool,
     /// Something stands in the door.
     pub obstruction: bool,
-    /// The load in the cab in per cent of the rated load, or `None` without a load cell.
+    /// The load of the car in per cent of the rated load, or `None` without a load cell.
     pub load: Option<u8>,
     /// The key switch.
     pub key: KeySwitch,

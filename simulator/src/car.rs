@@ -50,7 +50,7 @@ pub struct SimulatedCar {
     /// The buttons that are held down, and since when by the car's clock.
     stuck_buttons: BTreeMap<Button, Duration>,
     /// The unsafe requests that stand at the moment, so that each is recorded once.
-    standing: BTreeSet<ViolationKind>,
+    present: BTreeSet<ViolationKind>,
     violations: Vec<Violation>,
     violation_count: u64,
     watchdog_stops: u64,
@@ -104,7 +104,7 @@ impl SimulatedCar {
             climate: CabinClimate::new(config.climate, seed),
             presses: VecDeque::new(),
             stuck_buttons: BTreeMap::new(),
-            standing: BTreeSet::new(),
+            present: BTreeSet::new(),
             violations: Vec::new(),
             violation_count: 0,
             watchdog_stops: 0,
@@ -286,34 +286,34 @@ impl SimulatedCar {
     fn record_violations(&mut self) {
         let driven = self.shaft.driven().is_some();
         let wanted = self.shaft.wanted_motion().is_some();
-        let mut standing = BTreeSet::new();
+        let mut present = BTreeSet::new();
         match self.drive_mode {
             DriveMode::Levelling => {
                 let open = self.outputs.door == DoorCommand::Open;
                 if open && driven {
-                    standing.insert(ViolationKind::DoorOpenWhileMoving);
+                    present.insert(ViolationKind::DoorOpenWhileMoving);
                 }
                 if !driven && wanted && (open || !self.door.is_closed()) {
-                    standing.insert(ViolationKind::MotorWhileDoorOpen);
+                    present.insert(ViolationKind::MotorWhileDoorOpen);
                 }
             }
             DriveMode::Constant if self.door_lamp => {
                 if driven || wanted {
-                    standing.insert(ViolationKind::DoorLampWhileMoving);
+                    present.insert(ViolationKind::DoorLampWhileMoving);
                 }
                 if self.shaft.sensed_floor().is_none() {
-                    standing.insert(ViolationKind::DoorLampBetweenFloors);
+                    present.insert(ViolationKind::DoorLampBetweenFloors);
                 }
             }
             DriveMode::Constant => {}
         }
-        for &kind in standing.difference(&self.standing) {
+        for &kind in present.difference(&self.present) {
             self.violation_count += 1;
             if self.violations.len() < VIOLATIONS {
                 self.violations.push(Violation { time_ms: milliseconds(self.clock), kind });
             }
         }
-        self.standing = standing;
+        self.present = present;
     }
 }
 

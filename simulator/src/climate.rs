@@ -22,7 +22,7 @@ const SPREAD: f64 = 0.8;
 /// What a motor that runs all the time would add in the end, °C.
 const DRIVE_WARMTH: f64 = 1.5;
 
-/// What a cab at its rated load would add in the end, °C.
+/// What a car at its rated load would add in the end, °C.
 const LOAD_WARMTH: f64 = 3.0;
 
 /// In this time the cabin comes most of the way (63 %) to the warmth that it is heated to.

@@ -181,7 +181,7 @@ impl SerialLine {
     }
 
     /// Tells the controller what is due.
-    pub(crate) fn tell(&mut self, car: &SimulatedCar, now: Duration) {
+    pub(crate) fn transmit(&mut self, car: &SimulatedCar, now: Duration) {
         self.session.set_inputs(car.inputs());
         let mut deserted = self.is_deserted(now);
         while let Some(frame) = self.session.poll_transmit(now) {
@@ -196,7 +196,7 @@ impl SerialLine {
         }
     }
 
-    /// When [`tell`](Self::tell) or [`watch`](Self::watch) is due without anything happening.
+    /// When [`transmit`](Self::transmit) or [`watch`](Self::watch) is due without anything happening.
     pub(crate) fn wake_at(&self, now: Duration, watchdog: Duration) -> Duration {
         let driven = self.session.outputs().motor != MotorCommand::Stop && !self.tripped;
         let silence = self.session.controller_silent_for(now);

@@ -291,7 +291,7 @@ impl Shaft {
     pub fn advance(&mut self, seconds: f64, may_start: bool) {
         if self.unheeded || self.drive == Drive::Resting {
             self.unheeded = false;
-            self.heed(may_start);
+            self.follow_command(may_start);
         }
         let (real, seconds) = (seconds, seconds * self.pace);
         match &mut self.drive {
@@ -339,8 +339,8 @@ impl Shaft {
     }
 
     /// Brings the drive in line with its command.
-    fn heed(&mut self, may_start: bool) {
-        if self.heeds_a_fault(may_start) {
+    fn follow_command(&mut self, may_start: bool) {
+        if self.follow_faulty_drive(may_start) {
             return;
         }
         match &self.drive {

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_would_break_a_line_is_left_out() {
+    fn a_name_that_would_break_a_line_is_omitted() {
         let name = |name: &str| printable(name.to_owned());
         assert_eq!(name("kovac"), Some("kovac".to_owned()));
         assert_eq!(name("a\nb"), None);

@@ -104,7 +104,7 @@ impl OrderArgs {
         let Some(wait) = self.wait else {
             return match client.order(&call)? {
                 Taken::Placed => Ok(output::print(&format!("{call} placed\n"))?),
-                Taken::Absorbed => tell_absorbed(&call),
+                Taken::Absorbed => print_absorbed(&call),
                 Taken::Waiting => Err(CommandError::NotPlaced(call.to_string())),
             };
         };
@@ -113,7 +113,7 @@ impl OrderArgs {
         let started = Instant::now();
         let taken = client.order(&call)?;
         if taken == Taken::Absorbed {
-            return tell_absorbed(&call);
+            return print_absorbed(&call);
         }
         self.follow(&call, wait, taken, client, watch, started)
     }
@@ -130,7 +130,7 @@ impl OrderArgs {
         let mut is_placed = taken == Taken::Placed;
         // A repeated press of an order that is promised already is not told of again.
         if wait == Wait::Lit && is_promised(&mut client, call)? {
-            return tell(call, "promised", started);
+            return print_outcome(call, "promised", started);
         }
         loop {
             let left = self.timeout.saturating_sub(started.elapsed());
@@ -151,24 +151,24 @@ impl OrderArgs {
                 Notice::Event(event) => match event.report {
                     Report::Served { call: served, car, .. } if served == *call => {
                         let by = car.map(|car| format!(" by {car}")).unwrap_or_default();
-                        return tell(call, &format!("served{by}"), started);
+                        return print_outcome(call, &format!("served{by}"), started);
                     }
                     Report::Promised { call: promised }
                         if promised == *call && wait == Wait::Lit =>
                     {
-                        return tell(call, "promised", started);
+                        return print_outcome(call, "promised", started);
                     }
                     Report::Placed { call: placed, .. } if placed == *call => is_placed = true,
                     _ => {}
                 },
                 Notice::Missed(_) => {
                     if wait == Wait::Lit && is_promised(&mut client, call)? {
-                        return tell(call, "promised", started);
+                        return print_outcome(call, "promised", started);
                     }
                     // So many events after its press an open order is listed.
                     let is_open = client.status()?.order(call).is_some();
                     if is_placed && !is_open {
-                        return tell(call, "served", started);
+                        return print_outcome(call, "served", started);
                     }
                     is_placed |= is_open;
                 }
@@ -182,13 +182,13 @@ fn is_promised(client: &mut Client, call: &Call) -> Result<bool, CommandError> {
     Ok(status.order(call).is_some_and(|order| order.promised))
 }
 
-fn tell_absorbed(call: &Call) -> Result<(), CommandError> {
+fn print_absorbed(call: &Call) -> Result<(), CommandError> {
     Ok(output::print(&format!(
         "{call} not placed: the car stands there with its door open, and keeps it open\n"
     ))?)
 }
 
-fn tell(call: &Call, what: &str, started: Instant) -> Result<(), CommandError> {
+fn print_outcome(call: &Call, what: &str, started: Instant) -> Result<(), CommandError> {
     let waited = started.elapsed().as_secs_f64();
     Ok(output::print(&format!("{call} {what} after {waited:.2} s\n"))?)
 }

@@ -47,7 +47,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The value of a key. It was checked where it was read.
-    pub(super) fn take<T: KeyType>(&self, path: &str) -> T::Value {
+    pub(super) fn value<T: KeyType>(&self, path: &str) -> T::Value {
         match self.values.get(path) {
             Some(setting) => T::parse(&setting.value),
             None => T::absent(),

@@ -115,7 +115,7 @@ impl Effective {
     /// [`ConfigError::Missing`].
     pub(crate) fn data_dir(&self) -> Result<PathBuf, ConfigErrors> {
         let checker = Checker::new(self, Findings::default());
-        let path = checker.take::<PathBuf>("data_dir");
+        let path = checker.value::<PathBuf>("data_dir");
         checker.finish(path)
     }
 

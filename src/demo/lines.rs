@@ -26,7 +26,7 @@ const COMMANDS: usize = 64;
 
 /// What the lines bring to the stage.
 #[derive(Debug)]
-pub(super) enum Delta {
+pub(super) enum Update {
     /// A car, counted from 0, as it is at this moment.
     Car(usize, Box<SimulatorState>),
     /// A simulator did not do what it was asked.
@@ -53,10 +53,10 @@ impl Line<String> {
         car: usize,
         client: ControlClient,
         slowdown: u32,
-        delta: SyncSender<Delta>,
+        updates: SyncSender<Update>,
     ) -> Result<Self, DemoError> {
         Self::start(format!("car {car}"), move |commands| {
-            accompany_car(car, client, CAR_PERIOD * slowdown, &commands, &delta);
+            accompany_car(car, client, CAR_PERIOD * slowdown, &commands, &updates);
         })
     }
 }
@@ -67,10 +67,10 @@ impl Line<Cable> {
         car: usize,
         data_dir: PathBuf,
         slowdown: u32,
-        delta: SyncSender<Delta>,
+        updates: SyncSender<Update>,
     ) -> Result<Self, DemoError> {
         Self::start(format!("node {car}"), move |commands| {
-            accompany_node(car, &data_dir, NODE_PERIOD * slowdown, &commands, &delta);
+            accompany_node(car, &data_dir, NODE_PERIOD * slowdown, &commands, &updates);
         })
     }
 }
@@ -107,7 +107,7 @@ fn accompany_car(
     mut client: ControlClient,
     period: Duration,
     commands: &Receiver<String>,
-    delta: &SyncSender<Delta>,
+    updates: &SyncSender<Update>,
 ) {
     loop {
         let told = match commands.recv_timeout(period) {
@@ -119,11 +119,11 @@ fn accompany_car(
         };
         let (item, is_last) = match told {
             Ok(None) => continue,
-            Ok(Some(state)) => (Delta::Car(car, state), false),
-            Err(ControlError::Refused(why)) => (Delta::Refused(car, why), false),
-            Err(error) => (Delta::CarGone(car, error), true),
+            Ok(Some(state)) => (Update::Car(car, state), false),
+            Err(ControlError::Refused(why)) => (Update::Refused(car, why), false),
+            Err(error) => (Update::CarGone(car, error), true),
         };
-        if delta.send(item).is_err() || is_last {
+        if updates.send(item).is_err() || is_last {
             return;
         }
     }
@@ -134,7 +134,7 @@ fn accompany_node(
     data_dir: &Path,
     period: Duration,
     commands: &Receiver<Cable>,
-    delta: &SyncSender<Delta>,
+    updates: &SyncSender<Update>,
 ) {
     let mut client = None;
     loop {
@@ -144,7 +144,7 @@ fn accompany_node(
             Err(RecvTimeoutError::Disconnected) => return,
         };
         if let Some(error) = refused
-            && delta.send(Delta::Unmoved(car, error.to_string())).is_err()
+            && updates.send(Update::Unmoved(car, error.to_string())).is_err()
         {
             return;
         }
@@ -153,7 +153,7 @@ fn accompany_node(
         if view.is_none() {
             client = None;
         }
-        if delta.send(Delta::Node(car, view)).is_err() {
+        if updates.send(Update::Node(car, view)).is_err() {
             return;
         }
     }

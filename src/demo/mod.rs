@@ -125,7 +125,7 @@ pub(crate) struct Args {
 
 /// What is going to happen.
 #[derive(Debug, Clone)]
-struct Plan {
+struct Options {
     floors: FloorCount,
     election: Protocol,
     duration: Option<Duration>,
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
     let mut view = View::open(args.headless).map_err(DemoError::Output)?;
     let unattended = !view.is_screen();
     let unwatched = if args.chaos { UNATTENDED_CHAOS } else { UNATTENDED };
-    let plan = Plan {
+    let options = Options {
         floors: args.floors,
         election: args.election,
         duration: args.duration.or(unattended.then_some(unwatched)),
@@ -159,7 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<(), DemoError> {
         gap: GAP / u32::try_from(args.cars).unwrap_or(u32::MAX),
         unattended,
     };
-    let mut stage = Stage::open(plan, site)?;
+    let mut stage = Stage::open(options, site)?;
     let course = play(&mut stage, &mut view, &ending);
     stage.close_account();
     let (tally, changes) = (stage.tally(), stage.scene().master_changes);

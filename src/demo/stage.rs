@@ -1,5 +1,5 @@
 //! The owner of everything that happens in a demo: processes, passengers, scene and account. Other
-//! threads send it [`Delta`]s; it alone decides what follows.
+//! threads send it [`Update`]s; it alone decides what follows.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -12,11 +12,11 @@ use elevator_fleet::model::NodeId;
 use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
 
-use super::Plan;
+use super::Options;
 use super::chaos::Toll;
 use super::error::DemoError;
 use super::leadership::Leadership;
-use super::lines::{Delta, Line};
+use super::lines::{Line, Update};
 use super::process::{Process, end};
 use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
 use super::site::{Site, address};
@@ -63,11 +63,11 @@ const LATE: Duration = Duration::from_millis(500);
 /// Everything that happens.
 #[derive(Debug)]
 pub(super) struct Stage {
-    plan: Plan,
+    options: Options,
     // The order matters: processes end before their directory is removed.
     actors: Vec<Actor>,
     site: Site,
-    delta: Receiver<Delta>,
+    updates: Receiver<Update>,
     begun: Instant,
     scene: Scene,
     fresh: Vec<Event>,
@@ -130,13 +130,13 @@ impl Stage {
     ///
     /// # Errors
     /// Everything that was started is ended.
-    pub(super) fn open(plan: Plan, site: Site) -> Result<Self, DemoError> {
+    pub(super) fn open(options: Options, site: Site) -> Result<Self, DemoError> {
         let cars = site.cars().len();
-        let (bring, delta) = sync_channel(NEWS);
+        let (bring, updates) = sync_channel(NEWS);
         let simulators = (0..cars)
             .map(|car| {
                 let what = format!("the simulator of car {}", site.name(car));
-                let command = site.simulator(car, plan.seed);
+                let command = site.simulator(car, options.seed);
                 Process::start(what, command, site.log(car, "simulator"))
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -151,41 +151,41 @@ impl Stage {
                 elapsed: Duration::ZERO,
                 phase: Phase::Starting,
                 power: Power::On,
-                election: plan.election,
+                election: options.election,
                 leader: None,
-                seed: plan.seed,
-                floors: plan.floors,
+                seed: options.seed,
+                floors: options.floors,
                 cars: scenes.collect(),
                 orders: Vec::new(),
                 events: std::collections::VecDeque::new(),
                 tally: Tally::default(),
                 master_changes: None,
                 arrived: 0,
-                waiting: vec![0; usize::from(plan.floors.get())],
+                waiting: vec![0; usize::from(options.floors.get())],
                 car: 0,
                 floor: Floor::BOTTOM,
             },
-            arrivals: Arrivals::new(plan.seed, plan.floors, cars, plan.gap).peekable(),
+            arrivals: Arrivals::new(options.seed, options.floors, cars, options.gap).peekable(),
             actors,
             site,
-            delta,
+            updates,
             begun: Instant::now(),
             fresh: Vec::new(),
             sights: vec![Sight::default(); cars],
             account: Account::default(),
             lost: Vec::new(),
             unserved: Vec::new(),
-            chaos: plan.chaos.then(|| Chaos::new(plan.seed, cars)),
-            leadership: Leadership::new(plan.election),
+            chaos: options.chaos.then(|| Chaos::new(options.seed, cars)),
+            leadership: Leadership::new(options.election),
             crowd: Crowd::new(),
             traffic: Duration::ZERO,
             ticked_at: Duration::ZERO,
             ready_at: None,
             drain: None,
             dark_since: None,
-            plan,
+            options,
         };
-        let Plan { election, seed, .. } = stage.plan;
+        let Options { election, seed, .. } = stage.options;
         let text = format!("simulators and nodes started, election {election}, seed {seed}");
         stage.tell(None, Weight::Notable, text);
         Ok(stage)
@@ -224,8 +224,8 @@ impl Stage {
         let until = Instant::now() + period;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            match self.delta.recv_timeout(left) {
-                Ok(delta) => self.hear(delta)?,
+            match self.updates.recv_timeout(left) {
+                Ok(update) => self.hear(update)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -235,9 +235,9 @@ impl Stage {
 
     /// Ends everything in an orderly way.
     pub(super) fn close(self) {
-        let Self { actors, site, delta, .. } = self;
+        let Self { actors, site, updates, .. } = self;
         // No thread has to wait until its changes are taken.
-        drop(delta);
+        drop(updates);
         let (mut nodes, mut simulators, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         for actor in actors {
             nodes.extend(actor.node);
@@ -290,7 +290,7 @@ impl Stage {
             } else if exit(Exit::Refused) {
                 scene.life = Life::Hung;
                 self.tell(Some(car), Weight::Bad, faults::HANG_NOT_CLEARED);
-            } else if self.plan.unattended || self.scene.phase == Phase::Starting {
+            } else if self.options.unattended || self.scene.phase == Phase::Starting {
                 return Err(failure);
             } else {
                 scene.life = Life::Ended(status.to_string());
@@ -318,12 +318,12 @@ impl Actor {
         site: &Site,
         car: usize,
         mut simulator: Process,
-        delta: &SyncSender<Delta>,
+        updates: &SyncSender<Update>,
     ) -> Result<Self, DemoError> {
         let client = connect(site, car, &mut simulator)?;
         Ok(Self {
-            to_car: Line::to_car(car, client, site.slowdown(), delta.clone())?,
-            to_node: Line::to_node(car, site.data_dir(car), site.slowdown(), delta.clone())?,
+            to_car: Line::to_car(car, client, site.slowdown(), updates.clone())?,
+            to_node: Line::to_node(car, site.data_dir(car), site.slowdown(), updates.clone())?,
             node: Some(start_node(site, car)?),
             simulator,
             settled_since: None,

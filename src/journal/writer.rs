@@ -174,7 +174,7 @@ pub(super) fn write_all(
             }
         }
         for answer in questions {
-            tell(journal, answer);
+            answer_audit(journal, answer);
         }
     }
     commits
@@ -191,7 +191,7 @@ fn write(journal: &Journal, group: &[Batch], records: &[AuditRecord]) -> Result<
     Ok(())
 }
 
-fn tell(journal: &Journal, answer: oneshot::Sender<Vec<AuditRecord>>) {
+fn answer_audit(journal: &Journal, answer: oneshot::Sender<Vec<AuditRecord>>) {
     match journal.audit() {
         Ok(records) => {
             if answer.send(records).is_err() {

@@ -85,7 +85,7 @@ pub(super) async fn run(
             Some(greeted) = acceptor.greetings.join_next() => Step::Greeted(greeted),
         };
         match step {
-            Step::Accepted(Ok((stream, from))) => acceptor.take(stream, from.ip()),
+            Step::Accepted(Ok((stream, from))) => acceptor.accept(stream, from.ip()),
             Step::Accepted(Err(error)) => {
                 if acceptor.log.opens(&Line::Accept).is_some() {
                     warn!(%error, "a connection can't be accepted");
@@ -115,7 +115,7 @@ impl Acceptor {
         }
     }
 
-    fn take(&mut self, stream: TcpStream, from: IpAddr) {
+    fn accept(&mut self, stream: TcpStream, from: IpAddr) {
         let pending = self.pending.get(&from).copied().unwrap_or_default();
         if pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS {
             self.counters.add(Count::Refused);

@@ -53,11 +53,11 @@ impl AddressChanges {
             };
             // What a report says does not matter, so it may be cut.
             let report = poll_fn(|task| socket.poll_recv(task, &mut &mut [0; 64][..])).await;
-            self.take(report);
+            self.on_report(report);
         }
     }
 
-    fn take(&mut self, report: io::Result<()>) {
+    fn on_report(&mut self, report: io::Result<()>) {
         /// More came than the kernel keeps: some reports are lost.
         const ENOBUFS: i32 = 105;
         match report {

@@ -199,14 +199,16 @@ impl DatagramTask {
                 Step::Send(None) => return Err(Finished),
                 Step::Send(Some(outgoing)) => match self.send(&own, outgoing) {
                     // What was sent to everybody is there already: it must not wake the process.
-                    Sockets::Keep => self.take_in(&mut buffer, |buffer| shared.look(buffer)),
+                    Sockets::Keep => self.receive_all(&mut buffer, |buffer| shared.look(buffer)),
                     Sockets::Reopen => return Ok(()),
                 },
-                Step::Own(ready) => ready
-                    .and_then(|()| self.take_in(&mut buffer, |buffer| own.try_recv_from(buffer))),
-                Step::Shared(ready) => ready
-                    .and_then(|()| self.take_in(&mut buffer, |buffer| shared.try_receive(buffer))),
-                Step::Gathered => self.take_in(&mut buffer, |buffer| shared.look(buffer)),
+                Step::Own(ready) => ready.and_then(|()| {
+                    self.receive_all(&mut buffer, |buffer| own.try_recv_from(buffer))
+                }),
+                Step::Shared(ready) => ready.and_then(|()| {
+                    self.receive_all(&mut buffer, |buffer| shared.try_receive(buffer))
+                }),
+                Step::Gathered => self.receive_all(&mut buffer, |buffer| shared.look(buffer)),
                 Step::AddressesChanged => {
                     // Where datagrams do not leave, the next one that does is worth a line.
                     if self.sending == Sending::Works && self.log.opens(&Line::Changed).is_some() {
@@ -252,7 +254,7 @@ impl DatagramTask {
     }
 
     /// Takes in what is there.
-    fn take_in(
+    fn receive_all(
         &mut self,
         buffer: &mut [u8],
         mut next: impl FnMut(&mut [u8]) -> io::Result<(usize, SocketAddr)>,
@@ -427,7 +429,7 @@ mod tests {
         }
         assert!(task.traffic.may_wait(start + RETRY * 2).is_some());
         let flood = |_: &mut [u8]| Ok((0, from));
-        task.take_in(&mut [0; BUFFER], flood).expect("taken in");
+        task.receive_all(&mut [0; BUFFER], flood).expect("taken in");
         assert_eq!(task.traffic.may_wait(start + RETRY * 2), None);
     }
 

@@ -437,7 +437,7 @@ impl Mesh {
                 Some(ended) = self.carriers.join_next() => Step::Ended(ended),
             };
             let event = match step {
-                Step::Note(note) => self.take(note),
+                Step::Note(note) => self.on_note(note),
                 Step::Ended(ended) => failure(ended).map(|reason| MeshEvent::Failed { reason }),
             };
             if let Some(event) = event {
@@ -513,7 +513,7 @@ impl Mesh {
         }
     }
 
-    fn take(&mut self, note: Note) -> Option<MeshEvent> {
+    fn on_note(&mut self, note: Note) -> Option<MeshEvent> {
         let note = match self.cable {
             Cable::Whole => note,
             Cable::Cut => Self::through_cut(note)?,

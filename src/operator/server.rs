@@ -219,7 +219,7 @@ impl Connection {
                 Ok(QueryLine::Network { cable }) => self.network(cable).await,
                 Err(wrong) => Err(wrong),
             };
-            self.tell(&reply.unwrap_or_else(|wrong| wrong)).await?;
+            self.send(&reply.unwrap_or_else(|wrong| wrong)).await?;
         }
         Ok(())
     }
@@ -373,7 +373,7 @@ impl Connection {
     }
 
     async fn watch(&mut self, mut events: broadcast::Receiver<Event>) -> io::Result<()> {
-        self.tell(&ReplyLine::Watching).await?;
+        self.send(&ReplyLine::Watching).await?;
         let mut ignored = [0; 256];
         loop {
             let event = tokio::select! {
@@ -388,11 +388,11 @@ impl Connection {
                 Err(RecvError::Lagged(events)) => ReplyLine::Missed { events },
                 Err(RecvError::Closed) => return Ok(()),
             };
-            self.tell(&line).await?;
+            self.send(&line).await?;
         }
     }
 
-    async fn tell(&mut self, line: &impl Serialize) -> io::Result<()> {
+    async fn send(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(line)?;
         line.push(b'\n');
         timeout(WRITE_LIMIT, self.writer.write_all(&line)).await?

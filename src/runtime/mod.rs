@@ -292,7 +292,7 @@ impl Running {
         if running.disk.has_failed() {
             running.node.handle_disk_failed(spare, now);
         }
-        running.tell_wall_clock(now);
+        running.set_wall_clock(now);
         running.node.start(now);
         running.drain();
         running.turned = running.clock.now();
@@ -312,7 +312,7 @@ impl Running {
             self.check_interruption(planned);
             self.handle(event);
             self.check_planner();
-            self.mind_wall_clock();
+            self.refresh_wall_clock();
             self.show_life();
             if let Some(evidence) = self.hung {
                 return Ending::Hung(evidence);
@@ -386,15 +386,15 @@ impl Running {
     }
 
     /// What the wall clock shows is shown to people; nothing else depends on it (E5).
-    fn mind_wall_clock(&mut self) {
+    fn refresh_wall_clock(&mut self) {
         let now = self.clock.now();
         if now.since(self.wall_clock_at) >= clock::WALL_CLOCK_PERIOD {
-            self.tell_wall_clock(now);
+            self.set_wall_clock(now);
             self.drain();
         }
     }
 
-    fn tell_wall_clock(&mut self, now: Timestamp) {
+    fn set_wall_clock(&mut self, now: Timestamp) {
         self.wall_clock_at = now;
         if let Some(seconds) = clock::wall_clock() {
             self.node.handle_wall_clock(seconds, now);

@@ -26,19 +26,19 @@ const STUCK: Duration = Duration::from_mins(1);
 const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// A plan and the request that it answers.
-pub(super) type Plan = (PlanVersion, Assignments);
+pub(super) type PlanAnswer = (PlanVersion, Assignments);
 
 /// The thread that makes plans, as the loop sees it.
 #[derive(Debug)]
 pub(super) struct Planner {
     requests: SyncSender<PlanRequest>,
-    plans: mpsc::Receiver<Plan>,
-    state: State,
+    plans: mpsc::Receiver<PlanAnswer>,
+    state: PlannerState,
     thread: JoinHandle<()>,
 }
 
 #[derive(Debug)]
-enum State {
+enum PlannerState {
     Idle,
     Busy {
         since: Instant,
@@ -60,30 +60,30 @@ impl Planner {
         let thread = thread::Builder::new()
             .name("planner".to_owned())
             .spawn(move || plan_all(dispatcher.as_mut(), &asked, &answer))?;
-        Ok(Self { requests, plans, state: State::Idle, thread })
+        Ok(Self { requests, plans, state: PlannerState::Idle, thread })
     }
 
     /// Asks for a plan. Never waits; of several requests that come while a plan is being made, the
     /// latest counts.
     pub(super) fn ask(&mut self, request: PlanRequest) {
         match &mut self.state {
-            State::Busy { since, told, next } => {
+            PlannerState::Busy { since, told, next } => {
                 if since.elapsed() >= SLOW && !*told {
                     *told = true;
                     warn!("the planner is slow: hall calls stay with the cars that they have");
                 }
                 *next = Some(request);
             }
-            State::Idle => self.hand_over(request),
+            PlannerState::Idle => self.hand_over(request),
         }
     }
 
     /// Waits for the next plan; `None` if the thread has ended, which it does only by a fault. Safe
     /// to drop and call again: no plan is lost.
-    pub(super) async fn plan(&mut self) -> Option<Plan> {
+    pub(super) async fn plan(&mut self) -> Option<PlanAnswer> {
         let plan = self.plans.recv().await?;
-        let busy = std::mem::replace(&mut self.state, State::Idle);
-        if let State::Busy { next: Some(next), .. } = busy {
+        let busy = std::mem::replace(&mut self.state, PlannerState::Idle);
+        if let PlannerState::Busy { next: Some(next), .. } = busy {
             self.hand_over(next);
         }
         Some(plan)
@@ -92,14 +92,14 @@ impl Planner {
     /// Whether the thread is at a plan that never comes.
     pub(super) fn is_stuck(&self, now: Instant) -> bool {
         match self.state {
-            State::Idle => false,
-            State::Busy { since, .. } => now.saturating_duration_since(since) >= STUCK,
+            PlannerState::Idle => false,
+            PlannerState::Busy { since, .. } => now.saturating_duration_since(since) >= STUCK,
         }
     }
 
     /// The process was held up for `late`, and the thread with it.
     pub(super) fn excuse(&mut self, late: Duration) {
-        if let State::Busy { since, .. } = &mut self.state {
+        if let PlannerState::Busy { since, .. } = &mut self.state {
             *since += late;
         }
     }
@@ -122,7 +122,7 @@ impl Planner {
         if self.requests.try_send(request).is_err() {
             debug!("the planner takes no request");
         }
-        self.state = State::Busy { since: Instant::now(), told: false, next: None };
+        self.state = PlannerState::Busy { since: Instant::now(), told: false, next: None };
     }
 }
 
@@ -130,7 +130,7 @@ impl Planner {
 fn plan_all(
     dispatcher: &mut dyn Dispatcher,
     requests: &Receiver<PlanRequest>,
-    plans: &mpsc::Sender<Plan>,
+    plans: &mpsc::Sender<PlanAnswer>,
 ) {
     while let Ok(request) = requests.recv() {
         let plan = request.plan(dispatcher);

@@ -60,7 +60,7 @@ impl Supervisor {
 
     /// Panel line and mesh are started.
     pub(super) fn ready(&self) {
-        self.tell("READY=1");
+        self.send("READY=1");
     }
 
     /// The loop turns. Called from the loop itself, at every turn, so that a loop that hangs is
@@ -71,19 +71,19 @@ impl Supervisor {
         };
         if self.last.is_none_or(|last| now.since(last) >= period) {
             self.last = Some(now);
-            self.tell("WATCHDOG=1");
+            self.send("WATCHDOG=1");
         }
     }
 
     /// The node ends.
     pub(super) fn stopping(&self, why: &str) {
-        self.tell(&format!("STOPPING=1\nSTATUS={why}"));
+        self.send(&format!("STOPPING=1\nSTATUS={why}"));
     }
 
     /// Shows the node's role and its car's service.
     pub(super) fn show(&mut self, node_state: &NodeState) {
         self.node_state = Some(node_state.clone());
-        self.tell_status();
+        self.send_status();
     }
 
     /// Shows what a report changes of that.
@@ -93,11 +93,11 @@ impl Supervisor {
         }
         if let Report::Availability(availability) = report {
             self.unavailable = availability.unavailable();
-            self.tell_status();
+            self.send_status();
         }
     }
 
-    fn tell_status(&self) {
+    fn send_status(&self) {
         let Some(node_state) = &self.node_state else {
             return;
         };
@@ -105,10 +105,10 @@ impl Supervisor {
             || "car in service".to_owned(),
             |why| format!("car not in service: {why}"),
         );
-        self.tell(&format!("STATUS={node_state}; {car}"));
+        self.send(&format!("STATUS={node_state}; {car}"));
     }
 
-    fn tell(&self, text: &str) {
+    fn send(&self, text: &str) {
         if let Some(socket) = &self.socket
             && let Err(error) = socket.send(text.as_bytes())
         {

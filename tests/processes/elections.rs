@@ -24,7 +24,7 @@ fn three(protocol: Protocol, floors: u8) -> Building {
     building
 }
 
-/// The orders of a busy moment: one from each landing panel, and one in each cab. A car that stands
+/// The orders of a busy moment: one from each landing panel, and one in each car. A car that stands
 /// at a floor with its door open needs no lamp for it.
 fn press_all_over(building: &Building) -> [Button; 3] {
     let halls = [
@@ -86,7 +86,7 @@ fn nothing_is_lost_when_leaders_fail(protocol: Protocol) {
 }
 
 /// F9, H1, H3, H4, C1: a car that hangs stays out until an operator has cleared it; the others serve.
-fn a_car_that_hangs_is_left_out_until_it_is_cleared(protocol: Protocol) {
+fn a_car_that_hangs_gets_no_calls_until_it_is_cleared(protocol: Protocol) {
     // So high that the car is still on its way when its motor sticks.
     let mut building = three(protocol, 20);
     let victim = building.wait_for_one_master();
@@ -192,8 +192,8 @@ macro_rules! under {
             }
 
             #[test]
-            fn a_car_that_hangs_is_left_out_until_it_is_cleared() {
-                super::a_car_that_hangs_is_left_out_until_it_is_cleared(Protocol::$protocol);
+            fn a_car_that_hangs_gets_no_calls_until_it_is_cleared() {
+                super::a_car_that_hangs_gets_no_calls_until_it_is_cleared(Protocol::$protocol);
             }
 
             #[test]

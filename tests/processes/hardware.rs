@@ -44,7 +44,7 @@ fn is_open_at(building: &Building, name: &str, floor: u8) -> bool {
     car.door == DoorState::Open && car.floor == Some(building.floor(floor))
 }
 
-fn is_left_out_for(building: &Building, name: &str, why: &str) -> bool {
+fn is_out_of_group_for(building: &Building, name: &str, why: &str) -> bool {
     let why_not = own_car(building, name).view.availability.unavailable();
     why_not.is_some_and(|why_not| why_not.to_string() == why)
 }
@@ -86,7 +86,8 @@ fn a_car_behind_nothing_but_noise_leaves_the_group_and_comes_back() {
     let building = two_cars(6);
     let button = send_off(&building, "A", 5);
     fault(&building, "A", "fault noise 40%");
-    building.wait("A is left out", |building| is_left_out_for(building, "A", "no panel"));
+    building
+        .wait("A is out of the group", |building| is_out_of_group_for(building, "A", "no panel"));
     let call = building.hall(3, Direction::Up);
     building.press("B", call);
     building.wait("B serves alone", |building| is_open_at(building, "B", 3));
@@ -139,7 +140,7 @@ fn a_dead_sensor_on_the_way_is_passed() {
 
 /// H1, O7: the floor is left out by the car that can't find it, and by no other.
 #[test]
-fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
+fn a_floor_whose_sensor_is_dead_is_locked_out_and_served_by_another_car() {
     let building = Building::with_cars(8, Line::Serial, &TWO);
     // A is the nearest, and would be chosen again and again.
     building.press("A", building.car_call(4));
@@ -162,7 +163,7 @@ fn a_floor_whose_sensor_is_dead_is_left_out_and_served_by_another_car() {
 
 /// H1, F13: an order that only this car can serve waits for its sensor.
 #[test]
-fn a_cab_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
+fn a_car_call_to_a_floor_with_a_dead_sensor_waits_until_it_works() {
     let building = two_cars(6);
     fault(&building, "A", "fault sensor 3 dead");
     let button = building.car_call(3);
@@ -254,7 +255,7 @@ fn a_car_with_a_jammed_door_leaves_the_group_until_the_door_moves() {
     let (car_call, call) = (building.car_call(4), building.hall(4, Direction::Down));
     building.press("A", car_call);
     building.wait("A stands behind its door", |building| {
-        is_left_out_for(building, "A", "door blocked")
+        is_out_of_group_for(building, "A", "door blocked")
     });
     building.press("A", call);
     building.wait("B comes", |building| is_open_at(building, "B", 4));
@@ -274,8 +275,8 @@ fn a_car_with_an_obstructed_door_leaves_the_group_until_the_door_is_free() {
     building.wait("the door opens", |building| is_open_at(building, "A", 2));
     fault(&building, "A", "obstruct on");
     fault(&building, "A", "fault door jammed");
-    building.wait("A is left out", |building| {
-        own_car(building, "A").obstructed && is_left_out_for(building, "A", "door blocked")
+    building.wait("A is out of the group", |building| {
+        own_car(building, "A").obstructed && is_out_of_group_for(building, "A", "door blocked")
     });
     let call = building.hall(3, Direction::Up);
     building.press("A", call);
@@ -297,7 +298,9 @@ fn an_overloaded_car_leaves_the_group_until_the_overload_ends() {
     building.wait("the door opens", |building| is_open_at(building, "A", 2));
     fault(&building, "A", "load 120");
     building.press("A", car_call);
-    building.wait("A is left out", |building| is_left_out_for(building, "A", "door blocked"));
+    building.wait("A is out of the group", |building| {
+        is_out_of_group_for(building, "A", "door blocked")
+    });
     let call = building.hall(3, Direction::Up);
     building.press("A", call);
     building.wait("B comes", |building| is_open_at(building, "B", 3));

@@ -69,7 +69,7 @@ impl Supervisor {
 }
 
 #[test]
-fn the_supervisor_hears_of_readiness_role_life_and_end() {
+fn the_supervisor_gets_readiness_state_keepalives_and_end() {
     let supervisor = Supervisor::new();
     let mut building = Building::new(4, Line::Serial);
     building.install("A", 1);

@@ -26,11 +26,11 @@ pub(super) struct Command {
 pub(super) struct Lease {
     limit: Duration,
     command: Command,
-    state: State,
+    state: LeaseState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LeaseState {
     Held,
     /// The motor is stopped until the owner commands a stop beyond these: only then does it know
     /// that the car stands, and starts the motor knowingly.
@@ -50,7 +50,7 @@ pub(super) enum Change {
 
 impl Lease {
     pub(super) fn new(limit: Duration) -> Self {
-        Self { limit, command: Command::default(), state: State::Held }
+        Self { limit, command: Command::default(), state: LeaseState::Held }
     }
 
     /// Takes a new command, if there is one, and checks the lease. Every time is since the same
@@ -63,15 +63,15 @@ impl Lease {
     ) -> Option<Change> {
         let is_new = command.is_some();
         if let Some(command) = command {
-            if let State::Lapsed { stops } = self.state
+            if let LeaseState::Lapsed { stops } = self.state
                 && command.stops > stops
             {
-                self.state = State::Held;
+                self.state = LeaseState::Held;
             }
             self.command = command;
         }
         if self.deadline(renewed).is_some_and(|at| now >= at) {
-            self.state = State::Lapsed { stops: self.command.stops };
+            self.state = LeaseState::Lapsed { stops: self.command.stops };
             return Some(Change::Lapsed(self.outputs()));
         }
         is_new.then(|| Change::Commanded(self.outputs()))
@@ -79,7 +79,8 @@ impl Lease {
 
     /// When the lease runs out; `None` where the motor is not to run anyway.
     pub(super) fn deadline(&self, renewed: Duration) -> Option<Duration> {
-        let needed = self.state == State::Held && self.command.outputs.motor != MotorCommand::Stop;
+        let needed =
+            self.state == LeaseState::Held && self.command.outputs.motor != MotorCommand::Stop;
         needed.then(|| renewed + self.limit)
     }
 
@@ -87,8 +88,8 @@ impl Lease {
     fn outputs(&self) -> PanelOutputs {
         let outputs = self.command.outputs.clone();
         match self.state {
-            State::Held => outputs,
-            State::Lapsed { .. } => PanelOutputs { motor: MotorCommand::Stop, ..outputs },
+            LeaseState::Held => outputs,
+            LeaseState::Lapsed { .. } => PanelOutputs { motor: MotorCommand::Stop, ..outputs },
         }
     }
 }

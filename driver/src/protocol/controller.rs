@@ -65,7 +65,7 @@ pub struct ControllerSession {
     sequence: u8,
     outputs: PanelOutputs,
     chunks: Vec<ButtonChunk>,
-    state: State,
+    state: SessionState,
     /// The run of the panel last greeted, and its last press that was told.
     taken: Option<(BootId, PressSequence)>,
     /// The reason last given for being disconnected.
@@ -74,7 +74,7 @@ pub struct ControllerSession {
 }
 
 #[derive(Debug)]
-enum State {
+enum SessionState {
     Seeking {
         hello_due: Duration,
         /// When it is to be told that nobody answers, if it is.
@@ -110,7 +110,7 @@ impl ControllerSession {
     /// Whether the panel answers, and is the right one.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        matches!(self.state, State::Connected(_))
+        matches!(self.state, SessionState::Connected(_))
     }
 
     /// What has come in.
@@ -175,11 +175,11 @@ impl ControllerSession {
     #[must_use]
     pub fn poll_timeout(&self) -> Duration {
         match &self.state {
-            State::Seeking { hello_due, give_up } => {
+            SessionState::Seeking { hello_due, give_up } => {
                 give_up.map_or(*hello_due, |give_up| give_up.min(*hello_due))
             }
-            State::Greeted { hello_due, give_up, .. } => *hello_due.min(give_up),
-            State::Connected(connection) => connection.deadline(self.settings.silence),
+            SessionState::Greeted { hello_due, give_up, .. } => *hello_due.min(give_up),
+            SessionState::Connected(connection) => connection.deadline(self.settings.silence),
         }
     }
 
@@ -188,7 +188,7 @@ impl ControllerSession {
     /// `None` while no panel is connected.
     pub fn farewell(&mut self) -> Option<Vec<u8>> {
         self.outputs.motor = MotorCommand::Stop;
-        let State::Connected(connection) = &self.state else {
+        let SessionState::Connected(connection) = &self.state else {
             return None;
         };
         let drive = self.drive(connection);
@@ -209,7 +209,7 @@ impl ControllerSession {
             PanelFrame::Status(status) => self.handle_status(status, now),
             PanelFrame::Press(press) => self.handle_press(press, now),
             PanelFrame::Climate(climate) => {
-                if let State::Connected(connection) = &mut self.state {
+                if let SessionState::Connected(connection) = &mut self.state {
                     connection.heard_at = now;
                     connection.climate_at = now;
                     let inputs = connection.change(|inputs| inputs.climate = climate);
@@ -217,7 +217,7 @@ impl ControllerSession {
                 }
             }
             PanelFrame::Stuck(chunk) => {
-                if let State::Connected(connection) = &mut self.state {
+                if let SessionState::Connected(connection) = &mut self.state {
                     connection.heard_at = now;
                     let floors = self.floors;
                     let inputs = connection.change(|inputs| chunk.apply(&mut inputs.stuck, floors));
@@ -240,10 +240,14 @@ impl ControllerSession {
             return;
         }
         match &mut self.state {
-            State::Connected(connection) if connection.boot == boot => connection.heard_at = now,
-            State::Greeted { boot: greeted, .. } if *greeted == boot => {}
-            State::Connected(_) | State::Greeted { .. } | State::Seeking { .. } => {
-                self.state = State::Greeted {
+            SessionState::Connected(connection) if connection.boot == boot => {
+                connection.heard_at = now;
+            }
+            SessionState::Greeted { boot: greeted, .. } if *greeted == boot => {}
+            SessionState::Connected(_)
+            | SessionState::Greeted { .. }
+            | SessionState::Seeking { .. } => {
+                self.state = SessionState::Greeted {
                     boot,
                     hello_due: now + self.settings.heartbeat,
                     give_up: now + self.settings.silence,
@@ -261,17 +265,17 @@ impl ControllerSession {
             return;
         }
         match &mut self.state {
-            State::Connected(connection) if connection.boot == status.boot => {
+            SessionState::Connected(connection) if connection.boot == status.boot => {
                 connection.hear_echo(status.echo, now);
                 let told = connection.change(|inputs| *inputs = status.inputs(inputs.clone()));
                 self.events.extend(told);
             }
-            State::Greeted { boot, .. } if *boot == status.boot => {
+            SessionState::Greeted { boot, .. } if *boot == status.boot => {
                 let inputs = status.inputs(PanelInputs::default());
                 self.told = None;
                 self.events.push_back(PanelEvent::Connected);
                 self.events.push_back(PanelEvent::Inputs(inputs.clone()));
-                self.state = State::Connected(Connection::new(
+                self.state = SessionState::Connected(Connection::new(
                     status.boot,
                     status.echo,
                     inputs,
@@ -279,13 +283,13 @@ impl ControllerSession {
                     now,
                 ));
             }
-            State::Connected(_) | State::Greeted { .. } => self.greet_again(now),
-            State::Seeking { .. } => {}
+            SessionState::Connected(_) | SessionState::Greeted { .. } => self.greet_again(now),
+            SessionState::Seeking { .. } => {}
         }
     }
 
     fn handle_press(&mut self, press: Press, now: Duration) {
-        let State::Connected(connection) = &mut self.state else {
+        let SessionState::Connected(connection) = &mut self.state else {
             return;
         };
         if connection.boot != press.boot {
@@ -326,7 +330,7 @@ impl ControllerSession {
     fn check_silence(&mut self, now: Duration) {
         let silence = self.settings.silence;
         match &mut self.state {
-            State::Connected(connection) => {
+            SessionState::Connected(connection) => {
                 if now >= connection.heard_at + silence {
                     self.disconnect("the panel is silent".to_owned(), now);
                 } else if now >= connection.echo_at + silence {
@@ -337,25 +341,26 @@ impl ControllerSession {
                     self.events.extend(told);
                 }
             }
-            State::Seeking { give_up: Some(give_up), .. } | State::Greeted { give_up, .. } => {
+            SessionState::Seeking { give_up: Some(give_up), .. }
+            | SessionState::Greeted { give_up, .. } => {
                 if now >= *give_up {
                     self.disconnect("the panel does not answer".to_owned(), now);
                 }
             }
-            State::Seeking { give_up: None, .. } => {}
+            SessionState::Seeking { give_up: None, .. } => {}
         }
     }
 
     fn next_frame(&mut self, now: Duration) -> Option<ControllerFrame> {
         let heartbeat = self.settings.heartbeat;
         match &mut self.state {
-            State::Seeking { hello_due, .. } | State::Greeted { hello_due, .. } => {
+            SessionState::Seeking { hello_due, .. } | SessionState::Greeted { hello_due, .. } => {
                 (now >= *hello_due).then(|| {
                     *hello_due = now + heartbeat;
                     ControllerFrame::Hello { floors: self.floors }
                 })
             }
-            State::Connected(connection) => {
+            SessionState::Connected(connection) => {
                 let acknowledged = self.taken.map_or(0, |(_, last)| last);
                 let drive = drive(&self.outputs, connection, acknowledged);
                 let display = Display {
@@ -373,8 +378,8 @@ impl ControllerSession {
     }
 }
 
-fn seek(hello_due: Duration, give_up: Option<Duration>) -> State {
-    State::Seeking { hello_due, give_up }
+fn seek(hello_due: Duration, give_up: Option<Duration>) -> SessionState {
+    SessionState::Seeking { hello_due, give_up }
 }
 
 fn chunks_of(outputs: &PanelOutputs, floors: FloorCount) -> Vec<ButtonChunk> {

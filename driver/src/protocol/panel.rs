@@ -50,14 +50,14 @@ pub struct PanelSession {
     hello_wanted: bool,
     status_due: Due<Status>,
     climate_due: Due<Climate>,
-    stuck: StuckTeller,
+    stuck: StuckReporter,
     acknowledged: PressSequence,
     presses: VecDeque<PendingPress>,
 }
 
 /// Tells which buttons are stuck: what changed at once, and eight floors in turn now and then.
 #[derive(Debug)]
-struct StuckTeller {
+struct StuckReporter {
     told: BTreeSet<Button>,
     refresh_at: Duration,
     /// The chunk whose turn it is.
@@ -105,7 +105,7 @@ impl PanelSession {
             hello_wanted: true,
             status_due: Due { told: None, at: now },
             climate_due: Due { told: None, at: now },
-            stuck: StuckTeller { told: BTreeSet::new(), refresh_at: now, turn: 0 },
+            stuck: StuckReporter { told: BTreeSet::new(), refresh_at: now, turn: 0 },
             acknowledged: 0,
             presses: VecDeque::new(),
         }
@@ -263,10 +263,10 @@ impl PanelSession {
             return Some(PanelFrame::Press(press));
         }
         // A new echo alone is no change: it waits for the heartbeat.
-        let delta = Status::of(&self.inputs, self.boot, 0);
-        if self.status_due.is_due(&delta, now) {
-            self.status_due = Due { told: Some(delta), at: now + self.heartbeat };
-            return Some(PanelFrame::Status(Status { echo: self.echo, ..delta }));
+        let status = Status::of(&self.inputs, self.boot, 0);
+        if self.status_due.is_due(&status, now) {
+            self.status_due = Due { told: Some(status), at: now + self.heartbeat };
+            return Some(PanelFrame::Status(Status { echo: self.echo, ..status }));
         }
         let climate = self.inputs.climate;
         if self.climate_due.is_due(&climate, now) {
@@ -284,7 +284,7 @@ impl PanelSession {
     }
 }
 
-impl StuckTeller {
+impl StuckReporter {
     fn next_chunk(
         &mut self,
         stuck: &BTreeSet<Button>,

@@ -100,7 +100,7 @@ impl Shaft {
     }
 
     /// Brings a broken drive in line with its command; `false` where it works like a sound one.
-    pub(super) fn heeds_a_fault(&mut self, may_start: bool) -> bool {
+    pub(super) fn follow_faulty_drive(&mut self, may_start: bool) -> bool {
         match self.motor_fault {
             None | Some(MotorFault::Reversed) => false,
             Some(MotorFault::Stuck) => {

@@ -33,7 +33,7 @@ impl Shaft {
             let time = left.min(room.min(way) / speed);
             self.position = (self.position + sign(direction) * speed * time).clamp(0.0, self.top());
             left -= time;
-            self.mind_the_sensor(direction);
+            self.on_sensor(direction);
         }
     }
 
@@ -41,7 +41,7 @@ impl Shaft {
         matches!(self.drive, Drive::Sensing { .. })
     }
 
-    fn mind_the_sensor(&mut self, direction: Direction) {
+    fn on_sensor(&mut self, direction: Direction) {
         let Drive::Sensing { late, .. } = self.drive else {
             return;
         };

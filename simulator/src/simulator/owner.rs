@@ -227,14 +227,14 @@ impl Owner {
                     line.watch(&mut self.car, now, self.watchdog);
                 }
             }
-            line.tell(&self.car, now);
+            line.transmit(&self.car, now);
         }
         if let Some(line) = &mut self.server
             && all_heard
         {
             line.watch(&mut self.car, now, self.watchdog);
         }
-        self.tell_watchers(now);
+        self.notify_watchers(now);
     }
 
     /// Whoever came first keeps the car until they are gone or silent.

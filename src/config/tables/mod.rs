@@ -50,7 +50,7 @@ macro_rules! table {
 
             fn read(check: &Checker<'_>) -> Self {
                 Self {
-                    $($field: check.take::<$Type>(path!([$table] $field $($key)?)),)+
+                    $($field: check.value::<$Type>(path!([$table] $field $($key)?)),)+
                     $(..$others)?
                 }
             }

@@ -10,16 +10,16 @@ use super::{LATE, SETTLE, Stage, silent};
 use crate::account::Sight;
 use crate::account::Verdict;
 use crate::demo::error::DemoError;
-use crate::demo::lines::Delta;
+use crate::demo::lines::Update;
 use crate::demo::scene::{Life, Weight};
 use crate::mesh::Cable;
 
 impl Stage {
-    pub(super) fn hear(&mut self, delta: Delta) -> Result<(), DemoError> {
-        match delta {
-            Delta::Car(car, state) => self.see(car, &state),
-            Delta::Refused(car, why) => self.tell(Some(car), Weight::Bad, why),
-            Delta::CarGone(car, source) => {
+    pub(super) fn hear(&mut self, update: Update) -> Result<(), DemoError> {
+        match update {
+            Update::Car(car, state) => self.see(car, &state),
+            Update::Refused(car, why) => self.tell(Some(car), Weight::Bad, why),
+            Update::CarGone(car, source) => {
                 let simulator = &mut self.actors[car].simulator;
                 // Its exit code says more than its silence.
                 return Err(match simulator.ended() {
@@ -27,8 +27,8 @@ impl Stage {
                     None => silent(&self.site, car, simulator, source),
                 });
             }
-            Delta::Node(car, said) => self.listen(car, said),
-            Delta::Unmoved(car, why) => {
+            Update::Node(car, said) => self.listen(car, said),
+            Update::Unmoved(car, why) => {
                 self.scene.cars[car].node.cable = Cable::Whole;
                 self.tell(Some(car), Weight::Bad, why);
             }

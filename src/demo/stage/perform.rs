@@ -35,7 +35,7 @@ impl Stage {
             Phase::Draining => self.drain(now)?,
         };
         if matches!(self.scene.phase, Phase::Traffic | Phase::Paused)
-            && self.plan.duration.is_some_and(|planned| self.run_time(now) >= planned)
+            && self.options.duration.is_some_and(|planned| self.run_time(now) >= planned)
         {
             self.begin_drain(now);
         }
@@ -45,7 +45,7 @@ impl Stage {
 
     fn begin_drain(&mut self, now: Duration) {
         let open = self.account.lit().count();
-        let limit = drain_limit(self.plan.floors, self.actors.len(), open, self.plan.chaos);
+        let limit = drain_limit(self.options.floors, self.actors.len(), open, self.options.chaos);
         self.scene.phase = Phase::Draining;
         self.drain = Some(Drain { since: now, limit });
         let limit = limit.as_secs();
@@ -174,7 +174,7 @@ impl Stage {
             .filter_map(|car| car.node.view().map(|view| (&car.name, view)))
             .map(|(name, view)| ((name, &view.node_state), view.digest))
             .unzip();
-        if let Err(discord) = agree(self.plan.election, &nodes) {
+        if let Err(discord) = agree(self.options.election, &nodes) {
             return Some(discord.to_string());
         }
         (stores.len() > 1).then(|| "the stores of the nodes are not equal".to_owned())

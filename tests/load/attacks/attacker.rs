@@ -194,7 +194,7 @@ impl Faulty {
     async fn turn(&mut self) {
         let end = tokio::time::Instant::now() + Duration::from_millis(25);
         while let Ok(event) = tokio::time::timeout_at(end, self.mesh.next_event()).await {
-            self.take(event);
+            self.handle(event);
         }
         self.turn += 1;
         let beacon = self.beacon(self.hello.clone(), self.turn);
@@ -232,7 +232,7 @@ impl Faulty {
         }
     }
 
-    fn take(&mut self, event: MeshEvent) {
+    fn handle(&mut self, event: MeshEvent) {
         match event {
             MeshEvent::Beacon { beacon, .. } => {
                 self.learn(&beacon.delta.records);

@@ -11,9 +11,9 @@ use crate::building::Building;
 /// Two hall calls, and a car call in each car.
 fn orders(building: &Building) -> ([Button; 2], [(&'static str, Button); 3]) {
     let halls = [building.hall(6, Direction::Up), building.hall(3, Direction::Down)];
-    let cabs =
+    let cars =
         [("A", building.car_call(7)), ("B", building.car_call(2)), ("C", building.car_call(4))];
-    (halls, cabs)
+    (halls, cars)
 }
 
 /// Nobody can serve, so that no lamp may go out.
@@ -21,15 +21,15 @@ fn light_all(building: &Building) {
     for name in THREE {
         building.take_out(name);
     }
-    let (halls, cabs) = orders(building);
-    for (name, button) in cabs {
+    let (halls, cars) = orders(building);
+    for (name, button) in cars {
         building.press(name, button);
     }
     for button in halls {
         building.press("B", button);
         building.wait_lit(&THREE, button);
     }
-    for (name, button) in cabs {
+    for (name, button) in cars {
         building.wait_lit(&[name], button);
     }
 }
@@ -55,11 +55,11 @@ fn every_lit_order_is_served_after_a_power_cut_of_the_whole_building() {
         building.start(name);
     }
     let merged = building.wait_for_master("A");
-    let (halls, cabs) = orders(building);
+    let (halls, cars) = orders(building);
     for button in halls {
         building.wait_lit(&THREE, button);
     }
-    for (name, button) in cabs {
+    for (name, button) in cars {
         building.wait_lit(&[name], button);
     }
     let lit = cut.elapsed();
@@ -85,17 +85,17 @@ fn lamps_are_lit_from_disk_while_every_peer_is_dead() {
         building.status("C").is_some_and(|status| status.durable)
     });
     cut_power(building);
-    let (halls, cabs) = orders(building);
+    let (halls, cars) = orders(building);
     building.start("C");
     let started = Instant::now();
-    for button in [halls[0], halls[1], cabs[2].1] {
+    for button in [halls[0], halls[1], cars[2].1] {
         building.wait_lit(&["C"], button);
     }
     let lit = started.elapsed();
     let status = building.status("C").expect("it runs");
     assert!(status.peers.is_empty(), "{status:?}");
     building.put_in("C");
-    for button in [halls[0], halls[1], cabs[2].1] {
+    for button in [halls[0], halls[1], cars[2].1] {
         building.wait_dark(&["C"], button);
     }
     let served = started.elapsed();

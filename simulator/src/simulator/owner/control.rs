@@ -94,7 +94,7 @@ impl Owner {
         }
     }
 
-    pub(super) fn tell_watchers(&mut self, now: Duration) {
+    pub(super) fn notify_watchers(&mut self, now: Duration) {
         let due = |peer: &ControlPeer| peer.watching.as_ref().is_some_and(|w| now >= w.next);
         if !self.clients.values().any(due) {
             return;
