@@ -42,6 +42,7 @@ if [ -n "$full" ]; then
     cargo clippy -p elevator-fleet -- -D warnings
     cargo clippy -p elevator-simulator --no-default-features -- -D warnings
     cargo clippy -p elevator-driver --no-default-features -- -D warnings
+    cargo clippy -p liftmesh-harness -- -D warnings
     cargo clippy -p liftmesh --no-default-features -- -D warnings
 
     step "the brain and the lab are pure"

@@ -9,7 +9,6 @@
 //!                             └─▶ operator  status, orders and events on a local socket
 //!   clearance  puts a hung car back in service, on record
 //!   demo       real processes on one machine, shown in the terminal
-//!   account    what became of every order, as panels show it
 //! ```
 //!
 //! Read [`runtime`] first: it holds the one loop that feeds the brain, `elevator_fleet::node::Node`.
@@ -20,8 +19,6 @@
     reason = "the documentation is for those who work on this crate"
 )]
 
-#[cfg(feature = "simulator")]
-pub mod account;
 mod clearance;
 pub mod cli;
 pub mod config;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use elevator_driver::Button;
+use liftmesh_harness::building::{Building, Line};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::building::{Building, Line};
 use crate::idle::ticks;
 use crate::samples::{Decisive, Figure, Target};
 use crate::site::{Panels, Which, halls};

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Change, Lsn};
 use liftmesh::journal::{Journal, JournalWriter};
+use liftmesh_harness::building::{Building, Line};
 
-use crate::building::{Building, Line};
 use crate::samples::{Decisive, Figure, Target};
 use crate::site::{CARS, Panels, Which, halls, stop};
 

@@ -22,9 +22,6 @@ mod site;
 mod takeover;
 mod virtual_time;
 
-#[path = "../../tests/processes/building/mod.rs"]
-mod building;
-
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};

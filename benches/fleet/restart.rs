@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::building::{Building, Line};
+use liftmesh_harness::building::{Building, Line};
+
 use crate::samples::{Decisive, Figure, Target};
 use crate::site::{CARS, Panels, Which, stop};
 

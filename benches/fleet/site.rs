@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use elevator_driver::Button;
 use elevator_fleet::model::CarPhase;
 use elevator_simulator::{CarState, ControlClient};
-
-use crate::building::{Building, PATIENCE};
+use liftmesh_harness::building::{Building, PATIENCE};
 
 pub(crate) const CARS: [&str; 3] = ["A", "B", "C"];
 

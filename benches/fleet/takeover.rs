@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
+use liftmesh_harness::building::{Building, Line};
 use rustix::process::Signal;
 
-use crate::building::{Building, Line};
 use crate::samples::{Decisive, Figure, Target};
 use crate::site::{CARS, Panels, Which, rest};
 

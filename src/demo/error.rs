@@ -2,8 +2,13 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
 use elevator_simulator::control::ControlError;
+use liftmesh_harness::Process;
+
+/// How many lines of a log are shown.
+const LOG_LINES: usize = 8;
 
 /// Why the demo did not run, or not to a good end. All its processes are ended and its directory
 /// is removed in every case.
@@ -95,4 +100,17 @@ pub enum DemoError {
     /// The terminal, or whatever the standard output is.
     #[error("cannot write to the terminal or the standard output; try --headless")]
     Output(#[source] io::Error),
+}
+
+impl DemoError {
+    /// That a process ended although it should not have.
+    pub(super) fn ended(process: &Process, status: ExitStatus) -> Self {
+        let (what, status) = (process.name().to_owned(), status.to_string());
+        Self::Ended { what, status, log: log_of(process) }
+    }
+}
+
+/// The end of a process's log.
+pub(super) fn log_of(process: &Process) -> String {
+    process.last_lines(LOG_LINES)
 }

@@ -8,7 +8,8 @@
 //!
 //! For each car a `liftmesh simulate` is started, with its panel on a pseudo-terminal, and a
 //! `liftmesh run` that drives it. Passengers come by a seed and press the panels' buttons through
-//! the simulators. So does chaos, which breaks one thing after the other and puts it right again. The [`account`](crate::account) looks at the lamps and the doors alone.
+//! the simulators. So does chaos, which breaks one thing after the other and puts it right again.
+//! The [`account`](liftmesh_harness::account) looks at the lamps and the doors alone.
 //!
 //! Read `stage` first; `traffic` and `chaos` have no processes, no threads and no clock, nor has
 //! `screen`, which draws a `scene`.
@@ -27,7 +28,6 @@ mod error;
 mod keys;
 mod leadership;
 mod lines;
-mod process;
 mod scene;
 mod screen;
 mod site;

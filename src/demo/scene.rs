@@ -11,8 +11,8 @@ use elevator_fleet::node::{OrderStatus, Status};
 use elevator_fleet::wire::{NodeState, Protocol};
 use elevator_simulator::CarState;
 use elevator_simulator::shaft::MotorFault;
+use liftmesh_harness::account::Tally;
 
-use crate::account::Tally;
 use crate::mesh::Cable;
 
 /// Events that are kept for the screen; older ones scroll out of sight.

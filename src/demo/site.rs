@@ -1,18 +1,20 @@
-//! Where a demo takes place: a directory of its own, addresses and ports that nobody uses, and the
-//! command line of each process.
+//! Where a demo takes place: its directory, names, addresses and ports, and the command line of each
+//! process.
 
-use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{self, Command};
-use std::{env, fs};
+use std::process::Command;
+use std::{env, io};
 
 use elevator_driver::FloorCount;
 use elevator_fleet::election::Carrier;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::Protocol;
-use tempfile::TempDir;
+use liftmesh_harness::{
+    BROADCAST, NodeCommand, NodeKind, PanelEnd, Place, SimulatorCommand, free_port,
+};
 
 use super::error::DemoError;
 
@@ -25,16 +27,10 @@ const CARS_AT_FULL_PACE: usize = 12;
 /// Cars have addresses from 127.0.0.11 on.
 const FIRST_ADDRESS: u8 = 11;
 
-/// Where all of loopback hears.
-const BROADCAST: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
-
-/// How often another port is tried.
-const PORT_ATTEMPTS: usize = 50;
-
 /// The directory, the names and the addresses. The directory is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Site {
-    dir: TempDir,
+    place: Place,
     program: PathBuf,
     floors: FloorCount,
     election: Protocol,
@@ -59,13 +55,11 @@ impl Site {
         }
         let names: Vec<NodeId> =
             names().filter_map(|name| NodeId::new(&name).ok()).take(cars).collect();
-        let dir = tempfile::Builder::new()
-            .prefix("liftmesh-demo-")
-            .tempdir()
+        let place = Place::new("liftmesh-demo-")
             .map_err(|source| DemoError::Directory { dir: env::temp_dir(), source })?;
         let (port, ballot_port) = free_ports(cars, election).map_err(DemoError::Port)?;
         let site = Self {
-            dir,
+            place,
             program: env::current_exe().map_err(DemoError::Program)?,
             floors,
             election,
@@ -74,8 +68,11 @@ impl Site {
             cars: names,
         };
         for car in 0..cars {
-            fs::create_dir(site.car_dir(car))
-                .map_err(|source| DemoError::Directory { dir: site.car_dir(car), source })?;
+            let name = site.name(car);
+            site.place.add(name).map_err(|source| {
+                let dir = site.place.of(name);
+                DemoError::Directory { dir, source }
+            })?;
         }
         Ok(site)
     }
@@ -98,58 +95,56 @@ impl Site {
 
     /// The control socket of a car's simulator.
     pub(super) fn control(&self, car: usize) -> PathBuf {
-        self.car_dir(car).join("control")
+        self.place.control(self.name(car))
     }
 
     /// The data directory of a car's node.
     pub(super) fn data_dir(&self, car: usize) -> PathBuf {
-        self.car_dir(car).join("data")
+        self.place.data_dir(self.name(car))
     }
 
-    /// Where a process of a car logs.
-    pub(super) fn log(&self, car: usize, process: &str) -> PathBuf {
-        self.car_dir(car).join(process).with_extension("log")
+    /// Where the simulator of a car logs.
+    pub(super) fn simulator_log(&self, car: usize) -> PathBuf {
+        self.place.simulator_log(self.name(car))
+    }
+
+    /// Where the node of a car logs.
+    pub(super) fn node_log(&self, car: usize) -> PathBuf {
+        self.place.node_log(self.name(car))
     }
 
     /// The simulator of a car.
     pub(super) fn simulator(&self, car: usize, seed: u64) -> Command {
-        let mut command = Command::new(&self.program);
+        let name = self.name(car);
+        let simulator = SimulatorCommand {
+            name: name.to_owned(),
+            floors: self.floors,
+            panel: PanelEnd::Serial(self.place.panel(name)),
+            control: self.place.control(name),
+        };
+        let mut command = simulator.build(self.program());
         command
-            .arg("simulate")
-            .args(["--name", self.name(car)])
-            .args(["--floors", &self.floors.get().to_string()])
             .args(["--seed", &seed.to_string()])
-            .args(["--start-floor", &self.start_floor(car).to_string()])
-            .arg("--serial-link")
-            .arg(self.panel(car))
-            .arg("--control")
-            .arg(self.control(car))
-            .arg("--quiet")
-            .args(["--die-with-parent", &process::id().to_string()]);
+            .args(["--start-floor", &self.start_floor(car).to_string()]);
         command
     }
 
     /// The node of a car.
     pub(super) fn node(&self, car: usize) -> Command {
-        let mut command = Command::new(&self.program);
-        // The settings of whoever starts the demo are for another node.
-        for (name, _) in env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"LIFTMESH__") {
-                command.env_remove(name);
-            }
-        }
-        command
-            .args(["run", "--allow-faults"])
-            .args(["--die-with-parent", &process::id().to_string()])
-            .args(["--fleet", "demo"])
-            .args(["--car", self.name(car)])
-            .args(["--address", &address(car).to_string()])
-            .args(["--broadcast", &SocketAddrV4::new(BROADCAST, self.port).to_string()])
-            .args(["--panel", &format!("serial://{}", self.panel(car).display())])
-            .args(["--floors", &self.floors.get().to_string()])
-            .args(["--election", &self.election.to_string()])
-            .arg("--data-dir")
-            .arg(self.data_dir(car));
+        let name = self.name(car);
+        let panel = format!("serial://{}", self.place.panel(name).display());
+        let node = NodeCommand {
+            name: name.to_owned(),
+            kind: NodeKind::Car { panel },
+            fleet: "demo".to_owned(),
+            address: address(car),
+            broadcast: SocketAddrV4::new(BROADCAST, self.port),
+            floors: self.floors,
+            election: self.election,
+            data_dir: self.place.data_dir(name),
+        };
+        let mut command = node.build(self.program());
+        command.arg("--allow-faults");
         if let Some(port) = self.ballot_port {
             command.args(["--ballot-port", &port.to_string()]);
         }
@@ -177,17 +172,11 @@ impl Site {
         car * top / (self.cars.len() - 1).max(1)
     }
 
-    fn car_dir(&self, car: usize) -> PathBuf {
-        self.dir.path().join(self.name(car))
-    }
-
-    fn panel(&self, car: usize) -> PathBuf {
-        self.car_dir(car).join("panel")
-    }
-
-    #[cfg(test)]
-    fn dir(&self) -> &std::path::Path {
-        self.dir.path()
+    /// In a process group of its own, so that a key pressed in the terminal reaches the demo alone.
+    fn program(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.process_group(0);
+        command
     }
 }
 
@@ -206,33 +195,14 @@ pub(super) fn address(car: usize) -> Ipv4Addr {
 
 /// A port for the beacons, and another one where the election has packets of its own.
 fn free_ports(cars: usize, election: Protocol) -> io::Result<(u16, Option<u16>)> {
+    let addresses: Vec<_> = (0..cars).map(address).collect();
     // Held until both are known, so that the second is another one.
-    let (port, _held) = free_port(cars)?;
+    let (port, _held) = free_port(&addresses)?;
     let ballot_port = match election.profile().carrier {
-        Carrier::Packet => Some(free_port(cars)?.0),
+        Carrier::Packet => Some(free_port(&addresses)?.0),
         Carrier::Beacon => None,
     };
     Ok((port, ballot_port))
-}
-
-/// A port on which nobody hears the broadcasts and every address can listen. It is taken for as
-/// long as the socket is.
-fn free_port(cars: usize) -> io::Result<(u16, UdpSocket)> {
-    let mut last = io::Error::from(ErrorKind::AddrInUse);
-    for _ in 0..PORT_ATTEMPTS {
-        let broadcast = UdpSocket::bind((BROADCAST, 0))?;
-        let port = broadcast.local_addr()?.port();
-        let all_free = (0..cars).try_for_each(|car| {
-            let own = (address(car), port);
-            drop((UdpSocket::bind(own)?, TcpListener::bind(own)?));
-            Ok(())
-        });
-        match all_free {
-            Ok(()) => return Ok((port, broadcast)),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
 
 #[cfg(test)]
@@ -241,23 +211,6 @@ mod tests {
 
     fn floors() -> FloorCount {
         FloorCount::new(6).unwrap()
-    }
-
-    #[test]
-    fn the_directory_is_gone_afterwards() {
-        let site = Site::new(3, floors(), Protocol::LowestIp).unwrap();
-        let dir = site.dir().to_owned();
-        assert!(dir.join("C").is_dir());
-        drop(site);
-        assert!(!dir.exists());
-    }
-
-    #[test]
-    fn two_demos_at_once_do_not_hear_each_other() {
-        let site = Site::new(3, floors(), Protocol::LowestIp).unwrap();
-        let _taken = UdpSocket::bind((BROADCAST, site.port)).unwrap();
-        let other = Site::new(3, floors(), Protocol::LowestIp).unwrap();
-        assert_ne!(site.port, other.port);
     }
 
     #[test]

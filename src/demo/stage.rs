@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,18 +13,17 @@ use elevator_driver::{Floor, FloorCount};
 use elevator_fleet::model::NodeId;
 use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
+use liftmesh_harness::account::{Account, Sight, Tally};
+use liftmesh_harness::{Process, end};
 
 use super::Options;
 use super::chaos::Toll;
-use super::error::DemoError;
+use super::error::{DemoError, log_of};
 use super::leadership::Leadership;
 use super::lines::{Line, Update};
-use super::process::{Process, end};
 use super::scene::{CarScene, Event, Life, Phase, Power, Scene, Weight};
 use super::site::{Site, address};
 use super::traffic::{Arrivals, Crowd};
-use crate::account::Sight;
-use crate::account::{Account, Tally};
 use crate::cli::Exit;
 use crate::mesh::Cable;
 
@@ -136,8 +137,7 @@ impl Stage {
         let simulators = (0..cars)
             .map(|car| {
                 let what = format!("the simulator of car {}", site.name(car));
-                let command = site.simulator(car, options.seed);
-                Process::start(what, command, site.log(car, "simulator"))
+                start(what, site.simulator(car, options.seed), site.simulator_log(car))
             })
             .collect::<Result<Vec<_>, _>>()?;
         let mut actors = Vec::new();
@@ -272,13 +272,13 @@ impl Stage {
         for car in 0..self.actors.len() {
             let actor = &mut self.actors[car];
             if let Some(status) = actor.simulator.ended() {
-                return Err(actor.simulator.failure(status));
+                return Err(DemoError::ended(&actor.simulator, status));
             }
             let Some(node) = &mut actor.node else {
                 continue;
             };
             let Some(status) = node.ended() else { continue };
-            let failure = node.failure(status);
+            let failure = DemoError::ended(node, status);
             actor.node = None;
             let exit = |exit: Exit| status.code() == Some(i32::from(exit as u8));
             let scene = &mut self.scene.cars[car].node;
@@ -348,8 +348,11 @@ fn drain_limit(floors: FloorCount, cars: usize, open: usize, chaos: bool) -> Dur
 }
 
 fn start_node(site: &Site, car: usize) -> Result<Process, DemoError> {
-    let what = format!("node {}", site.name(car));
-    Process::start(what, site.node(car), site.log(car, "node"))
+    start(format!("node {}", site.name(car)), site.node(car), site.node_log(car))
+}
+
+fn start(what: String, command: Command, log: PathBuf) -> Result<Process, DemoError> {
+    Process::start(&*what, command, log).map_err(|source| DemoError::Start { what, source })
 }
 
 /// Waits for the simulator's control socket.
@@ -361,7 +364,7 @@ fn connect(site: &Site, car: usize, simulator: &mut Process) -> Result<ControlCl
             Err(error) => error,
         };
         if let Some(status) = simulator.ended() {
-            return Err(simulator.failure(status));
+            return Err(DemoError::ended(simulator, status));
         }
         if Instant::now() >= limit {
             return Err(silent(site, car, simulator, error));
@@ -371,7 +374,7 @@ fn connect(site: &Site, car: usize, simulator: &mut Process) -> Result<ControlCl
 }
 
 fn silent(site: &Site, car: usize, simulator: &Process, source: ControlError) -> DemoError {
-    DemoError::Simulator { car: site.name(car).to_owned(), log: simulator.last_lines(), source }
+    DemoError::Simulator { car: site.name(car).to_owned(), log: log_of(simulator), source }
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
-
-use crate::account::Sight;
+use liftmesh_harness::account::Sight;
 
 /// A passenger whose button stays dark presses again after this.
 const PRESS_AGAIN: Duration = Duration::from_secs(3);

@@ -4,6 +4,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use liftmesh_harness::account::Tally;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
 
@@ -11,7 +12,6 @@ use super::chaos::Toll;
 use super::keys::{Wish, wish};
 use super::scene::{Event, Scene};
 use super::screen;
-use crate::account::Tally;
 
 /// A screen, or lines.
 #[derive(Debug)]

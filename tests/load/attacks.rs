@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use attacker::{Attack, Attacker};
 use elevator_driver::Direction;
+use liftmesh_harness::building::{Building, Line};
 
-use crate::building::{Building, Line};
 use crate::machine;
 
 const THREE: [&str; 3] = ["A", "B", "C"];

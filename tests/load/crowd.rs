@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::NodeState;
+use liftmesh_harness::building::{Building, Line};
 
-use crate::building::{Building, Line};
 use crate::machine;
 
 /// Nodes, cars among them, and idle seconds of a usual run.

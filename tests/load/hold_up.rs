@@ -4,8 +4,8 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
+use liftmesh_harness::building::{Building, Line, Times};
 
-use crate::building::{Building, Line, Times};
 use crate::machine;
 
 const THREE: [&str; 3] = ["A", "B", "C"];

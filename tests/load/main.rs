@@ -6,9 +6,6 @@
     reason = "all of this is test code, which prints what it has measured"
 )]
 
-#[path = "../processes/building/mod.rs"]
-mod building;
-
 mod attacks;
 mod crowd;
 mod hold_up;

@@ -9,8 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use elevator_driver::Direction;
 use elevator_fleet::wire::Protocol;
-
-use crate::building::{Building, Line, PATIENCE};
+use liftmesh_harness::building::{Building, Line, PATIENCE};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 

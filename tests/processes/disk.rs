@@ -14,9 +14,8 @@ use elevator_fleet::model::NodeId;
 use elevator_fleet::node::Status;
 use liftmesh::journal::Journal;
 use liftmesh::operator::Client;
-
-use crate::building::disk::{self, Disk, RuntimeDir};
-use crate::building::{Building, Line, skip};
+use liftmesh_harness::building::disk::{self, Disk, RuntimeDir};
+use liftmesh_harness::building::{Building, Line, skip};
 
 /// Long enough for a lamp that would be lit.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -26,7 +25,7 @@ const NOBODY: u32 = 65534;
 
 /// A node on a failing disk has its socket there.
 fn runtime_dir(building: &Building) -> RuntimeDir {
-    let path = building.place("run");
+    let path = building.path("run");
     fs::create_dir_all(&path).expect("a directory");
     RuntimeDir::new(path)
 }
@@ -121,7 +120,7 @@ fn a_node_alone_with_a_read_only_disk_serves_what_stands_there_and_lights_no_lam
     });
     let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
     command.arg("status").arg("--data-dir").arg(building.data_dir("A"));
-    command.env("XDG_RUNTIME_DIR", building.place("run"));
+    command.env("XDG_RUNTIME_DIR", building.path("run"));
     let shown = command.output().expect("it runs").stdout;
     let shown = String::from_utf8_lossy(&shown);
     assert!(shown.contains("the disk has failed"), "{shown}");

@@ -11,8 +11,7 @@ use elevator_driver::{Button, Direction};
 use elevator_fleet::election::Preferred;
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
-
-use crate::building::{Building, Line};
+use liftmesh_harness::building::{Building, Line};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 

@@ -4,11 +4,11 @@
 //! Every test keeps the books of its building: an account of every order by what its panels show.
 //! They print what they measure (`--nocapture` shows it). Longer campaigns: see `campaign`.
 
+use liftmesh_harness::building::{Building, Line};
+
 mod campaign;
 mod outage;
 mod restart;
-
-use crate::building::{Building, Line};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 

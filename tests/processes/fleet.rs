@@ -5,8 +5,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, DoorState};
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::CarState;
-
-use crate::building::{Building, Line};
+use liftmesh_harness::building::{Building, Line};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 

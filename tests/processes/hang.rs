@@ -8,9 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use elevator_driver::{Button, Direction, DoorState};
 use elevator_fleet::node::{LossCause, Report};
 use liftmesh::operator::{Client, Event, Notice};
+use liftmesh_harness::building::{Building, FLIGHT_LIMIT, Line, PATIENCE};
 use rustix::process::Signal;
-
-use crate::building::{Building, FLIGHT_LIMIT, Line, PATIENCE};
 
 /// The flight limit of the building's nodes, and something on top.
 const BEYOND_THE_LIMIT: Duration = FLIGHT_LIMIT.saturating_add(Duration::from_millis(1500));

@@ -7,8 +7,7 @@ use elevator_driver::{Button, Direction, DoorState};
 use elevator_fleet::model::{CarPhase, FloorSet};
 use elevator_fleet::node::CarStatus;
 use elevator_fleet::wire::NodeState;
-
-use crate::building::{Building, Line};
+use liftmesh_harness::building::{Building, Line};
 
 const TWO: [&str; 2] = ["A", "B"];
 

@@ -8,10 +8,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use elevator_driver::Direction;
+use liftmesh_harness::building::{Building, Line};
 use redb::{Database, TableDefinition};
 use serde_json::Value;
-
-use crate::building::{Building, Line};
 
 /// The commit slots in the header of the database, which begin with the version of its file format.
 const SLOTS: [usize; 2] = [64, 192];

@@ -13,8 +13,6 @@
     reason = "all of this is test code, which ends where what it needs is missing"
 )]
 
-mod building;
-
 mod ballot;
 mod command_line;
 mod demo;

@@ -4,12 +4,12 @@
 //! The tests need root, `ip` and `nft`; without them they say so and do nothing, or fail where
 //! `LIFTMESH_SKIPS_FAIL` is set. They print what they measure (`--nocapture` shows it).
 
+use liftmesh_harness::building::Building;
+
 mod cut;
 mod loss;
 mod recreate;
 mod start;
-
-use crate::building::Building;
 
 /// The cars' hosts have their place in the alphabet as the last number of their address.
 const FOUR: [&str; 4] = ["A", "B", "C", "D"];

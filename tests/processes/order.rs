@@ -6,8 +6,7 @@ use elevator_driver::{Direction, DoorState};
 use elevator_fleet::model::{Call, NodeId, Role};
 use elevator_fleet::node::Taken;
 use liftmesh::operator::Client;
-
-use crate::building::{Building, Line, Stopped};
+use liftmesh_harness::building::{Building, Line, Stopped};
 
 fn order(building: &Building, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_liftmesh"))

@@ -7,9 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use elevator_driver::DoorState;
+use liftmesh_harness::building::{Building, FLIGHT_LIMIT, Line, Stopped};
 use rustix::fs::OFlags;
-
-use crate::building::{Building, FLIGHT_LIMIT, Line, Stopped};
 
 /// A motor has to stop within 0.5 s of the cause; what is asserted leaves room for a machine that
 /// is busy with other tests.

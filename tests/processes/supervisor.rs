@@ -7,12 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use liftmesh_harness::building::{Building, Line, PATIENCE};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use tempfile::TempDir;
-
-use crate::building::{Building, Line, PATIENCE};
 
 /// After so long without a sign of life the supervisor would act.
 const WATCHDOG: Duration = Duration::from_secs(1);
@@ -129,7 +128,7 @@ fn the_unit_file_is_right() {
 fn has_setsid() -> bool {
     let found = Command::new("setsid").arg("--version").output().is_ok();
     if !found {
-        crate::building::skip("it needs setsid");
+        liftmesh_harness::building::skip("it needs setsid");
     }
     found
 }
@@ -207,7 +206,7 @@ fn a_node_without_a_terminal_goes_on_at_sighup() {
 fn a_log_that_leads_to_the_journal_has_priorities() {
     let mut building = Building::new(4, Line::Serial);
     building.install("A", 1);
-    let path = building.place("journal.log");
+    let path = building.path("journal.log");
     let log = File::create(&path).expect("a log");
     let stream = log.metadata().expect("a file");
     let stream = format!("JOURNAL_STREAM={}:{}", stream.dev(), stream.ino());

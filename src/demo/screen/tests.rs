@@ -7,13 +7,13 @@ use elevator_fleet::node::{
     ClimateStatus, DistrustedStatus, OrderStatus, PeerStatus, RefusedStatus, Status,
 };
 use elevator_fleet::wire::{NodeState, Protocol};
+use liftmesh_harness::account::Tally;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
 use super::super::scene::{CarScene, Event, Life, Power, Scene, Weight};
 use super::*;
-use crate::account::Tally;
 
 mod svg;
 

@@ -1,11 +1,11 @@
 //! What can be done to nodes, cars and the building: by the keys, and by chaos.
 
+use liftmesh_harness::kill_all;
 use rustix::process::Signal;
 
 use super::Stage;
 use crate::clearance::{self, Clearance};
 use crate::demo::error::DemoError;
-use crate::demo::process;
 use crate::demo::scene::{Life, Power, Weight};
 use crate::journal::Account;
 use crate::mesh::Cable;
@@ -108,7 +108,7 @@ impl Stage {
                 self.lose_node(car);
             }
         }
-        process::kill_all(nodes.into_iter().flatten().collect());
+        kill_all(nodes.into_iter().flatten().collect());
         for car in 0..self.actors.len() {
             self.tell_car(car, "fault panel restart");
         }

@@ -5,10 +5,9 @@ use std::time::Duration;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{OrderStatus, Status};
 use elevator_simulator::simulator::{Controller, SimulatorState};
+use liftmesh_harness::account::{Sight, Verdict};
 
 use super::{LATE, SETTLE, Stage, silent};
-use crate::account::Sight;
-use crate::account::Verdict;
 use crate::demo::error::DemoError;
 use crate::demo::lines::Update;
 use crate::demo::scene::{Life, Weight};
@@ -23,7 +22,7 @@ impl Stage {
                 let simulator = &mut self.actors[car].simulator;
                 // Its exit code says more than its silence.
                 return Err(match simulator.ended() {
-                    Some(status) => simulator.failure(status),
+                    Some(status) => DemoError::ended(simulator, status),
                     None => silent(&self.site, car, simulator, source),
                 });
             }

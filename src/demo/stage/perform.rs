@@ -7,9 +7,8 @@ use elevator_driver::Button;
 use elevator_fleet::model::Call;
 
 use super::{Course, Drain, Stage, drain_limit, fleet_limit};
-use crate::demo::error::DemoError;
+use crate::demo::error::{DemoError, log_of};
 use crate::demo::leadership::agree;
-use crate::demo::process::Process;
 use crate::demo::scene::{Life, Phase, Weight};
 use crate::demo::traffic::Deed;
 
@@ -69,7 +68,7 @@ impl Stage {
         if now < limit {
             return Ok(());
         }
-        let log = self.actors[car].node.as_ref().map(Process::last_lines);
+        let log = self.actors[car].node.as_ref().map(log_of);
         Err(DemoError::NotReady {
             seconds: limit.as_secs(),
             missing: format!("node {} {missing}", self.site.name(car)),

@@ -17,9 +17,8 @@ use elevator_fleet::wire::{
     codec,
 };
 use liftmesh::mesh::{LinkTimes, Mesh, MeshEvent, MeshSettings};
+use liftmesh_harness::building::Building;
 use socket2::{Domain, Socket, Type};
-
-use crate::building::Building;
 
 /// How many records fit a frame, with some room to spare.
 const RECORDS: usize = 400;

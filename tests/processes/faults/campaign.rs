@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
-
-use crate::building::{Building, Line, Times};
+use liftmesh_harness::building::{Building, Line, Times};
 
 /// How many nodes a normal run kills.
 const KILLS: u64 = 14;

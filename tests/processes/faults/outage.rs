@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
+use liftmesh_harness::building::{Building, Times};
 
 use super::{Bank, THREE};
-use crate::building::{Building, Times};
 
 /// What happens to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction};
 use elevator_fleet::wire::NodeState;
+use liftmesh_harness::building::Building;
 
 use super::{Bank, THREE};
-use crate::building::Building;
 
 /// Two hall calls, and a car call in each car.
 fn orders(building: &Building) -> ([Button; 2], [(&'static str, Button); 3]) {

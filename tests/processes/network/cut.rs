@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use elevator_driver::{Button, Direction};
 use elevator_fleet::model::Term;
 use elevator_fleet::wire::NodeState;
+use liftmesh_harness::building::Building;
 
 use super::{FOUR, building};
-use crate::building::Building;
 
 /// Presses and waits until the lamp is lit on all panels of a group, which is a promise, and dark,
 /// which is a kept one.

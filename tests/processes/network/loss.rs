@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
+use liftmesh_harness::building::{Building, Times};
 
 use super::building;
-use crate::building::{Building, Times};
 
 const THREE: [&str; 3] = ["A", "B", "C"];
 

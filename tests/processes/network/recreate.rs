@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use elevator_driver::Direction;
 use elevator_fleet::wire::Protocol;
-
-use crate::building::{Building, INTERFACE};
+use liftmesh_harness::building::{Building, INTERFACE};
 
 /// Where beacons go.
 const BEACONS: Ipv4Addr = Ipv4Addr::new(239, 192, 46, 100);

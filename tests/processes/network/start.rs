@@ -1,8 +1,7 @@
 //! Nodes that start before their network does.
 
 use elevator_driver::Direction;
-
-use crate::building::{Building, Interface};
+use liftmesh_harness::building::{Building, Interface};
 
 /// F8: whichever of the two is without a network at its start, it serves alone, as its status says, and joins
 /// when the network comes.

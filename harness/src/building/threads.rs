@@ -1,7 +1,5 @@
 //! The threads of a node, and how to stop a single one of them as a blocked system call would.
 
-#![allow(dead_code, reason = "not every test binary stops threads")]
-
 use std::marker::PhantomData;
 
 use nix::errno::Errno;
@@ -13,14 +11,14 @@ use super::{Building, skip};
 
 /// A thread of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Thread {
-    pub(crate) id: i32,
-    pub(crate) name: String,
+pub struct Thread {
+    pub id: i32,
+    pub name: String,
 }
 
 impl Building {
     /// The threads of a running node. The first is the loop's: the process has its number.
-    pub(crate) fn threads(&self, name: &str) -> Vec<Thread> {
+    pub fn threads(&self, name: &str) -> Vec<Thread> {
         let tasks = format!("/proc/{}/task", self.process_id(name));
         let entries = std::fs::read_dir(tasks).expect("a running node");
         let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -38,7 +36,7 @@ impl Building {
 
 /// A thread that does not run. Dropping this lets it go on.
 #[derive(Debug)]
-pub(crate) struct Stopped {
+pub struct Stopped {
     thread: Pid,
     /// Only the thread that stopped it can let it go on.
     here: PhantomData<*const ()>,
@@ -47,7 +45,7 @@ pub(crate) struct Stopped {
 impl Stopped {
     /// Stops a thread of another process, and no other thread of it; `None` where this machine
     /// allows nobody to. A signal would stop the whole process.
-    pub(crate) fn new(thread: &Thread) -> Option<Self> {
+    pub fn new(thread: &Thread) -> Option<Self> {
         let id = Pid::from_raw(thread.id);
         match ptrace::seize(id, ptrace::Options::empty()) {
             Ok(()) => {}

@@ -12,12 +12,12 @@ use super::{Building, LOOK_EVERY, PATIENCE};
 
 impl Building {
     /// Waits until something is so.
-    pub(crate) fn wait(&self, what: &str, is_so: impl FnMut(&Self) -> bool) -> Duration {
+    pub fn wait(&self, what: &str, is_so: impl FnMut(&Self) -> bool) -> Duration {
         self.wait_within(PATIENCE, what, is_so)
     }
 
     /// The same within another limit; hands back how long it took.
-    pub(crate) fn wait_within(
+    pub fn wait_within(
         &self,
         limit: Duration,
         what: &str,
@@ -32,12 +32,7 @@ impl Building {
     }
 
     /// Holds that something stays so for a while.
-    pub(crate) fn stays(
-        &self,
-        what: &str,
-        duration: Duration,
-        mut is_so: impl FnMut(&Self) -> bool,
-    ) {
+    pub fn stays(&self, what: &str, duration: Duration, mut is_so: impl FnMut(&Self) -> bool) {
         let start = Instant::now();
         while start.elapsed() < duration {
             assert!(is_so(self), "not so any more: {what}{}", self.logs());
@@ -46,14 +41,14 @@ impl Building {
     }
 
     /// Waits until every running node follows this one, and its store equals theirs.
-    pub(crate) fn wait_for_master(&self, master: &str) -> Duration {
+    pub fn wait_for_master(&self, master: &str) -> Duration {
         let running: Vec<&str> = self.running().collect();
         self.wait_for_master_of(&running, master)
     }
 
     /// Waits until these nodes hear each other and nobody else, follow this one of them, and have
     /// equal stores (E1, O7). Where the lowest address has no right to lead, any of them will do.
-    pub(crate) fn wait_for_master_of(&self, group: &[&str], master: &str) -> Duration {
+    pub fn wait_for_master_of(&self, group: &[&str], master: &str) -> Duration {
         if self.election.profile().preferred != Preferred::LowestAddress {
             return self.wait_for_one_master_of(group);
         }
@@ -62,7 +57,7 @@ impl Building {
 
     /// Waits until these nodes hear each other and nobody else, follow one of them, and have equal
     /// stores (E1, O7).
-    pub(crate) fn wait_for_one_master_of(&self, group: &[&str]) -> Duration {
+    pub fn wait_for_one_master_of(&self, group: &[&str]) -> Duration {
         self.wait(&format!("{group:?} follow one of them"), |building| {
             if building.election.profile().rotates {
                 return building.know_a_holder(group);
@@ -73,7 +68,7 @@ impl Building {
 
     /// Waits until these nodes have been one group for a while without a break; hands back how long
     /// it took them to become one.
-    pub(crate) fn wait_for_steady_group(&self, group: &[&str], steady: Duration) -> Duration {
+    pub fn wait_for_steady_group(&self, group: &[&str], steady: Duration) -> Duration {
         let started = Instant::now();
         let mut since = None;
         self.wait(&format!("{group:?} stay one group"), |building| {
@@ -87,7 +82,7 @@ impl Building {
     }
 
     /// Waits until all that run follow one of them; hands back its name.
-    pub(crate) fn wait_for_one_master(&self) -> &'static str {
+    pub fn wait_for_one_master(&self) -> &'static str {
         let running: Vec<&'static str> = self.running().collect();
         self.wait_for_one_master_of(&running);
         let leads = |name: &&str| {
@@ -102,7 +97,7 @@ impl Building {
     }
 
     /// Whether they hear each other and nobody else, follow this one, and have equal stores.
-    pub(crate) fn follow(&self, group: &[&str], master: &str) -> bool {
+    pub fn follow(&self, group: &[&str], master: &str) -> bool {
         self.are_one_group(group, |name, node_state| match node_state {
             NodeState::Master => name == master,
             NodeState::Slave { master: followed } => name != master && *followed == master,
@@ -136,7 +131,7 @@ impl Building {
     }
 
     /// Waits until all these cars are in service.
-    pub(crate) fn wait_in_service(&self, names: &[&str]) {
+    pub fn wait_in_service(&self, names: &[&str]) {
         self.wait("every car is in service", |building| {
             names.iter().all(|name| {
                 let car = building.status(name).and_then(|status| status.car);
@@ -146,7 +141,7 @@ impl Building {
     }
 
     /// Pulls a car's stop switch, and waits until the group does not count on it any more.
-    pub(crate) fn take_out(&self, name: &str) {
+    pub fn take_out(&self, name: &str) {
         self.panel(name).send("stop on").expect("the stop switch");
         self.wait(&format!("{name} is out of the group"), |building| {
             building.running().filter_map(|node| building.status(node)).all(|status| {
@@ -163,7 +158,7 @@ impl Building {
     }
 
     /// The car to which a node has seen an open order assigned; waits for it.
-    pub(crate) fn assignee(&self, at: &str) -> &'static str {
+    pub fn assignee(&self, at: &str) -> &'static str {
         let mut found = None;
         self.wait("a car is assigned", |building| {
             let orders = building.status(at).map(|status| status.orders);
@@ -177,38 +172,35 @@ impl Building {
     }
 
     /// Waits until a button's lamp is lit on the panels of all these cars.
-    pub(crate) fn wait_lit(&self, names: &[&str], button: Button) -> Duration {
+    pub fn wait_lit(&self, names: &[&str], button: Button) -> Duration {
         self.wait(&format!("{button} is lit on {names:?}"), |building| {
             names.iter().all(|name| building.car(name).lamps.contains(&button))
         })
     }
 
     /// Waits until a button's lamp is dark on the panels of all these cars.
-    pub(crate) fn wait_dark(&self, names: &[&str], button: Button) -> Duration {
+    pub fn wait_dark(&self, names: &[&str], button: Button) -> Duration {
         self.wait(&format!("{button} is dark on {names:?}"), |building| {
             names.iter().all(|name| !building.car(name).lamps.contains(&button))
         })
     }
 
     /// Waits until no order lamp is lit in the whole building.
-    pub(crate) fn wait_all_dark(&self) {
+    pub fn wait_all_dark(&self) {
         self.wait_within(PATIENCE * 3, "every lamp is dark", |building| {
             building.cars().all(|cabin| building.car(cabin.name).lamps.is_empty())
         });
     }
 
     /// Waits for a node to end by itself.
-    pub(crate) fn exit(&mut self, name: &str) -> ExitStatus {
+    pub fn exit(&mut self, name: &str) -> ExitStatus {
         let mut node = self.cabin_mut(name).node.take().expect("a running node");
         let start = Instant::now();
         loop {
-            if let Some(status) = node.try_wait().expect("wait") {
+            if let Some(status) = node.ended() {
                 return status;
             }
-            if start.elapsed() > PATIENCE {
-                node.kill().expect("kill");
-                panic!("{name} does not end{}", self.logs());
-            }
+            assert!(start.elapsed() < PATIENCE, "{name} does not end{}", self.logs());
             std::thread::sleep(LOOK_EVERY);
         }
     }

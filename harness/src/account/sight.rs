@@ -11,15 +11,15 @@ const WALKABLE: f64 = 0.7;
 pub struct Sight {
     /// The panel has a controller that has had time to bring the lamps in line; what the lamps of
     /// any other panel show means nothing.
-    pub(crate) living: bool,
+    pub living: bool,
     /// The lit lamps.
-    pub(crate) lamps: LampSet,
+    pub lamps: LampSet,
     /// The floor where the car stands with its door open: whoever waits there is served (F18).
     pub serves: Option<Floor>,
     /// The floor where passengers can walk in and out.
-    pub(crate) walkable: Option<Floor>,
+    pub walkable: Option<Floor>,
     /// The lit arrow.
-    pub(crate) lantern: Option<Direction>,
+    pub lantern: Option<Direction>,
 }
 
 impl Sight {
@@ -40,7 +40,7 @@ impl Sight {
     /// Whether a passenger who wants to travel in `direction` would board: the arrow does not say
     /// otherwise.
     #[must_use]
-    pub(crate) fn leads(&self, direction: Direction) -> bool {
+    pub fn leads(&self, direction: Direction) -> bool {
         self.lantern.is_none_or(|lit| lit == direction)
     }
 }

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 /// Measured times of one kind.
 #[derive(Debug, Default)]
-pub(crate) struct Times(Vec<Duration>);
+pub struct Times(Vec<Duration>);
 
 impl Times {
     /// One more.
-    pub(crate) fn add(&mut self, time: Duration) {
+    pub fn add(&mut self, time: Duration) {
         self.0.push(time);
         self.0.sort_unstable();
     }
 
     /// The one in the middle; zero where nothing was measured.
-    pub(crate) fn median(&self) -> Duration {
+    pub fn median(&self) -> Duration {
         self.0.get(self.0.len() / 2).copied().unwrap_or_default()
     }
 
     /// The longest; zero where nothing was measured.
-    pub(crate) fn worst(&self) -> Duration {
+    pub fn worst(&self) -> Duration {
         self.0.last().copied().unwrap_or_default()
     }
 }

@@ -11,13 +11,13 @@ use rustix::process::geteuid;
 use super::skip;
 
 /// The interface of every host.
-pub(crate) const INTERFACE: &str = "eth0";
+pub const INTERFACE: &str = "eth0";
 
 /// The port of the mesh: these namespaces have nobody else who could use it.
 const PORT: u16 = 46100;
 
 /// The hosts and their switch.
-pub(crate) struct Lan {
+pub struct Lan {
     name: String,
     block: u8,
     hosts: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) struct Lan {
 
 /// What a host's interface is when its cable is plugged in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interface {
+pub enum Interface {
     /// Up, with its address.
     Ready,
     /// With its address, but down.
@@ -37,7 +37,7 @@ pub(crate) enum Interface {
 impl Lan {
     /// A LAN without hosts, or `None`, having said why, where there can't be one; a run that must
     /// not skip anything fails instead.
-    pub(crate) fn open(block: u8) -> Option<Self> {
+    pub fn open(block: u8) -> Option<Self> {
         if let Some(lack) = lack() {
             skip(lack);
             return None;
@@ -54,7 +54,7 @@ impl Lan {
     }
 
     /// Adds a host whose address ends with this number, and plugs it in.
-    pub(crate) fn add_host(&mut self, number: u8, interface: Interface) {
+    pub fn add_host(&mut self, number: u8, interface: Interface) {
         let host = self.host(number);
         ip(&["netns", "add", &host]);
         self.hosts.push(number);
@@ -79,19 +79,19 @@ impl Lan {
     }
 
     /// Deletes a host's interface, as a driver does whose device is pulled out.
-    pub(crate) fn delete_interface(&self, number: u8) {
+    pub fn delete_interface(&self, number: u8) {
         ip(&["-n", &self.host(number), "link", "delete", INTERFACE]);
     }
 
     /// Makes the interface anew, with the same name and address.
-    pub(crate) fn recreate_interface(&self, number: u8) {
+    pub fn recreate_interface(&self, number: u8) {
         self.make_interface(number);
         self.address_host(number);
         self.raise(number);
     }
 
     /// Gives a host its address.
-    pub(crate) fn address_host(&self, number: u8) {
+    pub fn address_host(&self, number: u8) {
         let address = format!("{}/24", self.address(number));
         let broadcast = self.broadcast().ip().to_string();
         let device = ["dev", INTERFACE];
@@ -100,27 +100,27 @@ impl Lan {
     }
 
     /// Sets a host's interface up.
-    pub(crate) fn raise(&self, number: u8) {
+    pub fn raise(&self, number: u8) {
         ip(&["-n", &self.host(number), "link", "set", INTERFACE, "up"]);
     }
 
     /// Sets a host's interface down.
-    pub(crate) fn lower(&self, number: u8) {
+    pub fn lower(&self, number: u8) {
         ip(&["-n", &self.host(number), "link", "set", INTERFACE, "down"]);
     }
 
     /// Pulls a host's cable out of the switch.
-    pub(crate) fn unplug(&self, number: u8) {
+    pub fn unplug(&self, number: u8) {
         self.switch_ip(&["link", "set", &port(number), "down"]);
     }
 
     /// Puts a host's cable into the switch.
-    pub(crate) fn plug(&self, number: u8) {
+    pub fn plug(&self, number: u8) {
         self.switch_ip(&["link", "set", &port(number), "up"]);
     }
 
     /// Lets nothing pass between some hosts and others.
-    pub(crate) fn divide(&self, some: &[u8], others: &[u8]) {
+    pub fn divide(&self, some: &[u8], others: &[u8]) {
         let (some, others) = (ports(some), ports(others));
         self.rule(&format!("iifname {some} oifname {others} drop"));
         self.rule(&format!("iifname {others} oifname {some} drop"));
@@ -128,24 +128,24 @@ impl Lan {
 
     /// Lets no datagram and no connection pass from one host to another; the way back is open, and
     /// addresses are resolved.
-    pub(crate) fn one_way(&self, from: u8, to: u8) {
+    pub fn one_way(&self, from: u8, to: u8) {
         let (from, to) = (ports(&[from]), ports(&[to]));
         self.rule(&format!("iifname {from} oifname {to} ether type ip drop"));
     }
 
     /// Lets no connection pass.
-    pub(crate) fn refuse_links(&self) {
+    pub fn refuse_links(&self) {
         self.rule("ip protocol tcp drop");
     }
 
     /// Loses this share of all that passes, whatever it is.
-    pub(crate) fn lose(&self, percent: u8) {
+    pub fn lose(&self, percent: u8) {
         self.rule("counter");
         self.rule(&format!("numgen random mod 100 < {percent} counter drop"));
     }
 
     /// How many packets have been lost since [`Lan::lose`], and of how many.
-    pub(crate) fn lost(&self) -> (u64, u64) {
+    pub fn lost(&self) -> (u64, u64) {
         let mut command = self.switch_command("nft");
         let output = command.args(["list", "ruleset"]).output().expect("nft");
         let text = String::from_utf8(output.stdout).expect("text");
@@ -157,22 +157,22 @@ impl Lan {
     }
 
     /// Lets everything pass again.
-    pub(crate) fn mend(&self) {
+    pub fn mend(&self) {
         self.nft("flush ruleset\n");
     }
 
     /// A host's address.
-    pub(crate) fn address(&self, number: u8) -> Ipv4Addr {
+    pub fn address(&self, number: u8) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, self.block, number)
     }
 
     /// Where the beacons of all hosts go.
-    pub(crate) fn broadcast(&self) -> SocketAddrV4 {
+    pub fn broadcast(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.address(255), PORT)
     }
 
     /// Runs a program on a host; it keeps the process that is started.
-    pub(crate) fn on_host(&self, number: u8, program: &str) -> Command {
+    pub fn on_host(&self, number: u8, program: &str) -> Command {
         inside(&self.host(number), program)
     }
 

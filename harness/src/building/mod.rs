@@ -1,44 +1,64 @@
 //! A building of real processes: for each car a simulator on a pseudo-terminal or on TCP, and a
 //! node, all on loopback addresses of their own, or each on a host of its own in a [`Lan`].
-#![allow(dead_code, unused_imports, reason = "each file of tests uses its part of the building")]
+#![allow(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    reason = "for tests, which end where what they need is missing"
+)]
 
 mod books;
-pub(crate) mod disk;
+pub mod disk;
 mod lan;
+mod process;
 mod threads;
 mod times;
 mod wait;
 
-mod process;
-
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::env;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::model::{NodeId, Role};
 use elevator_fleet::node::Status;
 use elevator_fleet::wire::Protocol;
 use elevator_simulator::{CarState, ControlClient};
-use liftmesh::operator::Client;
-use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
+use rustix::process::Signal;
+use serde::Deserialize;
 
-use books::{Books, Report};
-pub(crate) use lan::{INTERFACE, Interface, Lan};
-pub(crate) use threads::{Stopped, Thread};
-pub(crate) use times::Times;
+use self::books::Books;
+pub use self::books::Report;
+pub use self::lan::{INTERFACE, Interface, Lan};
+pub use self::threads::{Stopped, Thread};
+pub use self::times::Times;
+use crate::process::last_lines;
+use crate::{
+    BROADCAST, NodeCommand, NodeKind, PanelEnd, Place, Process, SimulatorCommand, free_port,
+    kill_all,
+};
 
 /// How long anything may take that should take a moment: the machine may be busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The flight limit of every node: twice what a flight over one floor takes, so that a machine that is
 /// busy with other tests makes no hang.
-pub(crate) const FLIGHT_LIMIT: Duration = Duration::from_secs(5);
+pub const FLIGHT_LIMIT: Duration = Duration::from_secs(5);
+
+/// The fleet of every node.
+const FLEET: &str = "liftmesh";
+
+/// How long a node may take to answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+/// How many lines of each log are in a failure's message.
+const LOG_LINES: usize = 25;
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -47,21 +67,22 @@ static BUILDINGS: AtomicU8 = AtomicU8::new(1);
 
 /// The line between a node and its panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Line {
+pub enum Line {
     Serial,
     Tcp,
 }
 
 /// A building with its cars; every process ends with it.
-pub(crate) struct Building {
-    dir: TempDir,
+pub struct Building {
+    // The order matters: processes end before their directory is removed.
+    cabins: Vec<Cabin>,
+    place: Place,
     floors: FloorCount,
     line: Line,
     port: u16,
     block: u8,
     election: Protocol,
     group: Option<Ipv4Addr>,
-    cabins: Vec<Cabin>,
     lan: Option<Lan>,
     books: Option<Books>,
 }
@@ -71,24 +92,24 @@ struct Cabin {
     number: u8,
     role: Role,
     panel: String,
-    simulator: Option<Child>,
-    node: Option<Child>,
+    node: Option<Process>,
+    simulator: Option<Process>,
     suspended: bool,
 }
 
 impl Building {
     /// An empty building.
-    pub(crate) fn new(floors: u8, line: Line) -> Self {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    pub fn new(floors: u8, line: Line) -> Self {
+        let (port, _held) = free_port(&[]).expect("a free port");
         Self {
-            dir: TempDir::new().expect("a directory"),
+            cabins: Vec::new(),
+            place: Place::new("liftmesh-").expect("a directory"),
             floors: FloorCount::new(floors).expect("a number of floors"),
             line,
-            port: socket.local_addr().expect("bound").port(),
+            port,
             block: BUILDINGS.fetch_add(1, Ordering::Relaxed),
             election: chosen_election(),
             group: None,
-            cabins: Vec::new(),
             lan: None,
             books: None,
         }
@@ -96,7 +117,7 @@ impl Building {
 
     /// An empty building, whose nodes will each have a host in a LAN of their own; `None` where
     /// this machine can't have such a LAN.
-    pub(crate) fn with_lan(floors: u8) -> Option<Self> {
+    pub fn with_lan(floors: u8) -> Option<Self> {
         let mut building = Self::new(floors, Line::Serial);
         building.lan = Some(Lan::open(building.block)?);
         Some(building)
@@ -104,18 +125,18 @@ impl Building {
 
     /// The nodes that start from here on elect so; by default as `LIFTMESH_ELECTION` says, or by
     /// the lowest address.
-    pub(crate) fn elect_by(&mut self, election: Protocol) {
+    pub fn elect_by(&mut self, election: Protocol) {
         self.election = election;
     }
 
     /// The nodes that start from here on send their beacons to this multicast group.
-    pub(crate) fn send_to(&mut self, group: Ipv4Addr) {
+    pub fn send_to(&mut self, group: Ipv4Addr) {
         self.group = Some(group);
     }
 
     /// A building with these cars at floor 0, their nodes running and merged. The first has the
     /// lowest address.
-    pub(crate) fn with_cars(floors: u8, line: Line, names: &[&'static str]) -> Self {
+    pub fn with_cars(floors: u8, line: Line, names: &[&'static str]) -> Self {
         let mut building = Self::new(floors, line);
         building.fill(names);
         building
@@ -123,7 +144,7 @@ impl Building {
 
     /// Installs these cars, and waits until their nodes have merged; the first has the lowest
     /// address.
-    pub(crate) fn fill(&mut self, names: &[&'static str]) {
+    pub fn fill(&mut self, names: &[&'static str]) {
         for (name, number) in names.iter().zip(1..) {
             self.install(name, number);
             self.start(name);
@@ -133,15 +154,15 @@ impl Building {
     }
 
     /// From here on an account is kept of every order.
-    pub(crate) fn open_books(&mut self) {
+    pub fn open_books(&mut self) {
         let cars = self.cars();
         let cars: Vec<_> =
-            cars.map(|cabin| (node_id(cabin.name), self.control(cabin.name))).collect();
+            cars.map(|cabin| (node_id(cabin.name), self.place.control(cabin.name))).collect();
         self.books = Some(Books::open(&cars));
     }
 
     /// Waits until every lamp is dark, and holds that no order was lost; hands back the account.
-    pub(crate) fn close_books(&mut self) -> Report {
+    pub fn close_books(&mut self) -> Report {
         self.wait_all_dark();
         let books = self.books.take().expect("open books");
         let report = books.close();
@@ -151,23 +172,23 @@ impl Building {
     }
 
     /// The LAN.
-    pub(crate) fn lan(&self) -> &Lan {
+    pub fn lan(&self) -> &Lan {
         self.lan.as_ref().expect("a building with a LAN")
     }
 
     /// Installs a car and its panel; its node gets the address with this last number.
-    pub(crate) fn install(&mut self, name: &'static str, number: u8) {
+    pub fn install(&mut self, name: &'static str, number: u8) {
         self.install_at(name, number, Interface::Ready);
     }
 
     /// The same, with the host's interface as it is in the beginning, where there is a LAN.
-    pub(crate) fn install_at(&mut self, name: &'static str, number: u8, interface: Interface) {
+    pub fn install_at(&mut self, name: &'static str, number: u8, interface: Interface) {
         self.add(name, number, Role::Cabin, interface);
         self.power_panel(name);
     }
 
     /// Installs a node that has no car and no panel.
-    pub(crate) fn install_unit(&mut self, name: &'static str, number: u8, role: Role) {
+    pub fn install_unit(&mut self, name: &'static str, number: u8, role: Role) {
         self.add(name, number, role, Interface::Ready);
     }
 
@@ -175,6 +196,7 @@ impl Building {
         if let Some(lan) = &mut self.lan {
             lan.add_host(number, interface);
         }
+        self.place.add(name).expect("a directory");
         self.cabins.push(Cabin {
             name,
             number,
@@ -187,127 +209,133 @@ impl Building {
     }
 
     /// Starts the simulator of a car.
-    pub(crate) fn power_panel(&mut self, name: &str) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
-        command.args(["simulate", "--quiet", "--name", name]);
-        command.args(["--die-with-parent", &std::process::id().to_string()]);
-        command.args(["--floors", &self.floors.get().to_string()]);
+    pub fn power_panel(&mut self, name: &str) {
+        let panel = match self.line {
+            Line::Serial => PanelEnd::Serial(self.place.panel(name)),
+            Line::Tcp => PanelEnd::Tcp(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)),
+        };
+        let (floors, control) = (self.floors, self.place.control(name));
+        let simulator = SimulatorCommand { name: name.to_owned(), floors, panel, control };
+        let mut command = simulator.build(Command::new(program()));
         // Quick cars make short tests; the shaft's laws stay the same.
         command.args(["--speed", "6", "--acceleration", "3", "--jerk", "10"]);
         command.args(["--between-floors", "300ms", "--passing-floor", "100ms"]);
         command.args(["--door-opening", "200ms", "--door-closing", "200ms"]);
-        command.arg("--control").arg(self.control(name));
-        match self.line {
-            Line::Serial => command.arg("--serial-link").arg(self.dir.path().join(name)),
-            Line::Tcp => command.args(["--tcp", "127.0.0.1:0"]),
-        };
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("the simulator");
-        let output = BufReader::new(child.stdout.take().expect("piped"));
-        let mut panel = String::new();
-        for line in output.lines() {
-            let line = line.expect("text");
-            if let Some(url) = line.strip_prefix("panel ") {
-                url.clone_into(&mut panel);
-            }
-            if line.starts_with("control ") {
-                break;
-            }
-        }
-        assert!(!panel.is_empty(), "the simulator of {name} told no panel");
+        let log = self.place.simulator_log(name);
+        // What an earlier one has told is not for this one.
+        fs::write(&log, "").expect("a log");
+        let simulator = Process::start(format!("the simulator of {name}"), command, log);
+        let simulator = simulator.expect("the simulator");
+        let panel = announced(&simulator);
         let cabin = self.cabin_mut(name);
         cabin.panel = panel;
-        cabin.simulator = Some(child);
+        cabin.simulator = Some(simulator);
     }
 
     /// Starts a node.
-    pub(crate) fn start(&mut self, name: &str) {
+    pub fn start(&mut self, name: &str) {
         self.start_with(name, |_| {});
     }
 
     /// Starts a node whose command line is changed first.
-    pub(crate) fn start_with(&mut self, name: &str, change: impl FnOnce(&mut Command)) {
+    pub fn start_with(&mut self, name: &str, change: impl FnOnce(&mut Command)) {
         let mut command = self.command(name);
         change(&mut command);
-        let log = File::options().create(true).append(true).open(self.log(name)).expect("a log");
-        let child = command.stderr(log).spawn().expect("the node");
-        self.cabin_mut(name).node = Some(child);
+        self.run(name, |log| Process::start(name, command, log));
+    }
+
+    /// Starts a node with other settings than those of the building.
+    pub fn start_as(&mut self, name: &str, change: impl FnOnce(&mut NodeCommand)) {
+        let mut settings = self.settings(name);
+        change(&mut settings);
+        let command = self.command_of(name, &settings);
+        self.run(name, |log| Process::start(name, command, log));
+    }
+
+    fn run(&mut self, name: &str, start: impl FnOnce(PathBuf) -> io::Result<Process>) {
+        let node = start(self.place.node_log(name)).expect("the node");
+        self.cabin_mut(name).node = Some(node);
         if let Some(books) = &self.books {
             books.runs(&node_id(name));
         }
     }
 
     /// The address with this last number and where beacons go, where there is no LAN.
-    pub(crate) fn endpoint(&self, number: u8) -> (Ipv4Addr, SocketAddrV4) {
+    pub fn endpoint(&self, number: u8) -> (Ipv4Addr, SocketAddrV4) {
         let block = u8::try_from(std::process::id() % 200).expect("below 200");
         let address = Ipv4Addr::new(127, 50 + block, self.block, number);
-        let everybody = Ipv4Addr::new(127, 255, 255, 255);
-        (address, SocketAddrV4::new(everybody, self.port))
+        (address, SocketAddrV4::new(BROADCAST, self.port))
     }
 
-    pub(crate) fn floors(&self) -> FloorCount {
+    pub fn floors(&self) -> FloorCount {
         self.floors
     }
 
     /// The command line that starts a node.
-    pub(crate) fn command(&self, name: &str) -> Command {
-        let cabin = self.cabin(name);
-        let program = env!("CARGO_BIN_EXE_liftmesh");
-        let (mut command, address, broadcast) = if let Some(lan) = &self.lan {
-            let command = lan.on_host(cabin.number, program);
-            (command, lan.address(cabin.number), lan.broadcast())
-        } else {
-            let (address, broadcast) = self.endpoint(cabin.number);
-            (Command::new(program), address, broadcast)
+    pub fn command(&self, name: &str) -> Command {
+        self.command_of(name, &self.settings(name))
+    }
+
+    fn command_of(&self, name: &str, settings: &NodeCommand) -> Command {
+        let program = match &self.lan {
+            Some(lan) => lan.on_host(self.cabin(name).number, &program()),
+            None => Command::new(program()),
         };
-        let broadcast = match self.group {
-            Some(group) => SocketAddrV4::new(group, broadcast.port()),
-            None => broadcast,
-        };
-        match cabin.role {
-            Role::Cabin => command.args(["run", "--car", name, "--panel", &cabin.panel]),
-            role => command.args(["run", "--role", &role.to_string(), "--unit", name]),
-        };
-        command.args(["--election", &self.election.to_string()]);
-        command.args(["--address", &address.to_string()]);
-        command.args(["--broadcast", &broadcast.to_string()]);
-        command.args(["--floors", &self.floors.get().to_string()]);
+        let mut command = settings.build(program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
         command.args(["--dwell", "1s", "--flight-limit", &limit]);
         command.args(["--rated-speed", "6", "--acceleration", "3", "--jerk", "10"]);
-        command.arg("--data-dir").arg(self.data_dir(name));
         command
     }
 
+    fn settings(&self, name: &str) -> NodeCommand {
+        let cabin = self.cabin(name);
+        let (address, broadcast) = match &self.lan {
+            Some(lan) => (lan.address(cabin.number), lan.broadcast()),
+            None => self.endpoint(cabin.number),
+        };
+        NodeCommand {
+            name: name.to_owned(),
+            kind: match cabin.role {
+                Role::Cabin => NodeKind::Car { panel: cabin.panel.clone() },
+                role => NodeKind::Unit(role),
+            },
+            fleet: FLEET.to_owned(),
+            address,
+            broadcast: SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), broadcast.port()),
+            floors: self.floors,
+            election: self.election,
+            data_dir: self.data_dir(name),
+        }
+    }
+
     /// Ends a node with SIGKILL.
-    pub(crate) fn kill(&mut self, name: &str) {
+    pub fn kill(&mut self, name: &str) {
         self.kill_all(&[name]);
     }
 
     /// Ends all these nodes at once with SIGKILL, as a power cut does.
-    pub(crate) fn kill_all(&mut self, names: &[&str]) {
+    pub fn kill_all(&mut self, names: &[&str]) {
         for name in names {
             self.note_standstill(name);
         }
-        for name in names {
-            self.signal(name, Signal::KILL);
-        }
-        for name in names {
+        let take = |name: &&str| {
             let cabin = self.cabin_mut(name);
             cabin.suspended = false;
-            let mut node = cabin.node.take().expect("a running node");
-            node.wait().expect("wait");
-        }
+            cabin.node.take().expect("a running node")
+        };
+        kill_all(names.iter().map(take).collect());
     }
 
     /// Suspends a node with SIGSTOP.
-    pub(crate) fn suspend(&mut self, name: &str) {
+    pub fn suspend(&mut self, name: &str) {
         self.note_standstill(name);
         self.signal(name, Signal::STOP);
         self.cabin_mut(name).suspended = true;
     }
 
     /// Lets a suspended node go on, with SIGCONT.
-    pub(crate) fn resume(&mut self, name: &str) {
+    pub fn resume(&mut self, name: &str) {
         self.signal(name, Signal::CONT);
         self.cabin_mut(name).suspended = false;
         if let Some(books) = &self.books {
@@ -322,24 +350,23 @@ impl Building {
     }
 
     /// Asks a node to end; hands back how it did.
-    pub(crate) fn stop(&mut self, name: &str) -> ExitStatus {
+    pub fn stop(&mut self, name: &str) -> ExitStatus {
         self.signal(name, Signal::TERM);
         self.exit(name)
     }
 
     /// Sends a node a signal.
-    pub(crate) fn signal(&self, name: &str, signal: Signal) {
-        let node = self.cabin(name).node.as_ref().expect("a running node");
-        kill_process(Pid::from_child(node), signal).expect("a signal");
+    pub fn signal(&self, name: &str, signal: Signal) {
+        self.node(name).signal(signal);
     }
 
     /// Takes a node's disk away.
-    pub(crate) fn wipe(&self, name: &str) {
+    pub fn wipe(&self, name: &str) {
         std::fs::remove_dir_all(self.data_dir(name)).expect("the data directory");
     }
 
     /// A passenger presses a button on a car's panel.
-    pub(crate) fn press(&self, name: &str, button: Button) {
+    pub fn press(&self, name: &str, button: Button) {
         // Nobody waits for a controller that does not run.
         if let Some(books) = &self.books
             && self.running().any(|running| running == name)
@@ -350,52 +377,52 @@ impl Building {
     }
 
     /// Pushes a car's stop switch back.
-    pub(crate) fn put_in(&self, name: &str) {
+    pub fn put_in(&self, name: &str) {
         self.panel(name).send("stop off").expect("the stop switch");
     }
 
     /// The control interface of a car's simulator.
-    pub(crate) fn panel(&self, name: &str) -> ControlClient {
-        ControlClient::connect(self.control(name)).expect("the simulator's control socket")
+    pub fn panel(&self, name: &str) -> ControlClient {
+        ControlClient::connect(self.place.control(name)).expect("the simulator's control socket")
     }
 
     /// What a node says of itself, or `None` while it does not run.
-    pub(crate) fn status(&self, name: &str) -> Option<Status> {
-        Client::connect(&self.data_dir(name)).ok()?.status().ok()
+    pub fn status(&self, name: &str) -> Option<Status> {
+        status(&self.data_dir(name)).ok()
     }
 
     /// What there is to see of a car.
-    pub(crate) fn car(&self, name: &str) -> CarState {
+    pub fn car(&self, name: &str) -> CarState {
         self.panel(name).state().expect("a state")
     }
 
     /// The hall button at a floor.
-    pub(crate) fn hall(&self, floor: u8, direction: Direction) -> Button {
+    pub fn hall(&self, floor: u8, direction: Direction) -> Button {
         Button::Hall(self.floor(floor), direction)
     }
 
     /// The car button for a floor.
-    pub(crate) fn car_call(&self, floor: u8) -> Button {
+    pub fn car_call(&self, floor: u8) -> Button {
         Button::Car(self.floor(floor))
     }
 
-    pub(crate) fn floor(&self, floor: u8) -> Floor {
+    pub fn floor(&self, floor: u8) -> Floor {
         self.floors.floor(floor).expect("a floor")
     }
 
-    pub(crate) fn data_dir(&self, name: &str) -> PathBuf {
-        self.dir.path().join(format!("{name}.data"))
+    pub fn data_dir(&self, name: &str) -> PathBuf {
+        self.place.data_dir(name)
     }
 
     /// S1: no controller has asked its panel for anything unsafe.
-    pub(crate) fn assert_safe(&self) {
+    pub fn assert_safe(&self) {
         for cabin in &self.cabins {
             assert_eq!(self.car(cabin.name).violations, 0, "violations of {}", cabin.name);
         }
     }
 
     /// The cars whose nodes run.
-    pub(crate) fn running(&self) -> impl Iterator<Item = &'static str> {
+    pub fn running(&self) -> impl Iterator<Item = &'static str> {
         self.cabins
             .iter()
             .filter(|cabin| cabin.node.is_some() && !cabin.suspended)
@@ -408,6 +435,10 @@ impl Building {
         self.cabins.iter().filter(has_car)
     }
 
+    fn node(&self, name: &str) -> &Process {
+        self.cabin(name).node.as_ref().expect("a running node")
+    }
+
     fn cabin(&self, name: &str) -> &Cabin {
         self.cabins.iter().find(|cabin| cabin.name == name).expect("a cabin")
     }
@@ -416,48 +447,63 @@ impl Building {
         self.cabins.iter_mut().find(|cabin| cabin.name == name).expect("a cabin")
     }
 
-    /// A place for things of this building.
-    pub(crate) fn place(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn control(&self, name: &str) -> PathBuf {
-        self.dir.path().join(format!("{name}.control"))
-    }
-
-    fn log(&self, name: &str) -> PathBuf {
-        self.dir.path().join(format!("{name}.log"))
+    /// A path for things of this building.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
     }
 
     /// The end of every node's log, for a failure's message.
     fn logs(&self) -> String {
         let tail = |cabin: &Cabin| {
-            let log = std::fs::read_to_string(self.log(cabin.name)).unwrap_or_default();
-            let lines: Vec<&str> = log.lines().collect();
-            let end = lines[lines.len().saturating_sub(25)..].join("\n  ");
-            format!("\n{}:\n  {end}", cabin.name)
+            let log = last_lines(&self.place.node_log(cabin.name), LOG_LINES);
+            format!("\n{}:\n{log}", cabin.name)
         };
         self.cabins.iter().map(tail).collect()
     }
 }
 
-impl Drop for Building {
-    fn drop(&mut self) {
-        for cabin in &mut self.cabins {
-            for child in [&mut cabin.node, &mut cabin.simulator].into_iter().flatten() {
-                drop(child.kill());
-                drop(child.wait());
-            }
-        }
-    }
-}
-
 /// Says that a test is skipped, and why; a run that must not skip anything fails instead.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
-pub(crate) fn skip(lack: &str) {
+pub fn skip(lack: &str) {
     assert!(std::env::var_os("LIFTMESH_SKIPS_FAIL").is_none(), "nothing may be skipped: {lack}");
     let test = std::thread::current();
     println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
+}
+
+/// The program under test; Cargo tells tests and benchmarks where it is.
+fn program() -> String {
+    env::var("CARGO_BIN_EXE_liftmesh").expect("to be run by Cargo, which sets this variable")
+}
+
+/// The URL of the panel of a simulator that has just been started, once it is ready.
+fn announced(simulator: &Process) -> String {
+    let start = Instant::now();
+    loop {
+        let said = fs::read_to_string(simulator.log()).expect("a log");
+        let ready = said.lines().any(|line| line.starts_with("control ")) && said.ends_with('\n');
+        if ready {
+            let panel = said.lines().find_map(|line| line.strip_prefix("panel "));
+            return panel.expect("a panel").to_owned();
+        }
+        let name = simulator.name();
+        assert!(start.elapsed() < PATIENCE, "{name} is not ready:\n{said}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What the node with this data directory says of itself, as any program may ask it.
+fn status(data_dir: &Path) -> io::Result<Status> {
+    #[derive(Deserialize)]
+    struct Reply {
+        status: Status,
+    }
+    let mut stream = UnixStream::connect(data_dir.join("node.sock"))?;
+    stream.set_read_timeout(Some(ANSWER_LIMIT))?;
+    stream.write_all(b"{\"query\":\"status\"}\n")?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    let Reply { status } = serde_json::from_str(&line)?;
+    Ok(status)
 }
 
 fn node_id(name: &str) -> NodeId {

@@ -35,21 +35,21 @@ pub struct Tally {
     /// Those whose lamp went dark after a car had been there.
     pub served: u32,
     /// Those whose lamp went dark although none had.
-    pub(crate) lost: u32,
+    pub lost: u32,
     /// Those whose lamp was still lit at the end.
-    pub(crate) unserved: u32,
+    pub unserved: u32,
     /// Those of the served that came from a landing: their passengers waited.
-    pub(crate) fetched: u32,
+    pub fetched: u32,
     /// All their waiting times together, from the press to the open door.
-    pub(crate) waited: Duration,
+    pub waited: Duration,
     /// The longest of them.
-    pub(crate) longest: Duration,
+    pub longest: Duration,
 }
 
 impl Tally {
     /// The mean waiting time, or `None` before the first passenger was fetched.
     #[must_use]
-    pub(crate) fn mean(&self) -> Option<Duration> {
+    pub fn mean(&self) -> Option<Duration> {
         (self.fetched > 0).then(|| self.waited / self.fetched)
     }
 }

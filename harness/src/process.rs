@@ -1,91 +1,89 @@
-//! The demo's child processes: each writes to a log of its own, and none outlives its [`Process`].
+//! Child processes: each writes to a log of its own, and none outlives its [`Process`].
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-
-use super::error::DemoError;
-
-/// How many lines of a log are shown.
-const LINES: usize = 8;
 
 /// How long a process may take to end when asked to.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A running child.
 #[derive(Debug)]
-pub(super) struct Process {
-    what: String,
+pub struct Process {
+    name: String,
     log: PathBuf,
     child: Child,
 }
 
 impl Process {
-    /// Starts `command`, in a process group of its own, so that a key pressed in the terminal
-    /// reaches the demo alone.
+    /// Starts `command`, which writes to the end of the file `log`.
     ///
     /// # Errors
     /// Nothing was started.
-    pub(super) fn start(
-        what: String,
+    pub fn start(name: impl Into<String>, mut command: Command, log: PathBuf) -> io::Result<Self> {
+        let output = File::options().create(true).append(true).open(&log)?;
+        command.stdout(output.try_clone()?).stderr(output);
+        Self::start_unlogged(name, command, log)
+    }
+
+    /// Starts `command`, which writes wherever it is told to; perhaps `log`.
+    ///
+    /// # Errors
+    /// Nothing was started.
+    pub fn start_unlogged(
+        name: impl Into<String>,
         mut command: Command,
         log: PathBuf,
-    ) -> Result<Self, DemoError> {
-        let started = open(&log).and_then(|(output, errors)| {
-            command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0).spawn()
-        });
-        match started {
-            Ok(child) => Ok(Self { what, log, child }),
-            Err(source) => Err(DemoError::Start { what, source }),
-        }
+    ) -> io::Result<Self> {
+        Ok(Self { name: name.into(), log, child: command.spawn()? })
+    }
+
+    /// What it is, for messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it logs.
+    #[must_use]
+    pub fn log(&self) -> &Path {
+        &self.log
     }
 
     /// How it ended, if it has.
-    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         // An error means that it is no child of this process any more.
         self.child.try_wait().unwrap_or_else(|_gone| Some(ExitStatus::from_raw(0)))
     }
 
     /// Ends it at once.
-    pub(super) fn kill(mut self) {
+    pub fn kill(mut self) {
         self.end_now();
     }
 
     /// Sends it a signal; one that has ended gets none.
-    pub(super) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         // The only way to fail is that it has ended; it is reaped here alone, so that its number
         // is nobody else's.
         kill_process(Pid::from_child(&self.child), signal).unwrap_or_default();
     }
 
-    /// That it ended although it should not have.
-    pub(super) fn failure(&self, status: ExitStatus) -> DemoError {
-        DemoError::Ended {
-            what: self.what.clone(),
-            status: status.to_string(),
-            log: self.last_lines(),
-        }
-    }
-
-    /// The end of its log.
-    pub(super) fn last_lines(&self) -> String {
-        let text = fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().collect();
-        match lines.len() {
-            0 => "  (empty)".to_owned(),
-            count => lines[count.saturating_sub(LINES)..]
-                .iter()
-                .map(|line| format!("  {line}"))
-                .collect::<Vec<_>>()
-                .join("\n"),
-        }
+    /// The end of its log, each line indented.
+    #[must_use]
+    pub fn last_lines(&self, count: usize) -> String {
+        last_lines(&self.log, count)
     }
 
     fn ask_to_end(&mut self) {
@@ -111,7 +109,7 @@ impl Drop for Process {
 }
 
 /// Ends processes at the same moment, as a power cut does.
-pub(super) fn kill_all(processes: Vec<Process>) {
+pub fn kill_all(processes: Vec<Process>) {
     for one in &processes {
         one.signal(Signal::KILL);
     }
@@ -120,7 +118,7 @@ pub(super) fn kill_all(processes: Vec<Process>) {
 }
 
 /// Ends processes in an orderly way: all are asked, then waited for; who is not done then is ended.
-pub(super) fn end(processes: Vec<Process>) {
+pub fn end(processes: Vec<Process>) {
     let mut processes = processes;
     processes.iter_mut().for_each(Process::ask_to_end);
     let limit = Instant::now() + PATIENCE;
@@ -129,10 +127,16 @@ pub(super) fn end(processes: Vec<Process>) {
     }
 }
 
-fn open(log: &PathBuf) -> io::Result<(File, File)> {
-    let output = OpenOptions::new().create(true).append(true).open(log)?;
-    let errors = output.try_clone()?;
-    Ok((output, errors))
+/// The end of a log, each line indented.
+pub(crate) fn last_lines(log: &Path, count: usize) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.is_empty() {
+        return "  (empty)".to_owned();
+    }
+    let last = lines[lines.len().saturating_sub(count)..].iter();
+    last.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -142,7 +146,7 @@ mod tests {
     fn shell(script: &str, dir: &tempfile::TempDir) -> Process {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Process::start("the shell".to_owned(), command, dir.path().join("log")).unwrap()
+        Process::start("the shell", command, dir.path().join("log")).unwrap()
     }
 
     fn wait(process: &mut Process) -> ExitStatus {
@@ -157,14 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_tells_the_exit_code_and_the_end_of_the_log() {
+    fn the_exit_code_and_the_end_of_the_log_are_known() {
         let dir = tempfile::tempdir().unwrap();
         let mut process = shell("seq 100; echo broken >&2; exit 3", &dir);
-        let status = wait(&mut process);
-        let failure = process.failure(status).to_string();
-        assert!(failure.contains("the shell ended") && failure.contains("exit status: 3"));
-        assert!(failure.ends_with("  100\n  broken"), "{failure}");
-        assert!(!failure.contains("  90\n"), "only the end");
+        assert_eq!(wait(&mut process).code(), Some(3));
+        assert_eq!(process.last_lines(3), "  99\n  100\n  broken");
     }
 
     #[test]
@@ -173,7 +174,7 @@ mod tests {
         let script = "trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.1; done";
         let process = shell(script, &dir);
         let limit = Instant::now() + Duration::from_secs(20);
-        while process.last_lines() != "  ready" {
+        while process.last_lines(8) != "  ready" {
             assert!(Instant::now() < limit, "it does not start");
             thread::yield_now();
         }
@@ -188,7 +189,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let process = shell("trap '' TERM; echo ready; while :; do sleep 1; done", &dir);
         let limit = Instant::now() + Duration::from_secs(20);
-        while process.last_lines() != "  ready" {
+        while process.last_lines(8) != "  ready" {
             assert!(Instant::now() < limit, "it does not start");
             thread::yield_now();
         }

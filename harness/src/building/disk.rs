@@ -1,5 +1,4 @@
 //! Disks that take nothing: mounts in a mount namespace of the node alone, which go with it.
-#![allow(dead_code, reason = "not every test binary has such disks")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +9,7 @@ use super::skip;
 
 /// What is wrong with the disk of a data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Disk {
+pub enum Disk {
     /// It holds what it held, and takes nothing.
     ReadOnly,
     /// It is empty, and has no room for a single file.
@@ -18,10 +17,10 @@ pub(crate) enum Disk {
 }
 
 /// A directory in which the sockets of nodes with such disks are.
-pub(crate) struct RuntimeDir(PathBuf);
+pub struct RuntimeDir(PathBuf);
 
 /// Whether this machine can have such disks; a test that finds it can't is skipped, having said so.
-pub(crate) fn can_fail() -> bool {
+pub fn can_fail() -> bool {
     let lack = if geteuid().is_root() {
         let tried = Command::new("unshare").args(["--mount", "true"]).output();
         (!tried.is_ok_and(|output| output.status.success()))
@@ -33,18 +32,18 @@ pub(crate) fn can_fail() -> bool {
 }
 
 impl RuntimeDir {
-    pub(crate) fn new(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
     /// Lets a node have its data directory, which is there, on such a disk.
-    pub(crate) fn on(&self, disk: Disk, data_dir: &Path, command: &mut Command) {
+    pub fn on(&self, disk: Disk, data_dir: &Path, command: &mut Command) {
         wrap(disk, "", data_dir, command);
         command.env("XDG_RUNTIME_DIR", &self.0);
     }
 
     /// The directory that stands in for a data directory.
-    pub(crate) fn stand_in(&self, data_dir: &Path) -> PathBuf {
+    pub fn stand_in(&self, data_dir: &Path) -> PathBuf {
         let data_dir = data_dir.canonicalize().expect("a data directory");
         let below = data_dir.strip_prefix("/").expect("an absolute path");
         self.0.join("liftmesh").join(below)
@@ -52,7 +51,7 @@ impl RuntimeDir {
 }
 
 /// The same, and nothing can be written in `/run` either.
-pub(crate) fn on_without_runtime_dir(disk: Disk, data_dir: &Path, command: &mut Command) {
+pub fn on_without_runtime_dir(disk: Disk, data_dir: &Path, command: &mut Command) {
     wrap(disk, "mount -t tmpfs -o ro tmpfs /run && ", data_dir, command);
     command.env_remove("XDG_RUNTIME_DIR");
 }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use elevator_driver::Button;
 use elevator_fleet::model::{Call, NodeId};
 use elevator_simulator::{CarState, ControlClient};
-use liftmesh::account::{Account, Sight, Tally, Verdict};
+
+use crate::account::{Account, Sight, Tally, Verdict};
 
 /// How many changes wait for the keeper; a thread that sends more waits.
 const NEWS: usize = 1024;
@@ -22,18 +23,18 @@ const SETTLE: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The account while it is kept.
-pub(crate) struct Books {
+pub(super) struct Books {
     delta: SyncSender<Option<Delta>>,
     keeper: JoinHandle<Report>,
 }
 
 /// What the books say in the end.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub struct Report {
     /// The count.
-    pub(crate) tally: Tally,
+    pub tally: Tally,
     /// Every order that was lost, in words.
-    pub(crate) lost: Vec<String>,
+    pub lost: Vec<String>,
 }
 
 /// What a panel showed before its node stood still is seen within this.
@@ -51,7 +52,7 @@ enum Delta {
 
 impl Books {
     /// Opens the books for these cars, whose nodes run and have settled.
-    pub(crate) fn open(cars: &[(NodeId, PathBuf)]) -> Self {
+    pub(super) fn open(cars: &[(NodeId, PathBuf)]) -> Self {
         let (delta, heard) = sync_channel(NEWS);
         for (car, control) in cars {
             let panel = ControlClient::connect(control).expect("the simulator's control socket");
@@ -72,22 +73,22 @@ impl Books {
     }
 
     /// A button is pressed.
-    pub(crate) fn press(&self, at: &NodeId, button: Button) {
+    pub(super) fn press(&self, at: &NodeId, button: Button) {
         self.tell(Delta::Pressed(Call::of_button(button, at)));
     }
 
     /// A node has been started, or goes on.
-    pub(crate) fn runs(&self, node: &NodeId) {
+    pub(super) fn runs(&self, node: &NodeId) {
         self.tell(Delta::Runs(node.clone()));
     }
 
     /// A node is about to be killed or suspended: its panel means nothing from here on.
-    pub(crate) fn stands_still(&self, node: &NodeId) {
+    pub(super) fn stands_still(&self, node: &NodeId) {
         self.tell(Delta::StandsStill(node.clone()));
     }
 
     /// Closes the books: whatever is still lit is lost.
-    pub(crate) fn close(self) -> Report {
+    pub(super) fn close(self) -> Report {
         self.delta.send(None).expect("the keeper of the books");
         self.keeper.join().expect("the keeper of the books")
     }

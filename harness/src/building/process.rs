@@ -1,0 +1,75 @@
+//! Processes with other settings than usual, and what they cost.
+
+use std::process::{Command, Stdio};
+
+use super::{Building, Line, program};
+use crate::Process;
+
+/// In these parts of a second Linux tells the processor time of a process.
+const TICKS: f64 = 100.0;
+
+impl Building {
+    /// As [`with_cars`](Self::with_cars), with further flags for every node.
+    pub fn with_flags(floors: u8, line: Line, names: &[&'static str], flags: &[&str]) -> Self {
+        let mut building = Self::new(floors, line);
+        for (name, number) in names.iter().zip(1..) {
+            building.install(name, number);
+            building.start_with(name, |command| {
+                command.args(flags);
+            });
+        }
+        building.wait_for_master(names[0]);
+        building.wait_in_service(names);
+        building
+    }
+
+    /// The process id of a running node.
+    pub fn process_id(&self, name: &str) -> u32 {
+        self.node(name).id()
+    }
+
+    /// The processor time that a running node has used, in seconds.
+    pub fn processor_time(&self, name: &str) -> f64 {
+        let path = format!("/proc/{}/stat", self.process_id(name));
+        let text = std::fs::read_to_string(path).expect("a running process");
+        // The name of the program may have spaces; it ends with the last parenthesis.
+        let (_, rest) = text.rsplit_once(')').expect("a process");
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let ticks = |field: usize| fields[field].parse::<f64>().expect("a number");
+        (ticks(11) + ticks(12)) / TICKS
+    }
+
+    /// The command line of an operator at a node.
+    pub fn operator(&self, name: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(program());
+        command.args(words).arg("--data-dir").arg(self.data_dir(name)).stdin(Stdio::null());
+        command
+    }
+
+    /// An operator clears a hang.
+    pub fn clear_hang(&self, name: &str) {
+        let words = ["clear-hang", "--operator", "kovac", "--reason", "a test"];
+        let cleared = self.operator(name, &words).output().expect("it runs");
+        assert!(cleared.status.success(), "{cleared:?}");
+    }
+
+    /// Starts a node that logs to this.
+    pub fn start_logging_to(&mut self, name: &str, log: impl Into<Stdio>) {
+        let mut command = self.command(name);
+        command.stderr(log);
+        self.run(name, |log| Process::start_unlogged(name, command, log));
+    }
+
+    /// Starts a node by way of another program, which becomes the node.
+    pub fn start_by(&mut self, name: &str, wrapper: &[&str], stdin: impl Into<Stdio>) {
+        let node = self.command(name);
+        let mut command = Command::new(wrapper[0]);
+        command.args(&wrapper[1..]).arg(node.get_program()).args(node.get_args()).stdin(stdin);
+        self.run(name, |log| Process::start(name, command, log));
+    }
+
+    /// What a node has logged.
+    pub fn logged(&self, name: &str) -> String {
+        std::fs::read_to_string(self.place.node_log(name)).expect("a log")
+    }
+}

@@ -1,0 +1,106 @@
+//! The command lines of a fleet's processes. What only some fleets need is added to the `Command`.
+//!
+//! Every process ends with the thread that starts it.
+
+use std::env;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::PathBuf;
+use std::process::{self, Command, Stdio};
+
+use elevator_driver::FloorCount;
+use elevator_fleet::model::Role;
+use elevator_fleet::wire::Protocol;
+
+/// `liftmesh simulate`, without a picture of the car.
+#[derive(Debug, Clone)]
+pub struct SimulatorCommand {
+    pub name: String,
+    pub floors: FloorCount,
+    pub panel: PanelEnd,
+    /// The control socket.
+    pub control: PathBuf,
+}
+
+/// Where a simulator offers its panel.
+#[derive(Debug, Clone)]
+pub enum PanelEnd {
+    /// A pseudo-terminal with this link to it.
+    Serial(PathBuf),
+    Tcp(SocketAddrV4),
+}
+
+impl SimulatorCommand {
+    /// `program`, which is Liftmesh or becomes it, with its arguments.
+    #[must_use]
+    pub fn build(&self, program: Command) -> Command {
+        let mut command = program;
+        command.args(["simulate", "--quiet", "--name", &self.name]);
+        command.args(["--floors", &self.floors.get().to_string()]);
+        match &self.panel {
+            PanelEnd::Serial(link) => command.arg("--serial-link").arg(link),
+            PanelEnd::Tcp(address) => command.args(["--tcp", &address.to_string()]),
+        };
+        command.arg("--control").arg(&self.control);
+        die_with_this_process(command)
+    }
+}
+
+/// `liftmesh run`.
+#[derive(Debug, Clone)]
+pub struct NodeCommand {
+    pub name: String,
+    pub kind: NodeKind,
+    pub fleet: String,
+    pub address: Ipv4Addr,
+    /// Where the beacons go.
+    pub broadcast: SocketAddrV4,
+    pub floors: FloorCount,
+    pub election: Protocol,
+    pub data_dir: PathBuf,
+}
+
+/// What a node has.
+#[derive(Debug, Clone)]
+pub enum NodeKind {
+    Car {
+        /// The URL of its panel.
+        panel: String,
+    },
+    /// Neither car nor panel.
+    Unit(Role),
+}
+
+impl NodeCommand {
+    /// `program`, which is Liftmesh or becomes it, with its arguments. Settings in the environment
+    /// are for other nodes.
+    #[must_use]
+    pub fn build(&self, program: Command) -> Command {
+        let mut command = program;
+        for (name, _) in env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"LIFTMESH__") {
+                command.env_remove(name);
+            }
+        }
+        command.arg("run");
+        match &self.kind {
+            NodeKind::Car { panel } => command.args(["--car", &self.name, "--panel", panel]),
+            NodeKind::Unit(role) => {
+                command.args(["--unit", &self.name, "--role", &role.to_string()])
+            }
+        };
+        command
+            .args(["--fleet", &self.fleet])
+            .args(["--address", &self.address.to_string()])
+            .args(["--broadcast", &self.broadcast.to_string()])
+            .args(["--floors", &self.floors.get().to_string()])
+            .args(["--election", &self.election.to_string()])
+            .arg("--data-dir")
+            .arg(&self.data_dir);
+        die_with_this_process(command)
+    }
+}
+
+fn die_with_this_process(mut command: Command) -> Command {
+    command.stdin(Stdio::null()).args(["--die-with-parent", &process::id().to_string()]);
+    command
+}
