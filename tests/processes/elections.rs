@@ -4,7 +4,6 @@
 //! Every other suite of real processes runs under a protocol of choice as well:
 //! `LIFTMESH_ELECTION=bully cargo test --test processes faults::`.
 
-use std::process::Command;
 use std::time::Instant;
 
 use elevator_driver::{Button, Direction};
@@ -99,13 +98,7 @@ fn a_car_that_hangs_gets_no_calls_until_it_is_cleared(protocol: Protocol) {
     building.press(living[0], button);
     building.wait_lit(&living, button);
     building.wait_dark(&living, button);
-    let cleared = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .args(["clear-hang", "--operator", "kovac", "--reason", "seen to"])
-        .arg("--data-dir")
-        .arg(building.data_dir(victim))
-        .output()
-        .expect("it runs");
-    assert!(cleared.status.success(), "{cleared:?}");
+    building.clear_hang(victim);
     building.panel(victim).send("fault motor ok").expect("taken");
     building.start(victim);
     building.wait_for_one_master();

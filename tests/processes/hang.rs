@@ -1,7 +1,7 @@
 //! Hangs of real cars on pseudo-terminals, and what must not be taken for one.
 
 use std::net::TcpListener;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,13 +18,7 @@ const BEYOND_THE_LIMIT: Duration = FLIGHT_LIMIT.saturating_add(Duration::from_mi
 const REDISTRIBUTED_WITHIN: Duration = Duration::from_secs(1);
 
 fn liftmesh(building: &Building, name: &str, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .args(words)
-        .arg("--data-dir")
-        .arg(building.data_dir(name))
-        .stdin(Stdio::null())
-        .output()
-        .expect("it runs")
+    building.operator(name, words).output().expect("it runs")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -121,13 +115,9 @@ fn a_latch_that_is_deleted_by_hand_is_missed_at_the_next_start() {
     }
     // Before any start has missed it, too.
     std::fs::remove_file(&latch).expect("the latch");
-    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .args(["clear-hang", "--operator", "kovac", "--reason", "brake replaced"])
-        .arg("--data-dir")
-        .arg(building.data_dir("A"))
-        .env("SUDO_USER", "novak")
-        .output()
-        .expect("it runs");
+    let words = ["clear-hang", "--operator", "kovac", "--reason", "brake replaced"];
+    let mut command = building.operator("A", &words);
+    let output = command.env("SUDO_USER", "novak").output().expect("it runs");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).starts_with("cleared: the car of node A hung at 20"));
     let records = audit(&building, "A");

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use elevator_driver::Direction;
+use elevator_fleet::model::Term;
+use elevator_fleet::node::Status;
 use liftmesh_harness::building::{Building, Line};
 use redb::{Database, TableDefinition};
 use serde_json::Value;
@@ -36,33 +37,18 @@ fn with(name: &str) -> Building {
     building
 }
 
-/// The status of a running node, as `liftmesh status --json` prints it.
-fn status(building: &Building, name: &str) -> Option<Value> {
-    let output = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .args(["status", "--json", "--data-dir"])
-        .arg(building.data_dir(name))
-        .output()
-        .expect("it runs");
-    serde_json::from_slice(&output.stdout).ok()
-}
-
-fn wait_for_status(building: &Building, name: &str) -> Value {
+fn wait_for_status(building: &Building, name: &str) -> Status {
     let mut found = None;
     building.wait("the node answers", |building| {
-        found = status(building, name);
+        found = building.status(name);
         found.is_some()
     });
     found.expect("a status")
 }
 
-/// How long each open order has waited, by call.
-fn ages(status: &Value) -> Vec<(String, f64)> {
-    let orders = status["orders"].as_array().expect("orders");
-    let age = |order: &Value| {
-        let waited = order["waited"].as_f64().expect("seconds");
-        (order["call"].to_string(), waited)
-    };
-    orders.iter().map(age).collect()
+/// How long the oldest open order has waited, in seconds.
+fn age(status: &Status) -> f64 {
+    status.orders.first().expect("an order").waited.as_secs_f64()
 }
 
 /// F13: an upgrade of the program keeps every order.
@@ -72,14 +58,13 @@ fn a_journal_of_format_1_is_upgraded() {
         let mut building = with(file);
         building.start("A");
         let shown = wait_for_status(&building, "A");
-        let calls: Vec<String> = ages(&shown).into_iter().map(|(call, _)| call).collect();
-        assert_eq!(calls.len(), 3, "{calls:?}");
+        assert_eq!(shown.orders.len(), 3, "{:?}", shown.orders);
         assert!(building.stop("A").success());
         let mode = fs::metadata(journal(&building)).expect("there");
         assert_eq!(mode.permissions().mode() & 0o7777 & !0o640, 0);
         building.start("A");
         let again = wait_for_status(&building, "A");
-        assert_eq!(ages(&again).len(), 3);
+        assert_eq!(again.orders.len(), 3);
         assert!(building.stop("A").success());
     }
 }
@@ -90,7 +75,7 @@ fn refused(building: &Building) -> String {
     let rights = fs::metadata(journal(building)).expect("there").permissions();
     let clear = ["clear-hang", "--operator", "kovac", "--reason", "a test"];
     for words in [&["audit"][..], &clear] {
-        let output = command(building, words).output().expect("it runs");
+        let output = building.operator("A", words).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("another version of the program"), "{said}");
@@ -162,15 +147,13 @@ fn the_age_of_an_order_goes_on_after_a_kill() {
     let mut before = (0.0, Instant::now());
     building.wait("the order has waited for a while", |building| {
         let seen = Instant::now();
-        let shown = status(building, "A").expect("a status");
-        before = (ages(&shown)[0].1, seen);
+        before = (age(&building.status("A").expect("a status")), seen);
         before.0 > 2.0
     });
     for _ in 0..2 {
         building.kill("A");
         building.start("A");
-        let shown = wait_for_status(&building, "A");
-        let (waited, seen) = (ages(&shown)[0].1, Instant::now());
+        let (waited, seen) = (age(&wait_for_status(&building, "A")), Instant::now());
         // The order is on disk a moment after it was placed, and times are shown to the
         // millisecond.
         let least = before.0 + (seen - before.1).as_secs_f64() - 1.0;
@@ -191,11 +174,9 @@ fn the_term_goes_on_after_a_power_cut() {
         building.start("A");
         building.wait_for_master("A");
     }
-    let term = |building: &Building, name| {
-        wait_for_status(building, name)["term"].as_u64().expect("a term")
-    };
+    let term = |building: &Building, name| wait_for_status(building, name).term;
     let before = names.map(|name| term(&building, name));
-    assert!(before.iter().all(|term| *term > 2), "{before:?}");
+    assert!(before.iter().all(|term| *term > Term(2)), "{before:?}");
     building.kill_all(&names);
     for (name, before) in names.iter().zip(before) {
         building.start(name);
@@ -218,8 +199,8 @@ fn a_repair_gives_the_journal_a_fresh_identity() {
         panic!("{said}");
     };
     assert_ne!(fresh, old);
-    let calls = |status: &Value| {
-        let calls = ages(status).into_iter().map(|(call, _)| call);
+    let calls = |status: &Status| {
+        let calls = status.orders.iter().map(|order| order.call.clone());
         calls.collect::<BTreeSet<_>>()
     };
     let repaired = wait_for_status(&building, "A");
@@ -247,20 +228,14 @@ fn a_repair_gives_the_journal_a_fresh_identity() {
     assert_eq!(calls(&again), calls(&before));
     assert!(liftmesh(&building, &words).trim_end().ends_with(fresh), "it holds after a kill");
     assert!(building.stop("A").success());
-    let output = command(&building, &words).output().expect("it runs");
+    let output = building.operator("A", &words).output().expect("it runs");
     assert_eq!(output.status.code(), Some(5));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("no node runs with data directory"), "{said}");
 }
 
-fn command(building: &Building, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_liftmesh"));
-    command.args(words).arg("--data-dir").arg(building.data_dir("A"));
-    command
-}
-
 fn liftmesh(building: &Building, words: &[&str]) -> String {
-    let output = command(building, words).output().expect("it runs");
+    let output = building.operator("A", words).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
     String::from_utf8_lossy(&output.stdout).into_owned()

@@ -1,6 +1,6 @@
 //! `liftmesh order`: what it says of an order is so.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use elevator_driver::{Direction, DoorState};
 use elevator_fleet::model::{Call, NodeId, Role};
@@ -9,13 +9,7 @@ use liftmesh::operator::Client;
 use liftmesh_harness::building::{Building, Line, Stopped};
 
 fn order(building: &Building, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .arg("order")
-        .args(words)
-        .arg("--data-dir")
-        .arg(building.data_dir("A"))
-        .output()
-        .expect("it runs")
+    building.operator("A", &[&["order"], words].concat()).output().expect("it runs")
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{PipeReader, Write, pipe};
 use std::os::fd::OwnedFd;
-use std::process::Command;
 use std::time::Duration;
 
 use elevator_driver::DoorState;
@@ -169,11 +168,7 @@ fn the_status_tells_how_much_of_the_log_is_lost() {
     building.wait_in_service(&["A"]);
     let status = building.status("A").expect("a running node");
     assert!(status.log_lines_lost > 0, "{status:?}");
-    let page = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
-        .args(["status", "--data-dir"])
-        .arg(building.data_dir("A"))
-        .output()
-        .expect("it runs");
+    let page = building.operator("A", &["status"]).output().expect("it runs");
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
     assert!(page.contains(" lines lost"), "{page}");
     assert!(building.stop("A").success());
