@@ -25,17 +25,32 @@ pub struct Promise {
     made: BTreeSet<Dot>,
     /// Held and not promised: few, and all that a review looks at.
     pending: BTreeSet<Dot>,
+    /// A holding, or the set of peers that are heard, has changed since the last review.
+    is_dirty: bool,
 }
 
 impl Promise {
     /// Nothing promised so far, by the node of this name.
     #[must_use]
     pub fn new(own: NodeId) -> Self {
-        Self { own, holdings: BTreeMap::new(), made: BTreeSet::new(), pending: BTreeSet::new() }
+        Self {
+            own,
+            holdings: BTreeMap::new(),
+            made: BTreeSet::new(),
+            pending: BTreeSet::new(),
+            is_dirty: true,
+        }
+    }
+
+    /// The set of peers that are heard has changed, so the next [`review`](Self::review) has to look
+    /// at every order that is not promised.
+    pub fn invalidate(&mut self) {
+        self.is_dirty = true;
     }
 
     /// Records that a node holds an open order. What is known never becomes less.
     pub fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
+        self.is_dirty = true;
         if !self.made.contains(&dot) {
             self.pending.insert(dot);
         }
@@ -102,9 +117,14 @@ impl Promise {
         self.holdings.get(&dot).map_or(0, |known| known.keys().filter(|n| living(n)).count())
     }
 
-    /// Makes every promise that can be made while just these other nodes are heard; hands back the
-    /// orders that are promised from here on.
-    pub fn review(&mut self, heard: &BTreeSet<NodeId>) -> Vec<Dot> {
+    /// Makes every promise that can be made while just these other nodes are heard, and returns the
+    /// orders that are promised from now on. Does nothing if no holding was recorded since the last
+    /// review and [`invalidate`](Self::invalidate) was not called.
+    pub fn review(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) -> Vec<Dot> {
+        if !std::mem::take(&mut self.is_dirty) {
+            return Vec::new();
+        }
+        let heard = heard();
         let kept = |known: &BTreeMap<NodeId, Holding>| {
             let living =
                 || known.iter().filter(|(node, _)| **node == self.own || heard.contains(*node));
@@ -138,8 +158,10 @@ mod tests {
         NodeId::new(name).expect("a name")
     }
 
-    fn heard(names: &[&str]) -> BTreeSet<NodeId> {
-        names.iter().map(|name| node(name)).collect()
+    /// What is promised from now on, while these peers are heard.
+    fn review(promise: &mut Promise, heard: &[&str]) -> Vec<Dot> {
+        promise.invalidate();
+        promise.review(|| heard.iter().map(|name| node(name)).collect())
     }
 
     /// F12, F13, P1
@@ -148,12 +170,12 @@ mod tests {
         let mut promise = Promise::new(node("A"));
         promise.record(DOT, &node("A"), Holding::Held);
         promise.record(DOT, &node("C"), Holding::Durable);
-        assert!(promise.review(&heard(&["B"])).is_empty(), "C is not heard");
+        assert!(review(&mut promise, &["B"]).is_empty(), "C is not heard");
         promise.record(DOT, &node("B"), Holding::Held);
-        assert!(promise.review(&heard(&["B"])).is_empty(), "no disk among the living");
+        assert!(review(&mut promise, &["B"]).is_empty(), "no disk among the living");
         promise.record(DOT, &node("A"), Holding::Durable);
-        assert_eq!(promise.review(&heard(&["B"])), [DOT]);
-        assert!(promise.review(&heard(&["B"])).is_empty(), "told once");
+        assert_eq!(review(&mut promise, &["B"]), [DOT]);
+        assert!(review(&mut promise, &["B"]).is_empty(), "told once");
     }
 
     /// F13, P1
@@ -162,9 +184,9 @@ mod tests {
         let mut promise = Promise::new(node("A"));
         promise.record(DOT, &node("A"), Holding::Held);
         promise.record(DOT, &node("B"), Holding::Durable);
-        assert!(promise.review(&heard(&[])).is_empty());
+        assert!(review(&mut promise, &[]).is_empty());
         promise.record(DOT, &node("A"), Holding::Durable);
-        assert_eq!(promise.review(&heard(&[])), [DOT]);
+        assert_eq!(review(&mut promise, &[]), [DOT]);
     }
 
     /// P5
@@ -174,14 +196,14 @@ mod tests {
         let mut promise = Promise::new(node("A"));
         promise.record(DOT, &node("A"), Holding::Durable);
         promise.record(DOT, &node("B"), Holding::Held);
-        promise.review(&heard(&["B"]));
+        review(&mut promise, &["B"]);
         promise.record(later, &node("A"), Holding::Durable);
         promise.distrust_own();
-        assert!(promise.review(&heard(&[])).is_empty(), "its own disk");
+        assert!(review(&mut promise, &[]).is_empty(), "its own disk");
         promise.record(later, &node("B"), Holding::Held);
-        assert!(promise.review(&heard(&["B"])).is_empty(), "its own disk");
+        assert!(review(&mut promise, &["B"]).is_empty(), "its own disk");
         promise.record(later, &node("B"), Holding::Durable);
-        assert_eq!(promise.review(&heard(&["B"])), [later], "another's disk");
+        assert_eq!(review(&mut promise, &["B"]), [later], "another's disk");
         assert!(promise.is_made(DOT));
     }
 
@@ -191,8 +213,8 @@ mod tests {
         let mut promise = Promise::new(node("A"));
         promise.record(DOT, &node("A"), Holding::Held);
         promise.record(DOT, &node("B"), Holding::Durable);
-        promise.review(&heard(&["B"]));
-        promise.review(&heard(&["C"]));
+        review(&mut promise, &["B"]);
+        review(&mut promise, &["C"]);
         assert!(promise.is_made(DOT));
         promise.forget(DOT);
         assert!(!promise.is_made(DOT));

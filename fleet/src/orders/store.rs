@@ -19,7 +19,7 @@ use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
 /// and idempotent (O2). What was served and seen never comes back, what nobody served stays (F14),
 /// a press that service had not seen has a higher sequence and survives it (O3), and the memory is
 /// bounded by the calls that can exist, whatever the history and whatever got lost (O6). Registers
-/// of journals that nobody uses any more are collected: see `node/orders/journals.rs`.
+/// of journals that nobody uses any more are collected: see `node/orders/admission/journals.rs`.
 #[derive(Debug, Clone, Default)]
 pub struct OrderStore {
     registers: BTreeMap<Dot, Register>,

@@ -12,7 +12,7 @@ impl Orders {
     /// The node starts. Where the disk holds hardly any sequences that are left, presses go on under
     /// a fresh journal.
     pub(in crate::node) fn start(&mut self, random: &mut Rng, now: Timestamp) {
-        self.attentive_since = now;
+        self.admission.on_resumed(now);
         if self.ledger.is_spent() {
             self.renew_journal("its disk holds sequences that can't be", random, now);
         }
@@ -26,7 +26,6 @@ impl Orders {
                 self.replication.acknowledge(dot);
                 self.hurry();
             }
-            self.is_promise_dirty = true;
         }
         self.place_again(now);
     }

@@ -2,23 +2,21 @@
 //! and the peers have yet to be told.
 //!
 //! ```text
-//!   press ─────────────────▶ Ledger: a sequence ──┐
-//!   records of a peer ──▶ gate ──▶ plausible? ──▶ OrderStore ──▶ Promise ──▶ lamps
-//!                           │         │              ├──▶ Ledger ──▶ disk
-//!                           ▼         ▼              └──▶ Replication, Transfers ──▶ peers
-//!                        Refusals  Contested ──▶ a fresh press
+//!   press ─────────▶ Ledger: a sequence ──┐
+//!   records of a peer ──▶ Admission ──▶ OrderStore ──▶ Promise ──▶ lamps
+//!                           │              ├──▶ Ledger ──▶ disk
+//!                           ▼              └──▶ Replication, Transfers ──▶ peers
+//!                        a fresh press
 //! ```
 //!
 //! It knows no link, plan or car: what it has to know of the [`Fleet`] comes in as an argument, and
 //! what others have to know goes out as [`Effect`]s, in order.
 
-mod contested;
+mod admission;
+mod admit;
 mod durable;
-mod gate;
-mod journals;
 mod ledger;
 mod parts;
-mod plausible;
 mod records;
 mod replication;
 mod transfers;
@@ -28,9 +26,7 @@ use std::time::Duration;
 
 use elevator_driver::{Floor, LampSet};
 
-use self::contested::Contested;
-use self::gate::Refusals;
-use self::journals::Journals;
+use self::admission::Admission;
 use self::ledger::Ledger;
 use self::replication::Replication;
 use self::transfers::Transfers;
@@ -42,7 +38,7 @@ use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::Hello;
 
-pub(super) use gate::rubbish;
+pub(super) use admission::rubbish;
 pub(super) use transfers::Purpose;
 
 /// The orders, and all that is known of them.
@@ -52,16 +48,10 @@ pub(super) struct Orders {
     own: Hello,
     store: OrderStore,
     promise: Promise,
-    /// What is known of who holds an order has changed.
-    is_promise_dirty: bool,
     ledger: Ledger,
     replication: Replication,
     transfers: Transfers,
-    refusals: Refusals,
-    contested: Contested,
-    journals: Journals,
-    /// Since when this node has heard whatever was told.
-    attentive_since: Timestamp,
+    admission: Admission,
     effects: VecDeque<Effect>,
 }
 
@@ -102,36 +92,32 @@ impl Orders {
         let mut promise = Promise::new(own.node.clone());
         let mut ledger = Ledger::new(restored, rotates);
         let mut effects = VecDeque::new();
-        let mut locked_out = 0_usize;
+        let mut impossible = 0_usize;
         for record in &restored.records {
-            if gate::is_possible(record, own.floors) {
+            if admission::is_possible(record, own.floors) {
                 ledger.know(record.dot);
                 store.merge(record.clone(), Timestamp::START);
             } else {
                 // From before such records were refused.
-                locked_out += 1;
+                impossible += 1;
             }
         }
         for order in store.orders() {
             promise.record(order.dot, &own.node, Holding::Durable);
         }
-        if locked_out > 0 {
+        if impossible > 0 {
             effects.push_back(Effect::Report(Report::Conflict(format!(
-                "{locked_out} orders on the disk are impossible: they are ignored"
+                "{impossible} orders on the disk are impossible: they are ignored"
             ))));
         }
         Self {
             own,
             store,
             promise,
-            is_promise_dirty: true,
             ledger,
             replication: Replication::default(),
             transfers: Transfers::default(),
-            refusals: Refusals::default(),
-            contested: Contested::default(),
-            journals: Journals::default(),
-            attentive_since: Timestamp::START,
+            admission: Admission::new(),
             effects,
         }
     }
@@ -156,7 +142,6 @@ impl Orders {
 
     /// The set of open orders is another one.
     fn invalidate(&mut self) {
-        self.is_promise_dirty = true;
         self.effects.push_back(Effect::Changed);
     }
 
@@ -191,8 +176,9 @@ impl Orders {
     /// Whether this peer knows of a press of this call.
     pub(super) fn is_known_to(&self, peer: &NodeId, call: HallCall) -> bool {
         // Who tells of a service that did not happen knows of the order, too.
-        let is_known =
-            |dot| self.promise.holding(dot, peer).is_some() || self.contested.is_told_by(dot, peer);
+        let is_known = |dot| {
+            self.promise.holding(dot, peer).is_some() || self.admission.is_contested_by(dot, peer)
+        };
         let call = Call::Hall(call);
         let mut orders = self.store.of_call(&call);
         orders.any(|order| is_known(order.dot))
@@ -215,10 +201,7 @@ impl Orders {
     /// Makes the promises that can be made while just these peers are heard, if any may have become
     /// possible (P1).
     pub(super) fn review_promises(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) {
-        if !std::mem::take(&mut self.is_promise_dirty) {
-            return;
-        }
-        for dot in self.promise.review(&heard()) {
+        for dot in self.promise.review(heard) {
             if let Some(call) = self.store.get(dot).map(|order| order.call.clone()) {
                 self.report(Report::Promised { call });
             }
@@ -243,40 +226,39 @@ impl Orders {
 
     /// How many records were refused since the start.
     pub(super) fn refused_counts(&self) -> RefusedStatus {
-        self.refusals.counts()
+        self.admission.refused_counts()
     }
 
     /// How many journals have been collected since the start.
     pub(super) fn collected(&self) -> u64 {
-        self.journals.collected()
+        self.admission.collected()
     }
 
     /// How long a difference to the store of this peer has to stand before it is repaired, where it
     /// is `usual` for one that is sound.
     pub(super) fn repair_after(&self, peer: &NodeId, usual: Duration, now: Timestamp) -> Duration {
-        self.refusals.repair_after(peer, usual, now)
+        self.admission.repair_after(peer, usual, now)
     }
 
     /// This node did not run for `late`, until this moment.
     pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
         self.ledger.excuse(late, now);
-        self.attentive_since = now;
+        self.admission.on_resumed(now);
     }
 
     /// A peer counts from here on: it may not know any of the open orders.
     pub(super) fn peer_discovered(&mut self, peer: &NodeId) {
         let open: Vec<Dot> = self.store.orders().map(|order| order.dot).collect();
         self.replication.found(peer, open.into_iter());
-        self.is_promise_dirty = true;
+        self.promise.invalidate();
     }
 
     /// A peer is lost.
     pub(super) fn peer_lost(&mut self, peer: &NodeId) {
         self.replication.lost(peer);
-        self.refusals.lost(peer);
-        self.contested.lost(peer);
+        self.admission.peer_lost(peer);
         self.promise.forget_node(peer);
-        self.is_promise_dirty = true;
+        self.promise.invalidate();
     }
 
     /// Full states have been exchanged with a peer over a fresh link.

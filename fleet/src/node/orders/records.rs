@@ -31,7 +31,7 @@ impl Orders {
         let orders = self.store.of_call(call);
         let earlier = orders.filter(|order| {
             let is_given_up = order.origin == *own && order.dot.journal != journal;
-            is_given_up || self.contested.contains(order.dot)
+            is_given_up || self.admission.is_contested(order.dot)
         });
         earlier.map(|order| order.placed).min()
     }
@@ -121,7 +121,7 @@ impl Orders {
         let (dot, call) = (record.dot, &record.call);
         match (self.merge_record(record, Some(peer), now), &record.state) {
             (Merged::Refused, _) => {
-                self.refused(peer, dot, fleet, now);
+                self.on_refused(peer, dot, fleet, now);
                 return false;
             }
             (Merged::Served { closed: Some(closed) }, State::Served(Some(service))) => {
@@ -134,7 +134,6 @@ impl Orders {
             (false, true) => {
                 self.promise.record(dot, peer, Holding::Held);
                 self.replication.acked(peer, dot);
-                self.is_promise_dirty = true;
             }
             (true, false) => self.replication.acked(peer, dot),
             // The peer is behind: it lacks the service of this press, or a later one in its place.
@@ -152,7 +151,6 @@ impl Orders {
         if open && !ack.served {
             let holding = if ack.durable { Holding::Durable } else { Holding::Held };
             self.promise.record(ack.dot, peer, holding);
-            self.is_promise_dirty = true;
         }
         if open && ack.served {
             self.promise.forget_holding(ack.dot, peer);
@@ -213,7 +211,6 @@ impl Orders {
         let holding = if durable { Holding::Durable } else { Holding::Held };
         for order in self.store.orders() {
             self.promise.record(order.dot, peer, holding);
-            self.is_promise_dirty = true;
         }
     }
 

@@ -1,0 +1,192 @@
+//! Orders of which a service was refused (O1).
+//!
+//! A node that refuses a service keeps the order open, but the peer that reported the service holds
+//! it as served, and so do the nodes that believed it. If the master or the car's node is among
+//! them, nobody may ever serve it. So the order is *placed again*: as a fresh press of the same
+//! call, which is as old as the order and open for everybody.
+//!
+//! One fresh press is enough if many nodes refuse. They place it one after the other, by address,
+//! and not at all if an open press of the call is known of which no service was refused. So all
+//! nodes together place a call again once per [`WAIT`], whatever peers send, and each has one
+//! register for it.
+//!
+//! If the car is heard, its node is asked. If it does not answer, the service counts as refused
+//! after [`ANSWER_LIMIT`].
+//!
+//! Once the call is really served, so is every press that was waiting then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::Knowledge;
+use crate::model::{Call, Dot, NodeId, Order, Timestamp};
+use crate::orders::{Record, Service, State};
+use crate::wire::Hello;
+
+/// The time from the refusal to the fresh press. News of a service that did happen may still arrive.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// The time between one node that places a fresh press and the next, by address: longer than a
+/// press takes to spread.
+const STAGGER: Duration = Duration::from_millis(100);
+
+/// The longest delay of a fresh press. Each further contested press delays it, because a contested
+/// press of another node may have been that node's turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a car's node may take to answer whether it has served an order, before the service counts
+/// as refused. It answers within milliseconds unless it is held up.
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
+
+/// How many calls are placed again at a time, the longest contested first.
+const MOST_AT_ONCE: usize = 16;
+
+/// The open orders that peers hold as served, as far as they have said so.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Contested {
+    orders: BTreeMap<Dot, Contest>,
+    /// The earliest time at which a call may have to be placed again; `None` if nothing is contested.
+    due: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone)]
+struct Contest {
+    /// When the service was refused, or the call was last placed again.
+    since: Timestamp,
+    /// The peers that reported a service.
+    reporters: BTreeSet<NodeId>,
+}
+
+/// When the orders of a call came to be contested.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    first: Timestamp,
+    latest: Timestamp,
+}
+
+impl Contested {
+    /// A peer says that an open order was served; the service counts as refused from `since` on.
+    ///
+    /// Only hall calls and calls of this node's own car are placed again; the node of another car does
+    /// so for its own. So peers can add only a bounded number of registers to this node's journal.
+    pub(super) fn add(
+        &mut self,
+        call: &Call,
+        open: Dot,
+        reporter: &NodeId,
+        own: &Hello,
+        since: Timestamp,
+    ) {
+        let is_answerable = match call {
+            Call::Hall(_) => true,
+            Call::Car { car, .. } => *car == own.node,
+        };
+        if !is_answerable {
+            return;
+        }
+        let contest = self
+            .orders
+            .entry(open)
+            .or_insert_with(|| Contest { since, reporters: BTreeSet::new() });
+        contest.since = contest.since.min(since);
+        contest.reporters.insert(reporter.clone());
+        let due = since + WAIT;
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+    }
+
+    /// Whether this peer said that the order was served.
+    pub(super) fn is_contested_by(&self, dot: Dot, peer: &NodeId) -> bool {
+        let contest = self.orders.get(&dot);
+        contest.is_some_and(|contest| contest.reporters.contains(peer))
+    }
+
+    pub(super) fn contains(&self, dot: Dot) -> bool {
+        self.orders.contains_key(&dot)
+    }
+
+    pub(super) fn peer_lost(&mut self, peer: &NodeId) {
+        for contest in self.orders.values_mut() {
+            contest.reporters.remove(peer);
+        }
+    }
+
+    /// The calls to place again now, the longest contested first: those of which every open order
+    /// has been contested for long enough. Their next turn is counted from now.
+    pub(super) fn due_calls(&mut self, known: &Knowledge<'_>, now: Timestamp) -> Vec<Call> {
+        if self.due.is_none_or(|due| now < due) {
+            return Vec::new();
+        }
+        let store = known.store;
+        self.orders.retain(|dot, _| store.get(*dot).is_some());
+        let turn = known.turn_to_place();
+        let calls = self.calls(known);
+        let due = |span: &Span| (span.latest + turn).min(span.first + LONGEST_WAIT + turn);
+        let is_blocked = |call: &Call| {
+            let mut orders = store.of_call(call);
+            orders.any(|order| !self.contains(order.dot))
+        };
+        let mut ripe: Vec<(Timestamp, Call)> = calls
+            .iter()
+            .filter(|(call, span)| now >= due(span) && !is_blocked(call))
+            .map(|(call, span)| (span.first, (*call).clone()))
+            .collect();
+        ripe.sort();
+        ripe.truncate(MOST_AT_ONCE);
+        self.due = calls.values().map(|span| due(span).max(now + STAGGER)).min();
+        let ripe: Vec<Call> = ripe.into_iter().map(|(_, call)| call).collect();
+        for order in ripe.iter().flat_map(|call| store.of_call(call)) {
+            if let Some(contest) = self.orders.get_mut(&order.dot) {
+                contest.since = now;
+            }
+        }
+        ripe
+    }
+
+    fn calls<'a>(&self, known: &Knowledge<'a>) -> BTreeMap<&'a Call, Span> {
+        let mut calls: BTreeMap<&Call, Span> = BTreeMap::new();
+        for (dot, contest) in &self.orders {
+            if let Some(order) = known.store.get(*dot) {
+                let (first, latest) = (contest.since, contest.since);
+                let span = calls.entry(&order.call).or_insert(Span { first, latest });
+                span.first = span.first.min(first);
+                span.latest = span.latest.max(latest);
+            }
+        }
+        calls
+    }
+
+    /// An order that was open here has been served. Returns a record of the same service for each
+    /// contested order of the call that was waiting at that moment.
+    pub(super) fn served_with(
+        &self,
+        closed: &Order,
+        service: &Service,
+        known: &Knowledge<'_>,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let served_at = (closed.placed + service.waited).min(now);
+        let of_call = known.store.of_call(&closed.call);
+        let contested = of_call.filter(|order| self.contains(order.dot));
+        let waited_then = contested.filter(|order| order.placed <= served_at);
+        let record = |order: &Order| Record {
+            dot: order.dot,
+            origin: order.origin.clone(),
+            call: order.call.clone(),
+            state: State::Served(Some(Service {
+                waited: served_at.since(order.placed),
+                car: service.car.clone(),
+            })),
+        };
+        waited_then.map(record).collect()
+    }
+}
+
+impl Knowledge<'_> {
+    /// How long after the refusal it is this node's turn to place a fresh press.
+    fn turn_to_place(&self) -> Duration {
+        let own = (self.own.address, &self.own.node);
+        let peers = self.fleet.members.peers();
+        let before = peers.filter(|(name, peer)| (peer.hello.address, *name) < own);
+        WAIT + STAGGER * u32::try_from(before.count()).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,121 @@
+//! Whether a service that another node reports can have happened (O1).
+//!
+//! A record says which car served a press, and how long the press had waited. If this node has
+//! observed that car all the time, it knows better than the record. Otherwise, after a partition, a
+//! restart or an interruption, it asks the car's own node, and believes others only about a car
+//! that is not heard.
+
+use std::time::Duration;
+
+use elevator_driver::Floor;
+
+use super::{Fleet, Knowledge};
+use crate::model::{Call, Dot, NodeId, Timestamp};
+use crate::orders::{Record, State};
+
+/// By how much clocks drift apart and messages are late, at most.
+const TOLERANCE: Duration = Duration::from_secs(10);
+
+/// How credible a record is that closes an open order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Credit {
+    /// It is true as far as this node can know, or closes no open order.
+    Accepted,
+    /// The named car is heard, so its own node is asked. Or nobody has heard it since before the
+    /// press, so it will answer if it comes back.
+    Hearsay {
+        /// The node of that car.
+        car: NodeId,
+        /// The press that is open here. Sending it to the node asks the question.
+        open: Dot,
+    },
+    /// It can't be true.
+    Refused {
+        /// The press that is open here.
+        open: Dot,
+        why: String,
+    },
+}
+
+/// How credible a record of this peer is. This node has received everything that was sent to it since
+/// `attentive_since`.
+pub(super) fn credit(
+    peer: &NodeId,
+    record: &Record,
+    known: &Knowledge<'_>,
+    attentive_since: Timestamp,
+) -> Credit {
+    let fleet = known.fleet;
+    let State::Served(service) = &record.state else {
+        return Credit::Accepted;
+    };
+    let open = known.store.present(record.dot, &record.call);
+    let open = open.filter(|open| *open <= record.dot);
+    let Some(order) = open.and_then(|open| known.store.get(open)) else {
+        return Credit::Accepted;
+    };
+    // Its age is no help: whoever lies about its service may have made it old before.
+    let (open_since, open) = (order.open_since, order.dot);
+    let refused = |why: String| Credit::Refused { open, why };
+    // A node that refuses must be able to have it served after all.
+    let is_sure = fleet.can_serve && attentive_since + TOLERANCE <= open_since;
+    let Some(service) = service else {
+        return refused("by nobody".to_owned());
+    };
+    let car = &service.car;
+    if let Call::Car { car: of, .. } = &record.call
+        && of != car
+    {
+        let what = format!("by {car}, in whose cabin it was not placed");
+        return refused(what);
+    }
+    if *car == known.own.node {
+        // An earlier process of this node may have served what was open before this one began.
+        return if open_since > Timestamp::START {
+            refused("this node's car did not".to_owned())
+        } else {
+            Credit::Accepted
+        };
+    }
+    let is_heard = peer != car && fleet.members.get(car).is_some();
+    if is_heard || fleet.is_gone(car, open_since) {
+        let car = car.clone();
+        return Credit::Hearsay { car, open };
+    }
+    // The alleged moment is no help: a repeated press has the age of the earlier one, but only
+    // where that was known to be open.
+    let from = open_since - TOLERANCE;
+    let excluded = fleet.excludes(car, record.call.floor(), from);
+    if let Some(why) = excluded.filter(|_| is_sure) {
+        return refused(why);
+    }
+    Credit::Accepted
+}
+impl Fleet<'_> {
+    /// Why this car can't have been at this floor from then on.
+    fn excludes(&self, car: &NodeId, floor: Floor, from: Timestamp) -> Option<String> {
+        if let Some(peer) = self.members.get(car) {
+            let excluded = peer.sightings.exclude(floor, from);
+            return excluded.then(|| format!("by {car}, which was not there"));
+        }
+        let was_lost = self.members.lost().get(car).is_some();
+        let is_heard = self.members.hears_of(car);
+        (!was_lost && !is_heard && self.knows_all(from))
+            .then(|| format!("by {car}, which does not exist"))
+    }
+
+    /// Whether a lost car has been heard by nobody since before this moment.
+    fn is_gone(&self, car: &NodeId, from: Timestamp) -> bool {
+        let lost = self.members.lost().get(car);
+        lost.is_some_and(|lost| lost.heard_at <= from && self.knows_all(lost.heard_at))
+    }
+
+    /// Whether since then no peer can have heard a node that this one does not hear.
+    fn knows_all(&self, from: Timestamp) -> bool {
+        let mut peers = self.members.peers();
+        peers.all(|(_, peer)| {
+            let unbroken = peer.found_at <= from;
+            unbroken && peer.stranger_echoed_at.is_none_or(|at| at < from)
+        })
+    }
+}

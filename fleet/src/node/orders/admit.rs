@@ -1,0 +1,118 @@
+//! How admission's verdicts change the orders: what is refused, asked about, collected and placed
+//! again.
+
+use fastrand::Rng;
+
+use super::admission::Knowledge;
+use super::{Effect, Fleet, Orders};
+use crate::model::{Dot, JournalId, NodeId, Order, Timestamp};
+use crate::orders::{Record, Service};
+
+impl Orders {
+    /// The records to merge, of those that arrived together.
+    pub(super) fn admit<'a>(
+        &mut self,
+        peer: &NodeId,
+        records: &'a [Record],
+        fleet: Fleet<'_>,
+        random: &mut Rng,
+        now: Timestamp,
+    ) -> Vec<&'a Record> {
+        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let admitted = self.admission.admit(peer, records, &known, now);
+        self.pass_reports();
+        for open in admitted.disowned {
+            self.promise.forget_holding(open, peer);
+        }
+        for (car, open) in admitted.questions {
+            self.replication.enqueue(&car, open);
+        }
+        if let Some(reason) = admitted.renewal {
+            self.renew_journal(&reason, random, now);
+        }
+        admitted.records
+    }
+
+    /// Whether there is room for a record.
+    pub(super) fn has_room(
+        &mut self,
+        peer: &NodeId,
+        record: &Record,
+        fleet: Fleet<'_>,
+        now: Timestamp,
+    ) -> bool {
+        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let has_room = self.admission.has_room(peer, record, &known, now);
+        self.pass_reports();
+        has_room
+    }
+
+    /// The store refused a record.
+    pub(super) fn on_refused(&mut self, peer: &NodeId, dot: Dot, fleet: Fleet<'_>, now: Timestamp) {
+        self.admission.refuse(peer, dot, fleet, now);
+        self.pass_reports();
+    }
+
+    fn pass_reports(&mut self) {
+        while let Some(report) = self.admission.poll_report() {
+            self.effects.push_back(Effect::Report(report));
+        }
+    }
+
+    /// Places the calls again of which every open order has been contested for long enough.
+    pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
+        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        for call in self.admission.due_calls(&known, now) {
+            self.place(call, now);
+        }
+    }
+
+    /// A peer says that an order was served which was open here: closes the contested orders that
+    /// the service also served.
+    pub(super) fn close_contested(
+        &mut self,
+        peer: &NodeId,
+        closed: &Order,
+        service: &Service,
+        fleet: Fleet<'_>,
+        now: Timestamp,
+    ) {
+        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        for record in self.admission.served_with(peer, closed, service, &known, now) {
+            self.merge_record(&record, None, now);
+        }
+    }
+
+    /// Checks periodically whether journals have lost their announcers.
+    pub(in crate::node) fn collect_in_time(&mut self, fleet: Fleet<'_>, now: Timestamp) {
+        if self.admission.is_check_due(now) {
+            self.collect(fleet, now);
+        }
+    }
+
+    /// Collects the journals that are worth the least, as far as there are too many.
+    pub(super) fn collect(&mut self, fleet: Fleet<'_>, now: Timestamp) {
+        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        let Some(surplus) = self.admission.surplus(&known, now) else {
+            return;
+        };
+        for journal in &surplus {
+            self.drop_journal(*journal);
+        }
+        self.admission.on_collected(surplus.len(), &self.store);
+    }
+
+    fn drop_journal(&mut self, id: JournalId) {
+        let known = self.store.journal(id);
+        let is_open = known.is_some_and(|known| !known.open.is_empty());
+        let dots = self.store.collect(id);
+        for dot in &dots {
+            self.promise.forget(*dot);
+            self.replication.collected(*dot);
+        }
+        self.ledger.collect(id, &dots);
+        if is_open {
+            self.invalidate();
+        }
+    }
+}
