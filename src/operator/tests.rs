@@ -32,6 +32,18 @@ use super::*;
 use crate::config::FaultInjection;
 use crate::mesh::Cable;
 
+/// Every code of an error.
+const ERROR_CODES: [ErrorCode; 8] = [
+    ErrorCode::Malformed,
+    ErrorCode::NoSuchButton,
+    ErrorCode::UnknownCar,
+    ErrorCode::FaultsNotAllowed,
+    ErrorCode::ReadOnly,
+    ErrorCode::Busy,
+    ErrorCode::NoJournal,
+    ErrorCode::NoAnswer,
+];
+
 fn floor(index: u8) -> Floor {
     Floor::try_from(index).unwrap()
 }

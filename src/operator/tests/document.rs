@@ -63,16 +63,7 @@ fn it_names_every_field_event_query_and_error() {
     let mut names = BTreeSet::new();
     keys(&serde_json::to_value(&view).unwrap(), &mut names);
     names.extend(Report::NAMES.map(str::to_owned));
-    for code in [
-        ErrorCode::Malformed,
-        ErrorCode::NoSuchButton,
-        ErrorCode::UnknownCar,
-        ErrorCode::FaultsNotAllowed,
-        ErrorCode::ReadOnly,
-        ErrorCode::Busy,
-        ErrorCode::NoJournal,
-        ErrorCode::NoAnswer,
-    ] {
+    for code in ERROR_CODES {
         let code = serde_json::to_value(code).unwrap();
         names.insert(code.as_str().unwrap().to_owned());
     }

@@ -404,16 +404,6 @@ fn audit_records() -> Vec<AuditRecord> {
 
 #[test]
 fn replies_are_as_in_the_golden_file() {
-    let codes = [
-        ErrorCode::Malformed,
-        ErrorCode::NoSuchButton,
-        ErrorCode::UnknownCar,
-        ErrorCode::FaultsNotAllowed,
-        ErrorCode::ReadOnly,
-        ErrorCode::Busy,
-        ErrorCode::NoJournal,
-        ErrorCode::NoAnswer,
-    ];
     let mut replies = vec![
         ReplyLine::Placed,
         ReplyLine::Absorbed,
@@ -427,8 +417,9 @@ fn replies_are_as_in_the_golden_file() {
         ReplyLine::Watching,
         ReplyLine::Missed { events: 12 },
     ];
-    replies
-        .extend(codes.map(|code| ReplyLine::Error { code, message: "why, in words".to_owned() }));
+    replies.extend(
+        ERROR_CODES.map(|code| ReplyLine::Error { code, message: "why, in words".to_owned() }),
+    );
     replies.extend(
         audit_records().into_iter().map(|record| ReplyLine::Audit { records: vec![record] }),
     );
