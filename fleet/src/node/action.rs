@@ -1,4 +1,4 @@
-//! What a node wants done.
+//! The actions that a node asks for.
 
 use core::net::{Ipv4Addr, SocketAddrV4};
 
@@ -11,21 +11,21 @@ use crate::model::{JournalId, NodeId, Term};
 use crate::orders::Record;
 use crate::wire::{Beacon, Frame};
 
-/// A link, as the driver of the brain numbers it. A number is never used again, so what is said of
-/// a link that is gone is harmless.
+/// A link, as numbered by the driver of the brain. Numbers are never reused, so events of a closed
+/// link are harmless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u64);
 
-/// The place of a batch in the order of what the brain wants on disk.
+/// The sequence number of a batch of changes for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lsn(pub u64);
 
-/// Something to be done, in the order in which the actions come. [`Panel`](Self::Panel) comes first.
+/// An action to perform. The order of actions is significant; [`Panel`](Self::Panel) comes first.
 ///
-/// Each may fail; the brain hears of a failure only where a `handle_…` method says so.
+/// Any action may fail. The brain learns of a failure only where a `handle_…` method says so.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Send a beacon to everybody on the LAN.
+    /// Broadcast a beacon on the LAN.
     Broadcast(Beacon),
     /// Send a beacon to one node, at the same UDP port as the broadcasts.
     Unicast {
@@ -34,59 +34,58 @@ pub enum Action {
         /// The beacon.
         beacon: Beacon,
     },
-    /// Send a packet of the protocol's own port (V8).
+    /// Send a packet on the protocol's own port (V8).
     Packet {
-        /// To whom, if not to everybody.
+        /// The receiver, or `None` for a broadcast.
         to: Option<Ipv4Addr>,
         /// The packet.
         bytes: Vec<u8>,
     },
-    /// Open a link. Answered by `handle_link_up` or `handle_dial_failed`, within the time limit of
-    /// a dial.
+    /// Open a link. Answered by `handle_link_up` or `handle_dial_failed` within the dial's time
+    /// limit.
     Dial {
-        /// Who is expected there.
+        /// The node that is expected there.
         peer: NodeId,
-        /// Where it listens.
+        /// The address on which it listens.
         address: SocketAddrV4,
     },
-    /// Send over a link.
+    /// Send a frame over a link.
     Send {
         /// The link.
         link: LinkId,
-        /// What.
+        /// The frame.
         frame: Frame,
     },
-    /// Close a link once all that was sent before has left. It is gone for the brain already.
+    /// Close a link after everything sent before has left. For the brain it no longer exists.
     Close(LinkId),
-    /// Bring the panel in line with this.
+    /// Set the panel's outputs.
     Panel(PanelOutputs),
-    /// Write to the disk, together and after all earlier batches. Answered by `handle_durable`.
+    /// Write a batch to disk, after all earlier batches. Answered by `handle_durable`.
     Persist {
-        /// The batch's place.
+        /// The batch's number.
         lsn: Lsn,
-        /// What to write.
+        /// The changes.
         changes: Vec<Change>,
     },
-    /// Make a plan, elsewhere than where the node runs if it may take long. Answered by
-    /// `handle_plan`.
+    /// Make a plan. If that may take long, do it on another thread. Answered by `handle_plan`.
     Plan(PlanRequest),
-    /// Something happened that people may want to know.
+    /// Something happened that operators may want to know.
     Report(Report),
 }
 
-/// One change to what stands on disk. Writing a change again does no harm.
+/// One change of what is on disk. Writing a change twice does no harm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// The register of this record's journal and call.
     Record(Record),
-    /// The registers of this journal are no longer kept.
+    /// The registers of this journal are dropped.
     Collect(JournalId),
     /// Sequences up to this one may be in use.
     Reserve(u64),
-    /// The node knows this term, or may come to know it without writing again (E3).
+    /// The node knows this term, or may learn of it without another write (E3).
     Term(Term),
-    /// How long a leg of this node's car takes.
+    /// The learned duration of one leg of this node's car.
     FlightTimes(FlightRecord),
-    /// Orders are placed under this journal from here on; of its sequences none is reserved yet.
+    /// From now on, orders are placed under this journal; none of its sequences is reserved yet.
     Journal(JournalId),
 }

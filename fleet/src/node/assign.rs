@@ -1,4 +1,4 @@
-//! What plans are made of, and who hears of them.
+//! Requests for plans, and the assignments that come of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
 use crate::wire::{Delta, Frame, PlanEntry};
 
 impl Node {
-    /// The plan that was asked for by [`Action::Plan`]. It may be out of date: what it says of calls
-    /// that are served, or of cars that have left or can't serve, is left out.
+    /// Handles the plan requested by [`Action::Plan`]. The plan may be out of date: its entries for
+    /// served calls, and for cars that have left or can't serve, are ignored.
     ///
-    /// A request may stay unanswered: after a while the node makes another one.
+    /// A request may remain unanswered: the node makes another one after a while.
     pub fn handle_plan(&mut self, version: PlanVersion, plan: Assignments, now: Timestamp) {
         if self.dispatching.accept_answer(version) && self.leadership.leads() {
             let (calls, cars) = (self.orders.hall_calls(), self.cars(now));
@@ -23,7 +23,7 @@ impl Node {
         self.settle(now);
     }
 
-    /// As master: asks who is to serve what (F1, F6), unless an answer is under way.
+    /// As master: requests a plan for the open hall calls (F1, F6), unless a request is pending.
     pub(super) fn ask_for_plan(&mut self, now: Timestamp) {
         if !self.leadership.leads() {
             self.dispatching.leave_to_master();
@@ -42,8 +42,8 @@ impl Node {
         }
     }
 
-    /// The cars of the group with what they are doing: the node's own, and those of the peers with
-    /// which full states have been exchanged (F14).
+    /// The cars of the group and what they are doing: the node's own car, and those of the synced
+    /// peers (F14).
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
         let own = self.cabin.view(now);
         let own = own.map(|view| (self.hello.node.clone(), view));
@@ -75,7 +75,7 @@ impl Node {
             .collect()
     }
 
-    /// Tells the linked peers and the car what is new in the plan.
+    /// Sends changed entries of the plan to the linked peers, and applies them to the own car.
     fn send_plan(&mut self, changed: Vec<PlanEntry>) {
         if changed.is_empty() {
             return;
@@ -92,14 +92,14 @@ impl Node {
         self.cabin.invalidate_stops();
     }
 
-    /// Takes in a line of the master's plan.
+    /// Handles one entry of the master's plan.
     pub(super) fn on_assignment(&mut self, entry: PlanEntry) {
         let (call, car) = (Call::Hall(entry.call), entry.car.clone());
         if !self.hello.floors.has_button(call.button()) {
             return;
         }
         if self.dispatching.learn(entry) {
-            // A line of the plan may be overtaken by the service of its call.
+            // The service of a call may arrive before the plan that assigns it.
             if self.orders.store().of_call(&call).next().is_some() {
                 self.report(Report::Assigned { call, car });
             }

@@ -1,4 +1,4 @@
-//! What this node's beacons tell of its orders, plan and car.
+//! The contents of this node's beacons: orders, plan and car.
 
 use core::net::Ipv4Addr;
 
@@ -30,14 +30,14 @@ impl Node {
         }
     }
 
-    /// A sign of life to one node.
+    /// Sends a beacon to one node.
     pub(super) fn unicast(&mut self, to: Ipv4Addr, probe: bool, now: Timestamp) {
         let facts = self.facts(now);
         let beacon = self.peers.unicast(facts, to, probe, now);
         self.actions.push_back(Action::Unicast { to, beacon });
     }
 
-    /// Adds the open orders, the oldest first, and the plan, as far as they fit.
+    /// Adds the open orders, oldest first, and then the plan, as far as they fit.
     pub(super) fn enclose_orders(&self, beacon: &mut Beacon, now: Timestamp) {
         let mut room = Room::left_by(beacon);
         self.orders.enclose(&mut beacon.delta, &mut room, now);
@@ -48,8 +48,7 @@ impl Node {
         }
     }
 
-    /// Adds what there is to tell and fits a datagram: acknowledgements first, then orders, then
-    /// the plan.
+    /// Adds what fits into a datagram: acknowledgements first, then orders, then the plan.
     fn add_delta(&mut self, beacon: &mut Beacon, now: Timestamp) {
         let plans = self.leadership.leads() && !self.dispatching.is_empty();
         if !self.orders.has_untold() && !plans {

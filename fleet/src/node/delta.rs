@@ -1,4 +1,5 @@
-//! What peers tell of their orders and cars, and what this node tells them over links.
+//! Deltas, digests and state transfers: what peers send about their orders and cars, and what this
+//! node sends over links.
 
 use super::orders::{Effect, Fleet, Purpose};
 use super::peers::Handshake;
@@ -7,7 +8,7 @@ use crate::model::{NodeId, Timestamp};
 use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
 impl Node {
-    /// Passes on what has come of the latest call to the orders.
+    /// Routes the effects of the latest call to the orders.
     pub(super) fn route_orders(&mut self, now: Timestamp) {
         while let Some(effect) = self.orders.poll_effect() {
             match effect {
@@ -24,7 +25,7 @@ impl Node {
         }
     }
 
-    /// The set of open orders is another one.
+    /// The set of open orders has changed.
     pub(super) fn orders_have_changed(&mut self) {
         self.dispatching.invalidate();
         self.cabin.invalidate_stops();
@@ -50,7 +51,7 @@ impl Node {
         }
     }
 
-    /// Takes in what stays true whatever overtakes it: records and acknowledgements.
+    /// Handles records and acknowledgements, which stay true even if the beacon was reordered.
     pub(super) fn on_records(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
         let random = &mut self.random;
@@ -66,8 +67,8 @@ impl Node {
         self.route_orders(now);
     }
 
-    /// Holds the peer's store against this node's: equal digests acknowledge everything at once, a
-    /// difference that stands is repaired (O7).
+    /// Compares the peer's digest with this node's. Equal digests acknowledge everything at once; a
+    /// difference that lasts is repaired (O7).
     pub(super) fn compare(&mut self, beacon: &Beacon, now: Timestamp) {
         let (node, digest) = (&beacon.hello.node, beacon.digest);
         if digest == self.orders.store().digest() {
@@ -87,14 +88,14 @@ impl Node {
         }
     }
 
-    /// Tells the peer over a fresh link what this node's store is.
+    /// Sends this node's digest over a fresh link.
     pub(super) fn send_digest(&mut self, link: LinkId) {
         let digest = self.orders.told_digest(self.leadership.term());
         let frame = Frame::Digest(digest);
         self.actions.push_back(Action::Send { link, frame });
     }
 
-    /// The peer has said over a fresh link what its store is. Equal stores count as exchanged;
+    /// Handles the digest that a peer sends over a fresh link. Equal stores count as transferred;
     /// otherwise each side sends its own.
     pub(super) fn on_digest(&mut self, link: LinkId, told: StoreDigest, now: Timestamp) {
         self.leadership.hear_term(told.term);
@@ -113,7 +114,7 @@ impl Node {
         }
     }
 
-    /// All of the peer's state is known here.
+    /// This node has received the peer's whole state.
     pub(super) fn on_state_received(&mut self, link: LinkId, now: Timestamp) {
         self.actions.push_back(Action::Send { link, frame: Frame::Synced });
         if self.peers.state_received(link) == Handshake::Done {
@@ -121,7 +122,7 @@ impl Node {
         }
     }
 
-    /// Sends the parts of states that are due.
+    /// Sends the parts of state transfers that are due.
     pub(super) fn send_states(&mut self, now: Timestamp) {
         let (links, term) = (self.peers.links(), self.leadership.term());
         let stands = |link| links.get(link).is_some();
@@ -131,7 +132,7 @@ impl Node {
         }
     }
 
-    /// Sends over each link what its peer has not been told over it.
+    /// Sends over each link what was not sent over it yet.
     pub(super) fn send_deltas(&mut self, now: Timestamp) {
         let links = self.peers.links().synced();
         let synced: Vec<(LinkId, NodeId)> =

@@ -1,4 +1,4 @@
-//! Which inputs the election gets, and what comes of what it wants.
+//! Routes events to the election, and executes its outputs.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl Node {
         }
     }
 
-    /// The node stands elsewhere: whose plan holds, and who makes one, has changed.
+    /// The node's state changed, and with it the plan that is in force and who makes it.
     pub(super) fn on_change(&mut self, change: Change) {
         let (node_state, rotates) = (self.leadership.node_state(), self.leadership.rotates());
         self.dispatching.on_change(node_state, rotates);
@@ -49,8 +49,8 @@ impl Node {
         self.report(change.report());
     }
 
-    /// Fires every election timer that is due and still runs when its turn comes: one that fires
-    /// may stop the next, or start it again.
+    /// Fires every election timer that is due and still armed when its turn comes: a timer that
+    /// fires may stop or restart the next one.
     pub(super) fn fire_election_timers(&mut self, now: Timestamp) {
         for (at, timer) in self.leadership.due(now) {
             if self.leadership.take_due(&timer, at) {
@@ -59,7 +59,7 @@ impl Node {
         }
     }
 
-    /// Tells the election if the node has become more or less fit to lead.
+    /// Informs the election if the node's fitness has changed.
     pub(super) fn refresh_estimate(&mut self, now: Timestamp) {
         let health = self.cabin.health(!self.orders.has_lost_disk());
         if let Some(estimate) = self.leadership.note_health(health) {
@@ -67,7 +67,7 @@ impl Node {
         }
     }
 
-    /// Tells the election what a peer last said of itself.
+    /// Informs the election of what a peer last said about itself.
     pub(super) fn step_heard(&mut self, peer: &NodeId, now: Timestamp) {
         let members = self.peers.members();
         if !self.may_follow(peer) || self.leadership.waits_for_a_better(peer, members, now) {
@@ -81,7 +81,7 @@ impl Node {
         }
     }
 
-    /// Whether the election hears of this peer.
+    /// Whether the election takes this peer into account.
     pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
         match self.leadership.link_rule() {
             LinkRule::FollowState => true,
@@ -89,7 +89,7 @@ impl Node {
         }
     }
 
-    /// As slave: looks whether the master assigns what waits (E8).
+    /// As slave: checks whether the master assigns the open calls (E8).
     pub(super) fn oversee(&mut self, now: Timestamp) {
         let Some(master) = self.leadership.oversees(now) else {
             return;
@@ -116,7 +116,7 @@ impl Node {
         }
     }
 
-    /// The hall calls that wait, as far as this master is concerned.
+    /// The open hall calls, as this master should know them.
     fn open_calls(&self, master: &NodeId) -> BTreeMap<HallCall, OpenCall> {
         let is_heard =
             |car: &NodeId| *car == self.hello.node || self.peers.members().get(car).is_some();
@@ -132,7 +132,7 @@ impl Node {
         calls.map(|call| (call, open(call))).collect()
     }
 
-    /// The cars that this master can assign calls to, by address.
+    /// The cars to which this master can assign calls, ordered by address.
     fn cars_under(&self, master: &NodeId, now: Timestamp) -> Vec<(NodeId, CarView)> {
         let follows = |node_state: &NodeState| match node_state {
             NodeState::Slave { master: of } => of == master,

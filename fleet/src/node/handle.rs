@@ -1,4 +1,4 @@
-//! What each input does.
+//! The inputs of a node.
 
 use core::net::Ipv4Addr;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::election::{Input, LinkRule};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
 use crate::wire::{Beacon, Frame, Hello};
 
-/// An order that can't be placed. Nothing has changed.
+/// An order that can't be placed. The node is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderRefused {
     /// The building has no such button.
     #[error("there is no button for {call} in a building with floors 0 to {top}")]
     NoSuchButton {
-        /// What was asked for.
+        /// The rejected call.
         call: Call,
         /// The highest floor.
         top: u8,
@@ -28,7 +28,7 @@ pub enum OrderRefused {
     /// The node has no car that could serve it.
     #[error("{node} has no car for {call}")]
     NoCar {
-        /// What was asked for.
+        /// The rejected call.
         call: Call,
         /// The node.
         node: NodeId,
@@ -38,28 +38,28 @@ pub enum OrderRefused {
 /// The journal was replaced by one with a fresh identity. Displayed as 16 hexadecimal digits each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Renewed {
-    /// The journal that was given up.
+    /// The discarded journal.
     pub old: JournalId,
-    /// The journal under which presses are made from here on.
+    /// The journal under which orders are placed from now on.
     pub fresh: JournalId,
 }
 
-/// What became of an order that was placed.
+/// The outcome of placing an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// It is in the order store.
+    /// The order is in the order store.
     Placed,
     /// No order was made: the car's door is open at that floor for that direction, and the press
     /// keeps it open for its dwell (F18).
     Absorbed,
-    /// There is no order yet: the disk has not reserved a sequence for it (O4). It is placed once
-    /// the disk has, or has failed, and lost if the node ends before.
+    /// There is no order yet: the disk has not reserved a sequence for it (O4). The order is placed
+    /// once the disk has done so or has failed. It is lost if the node ends before.
     Waiting,
 }
 
 impl Node {
-    /// Starts the node: alone, with the lamps that its disk promises (P3). Under `lowest-ip` it is
-    /// a master (F2).
+    /// Starts the node: alone, with the lamps of the orders on its disk (P3). Under `lowest-ip` it
+    /// starts as master (F2).
     pub fn start(&mut self, now: Timestamp) {
         self.started = true;
         self.leadership.start(now);
@@ -101,10 +101,10 @@ impl Node {
         }
     }
 
-    /// A link stands: hellos have been exchanged over it.
+    /// A link is up: hellos have been exchanged over it.
     pub fn handle_link_up(&mut self, link: LinkId, peer: &Hello, side: LinkSide, now: Timestamp) {
         let verdict = self.peers.meet(peer, side, now);
-        // A handshake is a sign of life, even if the link is refused.
+        // A handshake proves that the peer is alive, even if the link is refused.
         let acceptance = self.on_heard(&verdict, peer, now);
         let refused = side == LinkSide::Accepted
             && self.leadership.link_rule() == LinkRule::FollowState
@@ -118,7 +118,7 @@ impl Node {
             let digest = self.orders.store().digest();
             let node = &peer.node;
             if let Some(before) = self.peers.open_link(link, node, side, digest, now) {
-                // The old link has not ended yet: the new one replaces it.
+                // The old link is still open: the new one replaces it.
                 self.actions.push_back(Action::Close(before));
             }
             self.send_digest(link);
@@ -126,13 +126,13 @@ impl Node {
         self.settle(now);
     }
 
-    /// A link that was asked for could not be made.
+    /// A requested link could not be opened.
     pub fn handle_dial_failed(&mut self, peer: &NodeId, now: Timestamp) {
         self.dial_failed(peer, now);
         self.settle(now);
     }
 
-    /// A frame arrived. Frames of a link that is gone, and a second hello, are ignored.
+    /// A frame arrived. Frames of a closed link and repeated hellos are ignored.
     pub fn handle_frame(&mut self, link: LinkId, frame: Frame, now: Timestamp) {
         let Some(known) = self.peers.links().get(link) else {
             return;
@@ -167,13 +167,13 @@ impl Node {
         self.settle(now);
     }
 
-    /// A link has broken or was closed by the peer. One that is gone already is ignored.
+    /// A link broke or was closed by the peer. A link that is already closed is ignored.
     pub fn handle_link_down(&mut self, link: LinkId, now: Timestamp) {
         self.close(link, now);
         self.settle(now);
     }
 
-    /// A link has ended, for what the peer sent is no frame.
+    /// A link ended because the peer sent something that is not a frame.
     pub fn handle_malformed(&mut self, link: LinkId, now: Timestamp) {
         if let Some(link) = self.peers.links().get(link) {
             let peer = link.peer.clone();
@@ -183,8 +183,7 @@ impl Node {
         self.settle(now);
     }
 
-    /// The panel has something to say. One that belongs to no car, as in a lobby, has hall buttons
-    /// at most.
+    /// An event of the panel. A panel without a car, as in a lobby, has at most hall buttons.
     pub fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) {
         match self.cabin.handle_panel(event, now) {
             None => {}
@@ -194,17 +193,17 @@ impl Node {
         self.settle(now);
     }
 
-    /// The wall clock shows so many seconds since 1970-01-01. Call it before the start and every
-    /// few seconds. It is shown to people, and nothing else depends on it (E5).
+    /// The wall clock, in seconds since 1970-01-01. Call it before the start and every few seconds.
+    /// The time is only displayed; nothing else depends on it (E5).
     pub fn handle_wall_clock(&mut self, unix_seconds: u32, now: Timestamp) {
         self.cabin.set_wall_clock(unix_seconds, now);
         self.settle(now);
     }
 
-    /// An operator places an order, which is the same as a press of its button.
+    /// An operator places an order. Equivalent to a press of its button.
     ///
     /// # Errors
-    /// The building has no such button, or the node no car for a car call.
+    /// The building has no such button, or the node has no car for a car call.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
         if !self.hello.floors.has_button(call.button()) {
             let top = self.hello.floors.top().index();
@@ -220,11 +219,11 @@ impl Node {
         Ok(taken)
     }
 
-    /// An operator has the journal replaced: others hold something of it that is wrong, and keep
-    /// refusing this node's orders or taking them for earlier ones.
+    /// An operator replaces the journal, because other nodes hold wrong records of it and keep
+    /// refusing this node's orders or mistaking them for earlier ones.
     ///
-    /// No order is lost (O1): open orders of the old journal are placed again under the fresh one,
-    /// with their age, and the old ones keep their promise until then. The car goes on meanwhile.
+    /// No order is lost (O1): open orders of the old journal are placed again under the new one,
+    /// with their age, and the old ones keep their promise until then. The car continues to run.
     pub fn handle_repair(&mut self, now: Timestamp) -> Renewed {
         let renewed = self.orders.repair(&mut self.random, now);
         self.route_orders(now);
@@ -232,25 +231,25 @@ impl Node {
         renewed
     }
 
-    /// Everything up to and with this batch is on disk.
+    /// Everything up to and including this batch is on disk.
     pub fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
         self.orders.handle_durable(lsn, now);
         self.route_orders(now);
         self.settle(now);
     }
 
-    /// The disk can't be relied on; orders go on under a fresh journal that never reaches it (P5).
+    /// The disk has failed. Orders continue under a new journal, which is never written (P5).
     pub fn handle_disk_failed(&mut self, fresh: JournalId, now: Timestamp) {
         self.orders.lose_disk(fresh, now);
         self.route_orders(now);
         self.settle(now);
     }
 
-    /// The process was held up until this moment: what others did meanwhile could not be heard, and
-    /// what the car did not be watched (H1).
+    /// The process was interrupted until this moment: it received no messages and did not watch its
+    /// car (H1).
     ///
-    /// `late` is how long the process did not run. A peer that stays silent is lost in bounded time
-    /// however often that happens.
+    /// `late` is how long the process did not run. A peer that stays silent is lost in bounded
+    /// time, however often this happens.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.peers.excuse_silence(late, now);
         self.orders.excuse(late, now);
@@ -259,13 +258,13 @@ impl Node {
         self.settle(now);
     }
 
-    /// The loop woke so much later than it meant to. On a busy machine the peers are as late, so for a
-    /// while more silence of theirs is put up with.
+    /// The loop woke up `late` after its deadline. On a busy machine the peers are as late, so
+    /// their silence is tolerated for longer for a while.
     pub fn handle_delay(&mut self, late: Duration, now: Timestamp) {
         self.peers.note_delay(late, now);
     }
 
-    /// It may be time for something: see [`poll_timeout`](Self::poll_timeout).
+    /// A deadline of [`poll_timeout`](Self::poll_timeout) may have passed.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         let (lost, probed) = self.peers.check(now);
         for peer in lost {
@@ -284,7 +283,7 @@ impl Node {
         self.settle(now);
     }
 
-    /// The process is about to end: the motor stops and stays stopped.
+    /// The process is about to end: stops the motor for good.
     pub fn shut_down(&mut self, now: Timestamp) {
         self.cabin.shut_down(now);
         self.settle(now);

@@ -1,4 +1,4 @@
-//! What nodes say to each other of the election and the climate, by beacon or by packet.
+//! Messages of the election and the climate, carried by beacons or packets.
 
 use core::net::Ipv4Addr;
 
@@ -12,7 +12,7 @@ use crate::model::{NodeId, Timestamp};
 use crate::wire::Piggybacked;
 
 impl Node {
-    /// Sends a message to one node or to all. A node that is not heard is not told.
+    /// Sends a message to one node or to all. Does nothing if the addressee is not heard.
     pub(super) fn send_message(
         &mut self,
         to: Option<NodeId>,
@@ -62,8 +62,9 @@ impl Node {
         self.actions.push_back(Action::Packet { to, bytes });
     }
 
-    /// A packet arrived from this address, at the protocol's own port. This node's own, which the
-    /// network hands back, are ignored, as are all under a protocol that has no such port.
+    /// A packet arrived from this address on the protocol's own port. This node's own packets,
+    /// which the network returns, are ignored, and so are all packets under a protocol without such
+    /// a port.
     pub fn handle_packet(&mut self, from: Ipv4Addr, bytes: &[u8], now: Timestamp) {
         let distrusts = || self.peers.members().distrusts(from, now);
         let is_heard = from != self.hello.address && !distrusts();
@@ -76,14 +77,15 @@ impl Node {
         self.settle(now);
     }
 
-    /// What has come by packet since the start, other than the leader's and the election's.
+    /// How many packets arrived since the start, by kind, without those of the master and the
+    /// election.
     #[must_use]
     pub fn packet_counts(&self) -> PacketCounts {
         self.peers.packet_counts()
     }
 
-    /// Nobody vouches for the sender of a packet but the network: it counts as from the node whose
-    /// address it comes from.
+    /// Packets carry no proof of their sender: a packet counts as sent by the node with its source
+    /// address.
     fn on_packet(&mut self, from: Ipv4Addr, message: &Message, now: Timestamp) {
         let sender = self.peers.members().at(from).cloned();
         if let Message::SensorData(reading) = message {
@@ -100,7 +102,7 @@ impl Node {
         }
     }
 
-    /// Takes in the message that a beacon of a peer that counts carries.
+    /// Handles the message piggybacked on a beacon of an accepted peer.
     pub(super) fn on_piggybacked(
         &mut self,
         from: &NodeId,
@@ -113,8 +115,8 @@ impl Node {
         }
     }
 
-    /// Takes in a message of a peer that counts, whatever carried it. The election's concern nodes
-    /// that could follow each other only.
+    /// Handles a message of an accepted peer, whatever carried it. The election gets only messages
+    /// of nodes that could follow each other.
     pub(super) fn on_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
         if self.may_follow(from) {
             self.step_election(Input::Message { from, message }, now);
@@ -122,14 +124,14 @@ impl Node {
         self.on_climate_message(from, message, now);
     }
 
-    /// This node has asked everybody for sensor data.
+    /// This node has requested sensor data from all nodes.
     pub(super) fn gather_readings(&mut self, now: Timestamp) {
         let synced = self.peers.links().synced().map(|(_, peer)| peer.clone());
         self.cabin.start_gathering(synced.collect(), now);
     }
 
-    /// Takes in what concerns the climate. Any peer that counts will do, whether the election
-    /// hears of it or not.
+    /// Handles a message about the climate, from any accepted peer, whether or not the election
+    /// takes it into account.
     pub(super) fn on_climate_message(&mut self, from: &NodeId, message: &Message, now: Timestamp) {
         let shows = self.leadership.shows_for(from);
         if let Some(answer) = self.cabin.handle_message(from, message, shows, now) {
@@ -137,7 +139,7 @@ impl Node {
         }
     }
 
-    /// Asks for sensor data, and tells what they come to, when it is time.
+    /// Requests sensor data, and sends the resulting display data, when due.
     pub(super) fn refresh_climate(&mut self, now: Timestamp) {
         if self.cabin.is_request_due(self.leadership.asks_for_readings(), now) {
             self.send_message(None, Message::SensorRequest, Enclosed::Nothing, now);

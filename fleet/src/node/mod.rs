@@ -1,4 +1,4 @@
-//! One node: everything above it in one machine that is told what happened and says what to do.
+//! One node: a state machine that takes events as inputs and returns actions.
 //!
 //! ```text
 //!   beacon, frame, link, panel, disk, operator, timer
@@ -11,23 +11,23 @@
 //!   panel; broadcast, dial, send, persist, report; plan ─▶ Dispatcher, on another thread
 //! ```
 //!
-//! Every `handle_*` takes one thing in and then settles: it tells the car where to stop, brings the
-//! lamps in line, hands changes to the disk and to the peers, and asks for a plan if it leads.
-//! What the panel is to do comes first of all actions. The driver drains [`Node::poll_action`] after
-//! each call and sleeps until [`Node::poll_timeout`].
+//! Each `handle_*` takes one input and then settles: it updates the car's stops and the lamps,
+//! passes changes to the disk and the peers, and requests a plan if the node is master. Panel
+//! outputs come before all other actions. The driver drains [`Node::poll_action`] after each call
+//! and sleeps until [`Node::poll_timeout`].
 //!
-//! Read `handle.rs` for what each input does, `settle.rs` for what follows from it, and the first
-//! page of each component:
+//! `handle.rs` has the inputs, `settle.rs` what follows from each of them. Each component is
+//! documented on its first page:
 //!
-//! - `leadership/`: the election, what it has come to, and what is thought of the master;
-//! - `peers/`: who is heard, the links, the beacons;
-//! - `orders/`: what is believed of orders, what is promised, what disk and peers have yet to be told;
+//! - `leadership/`: the election, its result, and the oversight of the master;
+//! - `peers/`: membership, links, beacons;
+//! - `orders/`: the order store, promises, and what disk and peers have not got yet;
 //! - `dispatching/`: the plan, and the requests for it;
 //! - `cabin/`: the car, its panel and the climate.
 //!
-//! The other files route: `elect.rs` between the election and everybody, `neighbours.rs` what comes
-//! and goes with a peer, `messages.rs` what nodes say to each other, `beacons.rs` what beacons tell,
-//! `delta.rs` what comes and goes of orders, `assign.rs` what plans are made of.
+//! The other files route between components: `elect.rs` for the election, `neighbours.rs` for peers
+//! that come and go, `messages.rs` for messages between nodes, `beacons.rs` for the contents of
+//! beacons, `delta.rs` for changes of orders, `assign.rs` for plans.
 
 mod action;
 mod assign;
@@ -90,28 +90,28 @@ pub struct Node {
     actions: VecDeque<Action>,
 }
 
-/// Why a node wants to be woken.
+/// Why a node wants to wake up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
     /// A beacon is due.
     Beacon,
-    /// A peer may have to be probed, or have been silent for too long.
+    /// A peer may have to be probed, or may be lost.
     Membership,
-    /// The election's.
+    /// A timer of the election.
     Election(ElectionTimer),
     /// A peer may have to be dialled.
     Pairing,
-    /// Waiting calls have become older, so that the plan is reconsidered, or a plan that was asked
-    /// for has not come.
+    /// The open calls have become older, so the plan is reconsidered; or a requested plan has not
+    /// arrived.
     Plan,
-    /// The car's.
+    /// A timer of the car.
     Car(CarTimer),
-    /// The climate's.
+    /// A timer of the climate.
     Climate(ClimateTimer),
 }
 
 impl Node {
-    /// A node that has yet to be [started](Self::start), with what stood on its disk.
+    /// Creates a node with the contents of its disk. Call [`start`](Self::start) next.
     #[must_use]
     pub fn new(settings: NodeSettings) -> Self {
         let hello = settings.hello();
@@ -119,7 +119,7 @@ impl Node {
             settings;
         let flight_times = &restored.flight_times;
         let cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
-        // A car whose panel has not been heard of is out of service.
+        // A car is out of service until its panel is heard.
         let (health, term) = (cabin.health(true), restored.term.restored());
         let leadership = Leadership::new(election, &hello, health, term, mesh.redial_after);
         let rule = leadership.link_rule();
@@ -138,26 +138,26 @@ impl Node {
         }
     }
 
-    /// Who the node is.
+    /// The node's identity and configuration, as sent to peers.
     #[must_use]
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
 
-    /// Where the node stands.
+    /// The node's state: master, slave or seeking.
     #[must_use]
     pub fn node_state(&self) -> &NodeState {
         self.leadership.node_state()
     }
 
-    /// Whether the mastership is the node's, even if another acts in its place: see
-    /// [`Election::has_mastership`](crate::election::Election::has_mastership).
+    /// Whether this node has the mastership, even if another acts in its place: see
+    /// [`Election::has_mastership`](crate::election::Election::holds_duty).
     #[must_use]
     pub fn has_mastership(&self) -> bool {
         self.leadership.has_mastership()
     }
 
-    /// Whether full states have been exchanged over the present link to this peer (F14).
+    /// Whether full states have been exchanged over the current link to this peer (F14).
     #[must_use]
     pub fn has_synced(&self, peer: &NodeId) -> bool {
         self.peers.links().is_synced(peer)
@@ -169,8 +169,8 @@ impl Node {
         self.leadership.term()
     }
 
-    /// How fit this node is to lead, apart from whether it does; 0 under a protocol that does not
-    /// ask.
+    /// The node's fitness to lead, whether or not it leads; 0 under a protocol that does not use
+    /// it.
     #[must_use]
     pub fn estimate(&self) -> u32 {
         self.leadership.estimate()
@@ -182,27 +182,27 @@ impl Node {
         self.orders.store()
     }
 
-    /// Whether this press is promised to the passenger, to this node's knowledge (P1).
+    /// Whether this press is promised to the passenger, as far as this node knows (P1).
     #[must_use]
     pub fn has_promised(&self, dot: Dot) -> bool {
         self.orders.is_promised(dot)
     }
 
-    /// What the panel was last told, or `None` before the start or without a car.
+    /// The panel's latest outputs, or `None` before the start or without a car.
     #[must_use]
     pub fn outputs(&self) -> Option<&PanelOutputs> {
         self.cabin.outputs()
     }
 
-    /// The next thing to be done: what the panel is to do before all else, so that nothing delays
-    /// the stop of a motor; the rest oldest first.
+    /// Returns the next action: panel outputs first, so that nothing delays the stop of a motor,
+    /// then the others, oldest first.
     pub fn poll_action(&mut self) -> Option<Action> {
         let panel = self.cabin.poll_panel_update().map(Action::Panel);
         panel.or_else(|| self.actions.pop_front())
     }
 
-    /// When, and why, [`handle_timeout`](Self::handle_timeout) wants to be called if nothing else
-    /// happens before; `None` before the start.
+    /// When, and why, to call [`handle_timeout`](Self::handle_timeout) if nothing else happens
+    /// before; `None` before the start.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Timestamp, Timer)> {
         if !self.started {

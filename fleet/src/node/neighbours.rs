@@ -49,7 +49,7 @@ impl Node {
         self.dispatching.invalidate();
     }
 
-    /// Treats a peer as gone for a time.
+    /// Treats a faulty peer as lost for a time.
     pub(super) fn distrust(
         &mut self,
         peer: &NodeId,
@@ -64,7 +64,7 @@ impl Node {
         self.lose(peer, now);
     }
 
-    /// As master: closes a link that does not fit what its peer says of its state.
+    /// As master: closes a link that does not fit the state that its peer claims.
     pub(super) fn reconcile(&mut self, peer: &NodeId, says: &NodeState, now: Timestamp) {
         let leads = self.leadership.leads() && self.leadership.link_rule() == LinkRule::FollowState;
         if let Some(link) = self.peers.reconcile(peer, says, leads, now) {
@@ -95,7 +95,7 @@ impl Node {
         self.dispatching.invalidate();
     }
 
-    /// A link that stood is gone.
+    /// The link to a peer is closed.
     fn disconnected(&mut self, peer: &NodeId, now: Timestamp) {
         self.orders.peer_disconnected(peer);
         self.dial_failed(peer, now);
@@ -105,7 +105,7 @@ impl Node {
         self.dispatching.invalidate();
     }
 
-    /// A link is gone, if it stood.
+    /// Closes a link, if it was open.
     pub(super) fn close(&mut self, link: LinkId, now: Timestamp) {
         if let Some(peer) = self.peers.close_link(link) {
             self.disconnected(&peer, now);
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    /// A peer could not be dialled, or its link did not carry in time.
+    /// A dial failed, or its link was not synced in time.
     pub(super) fn dial_failed(&mut self, peer: &NodeId, now: Timestamp) {
         if self.peers.keeps_every_link() {
             let draw = self.random.u64(..);
@@ -134,7 +134,7 @@ impl Node {
         }
     }
 
-    /// Dials the peers that are to be dialled (C6).
+    /// Dials the peers that are due (C6).
     pub(super) fn pair(&mut self, now: Timestamp) {
         for due in self.peers.due_dials(now) {
             match due {
@@ -148,7 +148,7 @@ impl Node {
     }
 }
 
-/// How much of a beacon is taken in.
+/// How much of a beacon is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Acceptance {
     None,

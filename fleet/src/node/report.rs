@@ -1,4 +1,4 @@
-//! What a node reports.
+//! The reports of a node.
 
 use core::net::Ipv4Addr;
 use std::fmt;
@@ -14,104 +14,104 @@ use crate::wire::NodeState;
 
 /// A transition that the log and the operator see.
 ///
-/// In JSON it is an event: the field `event` says of which kind, by [`name`](Self::name).
+/// In JSON it is an event: the field `event` has its kind, as given by [`name`](Self::name).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Report {
     /// The node's state changed.
     NodeState {
-        /// Before.
+        /// The old state.
         #[serde(with = "NodeStateForm")]
         from: NodeState,
-        /// From here on.
+        /// The new state.
         #[serde(with = "NodeStateForm")]
         to: NodeState,
-        /// The term that goes with it.
+        /// The term of the new state.
         term: Term,
     },
-    /// The mastership has moved on, as it does all the time under a protocol that rotates it:
-    /// the node's state changed, and nothing has happened.
+    /// The mastership rotated, which is the normal operation of some protocols: the node's state
+    /// changed, but nothing went wrong.
     #[serde(rename = "node_state", skip_deserializing)]
     Rotated {
-        /// Before.
+        /// The old state.
         #[serde(with = "NodeStateForm")]
         from: NodeState,
-        /// From here on.
+        /// The new state.
         #[serde(with = "NodeStateForm")]
         to: NodeState,
-        /// The term that goes with it.
+        /// The term of the new state.
         term: Term,
     },
-    /// Another node hears this one and is heard.
+    /// Another node is heard, and hears this one.
     PeerDiscovered {
-        /// Who.
+        /// The node.
         node: NodeId,
-        /// Where.
+        /// Its address.
         address: Ipv4Addr,
     },
-    /// A node is not heard any more.
+    /// A peer is no longer heard.
     PeerLost {
-        /// Who.
+        /// The node.
         node: NodeId,
     },
-    /// A peer is treated as gone for a time: it is faulty.
+    /// A peer is faulty, and is treated as lost for a time.
     Distrusted {
-        /// Who.
+        /// The node.
         node: NodeId,
         /// What it did.
         reason: String,
-        /// For how long.
+        /// How long it is treated as lost.
         #[serde(with = "seconds")]
         wait: Duration,
     },
     /// Full states have been exchanged with a node.
     Synced {
-        /// With whom.
+        /// The node.
         node: NodeId,
     },
-    /// Stores differed for too long: the whole state is sent.
+    /// Stores differed for too long: the whole state is transferred.
     Repair {
-        /// To whom.
+        /// The receiver.
         node: NodeId,
     },
     /// An order was placed, here or elsewhere.
     Placed {
-        /// What.
+        /// The call.
         #[serde(with = "call")]
         call: Call,
-        /// Where.
+        /// The node at which it was placed.
         origin: NodeId,
     },
     /// An order's lamp may be lit (F12).
     Promised {
-        /// What.
+        /// The call.
         #[serde(with = "call")]
         call: Call,
     },
     /// An order has been served, here or elsewhere.
     Served {
-        /// What.
+        /// The call.
         #[serde(with = "call")]
         call: Call,
-        /// How long it had waited.
+        /// How long it waited.
         #[serde(with = "seconds")]
         waited: Duration,
-        /// This node's car served it.
+        /// Whether this node's car served it.
         here: bool,
-        /// The car that served it; `None` where an older journal does not say.
+        /// The car that served it; `None` in records of older journals.
         car: Option<NodeId>,
     },
-    /// The master has assigned a call, or assigned it anew.
+    /// The master has assigned or reassigned a call.
     Assigned {
-        /// What.
+        /// The call.
         #[serde(with = "call")]
         call: Call,
-        /// To whom.
+        /// The assigned car.
         car: NodeId,
     },
-    /// The master leaves a call without a car: this node's car serves it all the same.
+    /// The master leaves a call without a car, so this node's car serves it.
     TakenOver {
-        /// What.
+        /// The call.
         #[serde(with = "call")]
         call: Call,
         /// The master.
@@ -119,44 +119,45 @@ pub enum Report {
     },
     /// The door of this node's car.
     Door {
-        /// Where it is.
+        /// Its state.
         door: DoorState,
     },
     /// This node's car is at, or passes, a floor.
     Floor {
-        /// Which.
+        /// The floor.
         floor: Floor,
     },
-    /// The group may or may not count on this node's car.
+    /// Whether the group can count on this node's car.
     Availability(#[serde(with = "availability")] Availability),
     /// The panel's line is up, or down for the reason given.
     Panel(#[serde(with = "panel")] Result<(), String>),
-    /// The car stopped for this floor and its sensor said nothing: it is left out for a while.
+    /// The car stopped at this floor, but its sensor was silent: the floor is locked out for a
+    /// while.
     FloorUnreachable {
-        /// Which floor.
+        /// The floor.
         floor: Floor,
     },
-    /// The drive was told to run and does not; it is tried again after a while.
+    /// The drive was told to run and did not start; it is tried again after a while.
     DriveRefused,
     /// A flight of this node's car did not end at its stop, or went the wrong way.
     OffTarget {
-        /// Where it was to stop.
+        /// The floor at which it should have stopped.
         stop_at: Floor,
-        /// The floor at which the car is, or `None` between two. In JSON `floor`, for an event has
-        /// a time that is called `at`.
+        /// The floor at which the car is, or `None` between floors. In JSON it is `floor`, because
+        /// `at` is the time of an event.
         #[serde(rename = "floor")]
         at: Option<Floor>,
     },
     /// Two nodes have one name or one address, or one sends impossible orders.
     Conflict(#[serde(with = "conflict")] String),
-    /// The car did not reach a floor in time (F9): the motor is stopped, the process must end.
+    /// The car did not reach a floor in time (F9): the motor is stopped, and the process must end.
     Hung(#[serde(with = "hang")] HangEvidence),
-    /// The disk can't be relied on: no lamp is lit on its strength (P5).
+    /// The disk has failed: no lamp is lit because of it (P5).
     DiskFailed,
 }
 
 impl Report {
-    /// The names of all kinds, as the field `event` has them.
+    /// The names of all kinds, as in the field `event`.
     pub const NAMES: [&str; 21] = [
         "node_state",
         "peer_discovered",
@@ -181,7 +182,7 @@ impl Report {
         "disk_failed",
     ];
 
-    /// The kind's name, as the field `event` has it.
+    /// The kind's name, as in the field `event`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -210,7 +211,7 @@ impl Report {
     }
 }
 
-/// One line.
+/// One line of text.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What follows from what happened: plan, car, lamps, disk, peers.
+//! What follows from each input: updates of the plan, the car, the lamps, the disk and the peers.
 
 use super::orders::Fleet;
 use super::{Action, Node, Report};
@@ -15,8 +15,8 @@ impl Node {
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
         self.orders.place_contested(fleet, now);
         self.route_orders(now);
-        // Serving changes the orders, which changes the stops; each round serves at least one order,
-        // so the rounds end.
+        // Serving a call changes the orders, which changes the stops. Each round serves at least
+        // one order, so this ends.
         loop {
             self.refresh_estimate(now);
             if self.cabin.are_stops_dirty() {
@@ -44,8 +44,8 @@ impl Node {
         self.ask_for_plan(now);
     }
 
-    /// Tells the car where to stop: the orders assigned to it, or all of them while there is no
-    /// master (F1, F7).
+    /// Updates the car's stops: the orders assigned to it, or all of them while there is no master
+    /// (F1, F7).
     fn update_stops(&mut self, now: Timestamp) {
         let hall = self.orders.hall_calls();
         let assigned = match self.leadership.node_state() {
@@ -63,7 +63,7 @@ impl Node {
         self.cabin.set_stops(stops, now);
     }
 
-    /// Takes the car's events in; `true` if there were any, or if the stops have changed.
+    /// Handles the car's events; `true` if there were any, or if the stops have changed.
     fn on_car_events(&mut self, now: Timestamp) -> bool {
         let mut any = false;
         while let Some(event) = self.cabin.poll_event() {
@@ -96,7 +96,7 @@ impl Node {
         any || self.cabin.are_stops_dirty()
     }
 
-    /// Hands the disk what it has yet to write.
+    /// Passes the next batch to the disk.
     fn update_disk(&mut self, now: Timestamp) {
         let term = self.leadership.term();
         let batch = self.orders.batch(term, &mut self.random, now);

@@ -1,8 +1,8 @@
-//! What a node says of itself when asked.
+//! The status of a node.
 //!
-//! Serialized, a [`Status`] is the JSON of the operator's socket, of `liftmesh status --json`, and of
-//! whatever else shows a node to people. Fields may be added; those that are here keep their names
-//! and meanings. Times are in seconds, floors count from 0 at the bottom.
+//! A serialized [`Status`] is the JSON of the operator's socket, of `liftmesh status --json`, and
+//! of every other view of a node. Fields may be added; existing ones keep their names and meanings.
+//! Times are in seconds, floors count from 0 at the bottom.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,18 +22,18 @@ use crate::json::{
 use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
 use crate::wire::{NodeState, Protocol};
 
-/// A node's whole state, as an operator wants to see it.
+/// The status of a node, as shown to operators.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// The node's name, which is its car's too, where it has one.
+    /// The node's name, which is also the name of its car, if it has one.
     pub node: NodeId,
-    /// What it is there for.
+    /// The node's configured role.
     pub role: Role,
-    /// Its fleet.
+    /// The node's fleet.
     pub fleet: FleetName,
-    /// Its address.
+    /// The node's address.
     pub address: Ipv4Addr,
-    /// The MAC address of its interface, or what stands in for it.
+    /// The MAC address of the node's interface, or its substitute.
     #[serde(with = "text")]
     pub mac: Mac,
     /// How the master is elected.
@@ -45,74 +45,74 @@ pub struct Status {
     /// How long the node has run.
     #[serde(with = "seconds")]
     pub uptime: Duration,
-    /// Where it stands.
+    /// The node's state.
     #[serde(with = "NodeStateForm")]
     pub node_state: NodeState,
     /// The highest term it knows.
     pub term: Term,
-    /// The digest of its order store; equal stores have equal ones.
+    /// The digest of the order store; equal stores have equal digests.
     #[serde(with = "hexadecimal")]
     pub digest: u64,
-    /// How many registers the store has: one for each call of a journal that was ever pressed.
+    /// How many registers the store has: one per journal and call that was ever pressed.
     #[serde(default)]
     pub registers: usize,
-    /// Of how many journals they are: one for each node that runs, and a bounded number of others.
+    /// How many journals the store has: one per running node, and a bounded number of others.
     #[serde(default)]
     pub journals: usize,
-    /// How many journals that nobody uses were dropped since the start, as there were too many.
+    /// How many unused journals were dropped since the start to stay within that bound.
     #[serde(default)]
     pub collected: u64,
-    /// How many records of others were refused since the start.
+    /// How many records of peers were refused since the start.
     #[serde(default)]
     pub refused: RefusedStatus,
-    /// How often peers were treated as gone since the start.
+    /// How often peers were treated as lost since the start because they were faulty.
     #[serde(default)]
     pub distrusted: DistrustedStatus,
     /// Everything in the store is on disk.
     pub durable: bool,
-    /// The disk has failed: no lamp is lit on its strength (P5).
+    /// The disk has failed: no lamp is lit because of it (P5).
     pub disk_failed: bool,
-    /// How many messages of the log were lost, because nobody read them in time or they could not
-    /// be written. The process that runs the node fills it in.
+    /// How many log messages were lost because they were not read in time or could not be written.
+    /// Filled in by the process.
     #[serde(default)]
     pub log_lines_lost: u64,
-    /// What the mesh has counted since the start, by name. The process fills it in.
+    /// The counters of the mesh since the start, by name. Filled in by the process.
     #[serde(default)]
     pub mesh: BTreeMap<String, u64>,
     /// The other nodes that are heard, by name.
     pub peers: Vec<PeerStatus>,
-    /// The nodes that were peers and are not heard any more, by name; at most 64, each for a day.
+    /// The nodes that were peers and are no longer heard, by name; at most 64, each for a day.
     #[serde(default)]
     pub lost: Vec<LostStatus>,
-    /// The nodes that are heard and do not go together with this one: those of the last minute.
+    /// The heard nodes whose configuration or version conflicts with this one, within the last
+    /// minute.
     #[serde(default)]
     pub conflicts: Vec<ConflictStatus>,
-    /// The open orders, the oldest first; one entry a call.
+    /// The open orders, oldest first; one entry per call.
     pub orders: Vec<OrderStatus>,
-    /// The node's own car, where it has one.
+    /// The node's own car, if it has one.
     pub car: Option<CarStatus>,
     /// The climate, and what the indicator shows.
     #[serde(default)]
     pub climate: ClimateStatus,
 }
 
-/// How many records of others were refused, by reason; in JSON without what never happened.
+/// How many records of peers were refused, by reason. JSON omits the zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RefusedStatus {
-    /// There can be no such press.
+    /// No press can have made them.
     #[serde(skip_serializing_if = "is_zero")]
     pub impossible: u64,
-    /// There are more journals or calls than any fleet has.
+    /// They exceed the number of journals or calls that a fleet can have.
     #[serde(skip_serializing_if = "is_zero")]
     pub no_room: u64,
-    /// They tell of a service that can't have happened.
+    /// They report a service that can't have happened.
     #[serde(skip_serializing_if = "is_zero")]
     pub services: u64,
 }
 
-/// How often peers were treated as gone for a time, by what they did; in JSON without what never
-/// happened.
+/// How often peers were treated as lost, by the reason. JSON omits the zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DistrustedStatus {
@@ -124,89 +124,89 @@ pub struct DistrustedStatus {
     pub rubbish: u64,
 }
 
-/// What is known of the climate, and what the indicator shows.
+/// The climate, and what the indicator shows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClimateStatus {
     /// What the node's own sensors read.
     #[serde(flatten)]
     pub own: Reading,
-    /// The fleet's average temperature in °C, as the master told it.
+    /// The fleet's average temperature in °C, as sent by the master.
     pub average: Option<f64>,
-    /// The backlight that the master told, 0 to 255.
+    /// The backlight as sent by the master, 0 to 255.
     pub brightness: Option<u8>,
-    /// How old that is which the master told; `None` once it is unknown (K1).
+    /// The age of these values; `None` once they have expired (K1).
     #[serde(with = "optional_seconds", default)]
     pub age: Option<Duration>,
     /// The indicator's text.
     pub display: String,
-    /// The fresh readings that this node has gathered, as master.
+    /// The unexpired readings that this node has gathered as master.
     pub units: Vec<UnitStatus>,
 }
 
-/// What a unit's sensors have read.
+/// The readings of one unit's sensors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitStatus {
-    /// The node's name, or the address of a device that is no node.
+    /// The node's name, or the address of a device that is not a node.
     pub unit: String,
-    /// What it read.
+    /// The values.
     #[serde(flatten)]
     pub reading: Reading,
-    /// How long ago.
+    /// Their age.
     #[serde(with = "seconds")]
     pub age: Duration,
 }
 
-/// Another node, as this one sees it.
+/// A peer, as this node sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerStatus {
     /// Its name.
     pub node: NodeId,
-    /// What it is there for.
+    /// Its configured role.
     pub role: Role,
     /// Its address.
     pub address: Ipv4Addr,
-    /// Where it stands.
+    /// Its state.
     #[serde(with = "NodeStateForm")]
     pub node_state: NodeState,
     /// How long ago it was last heard.
     #[serde(with = "seconds")]
     pub silent: Duration,
-    /// There is a link to it, and full states have been exchanged over it.
+    /// Whether the link to it is synced.
     pub synced: bool,
-    /// Its store equals this node's.
+    /// Whether its store equals this node's.
     pub in_step: bool,
     /// Its car, as it described it.
     #[serde(with = "optional_car", default)]
     pub car: Option<CarView>,
 }
 
-/// A node that was a peer and is not heard any more.
+/// A node that was a peer and is no longer heard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostStatus {
     /// Its name.
     pub node: NodeId,
-    /// What it is there for.
+    /// Its configured role.
     pub role: Role,
     /// Its address.
     pub address: Ipv4Addr,
     /// How long ago it was last heard.
     #[serde(with = "seconds")]
     pub silent: Duration,
-    /// Why it was lost, as far as that is known.
+    /// Why it was lost, if known.
     pub cause: LossCause,
 }
 
-/// A node that does not go together with this one.
+/// A node that conflicts with this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictStatus {
-    /// In which way.
+    /// The kind of the conflict.
     pub kind: ConflictKind,
-    /// The same in words, with names and addresses.
+    /// A description with names and addresses.
     pub what: String,
-    /// How long ago it first showed.
+    /// When it was first seen, as a time before now.
     #[serde(with = "seconds")]
     pub since: Duration,
-    /// How long ago it last showed.
+    /// When it was last seen, as a time before now.
     #[serde(with = "seconds")]
     pub last: Duration,
 }
@@ -214,17 +214,17 @@ pub struct ConflictStatus {
 /// An open order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderStatus {
-    /// What was asked for.
+    /// The call.
     #[serde(with = "json::call")]
     pub call: Call,
-    /// How long the oldest press of it has waited.
+    /// How long its oldest press has waited.
     #[serde(with = "seconds")]
     pub waited: Duration,
-    /// The car that is to serve it, where that has been decided.
+    /// The car that is assigned to it, if any.
     pub car: Option<NodeId>,
-    /// The lamp may be lit: the order survives the loss of any one node (F12).
+    /// Whether its lamp may be lit: the order survives the loss of any one node (F12).
     pub promised: bool,
-    /// How many living nodes are known to hold it, this one included.
+    /// How many living nodes are known to hold it, including this one.
     pub holders: usize,
 }
 
@@ -234,26 +234,26 @@ pub struct CarStatus {
     /// As the group sees it.
     #[serde(flatten, with = "CarForm")]
     pub view: CarView,
-    /// The panel's address, such as `serial:///dev/ttyUSB0`. The process fills it in.
+    /// The panel's address, such as `serial:///dev/ttyUSB0`. Filled in by the process.
     #[serde(default)]
     pub panel: String,
-    /// The panel answers, or why it doesn't.
+    /// Whether the panel answers, or why not.
     #[serde(flatten, with = "connection")]
     pub connection: Result<(), String>,
-    /// What the line to the panel has brought. The process fills it in.
+    /// The counters of the line to the panel. Filled in by the process.
     #[serde(default)]
     pub line: LineCounters,
-    /// The door.
+    /// The state of the door.
     pub door: DoorState,
     /// The floor whose sensor is active, or `None` between floors.
     pub at: Option<Floor>,
-    /// The stop switch is pulled.
+    /// Whether the stop switch is pulled.
     pub stopped: bool,
-    /// Something stands in the door.
+    /// Whether something stands in the door.
     pub obstructed: bool,
     /// The key switch.
     pub key: KeySwitch,
-    /// The buttons that have read as pressed for too long.
+    /// The buttons that have been pressed for too long, as if stuck.
     #[serde(default)]
     pub stuck: BTreeSet<Button>,
     /// The lamps that are lit on its panel.
@@ -261,14 +261,13 @@ pub struct CarStatus {
 }
 
 impl Status {
-    /// The names of the node and of all peers that it hears.
+    /// The names of this node and of all peers that it hears.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeId> {
         let peers = self.peers.iter().map(|peer| &peer.node);
         std::iter::once(&self.node).chain(peers)
     }
 
-    /// The names of the cars: that of the node, where it has one, and those of the peers that it
-    /// hears.
+    /// The names of the cars of this node and of all peers that it hears.
     pub fn cars(&self) -> impl Iterator<Item = &NodeId> {
         let own = self.car.is_some().then_some(&self.node);
         let peers = self.peers.iter().filter(|peer| peer.role == Role::Cabin);
@@ -283,7 +282,7 @@ impl Status {
 }
 
 impl Node {
-    /// What the node is doing, as of this moment.
+    /// The node's current status.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> Status {
         let hello = &self.hello;
@@ -393,7 +392,7 @@ impl Node {
         orders
     }
 
-    /// The election's own state, and what has come by packet.
+    /// The details of the election's state, and the counters of packets.
     fn election_details(&self) -> Vec<Detail> {
         let mut details = self.leadership.details();
         match self.leadership.carrier() {

@@ -1,4 +1,4 @@
-//! Who asks for sensor data, who answers, and what the indicators are told (C4).
+//! Requests for sensor data, the answers, and display data (C4).
 //!
 //! ```text
 //!   master                                   every other unit
@@ -7,8 +7,9 @@
 //!        │ ── DisplayData, to all ────────────────────▶ │
 //! ```
 //!
-//! A protocol that has requests of its own sends the first line by itself. The rest is the same
-//! under each. The node carries the messages; nothing here knows who leads.
+//! Under a protocol with requests of its own, the protocol sends the first line. The rest is the
+//! same under each protocol. The node carries the messages; this module does not know who is
+//! master.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,13 +21,13 @@ use crate::climate::{
 };
 use crate::model::{NodeId, Timestamp};
 
-/// What a node knows of the building's climate.
+/// What a node knows about the climate of the building.
 #[derive(Debug, Clone)]
 pub(super) struct Climate {
     settings: ClimateSettings,
     readings: Readings,
     dimmer: Dimmer,
-    /// When somebody, this node included, last asked for sensor data.
+    /// When any node last requested sensor data.
     requested_at: Option<Timestamp>,
     gathering: Option<Gathering>,
     told: Option<(DisplayData, Timestamp)>,
@@ -34,22 +35,22 @@ pub(super) struct Climate {
     wall_clock: Option<(u32, Timestamp)>,
 }
 
-/// The answers to a request of this node's come in.
+/// A pending request of this node.
 #[derive(Debug, Clone)]
 struct Gathering {
     until: Timestamp,
-    /// Who has yet to answer.
+    /// The nodes that have not answered yet.
     waits_for: BTreeSet<NodeId>,
 }
 
 /// The timers of the climate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClimateTimer {
-    /// The master is to ask for sensor data.
+    /// A request for sensor data is due.
     Request,
-    /// Whoever has not answered by then is not waited for.
+    /// The request ends, even if not all nodes have answered.
     Gather,
-    /// What the indicator shows is unknown from then on.
+    /// The shown data expires.
     Display,
 }
 
@@ -76,7 +77,7 @@ impl Climate {
         Some(seconds.saturating_add(passed))
     }
 
-    /// When there is something to do, and what. `asks`: this node asks for sensor data.
+    /// The next deadline. `asks`: whether this node requests sensor data.
     pub(super) fn due(&self, asks: bool) -> Option<(Timestamp, ClimateTimer)> {
         let gather = self.gathering.as_ref();
         let gather = gather.map(|gathering| (gathering.until, ClimateTimer::Gather));
@@ -89,27 +90,27 @@ impl Climate {
         request.into_iter().chain(gather).chain(display).min()
     }
 
-    /// Counted from the last request of anybody: where the mastership rotates, whoever has it when
-    /// a request is due asks.
+    /// Counted from the last request of any node: if the mastership rotates, the node that is
+    /// master when a request is due makes it.
     pub(super) fn request_due(&self, asks: bool) -> Option<Timestamp> {
         let period = self.settings.poll_period;
         asks.then(|| self.requested_at.map_or(Timestamp::START, |at| at + period))
     }
 
-    /// Somebody else has asked for sensor data.
+    /// Another node has requested sensor data.
     pub(super) fn note_request(&mut self, now: Timestamp) {
         self.requested_at = Some(now);
     }
 
-    /// This node has asked these for sensor data: the answers are gathered. It ends with display
-    /// data even if the node leads no longer by then.
+    /// This node has requested sensor data of these nodes. The request ends with display data even
+    /// if the node is no longer master by then.
     pub(super) fn start_gathering(&mut self, waits_for: BTreeSet<NodeId>, now: Timestamp) {
         self.requested_at = Some(now);
         self.gathering = Some(Gathering { until: now + self.settings.gather_time, waits_for });
     }
 
-    /// The process was held up: whoever answered meanwhile was not heard, so what was gathered
-    /// is not worth telling.
+    /// The process was interrupted and missed answers, so the gathered readings are not worth
+    /// sending.
     pub(super) fn forget_request(&mut self) {
         self.gathering = None;
     }
@@ -123,8 +124,8 @@ impl Climate {
         self.readings.record(source, reading, now);
     }
 
-    /// Ends the gathering once all have answered or the time is over: what is to be shown by every
-    /// indicator, and by this node's own from here on.
+    /// Ends the request once all nodes have answered or the time is over. Returns the data that
+    /// every indicator, including this node's own, shows from now on.
     pub(super) fn gathered(
         &mut self,
         own: (Source, Reading),
@@ -145,13 +146,13 @@ impl Climate {
         Some(data)
     }
 
-    /// Shows what a master tells.
+    /// Shows the data of a master.
     pub(super) fn follow(&mut self, data: DisplayData, now: Timestamp) {
         self.dimmer.follow(data.brightness, now);
         self.told = Some((data, now));
     }
 
-    /// Drops what is shown if it is too old; tells whether it did.
+    /// Drops the shown data if it has expired; `true` if it did.
     pub(super) fn expire(&mut self, now: Timestamp) -> bool {
         let is_expired = self.told.is_some() && self.display_data(now).is_none();
         if is_expired {
@@ -160,7 +161,7 @@ impl Climate {
         is_expired
     }
 
-    /// What the indicators are to show, while it is fresh, and when it was told.
+    /// The display data and when it was received, unless it has expired.
     pub(super) fn display_data(&self, now: Timestamp) -> Option<(DisplayData, Timestamp)> {
         let limit = self.settings.display_limit;
         self.told.filter(|(_, at)| now.since(*at) < limit)
@@ -180,7 +181,7 @@ impl Climate {
         }
     }
 
-    /// The fresh readings, and their ages.
+    /// The unexpired readings and their ages.
     pub(super) fn fresh_readings(
         &self,
         now: Timestamp,

@@ -1,4 +1,4 @@
-//! The node's own car with its panel, and the climate that the panel's indicator shows.
+//! The node's own car with its panel, and the climate.
 //!
 //! ```text
 //!   PanelEvent ──▶ Car ──▶ CarEvent        stops ──▶ Car
@@ -7,8 +7,8 @@
 //!   inputs ──▶ own reading ──▶ Climate ──▶ PanelOutputs ◀── lamps
 //! ```
 //!
-//! It knows no peer, order or master: what it is to show and where to stop comes in as arguments,
-//! what happened goes out as [`Occurrence`], [`CarEvent`] and [`Message`].
+//! It knows no peer, order or master. What to show and where to stop comes in as arguments; what
+//! happened goes out as [`Occurrence`], [`CarEvent`] and [`Message`].
 
 mod climate;
 mod health;
@@ -29,32 +29,32 @@ use crate::model::{Availability, Call, CarView, NodeId, Timestamp};
 pub use climate::ClimateTimer;
 pub use health::health;
 
-/// A car and its panel. Without a car there may be a panel all the same, as in a lobby.
+/// A car and its panel. A node without a car may still have a panel, as in a lobby.
 #[derive(Debug)]
 pub(super) struct Cabin {
     /// The name of the node, and of its car.
     own: NodeId,
     car: Option<Car>,
     climate: Climate,
-    /// Whether the panel answers, and if not, why; unknown before its first word.
+    /// Whether the panel answers, and if not, why; `None` before its first event.
     panel: Option<Result<(), String>>,
     inputs: PanelInputs,
-    /// What the panel was last told.
+    /// The panel's current outputs.
     outputs: Option<PanelOutputs>,
-    /// The same, until it has gone out.
+    /// The outputs that were not handed out yet.
     panel_update: Option<PanelOutputs>,
-    /// What panel and peers know of the car has to be brought in line.
+    /// The car has changed, so panel and peers need an update.
     is_dirty: bool,
-    /// Where the car is to stop has to be brought in line.
+    /// The stops have changed, so the car needs an update.
     are_stops_dirty: bool,
-    /// The car as the linked peers were last told.
+    /// The car as last sent to the linked peers.
     told: Option<CarView>,
 }
 
-/// What the panel has said, as far as others are concerned.
+/// An event of the panel that concerns other components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Occurrence {
-    /// People may want to know of it.
+    /// A report to operators.
     Report(Report),
     Pressed(Button),
 }
@@ -84,13 +84,13 @@ impl Cabin {
         self.car.is_some()
     }
 
-    /// The car as the peers are to know it.
+    /// The car as sent to peers.
     pub(super) fn view(&self, now: Timestamp) -> Option<CarView> {
         self.car.as_ref().map(|car| car.view(now))
     }
 
-    /// The car, unless the linked peers know it as it is, but for the time that passes. They count
-    /// as told from here on.
+    /// The car, unless the linked peers know it already, apart from the elapsed time. They count as
+    /// informed from now on.
     pub(super) fn delta(&mut self, now: Timestamp) -> Option<CarView> {
         let view = self.view(now)?;
         let is_known =
@@ -102,31 +102,31 @@ impl Cabin {
         Some(view)
     }
 
-    /// Another peer is linked, which has not been told of the car.
+    /// Another peer was linked, which does not know the car.
     pub(super) fn forget_told(&mut self) {
         self.told = None;
         self.is_dirty = true;
     }
 
-    /// What the panel was last told, or `None` before the start or without a car.
+    /// The panel's current outputs, or `None` before the start or without a car.
     pub(super) fn outputs(&self) -> Option<&PanelOutputs> {
         self.outputs.as_ref()
     }
 
-    /// How fit the node is to lead: see [`health`].
+    /// The node's health: see [`health`].
     pub(super) fn health(&self, disk_works: bool) -> u32 {
         let in_service = |car: &Car| car.availability() == Availability::InService;
         let car_in_service = self.car.as_ref().is_some_and(in_service);
         health(disk_works, self.panel_answers(), car_in_service)
     }
 
-    /// Until the panel of its car has been heard of, it counts as one that answers: all nodes that
-    /// start rank alike, however soon each finds its panel.
+    /// Until its first event a panel counts as one that answers. So all nodes that start rank
+    /// alike, however soon each one finds its panel.
     fn panel_answers(&self) -> bool {
         self.panel.as_ref().map_or(self.car.is_some(), Result::is_ok)
     }
 
-    /// The panel has something to say. One that belongs to no car has hall buttons at most.
+    /// An event of the panel. A panel without a car has at most hall buttons.
     pub(super) fn handle_panel(&mut self, event: PanelEvent, now: Timestamp) -> Option<Occurrence> {
         if let Some(car) = self.car.as_mut() {
             car.handle_panel(&event, now);
@@ -153,7 +153,7 @@ impl Cabin {
         has_changed.then_some(Occurrence::Report(Report::Panel(line)))
     }
 
-    /// Whether the open door of the car makes an order for this call needless.
+    /// Whether the open door of the car makes an order for this call unnecessary.
     pub(super) fn absorbs(&mut self, call: &Call, now: Timestamp) -> bool {
         let is_here = match call {
             Call::Hall(_) => true,
@@ -165,7 +165,7 @@ impl Cabin {
         absorbs
     }
 
-    /// The process was held up for `late`, until this moment.
+    /// The process did not run for `late`, until this moment.
     pub(super) fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.climate.forget_request();
         if let Some(car) = self.car.as_mut() {
@@ -174,7 +174,7 @@ impl Cabin {
         self.is_dirty = true;
     }
 
-    /// The motor stops and stays stopped.
+    /// Stops the motor for good.
     pub(super) fn shut_down(&mut self, now: Timestamp) {
         if let Some(car) = self.car.as_mut() {
             car.shut_down(now);
@@ -182,7 +182,7 @@ impl Cabin {
         self.is_dirty = true;
     }
 
-    /// When, and why, the cabin has something to do. `asks`: this node asks for sensor data.
+    /// The next deadline. `asks`: whether this node requests sensor data.
     pub(super) fn poll_timeout(&self, asks: bool) -> Option<(Timestamp, Timer)> {
         let car = self.car.as_ref().and_then(Car::poll_timeout);
         let car = car.map(|(at, timer)| (at, Timer::Car(timer)));
@@ -191,7 +191,7 @@ impl Cabin {
         car.into_iter().chain(climate).min_by_key(|(at, _)| *at)
     }
 
-    /// Lets the car do what is due. The climate is refreshed by
+    /// Handles the car's deadlines. The climate is refreshed by
     /// [`display_data_due`](Self::display_data_due) and
     /// [`expire_display_data`](Self::expire_display_data).
     pub(super) fn handle_timeout(&mut self, now: Timestamp) {
@@ -203,7 +203,7 @@ impl Cabin {
         }
     }
 
-    /// Which calls there are, or who serves them, has changed.
+    /// The open calls or their assignments have changed.
     pub(super) fn invalidate_stops(&mut self) {
         self.are_stops_dirty = true;
     }
@@ -212,7 +212,7 @@ impl Cabin {
         self.are_stops_dirty
     }
 
-    /// Tells the car where to stop.
+    /// Updates the car's stops.
     pub(super) fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
         self.are_stops_dirty = false;
         if let Some(car) = self.car.as_mut() {
@@ -221,7 +221,7 @@ impl Cabin {
         }
     }
 
-    /// What the car has done.
+    /// Returns the car's next event.
     pub(super) fn poll_event(&mut self) -> Option<CarEvent> {
         self.car.as_mut().and_then(Car::poll_event)
     }
@@ -231,12 +231,12 @@ impl Cabin {
         self.is_dirty = true;
     }
 
-    /// Whether panel and peers have to be told of the car; says so once.
+    /// Whether panel and peers need an update; `true` once per change.
     pub(super) fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.is_dirty)
     }
 
-    /// Brings the panel in line with the car, the climate and these order lamps.
+    /// Updates the panel's outputs from the car, the climate and these order lamps.
     pub(super) fn update_panel(&mut self, orders: LampSet, now: Timestamp) {
         let display = self.climate.display(now);
         let outputs = match &self.car {
@@ -248,7 +248,7 @@ impl Cabin {
                 lantern: car.lantern(),
                 display,
             },
-            // Nobody may be behind a node without a car.
+            // A node without a car may have no panel.
             None if self.panel.is_none() => return,
             None => PanelOutputs {
                 lamps: Lamps { orders, stop: false },
@@ -262,29 +262,29 @@ impl Cabin {
         }
     }
 
-    /// What the panel has yet to be told.
+    /// Returns the outputs that the panel has not got yet.
     pub(super) fn poll_panel_update(&mut self) -> Option<PanelOutputs> {
         self.panel_update.take()
     }
 
-    /// The wall clock shows so many seconds since 1970-01-01.
+    /// The wall clock, in seconds since 1970-01-01.
     pub(super) fn set_wall_clock(&mut self, unix_seconds: u32, now: Timestamp) {
         self.climate.set_wall_clock(unix_seconds, now);
         self.is_dirty = true;
     }
 
-    /// Whether it is time to ask every unit for sensor data, where this node `asks`.
+    /// Whether a request for sensor data is due, if this node `asks`.
     pub(super) fn is_request_due(&self, asks: bool, now: Timestamp) -> bool {
         self.climate.request_due(asks).is_some_and(|at| at <= now)
     }
 
-    /// This node has asked these for sensor data.
+    /// This node has requested sensor data of these nodes.
     pub(super) fn start_gathering(&mut self, waits_for: BTreeSet<NodeId>, now: Timestamp) {
         self.climate.start_gathering(waits_for, now);
     }
 
-    /// Takes in what a peer says of the climate; hands back the answer to it alone. `shows`:
-    /// whether the indicator shows what this peer tells.
+    /// Handles a message of a peer about the climate; returns the answer to that peer. `shows`:
+    /// whether the indicator shows this peer's display data.
     pub(super) fn handle_message(
         &mut self,
         from: &NodeId,
@@ -306,13 +306,13 @@ impl Cabin {
         None
     }
 
-    /// Takes a reading in, whatever carried it.
+    /// Handles a reading, whatever carried it.
     pub(super) fn handle_reading(&mut self, source: Source, reading: Reading, now: Timestamp) {
         self.climate.handle_reading(source, reading, now);
     }
 
-    /// What every indicator is to show, once the answers are in that this node has asked for (V11).
-    /// Its own indicator shows it from here on.
+    /// The data that every indicator is to show, once the answers to this node's request are in
+    /// (V11). Its own indicator shows it from now on.
     pub(super) fn display_data_due(&mut self, now: Timestamp) -> Option<DisplayData> {
         let own = (Source::Node(self.own.clone()), self.own_reading());
         let data = self.climate.gathered(own, now)?;
@@ -320,13 +320,13 @@ impl Cabin {
         Some(data)
     }
 
-    /// Drops what the indicator shows once it is too old.
+    /// Drops the shown data once it has expired.
     pub(super) fn expire_display_data(&mut self, now: Timestamp) {
         self.is_dirty |= self.climate.expire(now);
     }
 
-    /// What the node's own sensors read. The panel's line sees to it that an old value is
-    /// unknown (K1).
+    /// The readings of the node's own sensors. The panel's line clears values that are too old
+    /// (K1).
     fn own_reading(&self) -> Reading {
         let climate = self.inputs.climate;
         Reading { temperature: climate.temperature, illuminance: climate.illuminance }

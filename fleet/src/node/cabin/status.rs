@@ -1,4 +1,4 @@
-//! What an operator sees of the cabin.
+//! The cabin's part of the status.
 
 use elevator_driver::{LampSet, LineCounters};
 
@@ -23,7 +23,7 @@ impl Cabin {
         }
     }
 
-    /// The car, where there is one, with these order lamps.
+    /// The status of the car, if there is one, with these order lamps.
     pub(in crate::node) fn car_status(&self, lamps: LampSet, now: Timestamp) -> Option<CarStatus> {
         let car = self.car.as_ref()?;
         Some(CarStatus {

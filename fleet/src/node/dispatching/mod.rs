@@ -1,4 +1,4 @@
-//! Who serves which hall call: the plan, and how the master gets it.
+//! The plan, which assigns hall calls to cars, and the requests for it.
 //!
 //! ```text
 //!   dirty, replan period ──▶ Planning ──▶ PlanRequest ─▶ (a dispatcher, elsewhere)
@@ -7,8 +7,7 @@
 //!                        └──▶ new lines, for the peers and the car
 //! ```
 //!
-//! It knows no order, link or car: the calls that wait and the cars of the group come in as
-//! arguments.
+//! It knows no order, link or car: the open calls and the cars of the group come in as arguments.
 
 mod plan;
 mod planning;
@@ -29,22 +28,22 @@ pub use planning::{PlanRequest, PlanVersion};
 pub(super) struct Dispatching {
     plan: Plan,
     planning: Planning,
-    /// What the plan was made of has changed.
+    /// The inputs of the plan have changed.
     is_dirty: bool,
 }
 
 impl Dispatching {
-    /// What the plan was made of has changed.
+    /// The inputs of the plan have changed.
     pub(super) fn invalidate(&mut self) {
         self.is_dirty = true;
     }
 
-    /// The car that serves this call, where that has been decided.
+    /// The car to which this call is assigned, if any.
     pub(super) fn car(&self, call: HallCall) -> Option<&NodeId> {
         self.plan.car(call)
     }
 
-    /// The calls that this car serves.
+    /// The calls that are assigned to this car.
     pub(super) fn assigned_to(&self, car: &NodeId) -> BTreeSet<HallCall> {
         self.plan.assigned_to(car)
     }
@@ -54,35 +53,38 @@ impl Dispatching {
         self.plan.entries()
     }
 
-    /// The whole plan of a master that hands the mastership over: newer than all it sent before.
+    /// The whole plan of a master that hands the mastership over, newer than all entries sent
+    /// before.
     pub(super) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
         self.plan.bequeath()
     }
 
-    /// Whether there is something to tell in a beacon.
+    /// Whether there is nothing to send in a beacon.
     pub(super) fn is_empty(&self) -> bool {
         self.plan.is_empty()
     }
 
-    /// Goes through the plan, another part of it first each time, while a beacon `has_room`.
+    /// Offers the plan to a beacon, starting with another part each time, until it has no more
+    /// room.
     pub(super) fn offer_entries(&mut self, has_room: impl FnMut(&PlanEntry) -> bool) {
         self.plan.offer_entries(has_room);
     }
 
-    /// As slave: takes a line of the master's plan in; `true` if it says something new.
+    /// As slave: handles an entry of the master's plan; `true` if it is new.
     pub(super) fn learn(&mut self, entry: PlanEntry) -> bool {
         self.plan.learn(entry)
     }
 
-    /// A call has been served, by this car as far as is known: the next press of it is assigned
-    /// afresh. `true` if it was assigned to that car.
+    /// A call was served, by this car if known. The next press of it gets a new assignment. `true`
+    /// if it was assigned to that car.
     pub(super) fn on_served(&mut self, call: HallCall, by: Option<&NodeId>) -> bool {
         let is_kept = by.is_some() && self.plan.car(call) == by;
         self.plan.forget(call);
         is_kept
     }
 
-    /// The node's state changed. If it `rotates`, the next master goes on with the plan.
+    /// The node's state changed. If the mastership `rotates`, the next master continues with the
+    /// plan.
     pub(super) fn on_change(&mut self, node_state: &NodeState, rotates: bool) {
         if rotates {
             self.plan.inherit(node_state);
@@ -102,18 +104,18 @@ impl Dispatching {
         self.is_dirty |= self.planning.is_due(now);
     }
 
-    /// As slave: the plan is the master's matter.
+    /// As slave: no plan is needed.
     pub(super) fn leave_to_master(&mut self) {
         self.is_dirty = false;
     }
 
-    /// Whether the plan is dirty and no request is under way.
+    /// Whether the plan is dirty and no request is pending.
     pub(super) fn wants_plan(&self) -> bool {
         self.is_dirty && !self.planning.is_under_way()
     }
 
-    /// As master: asks for a plan for the calls that wait, each for so long, and the cars of the
-    /// group. Where no call waits the plan is empty.
+    /// As master: requests a plan for the open calls, with their waiting times, and the cars of the
+    /// group. Without open calls the plan becomes empty.
     pub(super) fn request(
         &mut self,
         calls: &BTreeMap<HallCall, Duration>,
@@ -134,14 +136,14 @@ impl Dispatching {
         Some(PlanRequest { demand: demand.collect(), version: self.planning.ask(now), cars })
     }
 
-    /// Whether the answer to this request is of use. Each is asked about once.
+    /// Whether to use the answer to this request. Each answer is used once.
     pub(super) fn accept_answer(&mut self, version: PlanVersion) -> bool {
         self.planning.accept_answer(version)
     }
 
-    /// Makes a plan the present one, without the calls that do not wait any more. A call whose car
-    /// is not among these, or can't serve it, stays with the car that it has at present, if that one
-    /// can. Hands back what is new.
+    /// Adopts a plan, without calls that are no longer open. If the planned car of a call is not
+    /// among `cars` or can't serve it, the call stays with its present car, if that one can.
+    /// Returns the changed entries.
     pub(super) fn adopt(
         &mut self,
         mut plan: Assignments,
@@ -190,7 +192,7 @@ mod tests {
         Assignments::from([(CALL, name(car))])
     }
 
-    /// One request at a time, and the answer of each is of use once.
+    /// One request at a time; each answer is used once.
     #[test]
     fn a_stale_plan_is_asked_for_once() {
         let (mut dispatching, now) = (Dispatching::default(), Timestamp::START);

@@ -1,4 +1,4 @@
-//! Who serves which hall call: the master's decision, as far as this node knows it.
+//! The plan: the master's assignments, as far as this node knows them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,27 +6,27 @@ use crate::dispatch::Assignments;
 use crate::model::{HallCall, NodeId};
 use crate::wire::{NodeState, PlanEntry};
 
-/// The assignments of the present master; its own, if the node leads.
+/// The assignments of the present master, or of this node if it is master.
 ///
-/// They are no part of the replicated store: each master makes them afresh, and they end with its
-/// office (E3).
+/// They are not part of the replicated store: each master makes its own, and they end with its
+/// mastership (E3).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     version: u64,
     entries: BTreeMap<HallCall, (u64, NodeId)>,
-    /// Where the excerpt of the next beacon begins.
+    /// Where the excerpt in the next beacon starts.
     rotation: usize,
 }
 
 impl Plan {
-    /// Another master, another plan. The version goes on, so that a master that takes office again
-    /// is not taken for its former self.
+    /// Another master makes another plan. The version continues, so that a node that becomes master
+    /// again does not reuse the versions of its earlier mastership.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
     }
 
-    /// Another master goes on with the plan of the last. Every line that a master has made or taken
-    /// over under its own office is newer than what its slaves have inherited.
+    /// The next master continues with the plan. Every entry that a master makes or confirms is
+    /// newer than those that its slaves have inherited.
     pub(super) fn inherit(&mut self, node_state: &NodeState) {
         let version = match node_state {
             NodeState::Master => {
@@ -40,7 +40,7 @@ impl Plan {
         }
     }
 
-    /// As master: takes the dispatcher's assignments over; hands back what is new.
+    /// As master: adopts the dispatcher's assignments; returns the changed entries.
     pub(super) fn adopt(&mut self, assignments: Assignments) -> Vec<PlanEntry> {
         self.entries.retain(|call, _| assignments.contains_key(call));
         let changed: Vec<(HallCall, NodeId)> =
@@ -56,19 +56,19 @@ impl Plan {
         changed.into_iter().map(|(call, car)| PlanEntry { version, call, car }).collect()
     }
 
-    /// As slave: takes a line of the master's plan in; `true` if it says something new.
+    /// As slave: handles an entry of the master's plan; `true` if it is new.
     pub(super) fn learn(&mut self, entry: PlanEntry) -> bool {
         let known = self.entries.get(&entry.call);
         if known.is_some_and(|(version, _)| *version >= entry.version) {
             return false;
         }
-        // The next master says again what the last has said.
+        // The next master repeats entries of the last one.
         let is_new = known.is_none_or(|(_, car)| *car != entry.car);
         self.entries.insert(entry.call, (entry.version, entry.car));
         is_new
     }
 
-    /// A call has been served: the next press of it is assigned afresh.
+    /// A call was served: the next press of it gets a new assignment.
     pub(super) fn forget(&mut self, call: HallCall) {
         self.entries.remove(&call);
     }
@@ -85,7 +85,7 @@ impl Plan {
         self.entries.is_empty()
     }
 
-    /// The whole plan of a master that hands its office over: later than all that it told before.
+    /// The whole plan of a master that hands over: newer than all entries sent before.
     pub(super) fn bequeath(&self) -> impl Iterator<Item = PlanEntry> {
         let version = self.version.saturating_add(1);
         self.entries().map(move |entry| PlanEntry { version, ..entry })
@@ -100,7 +100,8 @@ impl Plan {
         })
     }
 
-    /// Goes through the plan, another part of it first each time, while a beacon `has_room`.
+    /// Offers the plan to a beacon, starting with another part each time, until it has no more
+    /// room.
     pub(super) fn offer_entries(&mut self, mut has_room: impl FnMut(&PlanEntry) -> bool) {
         let entries: Vec<PlanEntry> = self.entries().collect();
         let start = self.rotation.checked_rem(entries.len()).unwrap_or(0);
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(slave.assigned_to(&node("A")), [].into());
     }
 
-    /// C3: the duty rotates, the plan stays; whoever leads is believed.
+    /// C3: the mastership rotates, the plan stays, and the present master is believed.
     #[test]
     fn a_plan_that_is_inherited_gives_way_to_the_next_masters() {
         let slave_of = |master: &str| NodeState::Slave { master: node(master) };

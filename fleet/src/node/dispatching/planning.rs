@@ -1,39 +1,39 @@
-//! How the master gets its plans: it asks for one, and goes on until the answer arrives.
+//! Requests for plans: the master makes one, and continues until the answer arrives.
 //!
-//! A plan for a large bank takes longer than anything may delay the stop of a motor, so the node
-//! never makes one itself. It hands out a [`PlanRequest`], and the driver answers it by
-//! [`Node::handle_plan`](crate::node::Node::handle_plan). One request is under way at a time. What
-//! changes meanwhile makes the plan dirty, and the next request leaves when the answer arrives.
+//! A plan for a large bank takes longer than the stop of a motor may be delayed, so the node never
+//! makes one itself. It emits a [`PlanRequest`], which the driver answers by
+//! [`Node::handle_plan`](crate::node::Node::handle_plan). One request is pending at a time. Changes
+//! meanwhile make the plan dirty, and the next request follows the answer.
 
 use std::time::Duration;
 
 use crate::dispatch::{Assignments, CarSituation, Dispatcher, HallDemand};
 use crate::model::Timestamp;
 
-/// While calls wait, the plan is reconsidered this often: waiting makes them dearer.
+/// How often the plan is reconsidered while calls are open: waiting raises their cost.
 const REPLAN_PERIOD: Duration = Duration::from_secs(1);
 
-/// A request that is not answered for so long counts as lost, and another one leaves. Far longer
-/// than the largest bank takes on a slow computer.
+/// How long a request may be pending before it counts as lost and is repeated. Much longer than the
+/// largest bank takes on a slow computer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
-/// The number of a request for a plan; later ones are higher.
+/// The number of a request for a plan; it increases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PlanVersion(u64);
 
-/// A request for a plan: everything that [`Dispatcher::assign`] needs, as of one moment.
+/// A request for a plan: the inputs of [`Dispatcher::assign`] at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRequest {
-    /// What the answer refers to.
+    /// The number that the answer refers to.
     pub version: PlanVersion,
     /// The cars of the group.
     pub cars: Vec<CarSituation>,
-    /// The hall calls that wait.
+    /// The open hall calls.
     pub demand: Vec<HallDemand>,
 }
 
 impl PlanRequest {
-    /// The plan that a dispatcher makes of it.
+    /// The plan that this dispatcher makes.
     pub fn plan(&self, dispatcher: &mut dyn Dispatcher) -> Assignments {
         dispatcher.assign(&self.cars, &self.demand)
     }
@@ -44,12 +44,12 @@ impl PlanRequest {
 pub(super) struct Planning {
     /// The latest request.
     asked: PlanVersion,
-    /// Answers to requests up to this one are not taken in: a later one has been, or the request
-    /// was made by an earlier mastership.
+    /// Answers to requests up to this one are ignored: a later one was used, or the request was
+    /// made in an earlier mastership.
     outdated: PlanVersion,
-    /// When the latest request counts as lost; `None` once it has been answered.
+    /// When the pending request counts as lost; `None` if none is pending.
     lost_at: Option<Timestamp>,
-    /// When the plan is to be reconsidered, while calls wait.
+    /// When the plan is reconsidered; `None` if no call is open.
     due: Option<Timestamp>,
 }
 
@@ -60,7 +60,7 @@ impl Planning {
         self.asked
     }
 
-    /// Whether an answer is of use. That of a request that counts as lost still is.
+    /// Whether to use an answer. The answer to a request that counts as lost is still used.
     pub(super) fn accept_answer(&mut self, version: PlanVersion) -> bool {
         if version == self.asked {
             self.lost_at = None;
@@ -70,19 +70,19 @@ impl Planning {
         useful
     }
 
-    /// The node has another state: nobody waits for an answer any more.
+    /// The node's state changed: nobody waits for an answer any more.
     pub(super) fn abandon(&mut self) {
         self.outdated = self.asked;
         self.lost_at = None;
         self.due = None;
     }
 
-    /// Whether a request waits for its answer.
+    /// Whether a request is pending.
     pub(super) fn is_under_way(&self) -> bool {
         self.lost_at.is_some()
     }
 
-    /// While calls `wait`, the plan is reconsidered after a while.
+    /// Schedules the next reconsideration, if calls `wait`.
     pub(super) fn reconsider(&mut self, wait: bool, now: Timestamp) {
         self.due = wait.then(|| now + REPLAN_PERIOD);
     }
@@ -92,7 +92,7 @@ impl Planning {
         self.lost_at.or(self.due)
     }
 
-    /// Whether it is time for another request; says so once.
+    /// Whether another request is due; `true` once.
     pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
         let passed = |at: &mut Timestamp| *at <= now;
         let lost = self.lost_at.take_if(passed).is_some();

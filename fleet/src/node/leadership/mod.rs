@@ -1,5 +1,5 @@
-//! Who leads, as this node has it: the election, what it has come to, and what is thought of the
-//! master that it has chosen.
+//! The mastership from this node's point of view: the election, the node's state, and the oversight
+//! of its master.
 //!
 //! ```text
 //!   Input ──▶ Election ──▶ Output ──▶ timers of the election
@@ -8,8 +8,8 @@
 //!            state, term ──▶ Change       Bank ──▶ Oversight ──▶ Verdict
 //! ```
 //!
-//! It knows no link, order or plan: what it needs of them comes in as arguments, and what is to be
-//! done about it goes out as values.
+//! It knows no link, order or plan. What it needs of them comes in as arguments, and what others
+//! have to do goes out as values.
 
 mod oversight;
 
@@ -32,7 +32,7 @@ pub(super) use oversight::{Bank, Leader, OpenCall, Verdict};
 /// periods.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The election and what it has come to.
+/// The election and its result.
 #[derive(Debug)]
 pub(super) struct Leadership {
     settings: ElectionSettings,
@@ -42,25 +42,25 @@ pub(super) struct Leadership {
     node_state_since: Timestamp,
     /// The master that this node followed before its present state.
     former_master: Option<NodeId>,
-    /// The highest that is known.
+    /// The highest known term.
     term: Term,
-    /// How fit the node is to lead (B1).
+    /// The node's fitness to lead (B1).
     estimate: u32,
     oversight: Oversight,
 }
 
-/// What an input has led to.
+/// The results of an input.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The node stands elsewhere.
+    /// The change of the node's state, if any.
     pub(super) change: Option<Change>,
-    /// What the peers are told as its estimate has changed.
+    /// Whether the estimate that beacons carry has changed.
     pub(super) has_new_estimate: bool,
-    /// What the election wants, in order. Each is to be passed to [`Leadership::wish`].
+    /// The election's outputs, in order. Pass each to [`Leadership::wish`].
     pub(super) outputs: Vec<Output>,
 }
 
-/// The node stands elsewhere than before.
+/// A change of the node's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     from: NodeState,
@@ -81,10 +81,10 @@ impl Change {
     }
 }
 
-/// Something that the election wants done by others.
+/// An output of the election that other components execute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Send a message to one node, or to all.
+    /// Send a message to one node, or to all if there is no addressee.
     Send {
         to: Option<NodeId>,
         message: Message,
@@ -95,7 +95,7 @@ pub(super) enum Wish {
     HangUpAllBut(NodeId),
 }
 
-/// What a message is sent together with.
+/// What is sent together with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Enclosed {
     Nothing,
@@ -104,8 +104,7 @@ pub(super) enum Enclosed {
 }
 
 impl Leadership {
-    /// The election of the node that says this of itself, at this `health`, which has known this
-    /// term.
+    /// The election of the node with this hello, which has this `health` and knows this term.
     pub(super) fn new(
         settings: ElectionSettings,
         hello: &Hello,
@@ -157,7 +156,7 @@ impl Leadership {
         self.election.carrier()
     }
 
-    /// The election's own state.
+    /// Details of the election's state.
     pub(super) fn details(&self) -> Vec<Detail> {
         self.election.details()
     }
@@ -171,17 +170,17 @@ impl Leadership {
         self.term = self.term.hear(term);
     }
 
-    /// How fit the node is to lead; 0 under a protocol that does not ask.
+    /// The node's fitness to lead; 0 under a protocol that does not use it.
     pub(super) fn estimate(&self) -> u32 {
         self.estimate
     }
 
-    /// What the node's beacons tell of that.
+    /// The fitness as sent in beacons.
     pub(super) fn told_estimate(&self) -> u32 {
         self.election.estimate()
     }
 
-    /// The node's health is this: hands back how fit it is to lead, if that has changed.
+    /// Updates the node's health. Returns its fitness to lead, if that has changed.
     pub(super) fn note_health(&mut self, health: u32) -> Option<u32> {
         let estimate = self.settings.estimate(health);
         let has_changed = estimate != self.estimate;
@@ -189,13 +188,14 @@ impl Leadership {
         has_changed.then_some(estimate)
     }
 
-    /// Whether this node asks for sensor data: as master, unless the protocol itself does.
+    /// Whether this node requests sensor data: as master, unless the protocol itself does.
     pub(super) fn asks_for_readings(&self) -> bool {
         self.leads() && !self.election.requests_sensor_data()
     }
 
-    /// Whether the indicator shows what this peer says. Who has a master shows what that one
-    /// says: between two groups that hear each other in part it would change with every word.
+    /// Whether the indicator shows the display data of this peer. A node with a master shows only
+    /// the master's: between two groups that partly hear each other, the display would otherwise
+    /// change with every message.
     pub(super) fn shows_for(&self, peer: &NodeId) -> bool {
         match &self.node_state {
             NodeState::Slave { master } => master == peer || self.election.rotates(),
@@ -204,8 +204,8 @@ impl Leadership {
         }
     }
 
-    /// The node starts: under `lowest-ip` as a master (F2). The election hears of it by
-    /// [`Input::Start`].
+    /// Starts the node: under `lowest-ip` as master (F2). The election gets [`Input::Start`]
+    /// separately.
     pub(super) fn start(&mut self, now: Timestamp) {
         self.node_state = self.election.node_state();
         self.node_state_since = now;
@@ -214,7 +214,7 @@ impl Leadership {
         }
     }
 
-    /// Takes an input of the election in.
+    /// Passes an input to the election.
     pub(super) fn handle(&mut self, input: Input<'_>, draw: u64, now: Timestamp) -> Outcome {
         let mut outputs = Vec::new();
         let estimate = self.election.estimate();
@@ -227,7 +227,7 @@ impl Leadership {
         }
     }
 
-    /// Takes another state; a master leads under a term of its own (E3).
+    /// Changes the node's state. A master leads under a term of its own (E3).
     pub(super) fn change_state(&mut self, to: NodeState, now: Timestamp) -> Change {
         if to == NodeState::Master {
             self.term = self.term.next();
@@ -242,10 +242,10 @@ impl Leadership {
         Change { from, to, term: self.term, rotates: self.election.rotates() }
     }
 
-    /// Starts and stops the election's timers; hands back what others are to do.
+    /// Starts and stops the election's timers; returns what other components have to do.
     ///
-    /// Outputs are passed one by one, for what comes of one wish may start a timer that the next
-    /// output starts anew.
+    /// Outputs are passed one by one, because executing one may start a timer that the next output
+    /// restarts.
     pub(super) fn wish(&mut self, output: Output, now: Timestamp) -> Option<Wish> {
         let send = |to, message, enclosed| Wish::Send { to, message, enclosed };
         Some(match output {
@@ -266,14 +266,14 @@ impl Leadership {
         })
     }
 
-    /// When the next of the election's timers runs out.
+    /// The next deadline of the election's timers.
     pub(super) fn poll_timeout(&self) -> Option<(Timestamp, &ElectionTimer)> {
         let timers = self.timers.iter().map(|(timer, at)| (*at, timer));
         timers.min_by_key(|(at, _)| *at)
     }
 
-    /// The election's timers that have run out, in the order in which they did. Each fires only if
-    /// it is still [due](Self::take_due) when its turn comes.
+    /// The election's timers that have expired, in order. Each fires only if it is still
+    /// [due](Self::take_due) when its turn comes.
     pub(super) fn due(&self, now: Timestamp) -> Vec<(Timestamp, ElectionTimer)> {
         let due = self.timers.iter().filter(|(_, at)| **at <= now);
         let mut due: Vec<_> = due.map(|(timer, at)| (*at, timer.clone())).collect();
@@ -281,8 +281,8 @@ impl Leadership {
         due
     }
 
-    /// Whether a timer was to run out then, and not been stopped or started again since; it is
-    /// stopped from here on.
+    /// Whether a timer still has this deadline, so that it was neither stopped nor restarted since.
+    /// Removes it.
     pub(super) fn take_due(&mut self, timer: &ElectionTimer, at: Timestamp) -> bool {
         let is_due = self.timers.get(timer) == Some(&at);
         if is_due {
@@ -321,7 +321,7 @@ impl Leadership {
         })
     }
 
-    /// The master whose plan is to be looked at, if it is time for that.
+    /// The master to check, if a check is due.
     pub(super) fn oversees(&mut self, now: Timestamp) -> Option<NodeId> {
         if !self.oversight.is_due(now) {
             return None;
@@ -332,7 +332,7 @@ impl Leadership {
         }
     }
 
-    /// Looks at what this master leaves undone.
+    /// Checks which calls this master leaves without a car.
     pub(super) fn oversee(
         &mut self,
         master: &NodeId,
@@ -347,7 +347,7 @@ impl Leadership {
         self.oversight.taken()
     }
 
-    /// A call has been served by the car that it was assigned to.
+    /// A call was served by the car to which it was assigned.
     pub(super) fn note_kept_assignment(&mut self, now: Timestamp) {
         self.oversight.kept(now);
     }

@@ -1,16 +1,16 @@
-//! As slave: whether the master assigns what waits (E8).
+//! Oversight of the master by its slaves: does it assign the open calls (E8)?
 //!
-//! A master that leaves a hall call without a car for too long is helped out: the nearest car by
-//! rank serves it although it was not assigned to it. A master that goes on like that is treated
-//! as gone, so that another one leads.
+//! If a master leaves a hall call without a car for too long, the nearest car by rank serves it
+//! without an assignment. A master that continues to do so is treated as lost, so that another node
+//! leads.
 //!
-//! A sound master assigns a call at once where any car can serve it, and again as soon as one can.
-//! So a call counts only while this node sees such a car under the same master, and only against a
-//! master that is known to hold the order.
+//! A sound master assigns a call at once if any car can serve it, and otherwise as soon as one can.
+//! So a call counts only while this node sees such a car under the same master, and only if the
+//! master is known to hold the order.
 //!
-//! A call that has a car and waits far longer than it ever should is served as well. It costs the
-//! master the trust only if in all that time no car served a call that it was assigned: a busy bank
-//! may let a call wait, and a broken car is noticed by others' means.
+//! A call that has a car but waits much longer than it ever should is served too. The master is
+//! distrusted only if no car served an assigned call in all that time: in a busy bank a call may
+//! wait, and a broken car is detected by other means.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,70 +20,70 @@ use elevator_driver::FloorCount;
 use crate::dispatch::Predictor;
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
 
-/// How often the plan is looked at.
+/// The period of the checks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// After this time without a car, a call is served without having been assigned: longer than a
+/// How long a call may be without a car before it is served without an assignment: longer than a
 /// plan takes on a slow computer.
 const SERVED_AFTER: Duration = Duration::from_secs(5);
 
-/// The time between one car that sets out for such a call and the next, by rank.
+/// The delay between the cars that serve such a call, by rank.
 const STAGGER: Duration = Duration::from_secs(1);
 
-/// After this time without a car, the master is not trusted: longer than it takes to ask for a
-/// plan twice.
+/// How long a call may be without a car before the master is distrusted: longer than two requests
+/// for a plan take.
 const BELIEVED_FOR: Duration = Duration::from_secs(12);
 
-/// After this time a call that has a car is served by another: longer than the busiest bank takes,
-/// with as much again for each floor.
+/// How long a call may wait for its assigned car before another serves it: longer than in the
+/// busiest bank. The same again is added for each floor.
 const UNSERVED_AFTER: (Duration, Duration) = (Duration::from_secs(90), Duration::from_secs(20));
 
-/// A peer that this node does not hear may be heard by the master, which has echoed a node that is
-/// unknown here within this time.
+/// For how long after the master echoed a node that is unknown here it may hear peers that this
+/// node does not hear.
 const DOUBT: Duration = Duration::from_secs(5);
 
-/// What a slave sees of the bank under its master.
+/// The bank under its master, as a slave sees it.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Bank<'a> {
     pub(in crate::node) own: &'a NodeId,
     pub(in crate::node) floors: FloorCount,
-    /// The master, while it is heard.
+    /// The master, if it is heard.
     pub(in crate::node) leader: Option<Leader>,
-    /// The hall calls that wait.
+    /// The open hall calls.
     pub(in crate::node) calls: BTreeMap<HallCall, OpenCall>,
-    /// The cars that the master can assign calls to, by address. Nobody asks for them while no call
-    /// waits.
+    /// The cars to which the master can assign calls, ordered by address. Not used while no call is
+    /// open.
     pub(in crate::node) cars: Vec<(NodeId, CarView)>,
 }
 
-/// The master as this node hears it.
+/// The master, as this node hears it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::node) struct Leader {
-    /// It says that it leads.
+    /// Whether it says that it leads.
     pub(in crate::node) leads: bool,
     /// When it last echoed a node that is not heard here.
     pub(in crate::node) stranger_echoed_at: Option<Timestamp>,
 }
 
-/// A hall call that waits.
+/// An open hall call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::node) struct OpenCall {
-    /// The car that it is assigned to, as far as is known here.
+    /// The car to which it is assigned, as far as this node knows.
     pub(in crate::node) car: Option<NodeId>,
-    /// The node of that car is heard, or is this one.
+    /// Whether the node of that car is heard, or is this node.
     pub(in crate::node) is_car_heard: bool,
-    /// The master knows of it.
+    /// Whether the master knows of the call.
     pub(in crate::node) is_held: bool,
 }
 
-/// What follows from a look at the master.
+/// The result of a check of the master.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::node) enum Verdict {
     /// This node's car serves a call that was not assigned to it.
     TakeOver(HallCall),
-    /// The set of such calls has changed.
+    /// The set of calls taken over has changed.
     StopsChanged,
-    /// The master does not do its part, for this reason.
+    /// The master does not do its job, for this reason.
     Distrust(String),
 }
 
@@ -97,8 +97,8 @@ impl Bank<'_> {
         base + floor * u32::from(self.floors.get())
     }
 
-    /// The hall calls that have no car although one could serve them, and whether the master knows
-    /// of them.
+    /// The hall calls without a car that some car could serve, and whether the master knows of
+    /// them.
     fn neglected(&self, now: Timestamp) -> BTreeMap<HallCall, bool> {
         let Some(leader) = &self.leader else {
             return BTreeMap::new();
@@ -111,7 +111,7 @@ impl Bank<'_> {
         neglected.map(|(call, open)| (*call, open.is_held)).collect()
     }
 
-    /// The hall calls that have a car, although another one could serve them too.
+    /// The hall calls with a car that another car could serve too.
     fn waiting(&self, neglected: &BTreeMap<HallCall, bool>) -> BTreeSet<HallCall> {
         let waits = |call: HallCall| {
             let car = self.car(call);
@@ -123,7 +123,7 @@ impl Bank<'_> {
         calls.filter(|call| waits(*call)).collect()
     }
 
-    /// The place of this node among those that are to help out with a call.
+    /// This node's rank among those that take over a call.
     fn rank(&self, master: &NodeId, call: HallCall) -> Option<u32> {
         let able = self.cars.iter().filter(|(_, view)| serves(view, call));
         let assigned = self.car(call);
@@ -138,31 +138,32 @@ impl Bank<'_> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Oversight {
     looked_at: Option<Timestamp>,
-    /// The calls that have no car; bounded by the building's buttons.
+    /// The calls without a car; bounded by the building's buttons.
     neglected: BTreeMap<HallCall, Neglect>,
-    /// Those of them that this node's car serves all the same.
+    /// The calls that this node's car has taken over.
     taken: BTreeSet<HallCall>,
-    /// Since when other calls have waited for their cars, or at least have been known to.
+    /// Since when the other calls have waited for their cars, as far as this node knows.
     waiting: BTreeMap<HallCall, Timestamp>,
-    /// When a car last served a call that it was assigned.
+    /// When a car last served a call that was assigned to it.
     kept_at: Option<Timestamp>,
 }
 
-/// Since when a call has had no car.
+/// Since when a call has been without a car.
 #[derive(Debug, Clone, Copy)]
 struct Neglect {
     since: Timestamp,
-    /// Since when the master has known of the order nevertheless.
+    /// Since when the master has known of the order.
     held_since: Option<Timestamp>,
 }
 
 impl Oversight {
-    /// Nothing is known of the present master.
+    /// Forgets everything about the previous master.
     pub(super) fn start_over(&mut self) {
         *self = Self::default();
     }
 
-    /// This node did not run for `late`, and heard nothing of the master: that time does not count.
+    /// This node did not run for `late`, and received nothing from the master: that time does not
+    /// count.
     pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
         let neglected = self.neglected.values_mut();
         let neglected = neglected.flat_map(|neglect| {
@@ -181,7 +182,7 @@ impl Oversight {
         &self.taken
     }
 
-    /// Whether it is time for a look; says so once.
+    /// Whether a check is due; `true` once per period.
     pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
         let due = self.looked_at.is_none_or(|at| now.since(at) >= LOOK_EVERY);
         if due {
@@ -190,12 +191,12 @@ impl Oversight {
         due
     }
 
-    /// A call has been served, by the car that it was assigned to.
+    /// A call was served by the car to which it was assigned.
     pub(super) fn kept(&mut self, now: Timestamp) {
         self.kept_at = Some(now);
     }
 
-    /// Notes the calls that wait for their cars now.
+    /// Updates the calls that wait for their cars.
     fn note_waiting(&mut self, calls: &BTreeSet<HallCall>, now: Timestamp) {
         self.waiting.retain(|call, _| calls.contains(call));
         for call in calls {
@@ -203,8 +204,7 @@ impl Oversight {
         }
     }
 
-    /// Since when the calls that are to be served without having been assigned have been due for
-    /// that, as if they had been without a car.
+    /// Since when each call that is overdue for its car has been so, as if it had no car.
     fn due(&self, unserved_after: Duration) -> BTreeMap<HallCall, Timestamp> {
         let neglected = self.neglected.iter();
         let neglected = neglected.map(|(call, neglect)| (*call, neglect.since + SERVED_AFTER));
@@ -213,8 +213,8 @@ impl Oversight {
         waiting.chain(neglected).collect()
     }
 
-    /// Notes the calls that are without a car now, and whether the master knows of them. What it
-    /// has known of once, it goes on knowing of while it `leads`.
+    /// Updates the calls that are without a car, and whether the master knows of them. A call that
+    /// it once knew, it keeps knowing while it `leads`.
     fn note(&mut self, neglected: &BTreeMap<HallCall, bool>, leads: bool, now: Timestamp) {
         self.neglected.retain(|call, _| neglected.contains_key(call));
         for (call, held) in neglected {
@@ -224,7 +224,7 @@ impl Oversight {
             neglect.held_since = since.filter(|_| leads);
         }
     }
-    /// Looks at what this master leaves undone.
+    /// Checks what this master leaves undone.
     pub(super) fn look(
         &mut self,
         master: &NodeId,
@@ -240,7 +240,7 @@ impl Oversight {
         verdicts
     }
 
-    /// Why the master is not trusted any more.
+    /// Why the master is distrusted, if it is.
     fn distrust(&self, master: &NodeId, bank: &Bank<'_>, now: Timestamp) -> Option<String> {
         let passed = |neglect: &Neglect| {
             let held = neglect.held_since.map(|since| now.since(since));
@@ -257,8 +257,8 @@ impl Oversight {
             .then(|| format!("no car has served what it assigned for {secs} s"))
     }
 
-    /// Whether a call has waited for too long for the master's own car, and no assignment was kept
-    /// meanwhile. For the car of another node the master is not to blame.
+    /// Whether a call has waited too long for the master's own car while no assigned call was
+    /// served. The master is not to blame for the car of another node.
     fn serves_nothing(&self, master: &NodeId, bank: &Bank<'_>, now: Timestamp) -> bool {
         let waiting = self.waiting.iter();
         let its_own = waiting.filter(|(call, _)| bank.car(**call) == Some(master));
@@ -268,8 +268,8 @@ impl Oversight {
         })
     }
 
-    /// Serves what has been without a car for too long. The cars set out one after the other, so
-    /// that one is enough as a rule.
+    /// Takes over the calls that have been without a car for too long. The cars start one after the
+    /// other, so that usually only one goes.
     fn take_over(&mut self, master: &NodeId, bank: &Bank<'_>, now: Timestamp) -> Vec<Verdict> {
         let mut taken = BTreeSet::new();
         for (call, at) in self.due(bank.unserved_after()) {
@@ -340,7 +340,7 @@ mod tests {
         assert!(matches!(last[..], [Verdict::Distrust(_)]), "{last:?}");
     }
 
-    /// It stays with the car that has set out for it, whatever the master then says.
+    /// The call stays with the car that has departed for it, whatever the master then says.
     #[test]
     fn a_call_that_was_taken_over_is_kept_until_it_is_served() {
         let (mut oversight, own, start) = (Oversight::default(), name(2), Timestamp::START);

@@ -1,4 +1,4 @@
-//! What the disk means for orders: which of them it has, and under which journal presses go on.
+//! Durability of orders: what is on disk, and the journal under which orders are placed.
 
 use fastrand::Rng;
 
@@ -9,8 +9,8 @@ use crate::node::{Change, Lsn, Renewed, Report};
 use crate::orders::Holding;
 
 impl Orders {
-    /// The node starts. Where the disk holds hardly any sequences that are left, presses go on under
-    /// a fresh journal.
+    /// Starts the orders. If the disk has hardly any sequences left, they continue under a new
+    /// journal.
     pub(in crate::node) fn start(&mut self, random: &mut Rng, now: Timestamp) {
         self.admission.on_resumed(now);
         if self.ledger.is_spent() {
@@ -18,7 +18,7 @@ impl Orders {
         }
     }
 
-    /// Everything up to and with this batch is on disk.
+    /// Everything up to and including this batch is on disk.
     pub(in crate::node) fn handle_durable(&mut self, lsn: Lsn, now: Timestamp) {
         for dot in self.ledger.written(lsn, now) {
             if self.store.get(dot).is_some() {
@@ -30,7 +30,7 @@ impl Orders {
         self.place_again(now);
     }
 
-    /// The disk can't be relied on: presses go on under this journal, which never reaches it (P5).
+    /// The disk has failed: orders continue under this journal, which is never written (P5).
     pub(in crate::node) fn lose_disk(&mut self, fresh: JournalId, now: Timestamp) {
         if !self.ledger.failed() {
             self.ledger.fail(fresh);
@@ -40,12 +40,12 @@ impl Orders {
         }
     }
 
-    /// The car has learned how long a leg takes.
+    /// The car has learned the duration of a leg.
     pub(in crate::node) fn note_flight_times(&mut self, record: FlightRecord) {
         self.ledger.note_flight_times(record);
     }
 
-    /// What is to be written next, if anything is, where the node knows this term.
+    /// The next batch to write, if any. The node knows this term.
     pub(in crate::node) fn batch(
         &mut self,
         term: Term,
@@ -63,7 +63,7 @@ impl Orders {
         Some((lsn, changes.collect()))
     }
 
-    /// An operator has the journal replaced.
+    /// An operator replaces the journal.
     pub(in crate::node) fn repair(&mut self, random: &mut Rng, now: Timestamp) -> Renewed {
         let old = self.ledger.journal();
         self.renew_journal("an operator asked for it", random, now);

@@ -1,5 +1,5 @@
-//! The orders that this node knows of: what it believes, what it has promised, and what the disk
-//! and the peers have yet to be told.
+//! The orders that this node knows: the store, the promises, and what disk and peers have not got
+//! yet.
 //!
 //! ```text
 //!   press ─────────▶ Ledger: a sequence ──┐
@@ -9,8 +9,8 @@
 //!                        a fresh press
 //! ```
 //!
-//! It knows no link, plan or car: what it has to know of the [`Fleet`] comes in as an argument, and
-//! what others have to know goes out as [`Effect`]s, in order.
+//! It knows no link, plan or car. What it needs to know of the [`Fleet`] comes in as an argument,
+//! and what other components need to know goes out as [`Effect`]s, in order.
 
 mod admission;
 mod admit;
@@ -41,7 +41,7 @@ use crate::wire::Hello;
 pub(super) use admission::rubbish;
 pub(super) use transfers::Purpose;
 
-/// The orders, and all that is known of them.
+/// The orders, and everything that is known about them.
 #[derive(Debug)]
 pub(super) struct Orders {
     /// This node.
@@ -55,18 +55,18 @@ pub(super) struct Orders {
     effects: VecDeque<Effect>,
 }
 
-/// What others have to know of a change.
+/// A change that concerns other components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// People may want to know of it.
+    /// A report to operators.
     Report(Report),
-    /// There are changes that should not wait for the next beacon's time.
+    /// There are changes that should not wait for the next periodic beacon.
     Hurry,
-    /// The set of open orders is another one.
+    /// The set of open orders has changed.
     Changed,
-    /// A lamp may be lit that was not.
+    /// The lamps have changed.
     LampsChanged,
-    /// No press of this call waits any more. This car has served it, as far as is known.
+    /// This call has no open press left. `by` is the car that served it, if known.
     Served { call: HallCall, by: Option<NodeId> },
 }
 
@@ -74,7 +74,7 @@ pub(super) enum Effect {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fleet<'a> {
     members: &'a Membership,
-    /// This node can have an order served: it has a car, or assigns calls.
+    /// Whether this node can have an order served: it has a car, or assigns calls.
     can_serve: bool,
 }
 
@@ -85,8 +85,8 @@ impl<'a> Fleet<'a> {
 }
 
 impl Orders {
-    /// With what stood on the disk of the node that says this of itself. `rotates`: whether the
-    /// mastership goes from node to node while all is well.
+    /// Orders with the contents of this node's disk. `rotates`: whether the mastership rotates
+    /// while all is well.
     pub(super) fn new(own: Hello, restored: &Restored, rotates: bool) -> Self {
         let mut store = OrderStore::default();
         let mut promise = Promise::new(own.node.clone());
@@ -98,7 +98,7 @@ impl Orders {
                 ledger.know(record.dot);
                 store.merge(record.clone(), Timestamp::START);
             } else {
-                // From before such records were refused.
+                // Written before such records were refused.
                 impossible += 1;
             }
         }
@@ -127,7 +127,7 @@ impl Orders {
         &self.store
     }
 
-    /// What has come of the latest call, the first of it first.
+    /// Returns the next effect of the latest call, oldest first.
     pub(super) fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
@@ -140,12 +140,12 @@ impl Orders {
         self.effects.push_back(Effect::Hurry);
     }
 
-    /// The set of open orders is another one.
+    /// The set of open orders has changed.
     fn invalidate(&mut self) {
         self.effects.push_back(Effect::Changed);
     }
 
-    /// The hall calls that wait.
+    /// The open hall calls.
     pub(super) fn hall_calls(&self) -> BTreeSet<HallCall> {
         let calls = self.store.calls().filter_map(|call| match call {
             Call::Hall(hall) => Some(*hall),
@@ -154,7 +154,7 @@ impl Orders {
         calls.collect()
     }
 
-    /// The car calls that wait in this node's own car.
+    /// The open car calls of this node's own car.
     pub(super) fn own_car_calls(&self) -> BTreeSet<Floor> {
         let calls = self.store.calls().filter_map(|call| match call {
             Call::Car { car, floor } if *car == self.own.node => Some(*floor),
@@ -168,14 +168,14 @@ impl Orders {
         self.promise.is_made(dot)
     }
 
-    /// How many nodes hold an order, of this one and these others.
+    /// How many nodes hold an order, of this node and the `heard` ones.
     pub(super) fn holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
         self.promise.living_holders(dot, heard)
     }
 
     /// Whether this peer knows of a press of this call.
     pub(super) fn is_known_to(&self, peer: &NodeId, call: HallCall) -> bool {
-        // Who tells of a service that did not happen knows of the order, too.
+        // A peer that reports a service that did not happen knows the order, too.
         let is_known = |dot| {
             self.promise.holding(dot, peer).is_some() || self.admission.is_contested_by(dot, peer)
         };
@@ -198,8 +198,7 @@ impl Orders {
             .collect()
     }
 
-    /// Makes the promises that can be made while just these peers are heard, if any may have become
-    /// possible (P1).
+    /// Makes the promises that have become possible while exactly these peers are heard (P1).
     pub(super) fn review_promises(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) {
         for dot in self.promise.review(heard) {
             if let Some(call) = self.store.get(dot).map(|order| order.call.clone()) {
@@ -219,7 +218,7 @@ impl Orders {
         self.ledger.all_durable()
     }
 
-    /// Whether the disk can't be relied on (P5).
+    /// Whether the disk has failed (P5).
     pub(super) fn has_lost_disk(&self) -> bool {
         self.ledger.failed()
     }
@@ -234,8 +233,8 @@ impl Orders {
         self.admission.collected()
     }
 
-    /// How long a difference to the store of this peer has to stand before it is repaired, where it
-    /// is `usual` for one that is sound.
+    /// How long the stores of this peer and this node have to differ before a repair, where `usual`
+    /// applies to a peer of which nothing was refused.
     pub(super) fn repair_after(&self, peer: &NodeId, usual: Duration, now: Timestamp) -> Duration {
         self.admission.repair_after(peer, usual, now)
     }
@@ -246,7 +245,7 @@ impl Orders {
         self.admission.on_resumed(now);
     }
 
-    /// A peer counts from here on: it may not know any of the open orders.
+    /// A peer was discovered. It may not know any of the open orders.
     pub(super) fn peer_discovered(&mut self, peer: &NodeId) {
         let open: Vec<Dot> = self.store.orders().map(|order| order.dot).collect();
         self.replication.found(peer, open.into_iter());
@@ -261,12 +260,12 @@ impl Orders {
         self.promise.invalidate();
     }
 
-    /// Full states have been exchanged with a peer over a fresh link.
+    /// Full states have been exchanged with a peer over a new link.
     pub(super) fn peer_synced(&mut self, peer: &NodeId) {
         self.replication.linked(peer);
     }
 
-    /// The link to a peer is gone.
+    /// The link to a peer is closed.
     pub(super) fn peer_disconnected(&mut self, peer: &NodeId) {
         self.replication.disconnected(peer);
     }

@@ -1,4 +1,4 @@
-//! What goes over links and in beacons, in parts that fit.
+//! Deltas and state transfers, split to fit frames and beacons.
 
 use std::iter::Peekable;
 
@@ -11,16 +11,16 @@ use crate::node::peers::Room;
 use crate::wire::codec::{CHUNK, size};
 use crate::wire::{Ack, Delta, StateTransfer, StoreDigest};
 
-/// How many records go over a link in one turn of the loop; the rest follows in the next.
+/// How many records go over a link per turn of the loop. The rest follows in the next.
 const MOST_OVER_A_LINK: usize = 2048;
 
 impl Orders {
-    /// What a peer hears of the store over a fresh link.
+    /// The digest to send over a new link.
     pub(in crate::node) fn told_digest(&self, term: Term) -> StoreDigest {
         StoreDigest { term, digest: self.store.digest(), durable: self.ledger.all_durable() }
     }
 
-    /// The whole state is to be sent over this link.
+    /// Starts to send the whole state over this link.
     pub(in crate::node) fn begin_transfer(
         &mut self,
         link: LinkId,
@@ -30,13 +30,13 @@ impl Orders {
         self.transfers.begin(link, purpose, now);
     }
 
-    /// The peer has taken in a part of the state that goes over this link.
+    /// The peer has received a part of the state that is sent over this link.
     pub(in crate::node) fn continue_transfer(&mut self, link: LinkId, now: Timestamp) {
         self.transfers.ask(link, now);
     }
 
-    /// The parts of states that are due, over the links that `stand`. What changes
-    /// meanwhile goes to the outboxes of the peers, as every change does.
+    /// The parts of state transfers that are due, over the links that `stand`. Changes made
+    /// meanwhile go to the outboxes of the peers, like all changes.
     pub(in crate::node) fn states_due(
         &mut self,
         stands: impl Fn(LinkId) -> bool,
@@ -58,13 +58,13 @@ impl Orders {
         parts
     }
 
-    /// Whether there may be something to send over the links since this was asked last.
+    /// Whether there may be something to send over the links; `true` once per change.
     pub(in crate::node) fn take_dirty(&mut self) -> bool {
         self.replication.take_dirty()
     }
 
-    /// What a linked peer has not been told over its link, this node's car included, in parts that
-    /// fit a frame.
+    /// What was not sent to a peer over its link yet, including this node's car, in parts that fit
+    /// a frame.
     pub(in crate::node) fn deltas_for(
         &mut self,
         peer: &NodeId,
@@ -92,12 +92,12 @@ impl Orders {
         Ack { dot, served: self.store.get(dot).is_none(), durable: self.ledger.is_durable(dot) }
     }
 
-    /// Whether there is something to tell in a beacon.
+    /// Whether there is something to send in a beacon.
     pub(in crate::node) fn has_untold(&self) -> bool {
         self.replication.is_waiting()
     }
 
-    /// Adds what there is to tell in a beacon: acknowledgements first, then orders.
+    /// Adds what is to be sent in a beacon: acknowledgements first, then orders.
     pub(in crate::node) fn fill_delta(
         &mut self,
         delta: &mut Delta,
@@ -116,7 +116,7 @@ impl Orders {
         });
     }
 
-    /// Adds the open orders, the oldest first, as far as they fit.
+    /// Adds the open orders, oldest first, as far as they fit.
     pub(in crate::node) fn enclose(&self, delta: &mut Delta, room: &mut Room, now: Timestamp) {
         let mut orders: Vec<_> = self.store.orders().collect();
         orders.sort_by_key(|order| order.placed);
@@ -131,7 +131,7 @@ impl Orders {
     }
 }
 
-/// Takes as much as there is room for in a frame.
+/// Takes as many items as fit into a frame.
 fn chunk<T: Serialize>(parts: &mut Peekable<impl Iterator<Item = T>>, room: &mut usize) -> Vec<T> {
     let mut taken = Vec::new();
     while let Some(part) = parts.next_if(|part| size(part) <= *room) {

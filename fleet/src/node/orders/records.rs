@@ -1,4 +1,4 @@
-//! What the nodes tell each other of orders, and what it changes here.
+//! Changes of the order store, by presses, by records of peers and by services, and what follows.
 
 use fastrand::Rng;
 
@@ -24,8 +24,8 @@ impl Orders {
         Taken::Placed
     }
 
-    /// Since when an order of this call waits in a journal that this node has given up, or of which
-    /// a service was refused: what is placed is the same press again.
+    /// Since when an order of this call has waited in a journal that this node has given up, or has
+    /// been contested: the new order is the same press again.
     fn placed_before(&self, call: &Call) -> Option<Timestamp> {
         let (own, journal) = (&self.own.node, self.ledger.journal());
         let orders = self.store.of_call(call);
@@ -36,7 +36,7 @@ impl Orders {
         earlier.map(|order| order.placed).min()
     }
 
-    /// Places the presses that waited for a sequence; those for which there is none go on waiting.
+    /// Places the presses that waited for a sequence; those that still get none keep waiting.
     pub(super) fn place_again(&mut self, now: Timestamp) {
         for call in self.ledger.take_postponed() {
             match self.place(call, now) {
@@ -45,7 +45,7 @@ impl Orders {
         }
     }
 
-    /// Follows up on a change of the store; `from` is the peer that told of it.
+    /// Handles a change of the store. `from` is the peer that sent it.
     fn on_merged(
         &mut self,
         dot: Dot,
@@ -97,7 +97,7 @@ impl Orders {
         self.report(Report::Served { call: call.clone(), waited, here: false, car });
     }
 
-    /// Merges a record and follows up on what it changes; hands back what that was.
+    /// Merges a record, handles the change, and returns it.
     pub(in crate::node) fn merge_record(
         &mut self,
         record: &Record,
@@ -110,7 +110,7 @@ impl Orders {
         merged
     }
 
-    /// Takes a record in; `false` if it is refused.
+    /// Handles an admitted record; `false` if the store refuses it.
     fn on_record(
         &mut self,
         peer: &NodeId,
@@ -136,7 +136,8 @@ impl Orders {
                 self.replication.acked(peer, dot);
             }
             (true, false) => self.replication.acked(peer, dot),
-            // The peer is behind: it lacks the service of this press, or a later one in its place.
+            // The peer is behind: it lacks the service of this press, or a later press in its
+            // place.
             (false, false) | (true, true) => {
                 if let Some(present) = self.store.present(dot, call) {
                     self.replication.enqueue(peer, present);
@@ -155,13 +156,14 @@ impl Orders {
         if open && ack.served {
             self.promise.forget_holding(ack.dot, peer);
         }
-        // A peer that has it as served tells how, and one that does not keep it has no use for it.
+        // A peer that holds it as served sends the service; one that does not keep it does not need
+        // it.
         if open || ack.served {
             self.replication.acked(peer, ack.dot);
         }
     }
 
-    /// Takes in what stays true whatever overtakes it: records and acknowledgements.
+    /// Handles records and acknowledgements, which stay true even if the beacon was reordered.
     pub(in crate::node) fn handle_delta(
         &mut self,
         peer: &NodeId,
@@ -184,7 +186,7 @@ impl Orders {
         }
     }
 
-    /// Takes in a part of a peer's state.
+    /// Handles a part of a peer's state.
     pub(in crate::node) fn handle_state(
         &mut self,
         peer: &NodeId,
@@ -214,7 +216,7 @@ impl Orders {
         }
     }
 
-    /// This node's car has served a call: every press of it seen so far is done (F18, O3).
+    /// This node's car has served a call: closes every press of it known so far (F18, O3).
     pub(in crate::node) fn serve(&mut self, call: ServedCall, now: Timestamp) {
         let own = self.own.node.clone();
         let call = match call {

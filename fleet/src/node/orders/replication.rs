@@ -1,4 +1,4 @@
-//! Which peer has yet to be told what.
+//! The outboxes: what was not sent to, or not acknowledged by, each peer.
 
 mod turns;
 
@@ -7,29 +7,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::turns::Turns;
 use crate::model::{Dot, NodeId};
 
-/// What is owed to the peers: records that they have not acknowledged, and acknowledgements.
+/// The outboxes of all peers: records that they have not acknowledged, and acknowledgements.
 ///
-/// Bounded by the registers that can exist, times the peers.
+/// Bounded by the registers that can exist times the peers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replication {
     outbox: BTreeMap<NodeId, Outbox>,
-    /// What any peer is owed, for the beacons.
+    /// The records in any outbox, in the order in which beacons send them.
     turns: Turns<Dot>,
     /// Acknowledgements for the next beacon.
     acks: BTreeSet<Dot>,
     /// Acknowledgements for the next frame to each linked peer.
     link_acks: BTreeMap<NodeId, BTreeSet<Dot>>,
-    /// Counts what is owed, so that the oldest goes first.
+    /// Counts changes, so that beacons send the oldest first.
     turn: u64,
-    /// Something is owed that may not have gone over the links.
+    /// There may be something that was not sent over the links yet.
     is_dirty: bool,
 }
 
-/// The records that one peer is owed; each is in one of the two.
+/// The records that one peer has not acknowledged; each is in one of the two sets.
 #[derive(Debug, Clone, Default)]
 struct Outbox {
     unsent: BTreeSet<Dot>,
-    /// Gone over the present link: TCP delivers them, or breaks.
+    /// Sent over the current link: TCP delivers them, or breaks.
     sent: BTreeSet<Dot>,
 }
 
@@ -48,7 +48,7 @@ impl Outbox {
 }
 
 impl Replication {
-    /// A peer is heard for the first time: its outbox gets all that it may not have.
+    /// A peer was discovered: its outbox gets everything that it may lack.
     pub(super) fn found(&mut self, peer: &NodeId, dots: impl Iterator<Item = Dot>) {
         self.acked_all(peer);
         let outbox = self.outbox.entry(peer.clone()).or_default();
@@ -66,7 +66,7 @@ impl Replication {
         self.link_acks.remove(peer);
     }
 
-    /// Full states have been exchanged over a fresh link.
+    /// Full states have been exchanged over a new link.
     pub(super) fn linked(&mut self, peer: &NodeId) {
         self.link_acks.insert(peer.clone(), BTreeSet::new());
         self.is_dirty = true;
@@ -79,7 +79,7 @@ impl Replication {
         self.link_acks.remove(peer);
     }
 
-    /// A register has changed: every peer is owed it, but the one that told of it.
+    /// A register has changed: it goes to every outbox except that of the peer that sent it.
     pub(super) fn changed(&mut self, dot: Dot, from: Option<&NodeId>) {
         self.turn += 1;
         self.is_dirty = true;
@@ -95,7 +95,7 @@ impl Replication {
         self.turns.set(dot, self.turn);
     }
 
-    /// A peer is behind, or may be.
+    /// A peer lacks this record, or may lack it.
     pub(super) fn enqueue(&mut self, peer: &NodeId, dot: Dot) {
         if let Some(outbox) = self.outbox.get_mut(peer) {
             if !outbox.contains(dot) {
@@ -106,7 +106,7 @@ impl Replication {
         }
     }
 
-    /// A peer knows as much as this node.
+    /// A peer has acknowledged this record.
     pub(super) fn acked(&mut self, peer: &NodeId, dot: Dot) {
         if let Some(outbox) = self.outbox.get_mut(peer)
             && outbox.remove(dot)
@@ -124,14 +124,14 @@ impl Replication {
         }
     }
 
-    /// The register is no more: a later press stands in its place.
+    /// The register was replaced by a later press.
     pub(super) fn replaced(&mut self, dot: Dot) {
         self.collected(dot);
         self.acks.remove(&dot);
     }
 
-    /// The register is no longer kept. What it was is acknowledged all the same, as served: who
-    /// told of it need not tell it again.
+    /// The register is no longer kept. Records of it are still acknowledged, as served, so that
+    /// peers stop sending them.
     pub(super) fn collected(&mut self, dot: Dot) {
         for outbox in self.outbox.values_mut() {
             if outbox.remove(dot) {
@@ -140,7 +140,7 @@ impl Replication {
         }
     }
 
-    /// This node has taken a record in.
+    /// This node has accepted a record.
     pub(super) fn acknowledge(&mut self, dot: Dot) {
         self.acks.insert(dot);
         self.is_dirty = true;
@@ -149,17 +149,18 @@ impl Replication {
         }
     }
 
-    /// Whether a beacon has changes to carry.
+    /// Whether there is something to send in a beacon.
     pub(super) fn is_waiting(&self) -> bool {
         !self.acks.is_empty() || !self.turns.is_empty()
     }
 
-    /// Whether there may be something to send over the links since this was asked last.
+    /// Whether there may be something to send over the links; `true` once per change.
     pub(super) fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.is_dirty)
     }
 
-    /// Takes what goes over the link to a peer next: records, at most so many, and acknowledgements.
+    /// Takes what to send next over the link to a peer: acknowledgements, and at most `most`
+    /// records.
     pub(super) fn take_for_link(
         &mut self,
         peer: &NodeId,
@@ -189,10 +190,10 @@ impl Replication {
         }
     }
 
-    /// Goes through the records that some peer is owed, the longest untold first, while a beacon
-    /// `has_room`. They stay owed.
+    /// Offers the records in any outbox to a beacon, the one that was sent longest ago first, until
+    /// it has no more room. They stay in the outboxes.
     pub(super) fn offer_records(&mut self, mut has_room: impl FnMut(Dot) -> bool) {
-        // What is told in this beacon gets a later turn.
+        // What is sent in this beacon gets a later turn.
         let last = self.turn;
         while let Some((turn, dot)) = self.turns.first()
             && turn <= last

@@ -1,9 +1,9 @@
-//! The states that are being sent to peers, and how much of them at a time.
+//! State transfers: which are being sent, and in which order.
 //!
-//! A state goes in parts; for each that it has taken in, the peer asks for one more. A master with
-//! many slaves may have to send its state to all of them, so only some states are sent at once. The
-//! others wait for a turn. Links that are not synced come before repairs, as their peers give up if
-//! it takes too long; among equals the state with the fewest turns so far comes first.
+//! A state is sent in parts; after each the peer asks for the next. A master with many slaves may
+//! have to send its state to all of them, so only some transfers run at once and the others wait
+//! for a turn. Links that are not synced come before repairs, because their peers give up if it
+//! takes too long. Among equals the transfer with the fewest turns so far comes first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use std::time::Duration;
 use crate::model::{Dot, Timestamp};
 use crate::node::LinkId;
 
-/// How many states are sent at once: no more than this times [`PARTS_AHEAD`] times 16 KiB are on
-/// their way for peers that ask for more.
+/// How many transfers run at once. At most this many times [`PARTS_AHEAD`] times 16 KiB are in
+/// flight.
 const AT_ONCE: usize = 8;
 
-/// How many of those may be for links that are not synced while a repair waits: peers that never
-/// join do not stop the repairs.
+/// How many of them may be for links that are not synced while a repair waits, so that peers that
+/// never sync do not block repairs.
 const MOST_JOINING: usize = AT_ONCE - 1;
 
-/// How many parts of a state may be on their way over a link: several, so that a lost packet does
-/// not hold all of them up, and few, so that the receiver's loop turns between them.
+/// How many parts of a state may be in flight on a link: several, so that one lost packet does not
+/// delay all of them; few, so that the receiver's loop turns between them.
 const PARTS_AHEAD: usize = 4;
 
-/// While others wait, a state makes room whose peer has not asked for more for this long.
+/// While others wait, a transfer yields its turn if its peer has not asked for more for this long.
 const STALLED_AFTER: Duration = Duration::from_millis(250);
 
-/// While others wait, a state that has been sent for this long makes room.
+/// While others wait, a transfer yields its turn after this time.
 const SLICE: Duration = Duration::from_secs(1);
 
-/// The same while another waits for its first turn, or more than [`AT_ONCE`] wait: a fraction of the
-/// 1.6 s after which a peer gives up a link that is not synced.
+/// The same while another waits for its first turn, or more than [`AT_ONCE`] wait: a fraction of
+/// the 1.6 s after which a peer gives up a link that is not synced.
 const SHORT_SLICE: Duration = Duration::from_millis(200);
 
-/// What a state is sent for; the earlier of these comes first.
+/// The purpose of a transfer, by priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::node) enum Purpose {
     /// The handshake of a link that is not synced.
@@ -42,7 +42,7 @@ pub(in crate::node) enum Purpose {
     Repair,
 }
 
-/// The states that are not sent to their ends yet, by link.
+/// The unfinished transfers, by link.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transfers {
     states: BTreeMap<LinkId, Transfer>,
@@ -51,12 +51,12 @@ pub(super) struct Transfers {
 #[derive(Debug, Clone)]
 struct Transfer {
     purpose: Purpose,
-    /// Everything from this dot up has been sent: from the greatest dot down, so that of each
-    /// journal the latest press comes first, by which the receiver judges what the journal is worth.
+    /// Everything from this dot up has been sent. Dots descend, so that the latest press of each
+    /// journal comes first, by which the receiver judges the journal's worth.
     below: Option<Dot>,
     /// How many parts the peer is ready for.
     room: usize,
-    /// How many turns it has had, with the present one.
+    /// How many turns it has had, including the current one.
     turns: u32,
     place: Place,
 }
@@ -92,7 +92,7 @@ impl Transfer {
 }
 
 impl Transfers {
-    /// The state is to be sent over this link, unless it is being sent already.
+    /// Starts a transfer over this link, unless one is running.
     pub(super) fn begin(&mut self, link: LinkId, purpose: Purpose, now: Timestamp) {
         let transfer = self.states.entry(link).or_insert(Transfer {
             purpose,
@@ -104,7 +104,7 @@ impl Transfers {
         transfer.purpose = transfer.purpose.min(purpose);
     }
 
-    /// The peer has taken a part in.
+    /// The peer has received a part.
     pub(super) fn ask(&mut self, link: LinkId, now: Timestamp) {
         if let Some(transfer) = self.states.get_mut(&link) {
             transfer.room = (transfer.room + 1).min(PARTS_AHEAD);
@@ -114,12 +114,12 @@ impl Transfers {
         }
     }
 
-    /// Drops the transfers over links that are gone.
+    /// Drops the transfers over closed links.
     pub(super) fn retain(&mut self, stands: impl Fn(LinkId) -> bool) {
         self.states.retain(|link, _| stands(*link));
     }
 
-    /// Over which link a part is to be sent now, and below which dot it begins.
+    /// The link over which to send a part now, and the dot below which it begins.
     pub(super) fn next(&mut self, now: Timestamp) -> Option<(LinkId, Option<Dot>)> {
         self.share(now);
         let mut ready = self.states.iter();
@@ -127,7 +127,7 @@ impl Transfers {
         Some((*link, transfer.below))
     }
 
-    /// A part has been sent, down to this dot; the last one, if `None`.
+    /// A part was sent, down to this dot; `None` if it was the last one.
     pub(super) fn sent(&mut self, link: LinkId, to: Option<Dot>) {
         if to.is_none() {
             self.states.remove(&link);
@@ -137,7 +137,7 @@ impl Transfers {
         }
     }
 
-    /// Gives the turns to those that wait, as far as there are any to give.
+    /// Gives the free turns to transfers that wait.
     fn share(&mut self, now: Timestamp) {
         while let Some(link) = self.first_waiting() {
             if !self.has_room() && !self.make_room(link, now) {
@@ -155,14 +155,14 @@ impl Transfers {
         turns.count() < AT_ONCE
     }
 
-    /// Whether links that are not synced have their share of the turns.
+    /// Whether links that are not synced have used up their share of the turns.
     fn joins_have_their_share(&self) -> bool {
         let turns = self.states.values().filter(|state| state.turn().is_some());
         let joining = turns.filter(|state| state.purpose == Purpose::Join);
         joining.count() >= MOST_JOINING
     }
 
-    /// Who gets the next turn.
+    /// The transfer that gets the next turn.
     fn first_waiting(&self) -> Option<LinkId> {
         let first = if self.joins_have_their_share() { Purpose::Repair } else { Purpose::Join };
         let waiting = self.states.iter().filter_map(|(link, state)| {
@@ -172,7 +172,7 @@ impl Transfers {
         waiting.min().map(|(_, _, _, link)| link)
     }
 
-    /// Takes a turn from another for this link, if one is over; tells whether it did.
+    /// Takes the turn of another transfer for this one, if one is over; `true` if it did.
     fn make_room(&mut self, link: LinkId, now: Timestamp) -> bool {
         let Some(next) = self.states.get(&link) else {
             return false;
@@ -201,8 +201,8 @@ mod tests {
     use super::*;
     use crate::model::JournalId;
 
-    /// F14: peers that take a state in slowly, over links that join or to repair a difference, do not
-    /// hold up a link that comes later: its peer gives up after 1.6 s. Nor do they stop the repairs.
+    /// F14: peers that receive a state slowly, for a new link or a repair, do not delay a link that
+    /// is opened later: its peer gives up after 1.6 s. Nor do they block repairs.
     #[test]
     fn slow_peers_hold_no_other_up() {
         const LATE: LinkId = LinkId(1_000);

@@ -1,4 +1,4 @@
-//! What goes into a beacon, and when one is due.
+//! The contents and the schedule of beacons.
 
 use core::net::Ipv4Addr;
 use std::time::Duration;
@@ -11,31 +11,31 @@ use crate::model::Timestamp;
 use crate::wire::codec::{DATAGRAM_BODY, size};
 use crate::wire::{Beacon, Delta, Piggybacked};
 
-/// The most echoes in a beacon; in a larger fleet the peers take turns.
+/// The most echoes in a beacon; in a larger fleet peers take turns.
 pub(in crate::node) const MOST_ECHOES: usize = 32;
 
-/// How many of those are for strangers, if there are any: a node that restarts is one until it is
-/// echoed, and others may only pretend to be there.
+/// How many of them are for strangers, if there are any. A restarted node is a stranger until it is
+/// echoed; others may be fakes.
 pub(in crate::node) const STRANGERS_ECHOED: usize = 4;
 
-/// The bytes by which the lengths of a beacon's lists can grow as they fill.
+/// By how many bytes the lengths of a beacon's lists can grow as they fill.
 const LENGTHS: usize = 8;
 
-/// The most beacons ahead of time in one period, because of changes, of all the peers together. What
-/// the nodes of a large fleet have to say goes over links as well.
+/// How many beacons all peers together may send early per period because of changes. In a large
+/// fleet, changes go over links as well.
 const MOST_EARLY_OF_ALL: usize = 16;
 
-/// A single node may send this many in any case.
+/// How many a single node may send early in any case.
 const MOST_EARLY: usize = 2;
 
-/// When this node's beacons go out.
+/// The schedule of this node's beacons.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BeaconClock {
     sequence: u64,
     last: Option<Timestamp>,
-    /// How soon after the last one the next was said to follow.
+    /// The period that the last beacon announced.
     told: Duration,
-    /// How many beacons have gone out ahead of time since one was due.
+    /// How many beacons were sent early since the last periodic one.
     early: usize,
     /// There are changes that should not wait for the period.
     urgent: bool,
@@ -46,7 +46,7 @@ impl BeaconClock {
         self.urgent = true;
     }
 
-    /// Notes that one goes out.
+    /// A beacon is sent.
     fn send(&mut self, period: Duration, now: Timestamp) {
         let is_due = self.last.is_none_or(|last| last + self.told <= now);
         self.early = if is_due { 0 } else { self.early.saturating_add(1) };
@@ -54,7 +54,7 @@ impl BeaconClock {
     }
 }
 
-/// The bytes that a beacon still has for what is added to it.
+/// The bytes that are left in a beacon.
 #[derive(Debug)]
 pub(in crate::node) struct Room(usize);
 
@@ -63,7 +63,7 @@ impl Room {
         Self(DATAGRAM_BODY.saturating_sub(size(beacon) + LENGTHS))
     }
 
-    /// Adds this to one of the beacon's lists, if it fits; tells whether it did.
+    /// Adds an item to one of the beacon's lists; `true` if it fits.
     pub(in crate::node) fn add<T: Serialize>(&mut self, list: &mut Vec<T>, part: T) -> bool {
         let bytes = size(&part);
         let fits = bytes <= self.0;
@@ -81,7 +81,7 @@ impl Peers {
         self.clock.hurry();
     }
 
-    /// When the next beacon of a node that `leads`, or does not, is due.
+    /// When the next beacon is due, of a node that `leads` or does not.
     pub(in crate::node) fn beacon_due(&self, leads: bool) -> Timestamp {
         let Some(last) = self.clock.last else {
             return Timestamp::START;
@@ -92,13 +92,13 @@ impl Peers {
         last + if clock.urgent && clock.early < most_early {
             self.times.beacon_gap
         } else {
-            // The peers count on what they were told.
+            // The peers rely on the announced period.
             self.beacon_period(leads).min(clock.told)
         }
     }
 
-    /// Between two beacons without changes. In a large fleet only a node that others depend on, as it
-    /// leads them, keeps that of the settings.
+    /// The period of beacons without changes. In a large fleet only a master, on which others
+    /// depend, keeps the configured one.
     fn beacon_period(&self, leads: bool) -> Duration {
         if leads && self.links.synced().next().is_some() {
             self.times.beacon_period
@@ -120,8 +120,8 @@ impl Peers {
         beacon
     }
 
-    /// A sign of life to one node. Changes go to all: what is told once, as acknowledgements are,
-    /// would be lost to the others.
+    /// A beacon to one node, without changes: what is sent only once, like acknowledgements, would
+    /// not reach the others.
     pub(in crate::node) fn unicast(
         &mut self,
         facts: Facts,
@@ -135,7 +135,7 @@ impl Peers {
         beacon
     }
 
-    /// A beacon that carries a message, and where it goes.
+    /// A beacon that carries a message, and its addressee.
     pub(in crate::node) fn carry(
         &mut self,
         facts: Facts,
@@ -152,7 +152,7 @@ impl Peers {
         (to, beacon)
     }
 
-    /// Who this node is, where it stands, and what its car does.
+    /// A beacon with the node's identity, its state and its car.
     pub(in crate::node) fn plain_beacon(&mut self, facts: Facts, now: Timestamp) -> Beacon {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
         let period = self.clock.told;

@@ -1,4 +1,4 @@
-//! How the store of a peer compares with this node's (O7).
+//! Comparison of a peer's store with this node's (O7).
 
 use std::time::Duration;
 
@@ -6,49 +6,49 @@ use super::membership::pace;
 use crate::model::Timestamp;
 use crate::node::MeshTimes;
 
-/// How long a difference stands at most before it is repaired, however often that was in vain.
+/// The longest time that a difference lasts before it is repaired, however often that has failed.
 const MOST_REPAIR_WAIT: Duration = Duration::from_mins(1);
 
-/// The wait for a repair is doubled this often at most while the peer's store goes on changing.
+/// How often the wait for a repair is doubled at most while the peer's store keeps changing.
 const REPAIRS_OF_A_CHANGE: u32 = 2;
 
-/// What one peer's beacons have told of its store.
+/// What the beacons of one peer have shown of its store.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Comparison {
     /// Since when its store has differed from this node's.
     differs_since: Option<Timestamp>,
-    /// How often that was repaired in vain.
+    /// How often that was repaired without success.
     repairs: u32,
     /// Its digest at the last repair.
     repaired: Option<u64>,
     /// The digest with which it last showed that its store equals this node's, and whether all of
-    /// that was on its disk.
+    /// it was on its disk.
     vouched: Option<(u64, bool)>,
 }
 
-/// A difference to the store of a peer.
+/// A difference between the stores of a peer and this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::node) struct Difference {
-    /// For how long it has stood.
+    /// How long it has lasted.
     pub(in crate::node) stood: Duration,
-    /// After how long it is repaired, where the peer is sound.
+    /// When it is repaired, if the peer is sound.
     pub(in crate::node) repair_after: Duration,
 }
 
 impl Comparison {
-    /// Whatever the peer has shown has to be shown again.
+    /// Forgets what the peer has shown.
     pub(super) fn forget_equal(&mut self) {
         self.vouched = None;
     }
 
-    /// The stores are equal; `true` if the peer has not shown that before.
+    /// The stores are equal; `true` if that is new.
     pub(super) fn note_equal(&mut self, digest: u64, durable: bool) -> bool {
         (self.differs_since, self.repairs) = (None, 0);
         let vouched = Some((digest, durable));
         std::mem::replace(&mut self.vouched, vouched) != vouched
     }
 
-    /// The stores differ, as a beacon tells of a peer that sends one each `period`.
+    /// The stores differ, according to a beacon of a peer that sends one each `period`.
     pub(super) fn note_difference(
         &mut self,
         period: Duration,
@@ -56,9 +56,8 @@ impl Comparison {
         now: Timestamp,
     ) -> Difference {
         let since = *self.differs_since.get_or_insert(now);
-        // Stores of which one refuses what the other holds stay different. Those that change all
-        // the time may yet become equal.
-        // The fewer beacons it sends, the older is what they tell.
+        // Stores stay different if one refuses what the other holds. Stores that keep changing may
+        // still become equal. The fewer beacons a peer sends, the older is their information.
         let usual = pace::stretched(times.repair_after, period, times);
         let doubled = usual.saturating_mul(1 << self.repairs.min(16));
         Difference {

@@ -1,8 +1,8 @@
-//! Peers that are treated as gone for a time, because of what they did while they were trusted.
+//! Peers that are treated as lost for a time because they were faulty.
 //!
-//! Such a peer is not heard, echoed or linked with, so the rest of the fleet elects and serves
-//! without it, by the ordinary ways of whatever protocol runs, and the peer notices that it is
-//! alone. It comes back by itself. Each time soon after the last doubles the time.
+//! Such a peer is not heard, echoed or linked to. So the rest of the fleet elects and serves
+//! without it by the normal means of its protocol, and the peer notices that it is alone. It
+//! returns by itself. Each repetition soon after the last doubles the time.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -12,27 +12,26 @@ use crate::model::Timestamp;
 use crate::node::DistrustedStatus;
 use crate::wire::{Hello, Nonce};
 
-/// After this time of good conduct the next time is the first one again.
+/// After this time of good conduct, the next offence counts as the first again.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
 
-/// The most addresses that are remembered. Beyond it the one that is trusted again the soonest is
-/// forgotten.
+/// The most addresses that are remembered. Beyond it, the one whose time ends first is forgotten.
 const MOST: usize = 256;
 
-/// What a peer is distrusted for.
+/// Why a peer is distrusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::node) enum Offence {
-    /// It sends what no sound node sends. The time is short: it is enough that the work which the
-    /// peer makes is bounded, and its car is soon back. It holds for every process at the address,
-    /// for a faulty one may change its name.
+    /// It sends what no sound node sends. The time is short: it only has to bound the work that the
+    /// peer causes, and its car should be back soon. It applies to every process at the address,
+    /// because a faulty one may change its name.
     Rubbish,
-    /// It leads and does not do its part. The time is long, for calls wait until that is noticed.
-    /// The next process of the node is trusted: it may be repaired.
+    /// It leads and does not assign calls. The time is long, because calls wait until that is
+    /// detected. The node's next process is trusted: it may be repaired.
     Neglect,
 }
 
 impl Offence {
-    /// How long it costs the trust, the first time and at most.
+    /// For how long the peer is distrusted, the first time and at most.
     fn times(self) -> (Duration, Duration) {
         match self {
             Self::Rubbish => (Duration::from_secs(1), Duration::from_secs(8)),
@@ -41,7 +40,7 @@ impl Offence {
     }
 }
 
-/// Who is distrusted, by address: a link proves it.
+/// The distrusted peers, by address: a link proves it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Distrusted {
     spells: BTreeMap<Ipv4Addr, Spell>,
@@ -52,12 +51,12 @@ pub(super) struct Distrusted {
 struct Spell {
     until: Timestamp,
     length: Duration,
-    /// The process that is meant, if not every one.
+    /// The process, or `None` for every process at the address.
     process: Option<Nonce>,
 }
 
 impl Distrusted {
-    /// Distrusts a peer from here on; hands back for how long.
+    /// Distrusts a peer from now on; returns for how long.
     pub(super) fn add(&mut self, peer: &Hello, offence: Offence, now: Timestamp) -> Duration {
         match offence {
             Offence::Rubbish => self.counts.rubbish += 1,
@@ -90,7 +89,7 @@ impl Distrusted {
         self.counts
     }
 
-    /// Whether what comes from this address, and from this process if that is known, is ignored.
+    /// Whether messages from this address, and from this process if known, are ignored.
     pub(super) fn holds(&self, address: Ipv4Addr, process: Option<Nonce>, now: Timestamp) -> bool {
         self.spells.get(&address).is_some_and(|spell| {
             let is_meant = process.is_none() || spell.process.is_none() || spell.process == process;
@@ -132,7 +131,7 @@ mod tests {
         }
     }
 
-    /// A restart repairs many a fault; of one who sends rubbish the next process may be made up.
+    /// A restart may repair a fault; the next process of a node that sends rubbish may be made up.
     #[test]
     fn the_next_process_of_a_neglectful_master_is_trusted() {
         for (offence, holds) in [(Offence::Rubbish, true), (Offence::Neglect, false)] {

@@ -7,11 +7,11 @@ use crate::model::NodeId;
 use crate::node::LinkId;
 use crate::wire::NodeState;
 
-/// The links that stand; at most one to each peer.
+/// The open links; at most one to each peer.
 #[derive(Debug, Clone, Default)]
 pub(in crate::node) struct Links {
     links: BTreeMap<LinkId, Link>,
-    /// The number of the link to each peer.
+    /// The link to each peer.
     by_peer: BTreeMap<NodeId, LinkId>,
 }
 
@@ -19,12 +19,12 @@ pub(in crate::node) struct Links {
 pub(in crate::node) struct Link {
     pub(in crate::node) peer: NodeId,
     pub(in crate::node) side: LinkSide,
-    /// The digest of this node's store as the peer was told it, until the peer's has come: both
-    /// ends compare these two, so that both come to the same answer although stores change.
+    /// The digest of this node's store as sent to the peer, until the peer's has arrived. Both ends
+    /// compare these two, so that they agree on the result even though stores change.
     told: Option<u64>,
-    /// The peer's state has been taken in.
+    /// This node has received the peer's state.
     state_received: bool,
-    /// The peer has taken this node's state in.
+    /// The peer has received this node's state.
     state_delivered: bool,
 }
 
@@ -35,16 +35,16 @@ impl Link {
     }
 }
 
-/// What a frame of the handshake achieved.
+/// The progress of the exchange of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::node) enum Handshake {
     Going,
-    /// With this frame, states have been exchanged.
+    /// With this frame, full states have been exchanged.
     Done,
 }
 
 impl Links {
-    /// A fresh link; the one that it replaces, if there was one to this peer, is handed back.
+    /// Opens a link; returns the link to the same peer that it replaces, if any.
     pub(super) fn open(
         &mut self,
         id: LinkId,
@@ -72,8 +72,7 @@ impl Links {
         self.links.get(&id)
     }
 
-    /// The peer's digest has come: whether it equals what the peer was told, or `None` if that has
-    /// been settled before.
+    /// Compares the peer's digest with the one sent to it; `None` if that was done before.
     pub(super) fn equals(&mut self, id: LinkId, digest: u64) -> Option<bool> {
         let told = self.links.get_mut(&id)?.told.take()?;
         Some(told == digest)
@@ -83,7 +82,7 @@ impl Links {
         self.by_peer.get(peer).copied()
     }
 
-    /// Every link but the one to this peer.
+    /// Every link except the one to this peer.
     pub(in crate::node) fn all_but(&self, peer: &NodeId) -> Vec<LinkId> {
         self.links.iter().filter(|(_, link)| link.peer != *peer).map(|(id, _)| *id).collect()
     }
@@ -116,7 +115,7 @@ impl Links {
     }
 }
 
-/// Whether a node that stands here takes links from others: a slave refuses them (F1).
+/// Whether a node in this state accepts links: a slave refuses them (F1).
 pub(in crate::node) fn accepts(node_state: &NodeState) -> bool {
     match node_state {
         NodeState::Master | NodeState::Seeking => true,

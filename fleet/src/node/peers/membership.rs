@@ -1,7 +1,8 @@
-//! Who is heard, and hears this node.
+//! The membership: which nodes are heard, and hear this one.
 //!
-//! A peer counts while its packets arrive *and* it keeps echoing a recent beacon of this node's
-//! present incarnation. So a one-way link finds nobody, and a replayed beacon proves nothing (E1).
+//! A peer counts while its packets arrive *and* it keeps echoing recent beacons of this node's
+//! current incarnation. So a one-way link discovers nobody, and a replayed beacon proves nothing
+//! (E1).
 
 mod conflict;
 mod echoes;
@@ -31,61 +32,61 @@ use pace::Delay;
 pub(in crate::node) use peer::Peer;
 use window::Order;
 
-/// The most incarnations of nodes that are kept track of; beyond it the ones that don't hear this
-/// node are not taken in, so that a flood of strangers costs little.
+/// The most incarnations that are tracked. Beyond it, nodes that don't hear this one are ignored,
+/// so that a flood of strangers costs little.
 const MOST_INCARNATIONS: usize = 512;
 
-/// The incarnations of nodes that have been heard lately.
+/// The incarnations of nodes that were heard lately.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct Membership {
     own: Hello,
     times: MeshTimes,
     incarnations: BTreeMap<Nonce, Peer>,
-    /// The incarnation that counts under each name.
+    /// The incarnation that counts, by name.
     found: BTreeMap<NodeId, Nonce>,
-    /// This node's latest beacons, as far as an echo of them still counts.
+    /// This node's latest beacons of which an echo still counts.
     sent: VecDeque<Sent>,
-    /// The longest period of those.
+    /// The longest period of them.
     slowest: Duration,
     /// How late this node's own loop has been.
     delay: Delay,
-    /// By how much longer than usual any peer may be silent at present.
+    /// How much longer than usual any peer may currently be silent.
     granted: Duration,
     lost: LostPeers,
     distrusted: Distrusted,
     conflicts: Conflicts,
-    /// Where the echoes of the next beacon begin: those of the peers that count, and of the others.
+    /// Where the echoes of the next beacon start, for peers and for others.
     rotation: (usize, usize),
-    /// No peer is to be probed or lost before this, and which incarnation may have to be.
-    /// What is heard of others only defers it.
+    /// The earliest time at which an incarnation may have to be probed or dropped, and which one.
+    /// Hearing others only defers it.
     check_at: Option<(Timestamp, Option<Nonce>)>,
 }
 
-/// What a beacon is worth.
+/// The assessment of a beacon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::node) enum Heard {
-    /// Nothing: this node's own, or a stranger's.
+    /// Ignored: this node's own, or a stranger's.
     Ignored,
-    /// It comes from an incarnation that does not count (yet).
+    /// From an incarnation that does not count yet.
     Unproven,
-    /// It was overtaken by a later one: its orders may be taken in, where it stands is history.
+    /// Overtaken by a later beacon: its orders are accepted, its state is outdated.
     Reordered {
-        /// It has not been heard before, as far back as is remembered.
+        /// It was not heard before, as far as is remembered.
         first: bool,
     },
-    /// The sender counts.
+    /// From a peer that counts.
     Current {
-        /// It has not counted before.
+        /// The peer did not count before.
         found: bool,
-        /// The earlier incarnation of the same node that ends with this.
+        /// This incarnation replaces an earlier one of the same node.
         replaced: bool,
     },
-    /// Something is wrong with the installation; told once.
+    /// The installation is wrong; reported once.
     Conflict(String),
 }
 
 impl Heard {
-    /// Whether the beacon counts and has not been heard before.
+    /// Whether the beacon counts and was not heard before.
     pub(in crate::node) fn is_first(&self) -> bool {
         match self {
             Self::Current { .. } => true,
@@ -132,7 +133,7 @@ impl Membership {
         self.incarnations.values().any(|peer| peer.hello.node == *name)
     }
 
-    /// The peer at this address; of two the first by name.
+    /// The peer at this address; if there are two, the first by name.
     pub(in crate::node) fn at(&self, address: Ipv4Addr) -> Option<&NodeId> {
         let mut peers = self.peers();
         let (name, _) = peers.find(|(_, peer)| peer.hello.address == address)?;
@@ -148,7 +149,7 @@ impl Membership {
         self.found.len()
     }
 
-    /// Takes note of a beacon.
+    /// Assesses a beacon.
     pub(super) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
         if let Some(verdict) = self.stranger(&beacon.hello, now) {
             return verdict;
@@ -198,8 +199,8 @@ impl Membership {
         heard
     }
 
-    /// Takes note of a node at the other end of a link: a handshake proves that it hears and is
-    /// heard. One that came in does not end an earlier incarnation that still shows: that takes an
+    /// Assesses the node at the other end of a link: a handshake proves that it hears and is heard.
+    /// An accepted link does not end an earlier incarnation that is still heard; that takes an
     /// echo.
     pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
         if let Some(verdict) = self.stranger(hello, now) {
@@ -224,7 +225,7 @@ impl Membership {
         self.prove(hello, now)
     }
 
-    /// Takes note of a frame over a link: the peer lives.
+    /// A frame arrived over a link: the peer is alive.
     pub(super) fn alive(&mut self, name: &NodeId, now: Timestamp) {
         if let Some(peer) = self.get_mut(name) {
             peer.heard_at = now;
@@ -234,7 +235,7 @@ impl Membership {
         }
     }
 
-    /// Takes a peer, and all that is heard from its address, for gone. Hands back for how long.
+    /// Treats a peer, and everything from its address, as lost. Returns for how long.
     pub(super) fn distrust(
         &mut self,
         name: &NodeId,
@@ -258,8 +259,8 @@ impl Membership {
         self.distrusted.counts()
     }
 
-    /// Takes note of a node at this address whose datagrams can't be read, for they are of another
-    /// version of the wire protocol.
+    /// A node at this address sends datagrams of another version of the wire protocol, which can't
+    /// be read.
     pub(super) fn hear_version(
         &mut self,
         from: Ipv4Addr,
@@ -277,7 +278,7 @@ impl Membership {
         &self.lost
     }
 
-    /// The nodes that do not go together with this one.
+    /// The nodes that conflict with this one.
     pub(in crate::node) fn conflicts(&self) -> &Conflicts {
         &self.conflicts
     }
@@ -324,7 +325,7 @@ impl Membership {
         Some(self.conflict(kind, what, now).unwrap_or(Heard::Ignored))
     }
 
-    /// Notes a conflict; hands it back when it is new, to be reported.
+    /// Notes a conflict; returns it if it is new and has to be reported.
     fn conflict(&mut self, kind: ConflictKind, what: String, now: Timestamp) -> Option<Heard> {
         match self.conflicts.note(kind, &what, now) {
             Sighting::New => Some(Heard::Conflict(what)),
@@ -357,13 +358,13 @@ impl Membership {
         }
         let rival = before.and_then(|nonce| self.incarnations.get(&nonce));
         if let Some(rival) = rival.filter(|rival| rival.hello.address != hello.address) {
-            // Both live: the one that came first stays, so that neither takes over from the other.
+            // Both are alive: the first one stays, so that neither takes over from the other.
             let (name, first, second) = (&hello.node, rival.hello.address, hello.address);
             let what = format!("two nodes are named {name}: one at {first}, one at {second}");
             let shown = self.conflict(ConflictKind::Name, what, now);
             return shown.unwrap_or(Heard::Unproven);
         }
-        // One address has one process: the earlier incarnation is over.
+        // One address has one process: the earlier incarnation has ended.
         if let Some(nonce) = before {
             self.incarnations.remove(&nonce);
         }

@@ -1,4 +1,4 @@
-//! The other nodes: who is heard, the links to them, and the beacons to everybody.
+//! The other nodes: membership, links and beacons.
 //!
 //! ```text
 //!   beacon, handshake, frame ──▶ Membership ──▶ Heard, lost peers, probes, echoes
@@ -8,8 +8,8 @@
 //!   Facts of this node ──▶ BeaconClock ──▶ Beacon
 //! ```
 //!
-//! It knows no order and no election: what a beacon tells of them comes in as [`Facts`], and what a
-//! lost peer or a broken link means is for others to say.
+//! It knows no order and no election. What a beacon says about them comes in as [`Facts`]; others
+//! decide what a lost peer or a closed link means.
 
 mod beacon;
 mod comparison;
@@ -46,11 +46,11 @@ pub(super) use pairing::Due;
 /// How long a master tolerates a peer that claims to be its slave without a link.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
-/// How long a master keeps a link that does not fit the state that its peer announces: longer
-/// than the peer waits for such a link to carry.
+/// How long a master keeps a link that does not fit the announced state of its peer: longer than
+/// the peer waits for such a link to sync.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
 
-/// The other nodes, as this one hears them.
+/// The other nodes, as this one sees them.
 #[derive(Debug)]
 pub(super) struct Peers {
     own: Hello,
@@ -58,33 +58,33 @@ pub(super) struct Peers {
     times: MeshTimes,
     membership: Membership,
     links: Links,
-    /// Who is dialled, where links don't follow the election.
+    /// Which peers to dial, if links don't follow the election.
     pairing: Option<Pairing>,
     clock: BeaconClock,
     packets: PacketCounts,
 }
 
-/// What a beacon tells beside who sends it.
+/// What a beacon says about its sender.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Facts {
     pub(super) node_state: NodeState,
     pub(super) term: Term,
     pub(super) estimate: u32,
-    /// Of the order store.
+    /// The digest of the order store.
     pub(super) digest: u64,
-    /// All of the store is on disk.
+    /// Whether the whole store is on disk.
     pub(super) durable: bool,
-    /// Under which orders are placed.
+    /// The journal under which orders are placed.
     pub(super) journal: JournalId,
     pub(super) car: Option<CarView>,
 }
 
-/// Where a message goes.
+/// The receivers of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Addressee {
     Everybody,
     One(Ipv4Addr),
-    /// It is meant for a node that is not heard.
+    /// The addressee is not heard.
     Nobody,
 }
 
@@ -108,28 +108,28 @@ impl Peers {
         }
     }
 
-    /// Who is heard.
+    /// The membership.
     pub(super) fn members(&self) -> &Membership {
         &self.membership
     }
 
-    /// The links that stand.
+    /// The open links.
     pub(super) fn links(&self) -> &Links {
         &self.links
     }
 
-    /// Whether each pair of nodes keeps a link, so that this node dials some by itself.
+    /// Whether each pair of nodes keeps a link, so that this node dials peers by itself.
     pub(super) fn keeps_every_link(&self) -> bool {
         self.pairing.is_some()
     }
 
-    /// Where a peer takes links.
+    /// The address on which a peer accepts links.
     pub(super) fn link_address(&self, peer: &NodeId) -> Option<SocketAddrV4> {
         let known = self.membership.get(peer)?;
         Some(SocketAddrV4::new(known.hello.address, known.link_port))
     }
 
-    /// Where a message to this node, or to all, goes.
+    /// The receivers of a message to this node, or to all.
     pub(super) fn addressee(&self, to: Option<&NodeId>) -> Addressee {
         match to {
             None => Addressee::Everybody,
@@ -140,13 +140,12 @@ impl Peers {
         }
     }
 
-    /// A beacon has arrived.
+    /// A beacon arrived.
     pub(super) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
         self.membership.hear(beacon, now)
     }
 
-    /// A datagram of another version of the wire protocol has arrived; hands back what is to be
-    /// reported.
+    /// A datagram of another version of the wire protocol arrived; returns the conflict to report.
     pub(super) fn hear_version(
         &mut self,
         from: Ipv4Addr,
@@ -161,17 +160,17 @@ impl Peers {
         }
     }
 
-    /// A node has shaken hands over a link, which need not be kept.
+    /// A node has shaken hands over a link, which may still be refused.
     pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
         self.membership.meet(hello, side, now)
     }
 
-    /// A frame of a peer has arrived over its link.
+    /// A frame of a peer arrived over its link.
     pub(super) fn note_alive(&mut self, peer: &NodeId, now: Timestamp) {
         self.membership.alive(peer, now);
     }
 
-    /// What a peer tells of its car; `true` if that is more than the time that has passed.
+    /// Updates the car of a peer; `true` if more than the elapsed time has changed.
     pub(super) fn note_car(&mut self, peer: &NodeId, view: CarView, now: Timestamp) -> bool {
         let Some(known) = self.membership.get_mut(peer) else {
             return false;
@@ -191,7 +190,7 @@ impl Peers {
         self.membership.excuse_silence(late, now);
     }
 
-    /// This node's loop woke so much later than it meant to.
+    /// This node's loop woke up `late` after its deadline.
     pub(super) fn note_delay(&mut self, late: Duration, now: Timestamp) {
         self.membership.note_delay(late, now);
     }
@@ -201,13 +200,13 @@ impl Peers {
         self.membership.next_check()
     }
 
-    /// The peers that are lost from here on, of each of which [`lose`](Self::lose) is to be told,
-    /// and those to be probed.
+    /// The peers that are lost, which the caller passes to [`lose`](Self::lose), and those to
+    /// probe.
     pub(super) fn check(&mut self, now: Timestamp) -> (Vec<NodeId>, Vec<(NodeId, Ipv4Addr)>) {
         self.membership.check(now)
     }
 
-    /// A peer counts from here on.
+    /// A peer was discovered.
     pub(super) fn find(&mut self, hello: &Hello) {
         if let Some(peer) = self.membership.get_mut(&hello.node) {
             peer.comparison.forget_equal();
@@ -218,7 +217,7 @@ impl Peers {
         self.clock.hurry();
     }
 
-    /// A peer is lost; hands back the link to it, which is gone.
+    /// A peer is lost; returns its link, which is now closed.
     pub(super) fn lose(&mut self, peer: &NodeId) -> Option<LinkId> {
         let link = self.links.to(peer);
         if let Some(link) = link {
@@ -230,7 +229,7 @@ impl Peers {
         link
     }
 
-    /// Takes a peer for gone; hands back for how long. It is lost.
+    /// Distrusts a peer; returns for how long. The caller treats it as lost.
     pub(super) fn distrust(
         &mut self,
         peer: &NodeId,
@@ -240,7 +239,7 @@ impl Peers {
         self.membership.distrust(peer, offence, now)
     }
 
-    /// A link stands, over which the peer is told this digest; hands back the link that it replaces.
+    /// Opens a link over which the peer gets this digest; returns the link that it replaces.
     pub(super) fn open_link(
         &mut self,
         link: LinkId,
@@ -257,32 +256,31 @@ impl Peers {
         before
     }
 
-    /// A link is gone; hands back whose it was.
+    /// Closes a link; returns its peer.
     pub(super) fn close_link(&mut self, link: LinkId) -> Option<NodeId> {
         let peer = self.links.close(link)?.peer;
         self.link_has_changed(&peer);
         Some(peer)
     }
 
-    /// What a peer says of its state has its time anew to fit the links that there are.
+    /// Restarts the time in which a peer's announced state has to fit the links.
     fn link_has_changed(&mut self, peer: &NodeId) {
         if let Some(known) = self.membership.get_mut(peer) {
             known.disputed_since = None;
         }
     }
 
-    /// The peer's digest has come: whether it equals what the peer was told, or `None` if that has
-    /// been settled before.
+    /// Compares the peer's digest with the one sent to it; `None` if that was done before.
     pub(super) fn compare_digests(&mut self, link: LinkId, digest: u64) -> Option<bool> {
         self.links.equals(link, digest)
     }
 
-    /// The peer's state has been taken in.
+    /// This node has received the peer's state.
     pub(super) fn state_received(&mut self, link: LinkId) -> Handshake {
         self.links.state_received(link)
     }
 
-    /// The peer has taken this node's state in.
+    /// The peer has received this node's state.
     pub(super) fn state_delivered(&mut self, link: LinkId) -> Handshake {
         self.links.state_delivered(link)
     }
@@ -294,8 +292,8 @@ impl Peers {
         }
     }
 
-    /// Where each pair of nodes keeps a link: it is gone, or could not be made. `draw` is a random
-    /// number.
+    /// If each pair of nodes keeps a link: the link to this peer is closed, or could not be opened.
+    /// `draw` is a random number.
     pub(super) fn redial_later(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
         if let Some(pairing) = self.pairing.as_mut() {
             pairing.disconnected(peer, draw, now);
@@ -307,20 +305,19 @@ impl Peers {
         self.pairing.as_ref().and_then(Pairing::next)
     }
 
-    /// Who is to be dialled, and whose link is to be given up (C6).
+    /// Which peers to dial, and whose links to give up (C6).
     pub(super) fn due_dials(&mut self, now: Timestamp) -> Vec<Due> {
         let due = self.pairing.as_mut().map(|pairing| pairing.due(now));
         due.unwrap_or_default()
     }
 
-    /// As master over links that follow the states, or not (`leads`): holds what a peer says of
-    /// its state against the links that there are. A link may have ended at one end only, its
-    /// close being lost (E1). Hands back the link that is to be closed.
+    /// If links follow the states: as master, if this node `leads`, compares a peer's announced
+    /// state with the links. A link may have been closed at one end only if the close was lost
+    /// (E1). Returns the link to close.
     ///
-    /// A peer that goes on calling itself a slave over a link that is not there is not echoed
-    /// until it has noticed: it loses its master, and joins anew. A link to a peer that goes on
-    /// following somebody else is closed, and so is one whose peer follows while the last frame of
-    /// the exchange of states does not arrive.
+    /// A peer that keeps calling itself a slave without a link is not echoed until it notices: it
+    /// loses its master and joins again. A link is closed if its peer follows another master, or if
+    /// its peer follows this one but the last frame of the exchange of states does not arrive.
     pub(super) fn reconcile(
         &mut self,
         peer: &NodeId,
@@ -343,8 +340,8 @@ impl Peers {
         link.filter(|_| misfit && stood >= MISFIT_LIMIT)
     }
 
-    /// The peer's store has this digest, like this node's, and may be on its disk. Hands back
-    /// whether it shows that for the first time, or `None` if there is no such peer.
+    /// The peer's store has this digest, like this node's, and is `durable` on its disk or not.
+    /// Returns whether that is new, or `None` if there is no such peer.
     pub(super) fn note_equal(&mut self, peer: &NodeId, digest: u64, durable: bool) -> Option<bool> {
         let peer = self.membership.get_mut(peer)?;
         Some(peer.comparison.note_equal(digest, durable))
@@ -356,19 +353,19 @@ impl Peers {
         Some(peer.comparison.note_difference(peer.period, &self.times, now))
     }
 
-    /// The difference to the peer's store, which has this digest, is repaired.
+    /// The difference to the peer's store, which has this digest, is being repaired.
     pub(super) fn note_repair(&mut self, peer: &NodeId, digest: u64, now: Timestamp) {
         if let Some(peer) = self.membership.get_mut(peer) {
             peer.comparison.note_repair(digest, now);
         }
     }
 
-    /// What has come by packet since the start.
+    /// How many packets arrived since the start.
     pub(super) fn packet_counts(&self) -> PacketCounts {
         self.packets
     }
 
-    /// A packet has arrived.
+    /// Counts a packet.
     pub(super) fn count_packet(&mut self, kind: PacketKind) {
         self.packets.count(kind);
     }
@@ -404,7 +401,7 @@ mod tests {
         }
     }
 
-    /// E1: a slave may call itself one over a link that its master does not have.
+    /// E1: a slave may call itself one without a link to its master.
     #[test]
     fn a_peer_whose_claim_fits_no_link_is_not_echoed() {
         let (mut master, mut slave) = (peers(1), peers(2));

@@ -1,15 +1,15 @@
-//! How many packets of a protocol that has a port of its own have come (V8, V12).
+//! Counters of the packets of a protocol with its own port (V8, V12).
 
-/// What has come by packet since the start, other than the leader's and the election's.
+/// How many packets arrived since the start, without those of the master and the election.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PacketCounts {
-    /// Answers of nodes.
+    /// Answers from nodes.
     pub node_answers: u64,
-    /// Answers of devices that are no nodes.
+    /// Answers from devices that are not nodes.
     pub device_answers: u64,
-    /// Other packets from senders of which none may send them; dropped (V12).
+    /// Other packets from senders that may not send them; dropped (V12).
     pub strange: u64,
-    /// Bytes that are no packets; dropped.
+    /// Bytes that are not a packet; dropped.
     pub malformed: u64,
 }
 

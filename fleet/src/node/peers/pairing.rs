@@ -1,8 +1,8 @@
-//! One link between each pair of nodes, whoever leads (C6).
+//! One link between each pair of nodes, whichever is master (C6).
 //!
-//! The higher address dials the lower. A dial that fails is repeated after waits that grow. A link
-//! over which states have not been exchanged in time is given up at either end: each may be the
-//! only one that still waits, for what TCP sends again, which may take it long.
+//! The node with the higher address dials the other. Failed dials are repeated with growing waits.
+//! Either end gives up a link that is not synced in time: it may be the only one that still waits,
+//! because TCP may take long to send a lost frame again.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ pub(super) struct Pairing {
     own: (Ipv4Addr, NodeId),
     redial_after: Duration,
     dials: BTreeMap<NodeId, Dial>,
-    /// Whose links have been accepted, and have to join by then.
+    /// The accepted links that are not synced, and their deadlines.
     accepted: BTreeMap<NodeId, Timestamp>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Dial {
     state: DialState,
-    /// How many dials in a row have led to no link over which states were exchanged.
+    /// How many dials in a row have failed to lead to a synced link.
     failures: u32,
 }
 
@@ -33,22 +33,22 @@ enum DialState {
     /// To be dialled at the next opportunity.
     #[default]
     Due,
-    /// Dialled, or linked; given up if it has not synced by then.
+    /// Dialled or linked; given up if it is not synced by then.
     Going {
         until: Timestamp,
     },
     Synced,
-    /// Not before then.
+    /// Not to be dialled before then.
     Waiting {
         until: Timestamp,
     },
 }
 
-/// What is due for a peer.
+/// An action that is due for a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::node) enum Due {
     Dial(NodeId),
-    /// The link has had its time to carry.
+    /// The link was not synced in time.
     GiveUp(NodeId),
 }
 
@@ -73,7 +73,7 @@ impl Pairing {
         self.accepted.remove(peer);
     }
 
-    /// A link stands; it has its time to carry.
+    /// A link was opened, and has to be synced in time.
     pub(super) fn opened(&mut self, peer: &NodeId, now: Timestamp) {
         let until = now + redial::limit(self.redial_after);
         if let Some(dial) = self.dials.get_mut(peer) {
@@ -90,8 +90,8 @@ impl Pairing {
         }
     }
 
-    /// The link is gone or could not be made. One that carried is dialled again at once: its peer
-    /// may have restarted.
+    /// The link was closed or could not be opened. A link that was synced is dialled again at once,
+    /// because its peer may have restarted.
     pub(super) fn disconnected(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
         self.accepted.remove(peer);
         let Some(dial) = self.dials.get_mut(peer) else {
@@ -107,7 +107,7 @@ impl Pairing {
         };
     }
 
-    /// What is to be done at this moment. A dial is as good as begun.
+    /// The actions that are due now. A dial counts as started.
     pub(super) fn due(&mut self, now: Timestamp) -> Vec<Due> {
         let limit = redial::limit(self.redial_after);
         let mut due = Vec::new();

@@ -1,4 +1,4 @@
-//! Where the cars of peers have been seen.
+//! Where and when the cars of peers were seen.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use elevator_driver::Floor;
 
 use crate::model::{CarView, Timestamp};
 
-/// A car that is not described for longer than this may have been anywhere.
+/// After a gap longer than this without a description, a car may have been anywhere.
 const GAP: Duration = Duration::from_secs(2);
 
-/// Where the car of a peer has been seen.
+/// Where and when the car of a peer was seen.
 #[derive(Debug, Clone, Default)]
 pub(in crate::node) struct Sightings {
-    /// Since when there has been no gap, and when it was seen last.
+    /// Since when there was no gap, and when the car was last seen.
     seen: Option<(Timestamp, Timestamp)>,
-    /// When it was last seen at each floor, or on its way from there; bounded by the floors.
+    /// When the car was last seen at each floor, or departing from there; bounded by the floors.
     floors: BTreeMap<Floor, Timestamp>,
 }
 
@@ -33,7 +33,7 @@ impl Sightings {
         self.floors.insert(floor, now);
     }
 
-    /// Whether the car is known not to have been at this floor from then on.
+    /// Whether the car can't have been at this floor since `from`.
     pub(in crate::node) fn exclude(&self, floor: Floor, from: Timestamp) -> bool {
         let seen = self.seen.is_some_and(|(since, _)| since <= from);
         seen && self.floors.get(&floor).is_none_or(|last| *last < from)

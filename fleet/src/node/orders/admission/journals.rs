@@ -1,23 +1,24 @@
-//! How many journals and registers are kept.
+//! Bounds on the number of journals and registers.
 //!
-//! A store is bounded by the calls that can exist only if the journals are bounded. A faulty node
-//! can invent any number of them, and a node whose disk fails draws a fresh one at each start. So:
+//! The store is bounded by the calls that can exist only if the journals are bounded. A faulty node
+//! can invent any number of journals, and a node whose disk fails draws a new one at each start.
+//! So:
 //!
-//! - A journal that a node which is heard *announces* in its beacons is kept, and so is the own one.
-//!   Its registers are bounded by the buttons of that node, for only records of its origin count.
-//! - Of the others the most valuable are kept: those with orders that can be served, then those with
-//!   the highest sequences. The rest is *collected*: dropped from memory and disk. Nodes that know
-//!   the same cars rank alike, so their stores come to be equal where they have heard of the same
-//!   journals. Those that do not stay different, and repair that once a minute.
+//! - A journal that a heard node *announces* in its beacons is kept, and so is this node's own. Its
+//!   registers are bounded by the buttons of that node, because only records of its origin count.
+//! - Of the others the most valuable are kept: first those with orders that can be served, then
+//!   those with the highest sequences. The rest is *collected*: dropped from memory and disk. Nodes
+//!   that know the same cars rank journals alike, so their stores converge if they have heard of
+//!   the same journals. Otherwise they stay different, and repair that once a minute.
 //! - An order can be served if it is a hall call, or a car call of a car that is or was a peer's or
-//!   this node's own. A car call of any other car may be invented and stay open for ever, so it
-//!   counts no more than what was served.
-//! - A journal with orders that can be served is not collected. Where there is no room, or where one
-//!   peer has brought too many of them, the newcomer is refused, as if it had never come: that peer
-//!   goes on telling of it, and it is taken in once there is room.
+//!   this node's own. A car call of any other car may be invented and stay open forever, so it
+//!   counts no more than a served one.
+//! - A journal with orders that can be served is not collected. If there is no room, or one peer
+//!   has brought too many of them, the newcomer is refused as if it had never arrived. The peer
+//!   keeps sending it, and it is accepted once there is room.
 //!
-//! What was served and collected may come back from a node that has not heard of the service, and
-//! is served twice then. That is allowed; an order that is lost is not.
+//! A call that was served and collected may come back from a node that missed the service, and is
+//! then served twice. That is allowed; a lost order is not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -26,32 +27,33 @@ use super::Knowledge;
 use crate::model::{Call, JournalId, NodeId, Timestamp};
 use crate::orders::{Journal, OrderStore, Record, is_elsewhere};
 
-/// How many journals are kept that nobody announces.
+/// How many journals are kept that no node announces.
 const MOST_JOURNALS: usize = 192;
 
-/// How many registers of them are kept where some can be collected, and half of how many at most.
+/// How many of their registers are kept if some can be collected, and half the absolute limit.
 const MOST_REGISTERS: usize = 24_576;
 
-/// How many of these journals one peer may fill with orders that can be served. No sound fleet has
-/// so many: each is of a node that is gone.
+/// How many of these journals with orders that can be served one peer may bring. No sound fleet has
+/// so many, because each belongs to a node that is gone.
 const MOST_OF_A_PEER: usize = MOST_JOURNALS / 3;
 
-/// Car calls for at most this many other cars are kept of a node, as an operator may ask for them.
+/// For how many other cars a node may place car calls, as operators can.
 const MOST_CARS: usize = 64;
 
-/// How often it is looked whether a journal has lost its announcer.
+/// How often to check whether a journal has lost its announcer.
 const CHECK_PERIOD: Duration = Duration::from_millis(100);
 
-/// In this time after a start twice as much is kept: those that announce journals have to be heard.
+/// How long after a start the limits are doubled: the nodes that announce journals have to be heard
+/// first.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is known of journals beside their registers.
+/// What is known about journals besides their registers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Journals {
-    /// The peer that first told of a journal. The origin where nobody did: those that stood on disk,
-    /// or were announced.
+    /// The peer that first sent a record of a journal. If absent, the origin: the journal was on
+    /// disk or announced.
     brought_by: BTreeMap<JournalId, NodeId>,
-    /// How many have been collected.
+    /// How many were collected since the start.
     collected: u64,
     checked: Timestamp,
 }
@@ -86,9 +88,9 @@ impl Journals {
         fits && is_bounded && (!opens || is_known() || self.may_open(peer, id, known)) && !is_over()
     }
 
-    /// The first record of a journal that nobody announces has come. One of an order that is served,
-    /// or can't be, is taken in and collected again if it is worth too little, so that its sender need
-    /// not tell it again.
+    /// Handles the first record of a journal that no node announces. If its order is served or
+    /// can't be, it is accepted and collected again if it is worth too little, so that its sender
+    /// stops sending it.
     fn begins(&mut self, peer: &NodeId, record: &Record, known: &Knowledge<'_>) -> bool {
         let id = record.dot.journal;
         let begins =
@@ -165,8 +167,9 @@ impl Journals {
         for (worth, journal) in others {
             let fits = kept < most && registers + journal.registers <= most_registers;
             let keeps = if worth.can_be_served {
-                // What was announced and is no longer may be too much, all with such orders: a
-                // node that leaves behind more such journals than any sound one pays for it.
+                // Journals that were announced and no longer are may exceed the limit, all with
+                // orders that can be served. A node that leaves behind more of them than any sound
+                // node loses them.
                 let of_peer = open.entry(self.bringer(worth.journal, &journal.origin));
                 let of_peer = of_peer.and_modify(|count| *count += 1).or_insert(1);
                 fits || *of_peer <= MOST_OF_A_PEER
@@ -185,7 +188,7 @@ impl Journals {
 }
 
 impl Knowledge<'_> {
-    /// Whether the journals that nobody announces have all the registers that are kept of them.
+    /// Whether the journals that no node announces have reached their limit of registers.
     fn is_full(&self) -> bool {
         if self.store.registers() < MOST_REGISTERS {
             return false;
@@ -223,7 +226,7 @@ impl Knowledge<'_> {
         open.has_hall_calls() || open.cars().any(|car| self.knows_car(car))
     }
 
-    /// The own journal, and those of the peers.
+    /// The node's own journal, and those of the peers.
     fn announced(&self) -> BTreeSet<JournalId> {
         let peers = self.fleet.members.peers();
         let journals = peers.filter_map(|(_, peer)| peer.journal);
@@ -235,7 +238,7 @@ impl Knowledge<'_> {
         self.journal == journal || peers.any(|(_, peer)| peer.journal == Some(journal))
     }
 
-    /// Whether this node places its orders under this journal, by what it says itself.
+    /// Whether this node says that it places its orders under this journal.
     fn announces(&self, node: &NodeId, journal: JournalId) -> bool {
         let peer = self.fleet.members.get(node);
         peer.is_some_and(|peer| peer.journal == Some(journal))
@@ -243,7 +246,7 @@ impl Knowledge<'_> {
     }
 }
 
-/// What a journal that nobody announces is worth; the greatest are kept.
+/// The value of a journal that no node announces; the most valuable are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
     can_be_served: bool,

@@ -1,4 +1,4 @@
-//! Nodes that are heard and do not go together with this one, for the operator.
+//! Conflicts with other nodes, for the operator.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use crate::model::Timestamp;
 
 /// The most conflicts of one kind that are kept, so that a flood of strangers does not fill the
-/// memory; further ones are not noted.
+/// memory. Further ones are ignored.
 const MOST_OF_A_KIND: usize = 16;
 
-/// How long a conflict must not show before it is over.
+/// How long after its last sign a conflict is over.
 const KEPT_FOR: Duration = Duration::from_mins(1);
 
-/// The conflicts that have shown lately, by their text.
+/// The recent conflicts, by their text.
 #[derive(Debug, Clone, Default)]
 pub(in crate::node) struct Conflicts(BTreeMap<String, Conflict>);
 
-/// When a conflict has shown.
+/// When a conflict was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::node) struct Conflict {
     pub(in crate::node) kind: ConflictKind,
@@ -26,7 +26,7 @@ pub(in crate::node) struct Conflict {
     pub(in crate::node) last: Timestamp,
 }
 
-/// How nodes do not go together.
+/// The kind of a conflict between nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
@@ -40,21 +40,21 @@ pub enum ConflictKind {
     Election,
     /// A node speaks another version of the wire protocol.
     Version,
-    /// Nodes of another fleet are on this network. That may be as it should be, or a wrong
+    /// Nodes of another fleet are on this network, either intentionally or because of a wrong
     /// `fleet`.
     Fleet,
 }
 
-/// Whether a conflict has shown before.
+/// Whether a conflict is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sighting {
     New,
-    /// It has, or there is no room to note it.
+    /// Seen before, or there is no room to note it.
     Known,
 }
 
 impl Conflicts {
-    /// Notes that a conflict shows.
+    /// Notes a conflict.
     pub(super) fn note(&mut self, kind: ConflictKind, what: &str, now: Timestamp) -> Sighting {
         if let Some(known) = self.0.get_mut(what)
             && now.since(known.last) < KEPT_FOR
@@ -73,7 +73,7 @@ impl Conflicts {
         Sighting::New
     }
 
-    /// Those that have shown within the last minute, by their text.
+    /// The conflicts of the last minute, by their text.
     pub(in crate::node) fn recent(&self, now: Timestamp) -> impl Iterator<Item = (&str, Conflict)> {
         self.0
             .iter()

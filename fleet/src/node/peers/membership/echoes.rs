@@ -1,4 +1,4 @@
-//! Which beacons of others this node echoes, and which of its own have been echoed.
+//! Echoes: which beacons of others this node has received, and which of its own others have.
 
 use core::net::Ipv4Addr;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::wire::{Echo, Nonce};
 /// An address briefly has two incarnations when a node restarts, and two nodes when it is misconfigured.
 const MOST_AT_ONE_ADDRESS: usize = 4;
 
-/// A beacon of this node's.
+/// A beacon of this node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
     pub(super) sequence: u64,
     pub(super) at: Timestamp,
-    /// How soon the next one was to follow.
+    /// The announced time until the next one.
     pub(super) period: Duration,
 }
 
@@ -25,7 +25,7 @@ fn echo((nonce, peer): (&Nonce, &Peer)) -> Option<Echo> {
 }
 
 impl Membership {
-    /// Records a beacon of this node's that tells this period.
+    /// Records a beacon of this node that announces this period.
     pub(in crate::node::peers) fn sent(&mut self, sequence: u64, period: Duration, now: Timestamp) {
         self.sent.push_back(Sent { sequence, at: now, period });
         let limit = pace::stretched(self.times.dead_after, self.slowest, &self.times) * 2;
@@ -36,11 +36,11 @@ impl Membership {
         self.slowest = periods.max().unwrap_or(period);
     }
 
-    /// The echoes for the next beacon to everybody: at most `most`, each peer in turn.
+    /// The echoes for the next broadcast beacon: at most `most`, each peer in turn.
     ///
-    /// The peers that count go first, so that no number of strangers has them lost. Strangers, of
-    /// which some may become peers, have [`STRANGERS_ECHOED`] places in each beacon, and share the
-    /// room that is left after the last of the peers.
+    /// Peers go first, so that no number of strangers makes them lost. Strangers, some of which may
+    /// become peers, have [`STRANGERS_ECHOED`] places in each beacon, and the room that peers
+    /// leave.
     pub(in crate::node::peers) fn echoes(&mut self, most: usize) -> Vec<Echo> {
         let counts = |(_, peer): &(&Nonce, &Peer)| self.counts(&peer.hello);
         let (peers, strangers): (Vec<_>, Vec<_>) = self.incarnations.iter().partition(counts);
@@ -65,8 +65,7 @@ impl Membership {
         echoes
     }
 
-    /// The echoes for a beacon to one address: only the addressee's, and the rotation stays where it
-    /// is.
+    /// The echoes for a beacon to one address: only the addressee's. The rotation does not advance.
     pub(in crate::node::peers) fn echoes_for(&self, address: Ipv4Addr) -> Vec<Echo> {
         let there = |(_, peer): &(&Nonce, &Peer)| peer.hello.address == address;
         let there = self.incarnations.iter().filter(there);
@@ -79,7 +78,7 @@ impl Membership {
         u32::try_from(turns).unwrap_or(u32::MAX).max(1)
     }
 
-    /// When the latest beacon that is echoed here was sent, if that is recent.
+    /// When the latest echoed beacon was sent, if that is recent.
     pub(super) fn echo_sent_at(&self, echoes: &[Echo]) -> Option<Timestamp> {
         let echo = echoes.iter().find(|echo| echo.nonce == self.own.nonce)?;
         let at = self.sent.binary_search_by_key(&echo.sequence, |sent| sent.sequence).ok()?;

@@ -1,4 +1,4 @@
-//! Peers that are not heard any more, for the operator.
+//! Lost peers, for the operator.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::Peer;
 use crate::model::{Availability, NodeId, Role, Timestamp, Unavailable};
 use crate::wire::Echo;
 
-/// The most lost peers that are kept; the one that was lost first makes room for the next.
+/// The most lost peers that are kept. The oldest one makes room for the next.
 const MOST: usize = 64;
 
 /// How long a lost peer is kept.
@@ -20,31 +20,32 @@ const KEPT_FOR: Duration = Duration::from_hours(24);
 #[derive(Debug, Clone, Default)]
 pub(in crate::node) struct LostPeers(BTreeMap<NodeId, LostPeer>);
 
-/// A peer as it was when it was last heard.
+/// A peer as it was when last heard.
 #[derive(Debug, Clone)]
 pub(in crate::node) struct LostPeer {
     pub(in crate::node) address: Ipv4Addr,
     pub(in crate::node) role: Role,
     pub(in crate::node) heard_at: Timestamp,
     pub(in crate::node) cause: LossCause,
-    /// Its last process, and the last beacon that was heard of it.
+    /// Its last process, and its last beacon.
     last: Echo,
 }
 
-/// What is known of the reason for a loss.
+/// The reason for a loss, as far as known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossCause {
-    /// Nothing but that it fell silent: it was stopped, it failed, or the network did.
+    /// Unknown: it fell silent because it stopped or failed, or because the network did.
     Silent,
     /// Its car hung (F9). Its node stays down until an operator clears the hang.
     Hung,
-    /// It sent what no sound node sends, or neglected its duties: it is treated as gone for a time.
+    /// It sent what no sound node sends, or did not assign calls as master: it is treated as lost
+    /// for a time.
     Distrusted,
 }
 
 impl LostPeers {
-    /// `cause`: where its car did not hang.
+    /// `cause` applies unless its car hung.
     pub(super) fn add(&mut self, name: NodeId, peer: &Peer, cause: LossCause) {
         let oldest = self.0.iter().min_by_key(|(_, lost)| lost.heard_at);
         if self.0.len() >= MOST
@@ -69,7 +70,7 @@ impl LostPeers {
         self.0.remove(name);
     }
 
-    /// Those that were heard within the last day, by name.
+    /// The peers that were heard within the last day, by name.
     pub(in crate::node) fn recent(
         &self,
         now: Timestamp,

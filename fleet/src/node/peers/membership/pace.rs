@@ -1,9 +1,9 @@
-//! How often a node sends beacons as its fleet grows, and what silence means then.
+//! How often a node sends beacons as its fleet grows, and how long a peer may be silent then.
 //!
-//! Up to nine nodes every node keeps the period of the settings. Beyond, a node on which no other
-//! depends stretches it, so that what arrives at a node stays near 400 beacons a second at any size.
-//! Each beacon tells how soon the next one follows, and the limits on a peer's silence are counted in
-//! the periods that it told.
+//! Up to nine nodes, every node keeps the configured period. In a larger fleet, a node on which no
+//! other depends stretches it, so that a node receives about 400 beacons a second at any size. Each
+//! beacon announces when the next one follows, and the limits on a peer's silence are multiples of
+//! the announced period.
 
 use std::time::Duration;
 
@@ -14,36 +14,36 @@ use crate::node::MeshTimes;
 /// What each peer adds to the period: together they send 333 beacons a second.
 const SHARE: Duration = Duration::from_millis(3);
 
-/// A peer may hear twice as many nodes as this one, and so many more.
+/// A peer may hear twice as many nodes as this one, plus this many.
 const MORE_INCARNATIONS: usize = 64;
 
-/// How many times over a peer is granted the time by which its worst delay exceeds [`USUAL_DELAY`].
+/// The factor by which a delay beyond [`USUAL_DELAY`] extends the limits on silence.
 const GRANTED: u32 = 3;
 
-/// A delay up to this is usual, and says nothing about the load: the process lets beacons wait, so
-/// as to take several in at a time.
+/// Delays up to this are usual and no sign of load: the process holds beacons back to receive
+/// several at a time.
 const USUAL_DELAY: Duration = Duration::from_millis(20);
 
-/// The most that is granted.
+/// The longest extension.
 const MOST_GRANTED: Duration = Duration::from_secs(1);
 
-/// After this time the worst delay counts half: long enough that a busy machine shows its worst.
+/// After this time the worst delay counts half: long enough for a busy machine to show its worst.
 const HALVED_AFTER: Duration = Duration::from_secs(8);
 
-/// The period of a node with so many peers, none of which depends on it.
+/// The period of a node with this many peers, none of which depends on it.
 pub(in crate::node) fn period(peers: usize, times: &MeshTimes) -> Duration {
     let peers = u32::try_from(peers.min(MOST_INCARNATIONS)).unwrap_or(u32::MAX);
     times.beacon_period.max(SHARE * peers)
 }
 
-/// What a peer tells of its period, as far as a node that hears so many believes it. The peer may hear
-/// more, but a forged one must not keep a dead peer alive for long.
+/// The announced period of a peer, limited to what is credible for a node that hears this many. The
+/// peer may hear more, but a forged beacon must not keep a dead peer alive for long.
 pub(super) fn believed(told: Duration, incarnations: usize, times: &MeshTimes) -> Duration {
     let most = MORE_INCARNATIONS + 2 * incarnations;
     told.clamp(times.beacon_period, period(most, times))
 }
 
-/// A time of the settings, which is meant for their beacon period, at this one.
+/// Scales a configured time, which is meant for the configured period, to this period.
 pub(in crate::node) fn stretched(time: Duration, period: Duration, times: &MeshTimes) -> Duration {
     let micros = |time: Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
     let usual = times.beacon_period;
@@ -53,25 +53,25 @@ pub(in crate::node) fn stretched(time: Duration, period: Duration, times: &MeshT
     time + time * micros(period.saturating_sub(usual)) / micros(usual).max(1)
 }
 
-/// What a peer's silence means.
+/// The limits on a peer's silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
-    /// It is lost when nothing of it was heard for this long.
+    /// It is lost if nothing of it was heard for this long,
     pub(super) heard: Duration,
-    /// And when it echoes no beacon that is younger than this: it waits for the next one of this node,
-    /// and its echo for the peer's.
+    /// or if it echoes no beacon younger than this: it waits for the next one of this node, and its
+    /// echo for the peer's.
     pub(super) echoed: Duration,
-    /// It is probed when nothing of it was heard for this long,
+    /// It is probed if nothing of it was heard for this long,
     pub(super) probe_heard: Duration,
-    /// or when it echoes no beacon that is younger than this.
+    /// or if it echoes no beacon younger than this.
     pub(super) probe_echoed: Duration,
     /// Between two probes.
     pub(super) probe_period: Duration,
 }
 
 impl Limits {
-    /// For a peer of this period, which needs so many of its beacons to echo everybody once, and a node
-    /// with the other.
+    /// The limits for a peer with this period that needs this many of its beacons to echo everybody
+    /// once, and a node with the other period.
     pub(super) fn new(
         peer: Duration,
         own: Duration,
@@ -83,20 +83,20 @@ impl Limits {
             (|time| stretched(time, peer, times), |time| stretched(time, own, times));
         let heard = by_peer(times.dead_after);
         let echoed = heard + by_own(times.dead_after).saturating_sub(times.dead_after);
-        // A probe has to leave time for its answer.
+        // A probe needs time for its answer.
         let wait = (peer * turns).min(echoed / 2);
         Self {
             heard: heard + granted,
             echoed: echoed + granted,
             probe_heard: by_peer(times.probe_after),
             probe_echoed: wait + by_own(times.probe_after),
-            // All peers of one node may probe it at once.
+            // All peers of a node may probe it at once.
             probe_period: by_peer(times.probe_period).max(by_own(times.probe_period)),
         }
     }
 }
 
-/// How late a node has been of late: on a busy machine it will be as late again.
+/// How late a node was recently: on a busy machine it will be as late again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Delay {
     worst: Duration,
@@ -111,7 +111,7 @@ impl Delay {
         }
     }
 
-    /// By how much longer than usual a peer may be silent.
+    /// How much longer than usual a peer may be silent.
     pub(super) fn granted(&self, now: Timestamp) -> Duration {
         let unusual = self.worst(now).saturating_sub(USUAL_DELAY);
         (unusual * GRANTED).min(MOST_GRANTED)

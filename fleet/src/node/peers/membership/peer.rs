@@ -1,4 +1,4 @@
-//! One incarnation of another node: what it has said of itself, and whether it still counts.
+//! One incarnation of another node: what it says about itself, and whether it still counts.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::node::peers::comparison::Comparison;
 use crate::node::peers::sightings::Sightings;
 use crate::wire::{Hello, NodeState};
 
-/// How many interruptions of this node in a row excuse the silence of a peer. Each leaves the node
-/// a moment in which it listens.
+/// How many interruptions of this node in a row excuse the silence of a peer. After each, the node
+/// listens for a moment.
 const MOST_EXCUSES: u8 = 16;
 
 /// One incarnation of another node.
@@ -24,42 +24,42 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) term: Term,
     pub(super) estimate: u32,
     pub(in crate::node) digest: u64,
-    /// The journal under which it places orders, once it has said so.
+    /// The journal under which it places orders, once it has announced it.
     pub(in crate::node) journal: Option<JournalId>,
-    /// Its car, and when it was described so.
+    /// Its car, and when that was received.
     pub(in crate::node) car: Option<(CarView, Timestamp)>,
-    /// Its beacons, by their numbers.
+    /// The sequence numbers of its beacons.
     pub(super) window: Window,
-    /// How soon the next one follows, as it tells.
+    /// The announced time until its next beacon.
     pub(in crate::node) period: Duration,
-    /// How late its beacons have been, as far as none is missing.
+    /// How late its beacons are, where none is missing.
     pub(super) delay: Delay,
     pub(in crate::node) heard_at: Timestamp,
-    /// When the latest of this node's beacons that it echoed was sent.
+    /// When the latest beacon that it echoes was sent.
     pub(super) echoed_at: Option<Timestamp>,
     pub(super) probed_at: Timestamp,
     /// How its store compares with this node's.
     pub(in crate::node::peers) comparison: Comparison,
-    /// Since when what it says of its state has not fitted the links that there are.
+    /// Since when its announced state does not fit the links.
     pub(in crate::node::peers) disputed_since: Option<Timestamp>,
     /// Its beacons are not echoed, so that it notices.
     pub(in crate::node::peers) unechoed: bool,
-    /// When it was first heard, since it was last lost.
+    /// When it was discovered.
     pub(in crate::node) found_at: Timestamp,
-    /// Where its car has been seen.
+    /// Where its car was seen.
     pub(in crate::node) sightings: Sightings,
     /// When it last echoed a node that is not heard here.
     pub(in crate::node) stranger_echoed_at: Option<Timestamp>,
-    /// Interruptions of this node since the peer last gave a sign of life.
+    /// The interruptions of this node since the peer was last heard.
     excuses: Excuses,
 }
 
-/// Interruptions of this node during which a peer could not be heard.
+/// The interruptions of this node during which a peer could not be heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Excuses {
-    /// How many, in a row.
+    /// How many there were in a row.
     count: u8,
-    /// The peer's latest sign of life as of the last of them.
+    /// When the peer was last heard before the latest of them.
     alive_at: Timestamp,
 }
 
@@ -94,8 +94,8 @@ impl Peer {
         Candidate::new(&self.hello, self.estimate)
     }
 
-    /// Notes how late a beacon of this number is that has just arrived. Where one is missing, it was not
-    /// late but lost.
+    /// Updates the delay with a beacon of this number that has just arrived. If an earlier one is
+    /// missing, that was lost, not late.
     pub(super) fn note_delay(&mut self, sequence: u64, now: Timestamp) {
         if let Some(at) = self.window.comes_next(sequence) {
             let late = now.since(at).saturating_sub(self.period);
@@ -109,10 +109,10 @@ impl Peer {
 
     /// This node did not run for `late`, until `now`.
     ///
-    /// The first interruption after a sign of life renews the peer up to its next probe, as what it
-    /// sent meanwhile may have been dropped. Each further one only excuses the time in which this
-    /// node did not run: what it did not hear while it ran stays evidence (H1). After
-    /// [`MOST_EXCUSES`] in a row there is no more excuse.
+    /// The first interruption after the peer was heard renews the peer up to its next probe,
+    /// because what it sent meanwhile may have been dropped. Each further one only excuses the time
+    /// in which this node did not run: silence while it ran stays evidence (H1). After
+    /// [`MOST_EXCUSES`] in a row there is no excuse.
     pub(super) fn excuse_silence(&mut self, late: Duration, times: &MeshTimes, now: Timestamp) {
         self.sightings.start_over();
         if self.alive_at() != self.excuses.alive_at {
@@ -133,7 +133,7 @@ impl Peer {
         self.excuses.alive_at = self.alive_at();
     }
 
-    /// When it is lost if it gives no further sign of life.
+    /// When the peer is lost if it stays silent.
     pub(super) fn lost_at(&self, limits: &Limits) -> Timestamp {
         let echoed = self.echoed_at.unwrap_or(Timestamp::START) + limits.echoed;
         echoed.min(self.heard_at + limits.heard)

@@ -1,4 +1,4 @@
-//! Who has been silent for too long, and who is to be probed before that.
+//! Silent peers: which to probe, and which are lost.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
@@ -10,8 +10,7 @@ use crate::model::{NodeId, Timestamp};
 use crate::wire::Nonce;
 
 impl Membership {
-    /// Looks for peers that have been silent: hands back those that are lost from here on, and
-    /// those to be probed.
+    /// Checks for silent peers; returns those that are lost, and those to probe.
     pub(in crate::node::peers) fn check(
         &mut self,
         now: Timestamp,
@@ -20,7 +19,7 @@ impl Membership {
             return (Vec::new(), Vec::new());
         }
         self.granted = self.granted_to_all(now);
-        // Mostly what was heard meanwhile has put it off.
+        // Usually something was heard meanwhile.
         self.check_at = self.next_deadline(now);
         if self.next_check().is_some_and(|at| now < at) {
             return (Vec::new(), Vec::new());
@@ -30,9 +29,9 @@ impl Membership {
         found
     }
 
-    /// By how much longer than usual any peer may be silent: as this node's loop was late, or as the
-    /// peers at two addresses were. One that is always late, or says so, does not count, under
-    /// however many names.
+    /// How much longer than usual any peer may be silent, because this node's loop was late or the
+    /// peers at two addresses were. A peer that is always late, or says so, does not count, under
+    /// any number of names.
     fn granted_to_all(&self, now: Timestamp) -> Duration {
         let mut worst = (Duration::ZERO, self.own.address);
         let mut second = Duration::ZERO;
@@ -50,19 +49,18 @@ impl Membership {
         second.max(self.delay.granted(now))
     }
 
-    /// Whether an incarnation hears and is heard.
+    /// Whether an incarnation hears this node and is heard.
     pub(super) fn shows(&self, peer: &Peer, now: Timestamp) -> bool {
         peer.is_alive(&self.limits(peer, now), now)
     }
 
-    /// What the silence of this peer means.
+    /// The limits on the silence of this peer.
     pub(super) fn limits(&self, peer: &Peer, now: Timestamp) -> Limits {
         let granted = self.granted.max(peer.delay.granted(now));
         Limits::new(peer.period, self.slowest, self.turns(), granted, &self.times)
     }
 
-    /// When the first peer is to be probed or is lost, or the first incarnation is to be dropped, and which
-    /// one that is.
+    /// When the first incarnation has to be probed or dropped, and which one.
     fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
         let incarnations = self.incarnations.iter().map(|(nonce, peer)| {
             let limits = self.limits(peer, now);
@@ -78,22 +76,23 @@ impl Membership {
         incarnations.min_by_key(|(at, _)| *at)
     }
 
-    /// This incarnation has given a sign of life: where it was the next to be looked after, another one is.
-    /// Otherwise the process would wake once a period for nothing.
+    /// This incarnation was heard. If it was the next one to check, finds another one; otherwise
+    /// the process would wake once a period for nothing.
     pub(super) fn defer_check(&mut self, incarnation: Nonce, now: Timestamp) {
         if self.check_at.is_some_and(|(_, next)| next == Some(incarnation)) {
             self.check_at = self.next_deadline(now);
         }
     }
 
-    /// Looks for silent peers at this moment at the latest.
+    /// Schedules the next check for this moment at the latest.
     pub(super) fn check_by(&mut self, at: Timestamp) {
         if self.next_check().is_none_or(|next| at < next) {
             self.check_at = Some((at, None));
         }
     }
 
-    /// Drops whoever has been silent for too long; hands back the names that counted.
+    /// Drops the incarnations that were silent for too long; returns the names of those that
+    /// counted.
     fn expire(&mut self, now: Timestamp) -> Vec<NodeId> {
         let silent: BTreeSet<Nonce> = self
             .incarnations
@@ -119,7 +118,7 @@ impl Membership {
         gone
     }
 
-    /// The peers to be probed at this moment.
+    /// The peers to probe now.
     fn probe(&mut self, now: Timestamp) -> Vec<(NodeId, Ipv4Addr)> {
         let due: Vec<(NodeId, Ipv4Addr)> = self
             .peers()
@@ -139,12 +138,12 @@ impl Membership {
         self.check_at.map(|(at, _)| at)
     }
 
-    /// This node's loop woke so much later than it meant to.
+    /// This node's loop woke up `late` after its deadline.
     pub(in crate::node::peers) fn note_delay(&mut self, late: Duration, now: Timestamp) {
         self.delay.note(late, now);
     }
 
-    /// This node did not run for `late`, and nobody's silence counts for that time: see
+    /// This node did not run for `late`. Silence during that time does not count: see
     /// [`Peer::excuse_silence`].
     pub(in crate::node::peers) fn excuse_silence(&mut self, late: Duration, now: Timestamp) {
         let times = self.times;

@@ -1,36 +1,35 @@
-//! Which beacons of a peer have been heard, by their numbers.
+//! The window of a peer's beacons that were received, by sequence number.
 
 use std::time::Duration;
 
 use crate::model::Timestamp;
 
-/// How far a beacon's sequence may jump, on top of what a node can send since the last one. Without
-/// a limit one forged beacon would make all of the peer's own count as old.
+/// How far a sequence number may jump, in addition to what a node can send since the last beacon.
+/// Without a limit, one forged beacon would make all of the peer's own beacons count as old.
 const WINDOW: u64 = 1024;
 
 /// The most beacons that a node sends in a millisecond.
 const BEACONS_PER_MILLISECOND: u64 = 1;
 
-/// After this many beacons in a row, over at least this time, that are in order among themselves but
-/// do not fit the latest one, that one is taken for a forgery, or for one from before this machine
-/// was suspended.
+/// If this many beacons in a row, over at least this time, are in order among themselves but do not
+/// fit the latest one, that one was a forgery, or from before this machine was suspended.
 const RUN: (u8, Duration) = (4, Duration::from_millis(60));
 
-/// What the number of a beacon says.
+/// The assessment of a beacon's sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// It is the latest so far.
+    /// The highest so far.
     Latest,
-    /// A later one has been heard.
+    /// Lower than another one received.
     Reordered {
-        /// It has not been heard before, as far back as is remembered.
+        /// It was not received before, as far as is remembered.
         first: bool,
     },
-    /// It is further ahead than a node can send.
+    /// Higher than the node can have reached.
     Impossible,
 }
 
-/// Beacons in a row that do not fit the latest one, with none in between that does.
+/// Consecutive beacons that do not fit the latest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Run {
     count: u8,
@@ -39,7 +38,7 @@ struct Run {
 }
 
 impl Run {
-    /// Notes one more; whether the run is long enough to be believed.
+    /// Counts one more; `true` if the run is long enough to be believed.
     fn goes_on(&mut self, sequence: u64, now: Timestamp) -> bool {
         let in_order = self.count > 0 && sequence > self.sequence;
         *self = Self {
@@ -55,28 +54,28 @@ impl Run {
 /// The beacons of one incarnation of a peer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Window {
-    /// The latest one heard.
+    /// The highest one received.
     sequence: u64,
-    /// Which of the beacons before it have been heard; the lowest bit is the latest one's.
+    /// The beacons before it that were received; the lowest bit is the highest one's.
     heard: u64,
-    /// When the latest one was heard; `None` before the first.
+    /// When the highest one was received; `None` before the first.
     counted_at: Option<Timestamp>,
     behind: Run,
     ahead: Run,
 }
 
 impl Window {
-    /// The number of the latest one heard.
+    /// The highest sequence number received.
     pub(super) fn latest(&self) -> u64 {
         self.sequence
     }
 
-    /// When the latest one was heard, if this is the one after it.
+    /// When the highest one was received, if this is the one after it.
     pub(super) fn comes_next(&self, sequence: u64) -> Option<Timestamp> {
         self.counted_at.filter(|_| sequence == self.sequence.saturating_add(1))
     }
 
-    /// Notes a beacon. One that is too old to tell counts as heard.
+    /// Records a beacon. One that is older than the window counts as received.
     pub(super) fn mark(&mut self, sequence: u64, now: Timestamp) -> Order {
         let Some(counted_at) = self.counted_at else {
             return self.count_from(sequence, now);
@@ -106,7 +105,7 @@ impl Window {
         Order::Reordered { first }
     }
 
-    /// The peer has shaken hands: whatever its next beacon's number is, it counts.
+    /// The peer has shaken hands: its next beacon counts, whatever its number.
     pub(super) fn recount(&mut self) {
         self.counted_at = None;
     }
