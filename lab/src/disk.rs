@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_fleet::car::{FlightRecord, Leg};
 use elevator_fleet::model::{Call, Dot, JournalId, Term};
 use elevator_fleet::node::{Change, Lsn, Restored};
-use elevator_fleet::orders::{Record, State};
+use elevator_fleet::orders::{Record, RecordState};
 use fastrand::Rng;
 
 /// What is on the platter, and what is on its way there.
@@ -66,7 +66,7 @@ impl Disk {
 
     fn aged(&self, (record, written): &(Record, Duration)) -> Record {
         let mut record = record.clone();
-        if let State::Open { waited } = &mut record.state {
+        if let RecordState::Open { waited } = &mut record.state {
             *waited += self.clock.saturating_sub(*written);
         }
         record

@@ -76,7 +76,7 @@ mod tests {
     use elevator_driver::{Direction, Floor};
     use elevator_fleet::model::{Call, Dot, HallCall, JournalId};
     use elevator_fleet::node::Change;
-    use elevator_fleet::orders::{Record, State};
+    use elevator_fleet::orders::{Record, RecordState};
     use tempfile::TempDir;
 
     use super::*;
@@ -97,7 +97,7 @@ mod tests {
                 floor: Floor::try_from(1).expect("a floor"),
                 direction: Direction::Up,
             }),
-            state: State::Open { waited: std::time::Duration::from_secs(3) },
+            state: RecordState::Open { waited: std::time::Duration::from_secs(3) },
         };
         let change = Change::Record(record.clone());
         let unset = std::time::UNIX_EPOCH;

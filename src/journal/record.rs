@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use elevator_driver::{Direction, Floor};
 use elevator_fleet::car::{FlightRecord, Leg, LegEnd};
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId};
-use elevator_fleet::orders::{Record, Service, State};
+use elevator_fleet::orders::{Record, RecordState, Service};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -168,8 +168,10 @@ pub(super) fn order(record: &Record, now: SystemTime) -> Result<Vec<u8>, redb::E
         origin: record.origin.to_string(),
         call: (&record.call).into(),
         state: match &record.state {
-            State::Open { waited } => StateV3::Open { waited: millis(*waited), written: wall(now) },
-            State::Served(service) => StateV3::Served(service.as_ref().map(|service| {
+            RecordState::Open { waited } => {
+                StateV3::Open { waited: millis(*waited), written: wall(now) }
+            }
+            RecordState::Served(service) => StateV3::Served(service.as_ref().map(|service| {
                 StoredService { car: service.car.to_string(), waited: millis(service.waited) }
             })),
         },
@@ -188,9 +190,9 @@ pub(super) fn read_order(bytes: &[u8], now: SystemTime) -> Result<Record, ReadEr
             let stored: Order<StateV2> = ORDERS.body(body)?;
             let state = match stored.state {
                 StateV2::Open { waited, written } => {
-                    State::Open { waited: age(waited, written, now) }
+                    RecordState::Open { waited: age(waited, written, now) }
                 }
-                StateV2::Served => State::Served(None),
+                StateV2::Served => RecordState::Served(None),
             };
             let dot = (stored.journal, stored.sequence);
             record(dot, &stored.origin, stored.call, state)
@@ -199,10 +201,10 @@ pub(super) fn read_order(bytes: &[u8], now: SystemTime) -> Result<Record, ReadEr
             let stored: Order<StateV3> = ORDERS.body(body)?;
             let state = match stored.state {
                 StateV3::Open { waited, written } => {
-                    State::Open { waited: age(waited, written, now) }
+                    RecordState::Open { waited: age(waited, written, now) }
                 }
                 StateV3::Served(service) => {
-                    State::Served(service.as_ref().map(read_service).transpose()?)
+                    RecordState::Served(service.as_ref().map(read_service).transpose()?)
                 }
             };
             let dot = (stored.journal, stored.sequence);
@@ -226,9 +228,9 @@ pub(super) fn read_order_v1(body: &[u8]) -> Result<Record, ReadError> {
             return Err(ReadError::Malformed(ORDERS.name));
         }
         StateV1::Open { seconds, nanoseconds } => {
-            State::Open { waited: Duration::new(seconds, nanoseconds).min(OLDEST) }
+            RecordState::Open { waited: Duration::new(seconds, nanoseconds).min(OLDEST) }
         }
-        StateV1::Served => State::Served(None),
+        StateV1::Served => RecordState::Served(None),
     };
     let dot = (stored.journal, stored.sequence);
     record(dot, &stored.origin, stored.call, state)
@@ -247,7 +249,7 @@ fn record(
     (journal, sequence): (u64, u64),
     origin: &str,
     call: StoredCall,
-    state: State,
+    state: RecordState,
 ) -> Result<Record, ReadError> {
     let journal = JournalId(journal);
     Ok(Record {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::model::{Call, Dot, HallCall};
 use elevator_fleet::node::Lsn;
-use elevator_fleet::orders::{Record, Service, State};
+use elevator_fleet::orders::{Record, RecordState, Service};
 use tempfile::TempDir;
 
 use super::audit::UNREADABLE;
@@ -26,7 +26,7 @@ fn floor(index: u8) -> Floor {
     FloorCount::new(9).and_then(|floors| floors.floor(index)).expect("a floor")
 }
 
-fn record(journal: JournalId, sequence: u64, index: u8, state: State) -> Record {
+fn record(journal: JournalId, sequence: u64, index: u8, state: RecordState) -> Record {
     Record {
         dot: Dot { journal, sequence },
         origin: node(),
@@ -37,7 +37,7 @@ fn record(journal: JournalId, sequence: u64, index: u8, state: State) -> Record 
 
 fn open_order(journal: JournalId, sequence: u64, index: u8) -> Record {
     let waited = Duration::from_secs(3);
-    record(journal, sequence, index, State::Open { waited })
+    record(journal, sequence, index, RecordState::Open { waited })
 }
 
 fn open(directory: &TempDir) -> (Journal, Restored) {
@@ -48,11 +48,12 @@ fn open(directory: &TempDir) -> (Journal, Restored) {
 fn is_same(found: &Record, written: &Record) -> bool {
     const MOMENT: Duration = Duration::from_mins(1);
     let is_as_old = match (&found.state, &written.state) {
-        (State::Open { waited }, State::Open { waited: before }) => {
+        (RecordState::Open { waited }, RecordState::Open { waited: before }) => {
             (*before..*before + MOMENT).contains(waited)
         }
-        (State::Served(found), State::Served(written)) => found == written,
-        (State::Open { .. }, State::Served(_)) | (State::Served(_), State::Open { .. }) => false,
+        (RecordState::Served(found), RecordState::Served(written)) => found == written,
+        (RecordState::Open { .. }, RecordState::Served(_))
+        | (RecordState::Served(_), RecordState::Open { .. }) => false,
     };
     let state = found.state.clone();
     is_as_old && *found == Record { state, ..written.clone() }
@@ -94,7 +95,7 @@ async fn a_register_is_replaced_by_its_later_record() {
     let directory = TempDir::new().expect("a directory");
     let (journal, restored) = open(&directory);
     let id = restored.journal;
-    let later = record(id, 2, 3, State::Served(None));
+    let later = record(id, 2, 3, RecordState::Served(None));
     let writer = JournalWriter::start(journal).expect("a thread");
     let first = vec![Change::Record(open_order(id, 1, 3))];
     writer.submit(Lsn(1), first).expect("room");
@@ -148,8 +149,10 @@ async fn a_reserved_sequence_is_never_handed_out_again() {
 async fn a_renewed_journal_starts_with_its_own_sequences() {
     let directory = TempDir::new().expect("a directory");
     let (journal, first) = open(&directory);
-    let old =
-        [open_order(first.journal, 3, 1), record(first.journal, u64::MAX, 2, State::Served(None))];
+    let old = [
+        open_order(first.journal, 3, 1),
+        record(first.journal, u64::MAX, 2, RecordState::Served(None)),
+    ];
     let mut changes: Vec<Change> = old.iter().cloned().map(Change::Record).collect();
     changes.push(Change::Reserve(u64::MAX));
     let fresh = JournalId(first.journal.0 ^ 1);

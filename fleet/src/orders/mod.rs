@@ -15,4 +15,4 @@ mod store;
 
 pub use promise::{Holding, Promise};
 pub(crate) use store::{Journal, is_elsewhere};
-pub use store::{Merged, OrderStore, Record, Service, State};
+pub use store::{Merged, OrderStore, Record, RecordState, Service};

@@ -110,12 +110,12 @@ pub struct Record {
     /// What was asked for.
     pub call: Call,
     /// What became of it.
-    pub state: State,
+    pub state: RecordState,
 }
 
 /// What became of a press.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
+pub enum RecordState {
     /// It waits to be served.
     Open {
         /// For how long, as of the moment the record was made: nodes share no clock.
@@ -138,7 +138,7 @@ pub struct Service {
     pub car: NodeId,
 }
 
-impl State {
+impl RecordState {
     /// Whether the press waits no more.
     #[must_use]
     pub fn is_served(&self) -> bool {
@@ -185,7 +185,7 @@ impl OrderStore {
         now: Timestamp,
     ) -> Merged {
         let origin = origin.clone();
-        let state = State::Open { waited: now.since(since) };
+        let state = RecordState::Open { waited: now.since(since) };
         let record = Record { dot, origin, call, state };
         let merged = self.merge(record, now);
         if let Some(register) = self.registers.get_mut(&dot) {
@@ -228,22 +228,22 @@ impl OrderStore {
         }
         if known == Some(dot) {
             return match state {
-                State::Open { waited } => {
+                RecordState::Open { waited } => {
                     let register = self.registers.get_mut(&dot);
                     if let Some(register) = register.filter(|register| !register.made_here) {
                         register.order.placed = register.order.placed.min(now - waited);
                     }
                     Merged::Nothing
                 }
-                State::Served(service) => self
+                RecordState::Served(service) => self
                     .close(dot, service)
                     .map_or(Merged::Nothing, |order| Merged::Served { closed: Some(order) }),
             };
         }
         let before = known.and_then(|known| self.remove(known));
         let (told, served, service) = match state {
-            State::Open { waited } => (now - waited, false, None),
-            State::Served(service) => (now, true, service),
+            RecordState::Open { waited } => (now - waited, false, None),
+            RecordState::Served(service) => (now, true, service),
         };
         let earlier = before.as_ref().map(|order| order.placed);
         let placed = earlier.map_or(told, |earlier| earlier.min(told));
@@ -445,9 +445,9 @@ impl Register {
     fn record(&self, now: Timestamp) -> Record {
         let Order { dot, origin, call, placed, open_since: _ } = self.order.clone();
         let state = if self.served {
-            State::Served(self.service.clone())
+            RecordState::Served(self.service.clone())
         } else {
-            State::Open { waited: now.since(placed) }
+            RecordState::Open { waited: now.since(placed) }
         };
         Record { dot, origin, call, state }
     }

@@ -3,7 +3,7 @@
 use elevator_driver::{Button, Direction, Floor, KeySwitch, MotorCommand, PanelOutputs};
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
 use elevator_fleet::node::{Change, Lsn, Report};
-use elevator_fleet::orders::{Record, State};
+use elevator_fleet::orders::{Record, RecordState};
 use elevator_fleet::wire::NodeState;
 
 use super::*;
@@ -158,14 +158,14 @@ fn bereaved() -> World {
 
 fn open(dot: Dot) -> Change {
     let waited = Duration::ZERO;
-    record(dot, State::Open { waited })
+    record(dot, RecordState::Open { waited })
 }
 
 fn served(dot: Dot) -> Change {
-    record(dot, State::Served(None))
+    record(dot, RecordState::Served(None))
 }
 
-fn record(dot: Dot, state: State) -> Change {
+fn record(dot: Dot, state: RecordState) -> Change {
     Change::Record(Record { dot, origin: NodeId::new("A").expect("a name"), call: call(1), state })
 }
 

@@ -1,7 +1,7 @@
 //! What a single node says that no node can mean.
 
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId, Term, Timestamp};
-use elevator_fleet::orders::{Record, Service, State};
+use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::{Delta, Frame, StateTransfer};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
@@ -22,7 +22,7 @@ fn impossible(world: &World, node: usize, sequence: u64) -> Vec<Record> {
             dot,
             origin: origin.clone(),
             call: Call::Hall(HallCall { floor: floor(index), direction }),
-            state: State::Served(None),
+            state: RecordState::Served(None),
         })
     };
     let mut sequence = sequence;
@@ -115,9 +115,9 @@ fn invented(number: u64) -> Vec<Record> {
         let floor = floor(u8::try_from(1 + at % 2).expect("few"));
         let state = if at.is_multiple_of(10) {
             let waited = secs(1);
-            State::Open { waited }
+            RecordState::Open { waited }
         } else {
-            State::Served(None)
+            RecordState::Served(None)
         };
         Record {
             dot: Dot { journal, sequence },
@@ -176,7 +176,7 @@ fn a_member_that_sends_rubbish_stops_no_service() {
         });
         let dot = Dot { journal: JournalId(77), sequence: 1 };
         let origin = building.node(faulty).expect("it runs").hello().node.clone();
-        let records = vec![Record { dot, origin, call: far, state: State::Served(None) }];
+        let records = vec![Record { dot, origin, call: far, state: RecordState::Served(None) }];
         let delta = Delta { records, ..Delta::default() };
         for (round, button) in (0..20).zip([up(0), down(2), up(1), down(1)].into_iter().cycle()) {
             for other in (0..3).filter(|other| *other != faulty) {
@@ -209,7 +209,7 @@ fn all_served(building: &mut Building, from: usize, how: impl Fn(&Call) -> Optio
     let mut records: Vec<Record> = store.records(Timestamp::START).collect();
     records.retain(|record| !record.state.is_served());
     for record in &mut records {
-        record.state = State::Served(how(&record.call));
+        record.state = RecordState::Served(how(&record.call));
     }
     assert!(!records.is_empty());
     let told = Frame::Delta(Delta { records, ..Delta::default() });
@@ -303,7 +303,7 @@ fn an_order_that_only_the_master_holds_is_served() {
     for record in &mut records {
         let car = NodeId::new("Z").expect("a name");
         let waited = millis(100);
-        record.state = State::Served(Some(Service { waited, car }));
+        record.state = RecordState::Served(Some(Service { waited, car }));
     }
     let told = Frame::Delta(Delta { records, ..Delta::default() });
     building.forge(0, 1, &told);

@@ -62,10 +62,10 @@ fn car_call(name: &str, index: u8) -> Call {
 
 /// What stands in every golden file.
 fn records() -> Vec<Record> {
-    let open = |seconds| State::Open { waited: Duration::from_secs_f64(seconds) };
+    let open = |seconds| RecordState::Open { waited: Duration::from_secs_f64(seconds) };
     let record = |dot, origin, call, state| Record { dot, origin: car(origin), call, state };
     let served =
-        State::Served(Some(Service { waited: Duration::from_millis(9_380), car: car("B") }));
+        RecordState::Served(Some(Service { waited: Duration::from_millis(9_380), car: car("B") }));
     let theirs = Dot { journal: JournalId(77), sequence: 300 };
     vec![
         record(dot(3), "A", hall(2, Direction::Up), open(61.5)),
@@ -80,7 +80,7 @@ fn older_records() -> Vec<Record> {
     let mut records = records();
     for record in &mut records {
         if record.state.is_served() {
-            record.state = State::Served(None);
+            record.state = RecordState::Served(None);
         }
     }
     records
@@ -230,7 +230,7 @@ fn a_golden_journal_of_this_format_is_read() {
         panic!("{contents:?}");
     };
     let aged = records().into_iter().map(|mut record| {
-        if let State::Open { waited } = &mut record.state {
+        if let RecordState::Open { waited } = &mut record.state {
             *waited += Duration::from_hours(1);
         }
         record

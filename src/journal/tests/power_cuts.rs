@@ -204,13 +204,13 @@ fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change
         }
         let journals = [journal, JournalId(77), JournalId(78)];
         let state = if random.bool() {
-            State::Served(Some(Service {
+            RecordState::Served(Some(Service {
                 waited: Duration::from_millis(random.u64(0..9_000)),
                 car: NodeId::new("A").expect("a name"),
             }))
         } else {
             let waited = Duration::from_millis(random.u64(0..9_000));
-            State::Open { waited }
+            RecordState::Open { waited }
         };
         let mut record = record(journals[random.usize(0..3)], *sequence, 0, state);
         record.call = Call::Hall(HallCall {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::model::{Call, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use elevator_fleet::node::LinkId;
-use elevator_fleet::orders::{Record, Service, State};
+use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::{
     Beacon, Delta, Echo, Frame, Hello, NodeState, Nonce, Protocol, StateTransfer, StoreDigest,
     codec,
@@ -385,7 +385,7 @@ impl Faulty {
             dot: Dot { journal: JournalId(fastrand::u64(1..)), sequence: 1 },
             origin: self.hello.node.clone(),
             call: Call::Hall(HallCall { floor: Floor::BOTTOM, direction: Direction::Up }),
-            state: State::Served(None),
+            state: RecordState::Served(None),
         };
         (0..count).map(record).collect()
     }
@@ -395,7 +395,7 @@ impl Faulty {
         for sequence in [u64::MAX, 1 << 60, 1 << 40] {
             let served = learned.iter().zip(0..).map(|(record, below)| Record {
                 dot: Dot { sequence: sequence - below, ..record.dot },
-                state: State::Served(None),
+                state: RecordState::Served(None),
                 ..record.clone()
             });
             let records = served.collect();
@@ -406,12 +406,12 @@ impl Faulty {
 
     /// By each of the cars in turn, and by none.
     fn forged_service(&mut self) {
-        let is_open = |record: &&Record| matches!(record.state, State::Open { .. });
+        let is_open = |record: &&Record| matches!(record.state, RecordState::Open { .. });
         let open = self.learned.values().filter(is_open);
         let cars = self.heard.values().map(|peer| Some(&peer.hello.node));
         let cars: Vec<Option<&NodeId>> = cars.chain([None]).collect();
         let served = open.zip(cars.iter().cycle()).map(|(record, car)| Record {
-            state: State::Served(
+            state: RecordState::Served(
                 car.map(|car| Service { waited: Duration::from_millis(300), car: car.clone() }),
             ),
             ..record.clone()

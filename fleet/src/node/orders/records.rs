@@ -6,7 +6,7 @@ use super::{Effect, Fleet, Orders};
 use crate::car::ServedCall;
 use crate::model::{Call, Dot, NodeId, Timestamp};
 use crate::node::{Report, Taken};
-use crate::orders::{Holding, Merged, Record, State};
+use crate::orders::{Holding, Merged, Record, RecordState};
 use crate::wire::{Ack, Delta, StateTransfer};
 
 impl Orders {
@@ -124,7 +124,7 @@ impl Orders {
                 self.on_refused(peer, dot, fleet, now);
                 return false;
             }
-            (Merged::Served { closed: Some(closed) }, State::Served(Some(service))) => {
+            (Merged::Served { closed: Some(closed) }, RecordState::Served(Some(service))) => {
                 self.close_contested(peer, &closed, service, fleet, now);
             }
             (Merged::Nothing | Merged::Placed { .. } | Merged::Served { .. }, _) => {}

@@ -3,7 +3,7 @@
 use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, with_journal};
 use super::*;
 use crate::model::{JournalId, NodeId};
-use crate::orders::{Record, Service, State};
+use crate::orders::{Record, RecordState, Service};
 use crate::wire::Echo;
 
 fn served(journal: u64, sequence: u64, by: Option<NodeId>, waited: Duration) -> Record {
@@ -11,7 +11,7 @@ fn served(journal: u64, sequence: u64, by: Option<NodeId>, waited: Duration) -> 
         dot: dot(journal, sequence),
         origin: name(u8::try_from(journal).expect("small")),
         call: call(2),
-        state: State::Served(by.map(|car| Service { waited, car })),
+        state: RecordState::Served(by.map(|car| Service { waited, car })),
     }
 }
 
@@ -126,7 +126,7 @@ fn a_press_of_two_calls_is_refused() {
             dot: dot(2, sequence),
             origin: name(2),
             call: call(index),
-            state: State::Open { waited: PERIOD },
+            state: RecordState::Open { waited: PERIOD },
         };
         // The second's press of call 2 has number 1.
         let (records, number) =

@@ -3,7 +3,7 @@
 use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, with_journal};
 use super::*;
 use crate::model::{JournalId, NodeId};
-use crate::orders::{OrderStore, Record, State};
+use crate::orders::{OrderStore, Record, RecordState};
 use crate::wire::{Ack, Delta, Echo};
 
 /// As many as are kept that nobody announces.
@@ -12,14 +12,14 @@ const MOST: usize = 192;
 /// The invented journals start here.
 const INVENTED: u64 = 1 << 32;
 
-fn record(journal: u64, sequence: u64, call: Call, state: State) -> Record {
+fn record(journal: u64, sequence: u64, call: Call, state: RecordState) -> Record {
     Record { dot: dot(journal, sequence), origin: name(99), call, state }
 }
 
 /// One served hall call of each of these journals.
 fn tombstones(journals: core::ops::Range<u64>) -> Vec<Record> {
     let tombstone =
-        |journal| record(INVENTED + journal, 7 + journal % 90, call(1), State::Served(None));
+        |journal| record(INVENTED + journal, 7 + journal % 90, call(1), RecordState::Served(None));
     journals.map(tombstone).collect()
 }
 
@@ -30,7 +30,7 @@ fn ghosts(journals: core::ops::Range<u64>) -> Vec<Record> {
         let car = name(99);
         let waited = Duration::from_secs(1);
         let call = Call::Car { car, floor };
-        record(INVENTED + journal, 7, call, State::Open { waited })
+        record(INVENTED + journal, 7, call, RecordState::Open { waited })
     };
     journals.map(ghost).collect()
 }
@@ -38,7 +38,7 @@ fn ghosts(journals: core::ops::Range<u64>) -> Vec<Record> {
 /// One hall call of each of these journals, which any car can serve.
 fn hall_calls(journals: core::ops::Range<u64>) -> Vec<Record> {
     let waited = Duration::from_secs(1);
-    let open = |journal| record(INVENTED + journal, 7, call(1), State::Open { waited });
+    let open = |journal| record(INVENTED + journal, 7, call(1), RecordState::Open { waited });
     journals.map(open).collect()
 }
 
@@ -51,7 +51,7 @@ fn car_calls(journal: u64, first: u8, floors: FloorCount) -> Vec<Record> {
     let ghost = |(sequence, (car, floor)): (u64, (NodeId, Floor))| {
         let waited = Duration::from_secs(1);
         let call = Call::Car { car, floor };
-        record(INVENTED + journal, sequence, call, State::Open { waited })
+        record(INVENTED + journal, sequence, call, RecordState::Open { waited })
     };
     (1..).zip(calls).map(ghost).collect()
 }
@@ -156,7 +156,7 @@ fn a_peer_that_invents_open_orders_leaves_room_for_others() {
     for invented in [ghosts, hall_calls] {
         let (mut one, _, now) = settled();
         flood(&mut one, &invented(0..1_000), now);
-        let gone = record(77, 3, call(2), State::Open { waited: PERIOD });
+        let gone = record(77, 3, call(2), RecordState::Open { waited: PERIOD });
         let mut four = with_journal(4, sound(4));
         let later = now + PERIOD * 8;
         talk(&mut one, &mut four, now, later);
@@ -184,7 +184,7 @@ fn invented_car_calls_leave_room_for_orders_that_can_be_served() {
     let calls = [call(2), Call::Car { car, floor }];
     let gone: Vec<Record> = (77..)
         .zip(calls)
-        .map(|(journal, call)| record(journal, 3, call, State::Open { waited }))
+        .map(|(journal, call)| record(journal, 3, call, RecordState::Open { waited }))
         .collect();
     let mut nine = with_journal(9, sound(9));
     send_beacon(&mut nine, &mut one, gone.clone(), now);
@@ -302,7 +302,7 @@ fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
         failing.start(Timestamp::START);
         for sequence in 1..4 {
             let index = u8::try_from(sequence % 3).expect("small");
-            let mut told = record(journal.0, sequence, call(index), State::Served(None));
+            let mut told = record(journal.0, sequence, call(index), RecordState::Served(None));
             told.origin = name(5);
             let mut beacon = failing.plain_beacon(Timestamp::START);
             beacon.echoes = echo_of(&mut one, now);
@@ -382,7 +382,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
                 let floor = floors.floor(index).expect("a floor");
                 let call = Call::Hall(HallCall { floor, direction });
                 let sequence = sequence * 10 + u64::from(index);
-                record(INVENTED + journal, sequence, call, State::Open { waited: PERIOD })
+                record(INVENTED + journal, sequence, call, RecordState::Open { waited: PERIOD })
             })
         }));
         let peer = &mut peers[usize::try_from(journal % 4).expect("small")];
@@ -396,11 +396,11 @@ fn open_calls_of_many_peers_stay_within_bounds() {
     let known = one.orders().get(dot(INVENTED, 1)).cloned().expect("it is open");
     let of_last = last.iter().filter(|record| one.orders().get(record.dot).is_some());
     assert_eq!(of_last.count(), 0, "there is no room for another journal");
-    let mut first = record(INVENTED, 1, known.call, State::Served(None));
+    let mut first = record(INVENTED, 1, known.call, RecordState::Served(None));
     first.origin = name(99);
-    let fresh = record(INVENTED, 50_000, call(0), State::Open { waited: PERIOD });
+    let fresh = record(INVENTED, 50_000, call(0), RecordState::Open { waited: PERIOD });
     let same =
-        Record { dot: dot(INVENTED, 50_001), state: State::Open { waited: PERIOD }, ..first };
+        Record { dot: dot(INVENTED, 50_001), state: RecordState::Open { waited: PERIOD }, ..first };
     send_beacon(&mut peers[0], &mut one, vec![fresh.clone(), same.clone()], now);
     assert!(one.orders().get(fresh.dot).is_none(), "one register more");
     assert!(one.orders().get(same.dot).is_some(), "a press in another's place");
@@ -415,7 +415,8 @@ fn refused_services_of_invented_calls_fill_no_journal_of_others() {
     for (round, first) in [(0, 100), (1, 164)] {
         let open = car_calls(round, first, floors);
         flood(&mut one, &open, now);
-        let lies = open.into_iter().map(|record| Record { state: State::Served(None), ..record });
+        let lies =
+            open.into_iter().map(|record| Record { state: RecordState::Served(None), ..record });
         flood(&mut one, &lies.collect::<Vec<_>>(), now);
         let later = now + Duration::from_secs(5);
         exchange(&mut one, &mut two, now, later);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::bounds::JUMP;
 use crate::model::{Dot, JournalId, MOST_SEQUENCE, NodeId};
-use crate::orders::{Record, Service, State};
+use crate::orders::{Record, RecordState, Service};
 use crate::wire::{Delta, PlanEntry, StateTransfer};
 
 pub(super) const LINK: LinkId = LinkId(1);
@@ -24,7 +24,7 @@ fn served(journal: u8, sequence: u64, call: Call) -> Record {
         dot: dot(u64::from(journal), sequence),
         origin: name(journal),
         call,
-        state: State::Served(None),
+        state: RecordState::Served(None),
     }
 }
 
@@ -204,7 +204,8 @@ fn a_record_that_cannot_be_is_as_if_it_had_never_come() {
 fn who_sends_rubbish_is_cut_off_for_a_while() {
     let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
     let nowhere = HallCall { floor: top.expect("a floor"), direction: Direction::Down };
-    let sound = Record { state: State::Open { waited: Duration::ZERO }, ..served(2, 900, call(2)) };
+    let sound =
+        Record { state: RecordState::Open { waited: Duration::ZERO }, ..served(2, 900, call(2)) };
     let records = vec![sound.clone(), served(2, 901, Call::Hall(nowhere))];
     let plan = vec![PlanEntry { version: 1, call: nowhere, car: name(2) }];
     let assignment = Frame::Delta(Delta { records: vec![sound], plan, ..Delta::default() });
@@ -316,7 +317,7 @@ fn presses_of_before_an_old_copy_of_the_disk_are_not_made_again() {
 fn disks_that_hold_impossible_records_do_not_stop_orders() {
     let poisoned = |index: u8| {
         let waits = Record {
-            state: State::Open { waited: Duration::from_secs(3) },
+            state: RecordState::Open { waited: Duration::from_secs(3) },
             ..served(index, 17, call(2))
         };
         let mut records: Vec<Record> = [1, 2]
@@ -436,7 +437,7 @@ fn a_press_that_others_know_as_another_call_is_placed_again() {
     let (mut one, mut two, now) = pair();
     let next = dot(1, one.orders().highest(JournalId(1)).expect("known") + 1);
     let forged =
-        Record { state: State::Open { waited: PERIOD }, ..served(1, next.sequence, call(2)) };
+        Record { state: RecordState::Open { waited: PERIOD }, ..served(1, next.sequence, call(2)) };
     two.merge_record(&forged, None, now);
     assert_eq!(one.handle_order(call(0), now), Ok(Taken::Placed));
     assert!(one.orders().get(next).is_some(), "{next}");
@@ -459,8 +460,10 @@ fn orders_of_a_journal_that_is_given_up_are_placed_again() {
     let waited = one.orders().waited(&call(1), later).expect("it is open");
     // By a car that the second node can't know yet.
     let service = Service { waited: Duration::ZERO, car: name(3) };
-    let forged =
-        Record { state: State::Served(Some(service)), ..served(1, 1_000 + JUMP / 2 + 1, call(1)) };
+    let forged = Record {
+        state: RecordState::Served(Some(service)),
+        ..served(1, 1_000 + JUMP / 2 + 1, call(1))
+    };
     two.handle_frame(LINK, delta(vec![forged.clone()]), later);
     assert_eq!(two.orders().of_call(&call(1)).count(), 0);
     one.handle_frame(LINK, delta(vec![forged]), later);
@@ -499,9 +502,9 @@ fn an_order_that_is_made_old_is_not_closed_by_a_lie() {
                 state,
             };
             let waited = Duration::from_hours(10);
-            one.handle_frame(LINK, delta(vec![tells(State::Open { waited })]), later);
+            one.handle_frame(LINK, delta(vec![tells(RecordState::Open { waited })]), later);
             let service = Service { waited, car: car.clone() };
-            one.handle_frame(LINK, delta(vec![tells(State::Served(Some(service)))]), later);
+            one.handle_frame(LINK, delta(vec![tells(RecordState::Served(Some(service)))]), later);
             let still = one.orders().get(order.dot);
             assert!(still.is_some(), "{} by {car}", order.dot);
         }
@@ -510,9 +513,9 @@ fn an_order_that_is_made_old_is_not_closed_by_a_lie() {
     for sequence in [700, 701] {
         let tells = |state| Record { dot: dot(2, sequence), state, ..served(2, sequence, call(2)) };
         let waited = Duration::from_hours(10);
-        one.handle_frame(LINK, delta(vec![tells(State::Open { waited })]), later);
+        one.handle_frame(LINK, delta(vec![tells(RecordState::Open { waited })]), later);
         let service = Service { waited, car: name(9) };
-        one.handle_frame(LINK, delta(vec![tells(State::Served(Some(service)))]), later);
+        one.handle_frame(LINK, delta(vec![tells(RecordState::Served(Some(service)))]), later);
         assert!(one.orders().get(dot(2, sequence)).is_some(), "{sequence}");
     }
     let own = orders.iter().find(|order| order.origin == name(1));

@@ -155,7 +155,7 @@ fn a_master_that_invents_services_is_left_all_the_same() {
         let open = slave.orders().records(now);
         let mut lies: Vec<_> = open.filter(|record| !record.state.is_served()).collect();
         for lie in &mut lies {
-            lie.state = crate::orders::State::Served(None);
+            lie.state = crate::orders::RecordState::Served(None);
         }
         let later = now + Duration::from_millis(500);
         let mut actions = talk(&mut slave, &mut master, now, later);

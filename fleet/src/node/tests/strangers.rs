@@ -6,7 +6,7 @@ use super::forged::{LINK, call, delta, dot, exchange, pair, sound, with_journal}
 use super::*;
 use crate::model::NodeId;
 use crate::node::peers::{MOST_ECHOES, STRANGERS_ECHOED};
-use crate::orders::{Record, Service, State};
+use crate::orders::{Record, RecordState, Service};
 use crate::wire::{Echo, Hello};
 
 /// So many processes that are heard and hear nobody. Their nonces mix with those of the peers.
@@ -120,7 +120,7 @@ fn a_car_that_others_may_hear_may_have_served() {
             dot: placed,
             origin: name(1),
             call: call(0),
-            state: State::Served(Some(service)),
+            state: RecordState::Served(Some(service)),
         };
         one.handle_frame(LINK, delta(vec![told]), now);
         let is_believed = one.orders().of_call(&call(0)).next().is_none();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::model::{Dot, JournalId};
-use crate::orders::{Holding, Record, State};
+use crate::orders::{Holding, Record, RecordState};
 use crate::wire::codec::{self, MAX_FRAME};
 use crate::wire::{Delta, StateTransfer, StoreDigest};
 
@@ -27,7 +27,7 @@ fn tombstones(journals: u64) -> Vec<Record> {
             dot: Dot { journal: JournalId((1 << 60) + journal), sequence },
             origin: name(9),
             call: Call::Hall(call),
-            state: State::Served(None),
+            state: RecordState::Served(None),
         })
     };
     (0..journals).flat_map(of_journal).collect()
@@ -133,8 +133,10 @@ fn equal_stores_are_not_sent() {
 /// F12: an open order that both have on disk is promised as soon as their digests have been told.
 #[test]
 fn equal_digests_tell_who_holds_an_order() {
-    let waits =
-        Record { state: State::Open { waited: Duration::from_secs(3) }, ..tombstones(1).remove(0) };
+    let waits = Record {
+        state: RecordState::Open { waited: Duration::from_secs(3) },
+        ..tombstones(1).remove(0)
+    };
     let both = [1, 2].map(|index| with(index, vec![waits.clone()]));
     let [mut one, mut two] = both;
     let now = Timestamp::START + PERIOD;

@@ -251,7 +251,7 @@ fn a_merge_keeps_the_longer_wait() {
         dot: dot(0, 1),
         origin: node(0),
         call: call(0),
-        state: State::Open { waited: Duration::from_secs(seconds) },
+        state: RecordState::Open { waited: Duration::from_secs(seconds) },
     };
     store.merge(waits(0), at(9));
     assert_eq!(store.merge(waits(6), at(9)), Merged::Nothing);
@@ -264,7 +264,7 @@ fn a_press_that_was_made_here_is_not_made_older_by_others() {
     let mut store = OrderStore::default();
     store.place(dot(0, 1), &node(0), call(0), at(5), at(9));
     let mut record = store.record(dot(0, 1), at(9)).expect("known");
-    record.state = State::Open { waited: Duration::from_hours(10) };
+    record.state = RecordState::Open { waited: Duration::from_hours(10) };
     assert_eq!(store.merge(record, at(9)), Merged::Nothing);
     let order = store.get(dot(0, 1)).expect("it is open");
     assert_eq!((order.placed, order.open_since), (at(5), at(9)));
@@ -278,7 +278,11 @@ fn of_one_press_with_two_calls_no_open_order_is_lost() {
         dot: dot(1, 1),
         origin: node(0),
         call: call(index),
-        state: if served { State::Served(None) } else { State::Open { waited: Duration::ZERO } },
+        state: if served {
+            RecordState::Served(None)
+        } else {
+            RecordState::Open { waited: Duration::ZERO }
+        },
     };
     for (known, told) in [(0, 3), (3, 0), (0, 2), (2, 0), (0, 1)] {
         let (mut one, mut other) = (OrderStore::default(), OrderStore::default());
@@ -326,7 +330,7 @@ fn of_two_services_of_one_press_both_sides_keep_the_same() {
                 dot: dot(1, 1),
                 origin: node(0),
                 call: call(0),
-                state: State::Served(told.clone()),
+                state: RecordState::Served(told.clone()),
             };
             store.merge(record, at(10));
             digests.insert(digest(&store));

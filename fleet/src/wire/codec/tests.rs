@@ -11,7 +11,7 @@ use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
     NodeId, Role, Term, Timestamp,
 };
-use crate::orders::{OrderStore, Record, Service, State};
+use crate::orders::{OrderStore, Record, RecordState, Service};
 use crate::wire::listing::documented;
 use crate::wire::{
     Ack, Delta, Echo, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
@@ -75,7 +75,7 @@ fn open_record() -> Record {
         dot: dot(500, 41),
         origin: node("A"),
         call: Call::Hall(hall(2, Direction::Down)),
-        state: State::Open { waited: Duration::from_secs(2) },
+        state: RecordState::Open { waited: Duration::from_secs(2) },
     }
 }
 
@@ -84,7 +84,7 @@ fn served_record() -> Record {
         dot: dot(9, 7),
         origin: node("B"),
         call: Call::Car { car: node("B"), floor: floor(0) },
-        state: State::Served(Some(Service {
+        state: RecordState::Served(Some(Service {
             waited: Duration::from_millis(9_380),
             car: node("B"),
         })),

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use super::Knowledge;
 use crate::model::{Call, Dot, NodeId, Order, Timestamp};
-use crate::orders::{Record, Service, State};
+use crate::orders::{Record, RecordState, Service};
 use crate::wire::Hello;
 
 /// The time from the refusal to the fresh press. News of a service that did happen may still arrive.
@@ -172,7 +172,7 @@ impl Contested {
             dot: order.dot,
             origin: order.origin.clone(),
             call: order.call.clone(),
-            state: State::Served(Some(Service {
+            state: RecordState::Served(Some(Service {
                 waited: served_at.since(order.placed),
                 car: service.car.clone(),
             })),

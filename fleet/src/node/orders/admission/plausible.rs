@@ -11,7 +11,7 @@ use elevator_driver::Floor;
 
 use super::{Fleet, Knowledge};
 use crate::model::{Call, Dot, NodeId, Timestamp};
-use crate::orders::{Record, State};
+use crate::orders::{Record, RecordState};
 
 /// By how much clocks drift apart and messages are late, at most.
 const TOLERANCE: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ pub(super) fn credit(
     attentive_since: Timestamp,
 ) -> Credit {
     let fleet = known.fleet;
-    let State::Served(service) = &record.state else {
+    let RecordState::Served(service) = &record.state else {
         return Credit::Accepted;
     };
     let open = known.store.present(record.dot, &record.call);

@@ -13,7 +13,7 @@ use crate::election::testing::{any_message, any_name};
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, HallCall, Mac, Role, Term, Unavailable,
 };
-use crate::orders::{Record, Service, State};
+use crate::orders::{Record, RecordState, Service};
 use crate::wire::codec::*;
 use crate::wire::{
     Ack, Delta, Echo, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
@@ -169,9 +169,9 @@ fn any_record() -> impl Strategy<Value = Record> {
         (any_name(), any_floor()).prop_map(|(car, floor)| Call::Car { car, floor }),
     ];
     let state = prop_oneof![
-        any::<Duration>().prop_map(|waited| State::Open { waited }),
+        any::<Duration>().prop_map(|waited| RecordState::Open { waited }),
         proptest::option::of((any::<Duration>(), any_name()))
-            .prop_map(|how| State::Served(how.map(|(waited, car)| Service { waited, car }))),
+            .prop_map(|how| RecordState::Served(how.map(|(waited, car)| Service { waited, car }))),
     ];
     (any_dot(), any_name(), call, state).prop_map(|(dot, origin, call, state)| Record {
         dot,
