@@ -1,12 +1,12 @@
-//! The last line of defence between motor and door (S1).
+//! The last safeguard between motor and door (S1).
 //!
-//! The controller keeps S1 by itself, and so should every panel; each back end refuses once more
-//! what would break it.
+//! The controller ensures S1 by itself, and so should every panel. Each back end also refuses
+//! commands that would violate it.
 
 use crate::vocabulary::{DoorCommand, DoorState, DriveFeedback, MotorCommand, PanelOutputs};
 
-/// The motor command that may leave: a stop, unless the door is known to be closed and is not told
-/// to open (S1).
+/// The motor command to send: a stop, unless the door is known to be closed and is not commanded to
+/// open (S1).
 #[must_use]
 pub fn permitted_motor(outputs: &PanelOutputs, door: Option<DoorState>) -> MotorCommand {
     if door == Some(DoorState::Closed) && outputs.door != DoorCommand::Open {
@@ -16,7 +16,7 @@ pub fn permitted_motor(outputs: &PanelOutputs, door: Option<DoorState>) -> Motor
     }
 }
 
-/// The door command that may leave: a closed door is not told to open while the drive says that
+/// The door command to send: a closed door is not commanded to open while the drive reports that
 /// the car moves (S1).
 #[must_use]
 pub fn permitted_door(

@@ -9,12 +9,11 @@
 //!                       └───────────────────────────────────────────┘
 //! ```
 //!
-//! Read [`vocabulary`] first: it has no feature, no I/O, and is all that the pure brain needs.
-//! Then `line`, the one front door to both back ends (features `serial` and `tcp`), and
-//! [`interlock`], which each of them applies. The wire protocol is the module `protocol` (feature
-//! of the same name): frames, and a session without I/O for either end of the line; byte by byte
-//! it stands in `docs/PANEL-PROTOCOL.md`, with what the TCP back end makes of the elevator-server
-//! protocol.
+//! Read [`vocabulary`] first: it needs no feature, does no I/O, and is all that the pure brain
+//! uses. Then `line`, the entry point for both back ends (features `serial` and `tcp`), and
+//! [`interlock`], which both apply. The module `protocol` (feature of the same name) has the panel
+//! protocol: frames, and a session without I/O for either end of the line. `docs/PANEL-PROTOCOL.md`
+//! describes its bytes, and how the TCP back end uses the elevator-server protocol.
 //!
 //! Deliberately absent: an async runtime (a line has threads of its own), and any decision about
 //! where the car goes.

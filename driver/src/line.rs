@@ -1,4 +1,4 @@
-//! One front door for every kind of panel line.
+//! The entry point for every kind of panel line.
 
 mod lease;
 mod mailbox;
@@ -24,33 +24,32 @@ const FAREWELL_LIMIT: Duration = Duration::from_secs(3);
 /// The first delay before a line that was lost is opened again; it doubles from there.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
-/// The times of a line. Each is said to concern one back end or both; all are at least 1 ms, and
-/// shorter ones count as 1 ms.
+/// The times of a line. Some concern one back end only. All are at least 1 ms; shorter ones count
+/// as 1 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineSettings {
     /// TCP: how often the server is polled. A press shorter than this may go unseen, and the car
     /// coasts up to this long past its floor. Default 10 ms; servers expect 10 to 25 ms.
     pub poll: Duration,
-    /// TCP: how often the server is polled once the car has stood still with its door closed, and
-    /// been told nothing new, for a second. A press is seen up to this much later, and one that is
-    /// shorter may go unseen. Default 20 ms; one that is shorter than `poll` counts as `poll`.
+    /// TCP: how often the server is polled once the car has stood still with its door closed,
+    /// without new commands, for a second. A press is seen up to this much later, and a shorter one
+    /// may go unseen. Default 20 ms; if it is shorter than `poll`, `poll` applies.
     pub poll_at_rest: Duration,
-    /// TCP: how long a server may take for any poll before it is disconnected. It bounds the
-    /// attempt to connect as well, and outputs wait for as long while a poll is being answered.
-    /// Default 250 ms.
+    /// TCP: how long a server may take for any poll before it is disconnected. Also bounds the
+    /// attempt to connect, and the delay of outputs while a poll is being answered. Default 250 ms.
     pub reply: Duration,
-    /// TCP: send op 0 on each connection. One server rebuilds its world at it, hence the default:
-    /// no.
+    /// TCP: send op 0 on each connection. One server rebuilds its world when it receives it, hence
+    /// the default: no.
     pub reload_configuration: bool,
     /// Serial: how often unchanged outputs are sent; well below the panel's watchdog. Default
     /// 50 ms.
     pub heartbeat: Duration,
-    /// Serial: how long a panel may be silent or deaf before it is disconnected; at least three
-    /// heartbeats. Default 250 ms.
+    /// Serial: how long a panel may be silent, or fail to hear the controller, before it is
+    /// disconnected; at least three heartbeats. Default 250 ms.
     pub silence: Duration,
     /// Both: the longest delay between two attempts to open a lost line. Default 1 s.
     pub retry: Duration,
-    /// Both: how long a motor runs without a sign of life of the line's owner, which is
+    /// Both: how long a motor runs without a keep-alive of the line's owner, which is
     /// [`PanelLine::set_outputs`] or [`PanelLine::keep_alive`]. Default 300 ms.
     pub lease: Duration,
 }
@@ -100,17 +99,16 @@ pub enum OpenError {
 
 /// A running line to a panel (F15).
 ///
-/// Its own threads open the line, open it again whenever it is lost, keep the panel equal to the
-/// latest outputs, and tell the sink everything that the panel says, all from one thread and in
-/// order. The sink must not block: the line waits for it.
+/// Its threads open the line, reopen it whenever it is lost, keep the panel equal to the latest
+/// outputs, and pass all events of the panel to the sink, from one thread and in order. The sink
+/// must not block: the line waits for it.
 ///
-/// Both back ends refuse what would break S1, whatever they are told (see
-/// [`interlock`](crate::interlock)).
+/// Both back ends refuse commands that would violate S1 (see [`interlock`](crate::interlock)).
 ///
-/// A motor that is to run needs an owner that lives: one that shows no sign of life for
-/// [`LineSettings::lease`] has its motor stopped, by the line's own thread, whatever the owner is
-/// doing. From then on the motor stays stopped until the owner commands a stop by itself: it has to
-/// learn first that the car stands. [`lapses`](Self::lapses) says that this has happened.
+/// A motor runs only while its owner is alive. If the owner sends no keep-alive for
+/// [`LineSettings::lease`], the line's own thread stops the motor, whatever the owner is doing. The
+/// motor then stays stopped until the owner commands a stop: it first has to learn that the car
+/// stands. [`lapses`](Self::lapses) counts how often this has happened.
 #[derive(Debug)]
 pub struct PanelLine {
     mailbox: Arc<Mailbox>,
@@ -120,12 +118,13 @@ pub struct PanelLine {
 impl PanelLine {
     /// Starts a line to the panel at `url`, whose shaft has `floors` floors.
     ///
-    /// A device or a server that isn't there is no error: the sink is told
-    /// [`PanelEvent::Disconnected`] with the reason, once, and the line keeps trying.
+    /// A missing device or server is not an error: the sink gets [`PanelEvent::Disconnected`] with
+    /// the reason, once, and the line keeps trying.
     ///
     /// # Errors
     ///
-    /// [`OpenError`], where this build can't serve such an address at all or has no thread for it.
+    /// [`OpenError`] if this build does not support such an address, or there is no thread for the
+    /// line.
     pub fn open(
         url: &PanelUrl,
         floors: FloorCount,
@@ -138,35 +137,35 @@ impl PanelLine {
         Ok(Self { mailbox, thread: Some(thread) })
     }
 
-    /// What the panel is to do from this moment on. Never waits for the line; where two follow each
-    /// other closely, the later one counts.
+    /// Sets the outputs of the panel. Never waits for the line; a later call replaces an earlier
+    /// one that was not sent yet.
     pub fn set_outputs(&self, outputs: PanelOutputs) {
         self.mailbox.set_outputs(outputs);
     }
 
-    /// A sign of life of the line's owner, which keeps a motor running; at least three of them fit
-    /// into [`LineSettings::lease`]. Wakes nobody and never waits.
+    /// A keep-alive of the line's owner, which keeps a motor running; send at least three per
+    /// [`LineSettings::lease`]. Wakes no thread and never waits.
     pub fn keep_alive(&self) {
         self.mailbox.renew();
     }
 
-    /// How often the motor was stopped because its owner showed no sign of life. The owner has to
-    /// command a stop after each, and to wait until the car is seen at rest.
+    /// How often the motor was stopped because its owner sent no keep-alive. After each time the
+    /// owner has to command a stop, and to wait until the car is seen at rest.
     #[must_use]
     pub fn lapses(&self) -> u64 {
         self.mailbox.lapses()
     }
 
-    /// What has come in since the start, over every reopening.
+    /// The counters of the line since the start, across all reopenings.
     #[must_use]
     pub fn counters(&self) -> LineCounters {
         self.mailbox.counters()
     }
 
-    /// Stops the motor as the last word and ends the line, as dropping it does.
+    /// Stops the motor as the last command and ends the line, as dropping it does.
     ///
-    /// Waits for its threads, 3 s at most; one that hangs in the operating system longer than that
-    /// is left to end by itself.
+    /// Waits for its threads for 3 s at most; a thread that hangs in the operating system for
+    /// longer is left to end by itself.
     pub fn close(mut self) {
         self.shut_down();
     }
@@ -176,7 +175,7 @@ impl PanelLine {
             return;
         };
         self.mailbox.close();
-        // A sink that drops its own line runs on the thread that it would wait for.
+        // A sink that drops its own line runs on the thread to wait for.
         if thread.thread().id() == thread::current().id() {
             return;
         }
@@ -234,7 +233,7 @@ fn spawn(
             body(Inbox::new(Arc::clone(&finished.0), lease));
         })
         .map_err(OpenError::Thread)?;
-    // Here as well: the owner's first command may come before the thread runs.
+    // The owner's first command may come before the thread runs.
     mailbox.serve(thread.thread().clone());
     Ok(thread)
 }
@@ -251,7 +250,7 @@ impl Retry {
         Self { next: FIRST_RETRY.min(limit), limit }
     }
 
-    /// The line was good: begin with short delays again.
+    /// The line worked: starts with short delays again.
     pub(crate) fn reset(&mut self) {
         *self = Self::new(self.limit);
     }

@@ -23,11 +23,12 @@ use crate::line::{Inbox, LineSettings, Mail, Mailbox, Retry};
 use crate::protocol::{ControllerSession, SessionSettings};
 use crate::vocabulary::{FloorCount, PanelEvent};
 
-/// How long a read or a write blocks at most; so the reader notices within this that it is to end.
+/// The longest time that a read or a write blocks, and thus the delay until the reader notices that
+/// it is to end.
 const PORT_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How much may wait in the operating system for the line, in transmission time: what is queued
-/// there can't be overtaken by newer outputs.
+/// How much may be queued in the operating system for the line, in transmission time. Newer outputs
+/// can't overtake what is queued there.
 const QUEUE_LIMIT: Duration = Duration::from_millis(5);
 
 /// A start bit, eight data bits and a stop bit.
@@ -101,7 +102,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
         self.started.elapsed()
     }
 
-    /// Opens the port and drops what has piled up in it.
+    /// Opens the port and discards its buffered input.
     fn open(&self) -> serialport::Result<Box<dyn SerialPort>> {
         let port = serialport::new(&self.path, self.baud).timeout(PORT_TIMEOUT).open()?;
         port.clear(ClearBuffer::Input)?;
@@ -155,7 +156,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
         (mail.closing, failure)
     }
 
-    /// Writes what is due; answers when there is more to do.
+    /// Writes what is due; returns when to continue.
     fn transmit(&mut self, port: &mut dyn SerialPort) -> io::Result<Duration> {
         loop {
             let now = self.now();
@@ -183,7 +184,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
         }
     }
 
-    /// The motor's stop is the last word. Where it can't be written, the panel's watchdog stops it.
+    /// Sends the stop of the motor as the last frame. If that fails, the panel's watchdog stops it.
     fn leave(&mut self, port: &mut dyn SerialPort) -> End {
         if let Some(bytes) = self.session.farewell() {
             drop(port.write_all(&bytes));
@@ -191,7 +192,7 @@ impl<S: FnMut(PanelEvent)> SerialLine<S> {
         End::Closing
     }
 
-    /// Waits, keeping the outputs up to date; answers whether the line is to end.
+    /// Waits, keeping the outputs up to date; `true` if the line is to end.
     fn pause(&mut self, delay: Duration) -> bool {
         let end = Instant::now() + delay;
         while Instant::now() < end {

@@ -6,9 +6,10 @@
 //!   mailbox ───┘
 //! ```
 //!
-//! One thread does everything: it waits for new outputs until the next poll is due, and acts as
-//! the levelling drive that such hardware lacks. It writes the motor's stop between the floor
-//! sensor's answer and the rest of the poll. There it also repeats a running motor, once a second.
+//! One thread does everything: it waits for new outputs until the next poll is due, and acts as the
+//! levelling drive that such hardware lacks. It writes the stop of the motor between the floor
+//! sensor's answer and the rest of the poll. There it also repeats the command of a running motor,
+//! once a second.
 
 mod car;
 mod wire;
@@ -28,11 +29,11 @@ use crate::vocabulary::{
 };
 
 /// How often the command of a running motor is repeated. A motor that the server stopped by itself
-/// loses at most this time of its flight's limit; some servers draw their world again at each
-/// command, so that it is not repeated with each poll.
+/// loses at most this part of its flight limit. It is not repeated with each poll, because some
+/// servers redraw their world at each command.
 const MOTOR_REPEAT: Duration = Duration::from_secs(1);
 
-/// How long a car has to stand still with its door closed, and be told nothing new, to be at rest.
+/// How long a car has to stand still with its door closed, without new commands, to be at rest.
 const RESTS_AFTER: Duration = Duration::from_secs(1);
 
 /// Keeps the line up until it is closed.
@@ -68,20 +69,20 @@ struct TcpLine<S> {
     settings: LineSettings,
     /// Every button that the shaft has.
     buttons: Vec<Button>,
-    /// The buttons that were down at the last poll, and since when, whichever connection that was
-    /// on: one that is held over a reconnection is told once.
+    /// The buttons that were down at the last poll, and since when, on any connection: a button
+    /// that is held during a reconnection is reported once.
     held: BTreeMap<Button, Instant>,
     car: Car,
     counters: LineCounters,
-    /// The reason last given for being disconnected.
+    /// The reason that was last reported for being disconnected.
     told_reason: Option<String>,
-    /// When the car last moved, had its door open, or was told something new.
+    /// When the car last moved, had its door open, or got a new command.
     stirred: Instant,
     inbox: Inbox,
     sink: S,
 }
 
-/// One connection and what the server was told on it.
+/// One connection, and the values last written on it.
 struct Connection {
     wire: Wire,
     polls: Vec<Message>,
@@ -133,7 +134,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
     }
 
-    /// Connects and makes sure that the motor is off; everything else waits for the first answers.
+    /// Connects and switches the motor off; everything else waits for the first answers.
     fn connect(&mut self) -> Result<Connection, Fault> {
         let addresses =
             (self.host.as_str(), self.port).to_socket_addrs().map_err(Fault::Unreachable)?;
@@ -174,7 +175,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         })
     }
 
-    /// Polls until the line is to end. Dropping the wire stops the motor, however this ends.
+    /// Polls until the line is to end. Dropping the wire stops the motor in any case.
     fn serve(&mut self, mut connection: Connection) -> Result<(), Fault> {
         let mut polled = Instant::now();
         let mut next_poll = polled;
@@ -184,12 +185,12 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
                 return Ok(());
             }
             let changed = self.handle_mail(mail);
-            // Before the first answers nobody knows where the car is.
+            // Before the first answers the position of the car is unknown.
             if changed && connection.told.is_some() {
                 self.bring_in_line(&mut connection)?;
                 self.emit_inputs(&mut connection);
             }
-            // A car that is at rest no longer is polled at its usual rate from here on.
+            // A car that is no longer at rest is polled at the usual rate from now on.
             let now = Instant::now();
             next_poll = next_poll.min(polled + self.period(now));
             if now >= next_poll {
@@ -201,7 +202,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
     }
 
-    /// From one poll to the next.
+    /// The current period of polls.
     fn period(&mut self, now: Instant) -> Duration {
         if self.car.is_busy() {
             self.stirred = now;
@@ -224,7 +225,8 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         changed
     }
 
-    /// One round: the floor sensor first, and the motor's stop at once where it calls for one.
+    /// One round of polls: the floor sensor first, and then at once the motor's stop, if the car
+    /// has reached it.
     fn poll(&mut self, connection: &mut Connection) -> Result<(), Fault> {
         connection.wire.request(&connection.polls)?;
         let floor = match connection.wire.reply(wire::FLOOR_SENSOR)? {
@@ -280,8 +282,8 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
     }
 
-    /// Writes what differs. A stop goes before everything else, and the door's lamp is out before
-    /// the motor starts (S1).
+    /// Writes the differences. A stop goes first, and the door's lamp is out before the motor
+    /// starts (S1).
     fn bring_in_line(&mut self, connection: &mut Connection) -> Result<(), Fault> {
         self.car.settle();
         let PanelInputs { drive, door, .. } = self.car.inputs();
@@ -300,8 +302,8 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         self.write_lamps(connection)
     }
 
-    /// A new connection's lamps may show anything: each is written once, so that from then on only
-    /// differences are.
+    /// The lamps of a new connection are unknown: each is written once, and later only when it
+    /// changes.
     fn write_everything(&self, connection: &mut Connection) -> Result<(), Fault> {
         connection.wire.command(wire::door_lamp(false))?;
         let lamps = &self.car.outputs().lamps;
@@ -345,7 +347,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         Ok(())
     }
 
-    /// Waits, keeping the outputs up to date; answers whether the line is to end.
+    /// Waits, keeping the outputs up to date; `true` if the line is to end.
     fn pause(&mut self, delay: Duration) -> bool {
         let end = Instant::now() + delay;
         while Instant::now() < end {
@@ -368,8 +370,8 @@ impl Connection {
         self.write_motor()
     }
 
-    /// A server that heard nothing for a while may have stopped the motor by itself (S2) and says
-    /// nothing of it; a car that then stands still must not be taken for hung (H1).
+    /// A server that received nothing for a while may have stopped the motor by itself without
+    /// saying so (S2). A car that stands for this reason must not be mistaken for hung (H1).
     fn repeat_motor(&mut self) -> Result<(), Fault> {
         if self.motor.is_some() && self.motor_written.elapsed() >= MOTOR_REPEAT {
             return self.write_motor();

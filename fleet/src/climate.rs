@@ -1,4 +1,4 @@
-//! What the sensors measure and what the indicators show (C4).
+//! Sensor readings, and what the indicators show (C4).
 //!
 //! ```text
 //!   sensors of every unit ─▶ Readings ─▶ averages ─▶ DisplayData ─▶ text and backlight
@@ -21,7 +21,7 @@ pub use dimmer::{Dimmer, brightness};
 pub use readings::{MOST_SOURCES, Readings, Source};
 pub use text::{display_text, temperature_text, whole_degrees};
 
-/// What the sensors of one unit read; `None` for one that is missing or unknown (K1).
+/// The readings of one unit's sensors; `None` if a sensor is missing or its value unknown (K1).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -32,30 +32,28 @@ pub struct Reading {
     pub illuminance: Option<u8>,
 }
 
-/// What the master tells every indicator to show (V11).
+/// What every indicator shows, as sent by the master (V11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DisplayData {
-    /// The average temperature in tenths of a degree Celsius; `None` while no reading is fresh
+    /// The average temperature in tenths of a degree Celsius; `None` if every reading has expired
     /// (K2).
     pub temperature: Option<i16>,
-    /// Seconds since 1970-01-01; 0 while the master does not know them.
+    /// Seconds since 1970-01-01; 0 if the master does not know the time.
     pub time: u32,
     /// The backlight, 0 (off) to 255 (full).
     pub brightness: u8,
 }
 
-/// How the climate is measured and shown. Alike on every node, but for `utc_offset`.
+/// How the climate is measured and shown. The same on every node, except for `utc_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClimateSettings {
-    /// Between two sensor requests of a master whose protocol has none of its own. Default
-    /// 1 s.
+    /// The period of a master's sensor requests, if the protocol has none of its own. Default 1 s.
     pub poll_period: Duration,
-    /// How long the master waits for the answers to a request before it sends the
-    /// indicators what to show; it waits no longer than until all have answered. Default 20 ms;
-    /// below `poll_period`.
+    /// How long the master waits for answers to a request, unless all have answered before, until
+    /// it sends display data. Default 20 ms; below `poll_period`.
     pub gather_time: Duration,
     /// A reading of this age is unknown (K1). Default 5 s; at least twice `poll_period`, so that
-    /// one lost answer makes nothing unknown.
+    /// one lost answer has no effect.
     pub reading_limit: Duration,
     /// Display data of this age is unknown (K1). Default 5 s; at least twice `poll_period`.
     pub display_limit: Duration,
@@ -63,8 +61,8 @@ pub struct ClimateSettings {
     pub brightness_least: u8,
     /// The backlight in full light, and while no illuminance is known. Default 255.
     pub brightness_most: u8,
-    /// How slowly the backlight follows the light, so that a hand's shadow is not seen: it comes
-    /// half of the way in about this time. Default 3 s; zero follows at once.
+    /// How slowly the backlight follows the light, so that a hand's shadow is not noticed: it
+    /// covers half of the way in about this time. Default 3 s; zero follows at once.
     pub brightness_smoothing: Duration,
     /// What local time is ahead of UTC, in minutes. Default 0.
     pub utc_offset: i16,

@@ -1,4 +1,4 @@
-//! The dead-man between a line's owner and its panel, as a pure state.
+//! The dead man's switch between a line's owner and its panel, as a pure state machine.
 //!
 //! ```text
 //!              the owner shows no sign of life for the limit
@@ -12,16 +12,16 @@ use std::time::Duration;
 
 use crate::vocabulary::{MotorCommand, PanelOutputs};
 
-/// What the owner wants of the panel.
+/// The owner's command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) outputs: PanelOutputs,
-    /// How many stops of the motor the owner has commanded so far, this one included: a stop counts
-    /// even where a later command has replaced it.
+    /// How many stops of the motor the owner has commanded so far, including this one. A stop
+    /// counts even if a later command has replaced it.
     pub(super) stops: u64,
 }
 
-/// Whether a motor that is to run may run. It needs no sign of life while the motor is to stand.
+/// Whether a motor that is commanded to run may run. A motor commanded to stop needs no keep-alive.
 #[derive(Debug)]
 pub(super) struct Lease {
     limit: Duration,
@@ -32,19 +32,19 @@ pub(super) struct Lease {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LeaseState {
     Held,
-    /// The motor is stopped until the owner commands a stop beyond these: only then does it know
-    /// that the car stands, and starts the motor knowingly.
+    /// The motor is stopped until the owner commands another stop: only then does it know that the
+    /// car stands, and starts the motor knowingly.
     Lapsed {
         stops: u64,
     },
 }
 
-/// What has changed for the panel.
+/// A change of the outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The owner wants this.
+    /// The owner's new outputs.
     Commanded(PanelOutputs),
-    /// The lease ran out: this stops the motor.
+    /// The lease ran out: the same outputs with the motor stopped.
     Lapsed(PanelOutputs),
 }
 
@@ -53,8 +53,8 @@ impl Lease {
         Self { limit, command: Command::default(), state: LeaseState::Held }
     }
 
-    /// Takes a new command, if there is one, and checks the lease. Every time is since the same
-    /// moment; `renewed` is the owner's last sign of life.
+    /// Handles a new command, if there is one, and checks the lease. All times count from the same
+    /// moment; `renewed` is the time of the owner's last keep-alive.
     pub(super) fn check(
         &mut self,
         command: Option<Command>,
@@ -77,14 +77,14 @@ impl Lease {
         is_new.then(|| Change::Commanded(self.outputs()))
     }
 
-    /// When the lease runs out; `None` where the motor is not to run anyway.
+    /// When the lease runs out; `None` if the motor is not commanded to run.
     pub(super) fn deadline(&self, renewed: Duration) -> Option<Duration> {
         let needed =
             self.state == LeaseState::Held && self.command.outputs.motor != MotorCommand::Stop;
         needed.then(|| renewed + self.limit)
     }
 
-    /// What the owner wants, with the motor stopped once the lease has run out.
+    /// The owner's outputs, with the motor stopped if the lease has run out.
     fn outputs(&self) -> PanelOutputs {
         let outputs = self.command.outputs.clone();
         match self.state {
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(lease.check(None, at(0), at(299)), None);
         let stopped = Some(Change::Lapsed(outputs(MotorCommand::Stop)));
         assert_eq!(lease.check(None, at(0), at(300)), stopped);
-        // Told once.
+        // Reported once.
         assert_eq!(lease.deadline(at(0)), None);
         assert_eq!(lease.check(None, at(0), at(900)), None);
     }
@@ -160,7 +160,7 @@ mod tests {
         let mut lease = Lease::new(LIMIT);
         lease.check(Some(command(HOME, 4)), at(0), at(0));
         lease.check(None, at(0), at(300));
-        // Alive again, and without a notion of what has happened.
+        // The owner is alive again, and does not know what happened.
         let stop = Some(commanded(MotorCommand::Stop));
         assert_eq!(lease.check(Some(command(HOME, 4)), at(400), at(400)), stop);
         assert_eq!(lease.check(None, at(9000), at(400)), None);
@@ -193,8 +193,8 @@ mod tests {
     }
 
     proptest! {
-        /// S2: whatever comes when, no motor runs on the word of an owner that has been silent for
-        /// the limit, and none that lapsed runs before a stop was commanded.
+        /// S2: in any order of events, no motor runs on the command of an owner that has been
+        /// silent for the limit, and none runs after a lapse before a stop was commanded.
         #[test]
         fn no_motor_runs_without_a_lease(
             steps in prop::collection::vec((0_u64..200, any::<bool>(), prop::option::of(any::<bool>())), 1..200)

@@ -1,4 +1,4 @@
-//! What reaches a line's thread from outside, and what it answers.
+//! Messages to a line's thread, and its results.
 //!
 //! The line's thread never waits for its owner: it only tries the locks that both of them take, and
 //! sleeps by parking. An owner that was stopped at the worst moment, even with such a lock in its
@@ -13,15 +13,15 @@ use super::lease::{Change, Command, Lease};
 use crate::counters::LineCounters;
 use crate::vocabulary::{MotorCommand, PanelOutputs};
 
-/// The most bytes that wait for the line's thread. Further ones are dropped: it hasn't run for
-/// seconds, and the protocol repairs what is lost.
+/// The most bytes that wait for the line's thread. More are dropped: the thread has not run for
+/// seconds, and the protocol repairs the loss.
 #[cfg(feature = "serial")]
 const BYTES_LIMIT: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     origin: Instant,
-    /// The owner's last sign of life, in microseconds since the origin.
+    /// The owner's last keep-alive, in microseconds since the origin.
     renewed: AtomicU64,
     commands: Mutex<Commands>,
     closing: AtomicBool,
@@ -38,7 +38,7 @@ pub(crate) struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Commands {
-    /// The latest one that the line has not taken.
+    /// The latest outputs that the line has not taken.
     waiting: Option<PanelOutputs>,
     stops: u64,
 }
@@ -50,14 +50,14 @@ struct Read {
     failure: Option<String>,
 }
 
-/// What came in since the last look.
+/// What has arrived since the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) outputs: Option<PanelOutputs>,
     pub(crate) closing: bool,
     #[cfg(feature = "serial")]
     pub(crate) bytes: Vec<u8>,
-    /// Why reading has ended.
+    /// Why reading ended.
     #[cfg(feature = "serial")]
     pub(crate) failure: Option<String>,
 }
@@ -72,7 +72,7 @@ impl Mail {
     }
 }
 
-/// The owner's side.
+/// The owner's end.
 impl Mailbox {
     pub(super) fn new() -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Mailbox {
         }
     }
 
-    /// Which thread to wake when something has come in.
+    /// Sets the thread to wake when something arrives.
     pub(super) fn serve(&self, line: Thread) {
         self.line.get_or_init(|| line);
     }
@@ -106,7 +106,7 @@ impl Mailbox {
         self.wake();
     }
 
-    /// A sign of life. The line need not be woken for it: it looks when the lease would run out.
+    /// A keep-alive. It need not wake the line, which checks when the lease would run out.
     pub(super) fn renew(&self) {
         let micros = u64::try_from(self.now().as_micros()).unwrap_or(u64::MAX);
         self.renewed.store(micros, Ordering::Release);
@@ -145,7 +145,7 @@ impl Mailbox {
     }
 }
 
-/// The line's thread's side. Only one thread may have one.
+/// The end of the line's thread. There is only one.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     mailbox: Arc<Mailbox>,
@@ -157,8 +157,8 @@ impl Inbox {
         Self { mailbox, lease: Lease::new(lease) }
     }
 
-    /// Waits for mail until `deadline` and takes it. A request to close stays in the box. When the
-    /// owner has shown no sign of life for too long, the mail is outputs with the motor stopped.
+    /// Waits for mail until `deadline` and takes it. A request to close stays in the box. If the
+    /// owner has sent no keep-alive for too long, the mail contains outputs with the motor stopped.
     pub(crate) fn wait(&mut self, deadline: Instant) -> Mail {
         loop {
             let mail = self.take();
@@ -173,19 +173,19 @@ impl Inbox {
     }
 
     pub(crate) fn publish(&self, counters: LineCounters) {
-        // Whoever reads them at this moment gets the older ones; the next ones come soon.
+        // A concurrent reader gets the older counters; the next ones follow soon.
         if let Some(mut published) = try_lock(&self.mailbox.counters) {
             *published = counters;
         }
     }
 
-    /// Where the reading thread delivers.
+    /// The reading thread's end.
     #[cfg(feature = "serial")]
     pub(crate) fn mailbox(&self) -> Arc<Mailbox> {
         Arc::clone(&self.mailbox)
     }
 
-    /// Forgets what an earlier opening of the line has left behind.
+    /// Drops what an earlier opening of the line has left.
     #[cfg(feature = "serial")]
     pub(crate) fn discard_read(&self) {
         *lock(&self.mailbox.read) = Read::default();
@@ -206,13 +206,13 @@ impl Inbox {
     }
 
     fn take_outputs(&mut self) -> Option<PanelOutputs> {
-        // An owner that has the lock wakes the line when it has let go of it.
+        // An owner that holds the lock wakes the line after releasing it.
         let command = try_lock(&self.mailbox.commands).and_then(|mut commands| {
             let outputs = commands.waiting.take()?;
             let stops = commands.stops;
             Some(Command { outputs, stops })
         });
-        // In this order: a sign of life in between makes the owner younger, never older.
+        // In this order, so that a concurrent keep-alive makes the owner younger, never older.
         let now = self.mailbox.now();
         match self.lease.check(command, self.renewed(), now)? {
             Change::Commanded(outputs) => Some(outputs),
@@ -228,7 +228,7 @@ impl Inbox {
     }
 }
 
-/// The reading thread's side. Its lock is shared with the line's thread alone.
+/// The reading thread's end. It shares its lock with the line's thread only.
 #[cfg(feature = "serial")]
 impl Mailbox {
     pub(crate) fn deliver(&self, bytes: &[u8]) {
@@ -245,7 +245,7 @@ impl Mailbox {
     }
 }
 
-/// Says that the line's thread has ended, also when its sink panics.
+/// Signals that the line's thread has ended, even if its sink panicked.
 pub(super) struct Finished(pub(super) Arc<Mailbox>);
 
 impl Drop for Finished {

@@ -1,4 +1,4 @@
-//! The levelling drive and the door that elevator-server hardware lacks, as a pure state.
+//! The levelling drive and the door that elevator-server hardware lacks, as a pure state machine.
 
 use crate::interlock::permitted_motor;
 use crate::vocabulary::{
@@ -6,7 +6,7 @@ use crate::vocabulary::{
     PanelOutputs,
 };
 
-/// What the server's motor and door lamp are to be, given what is wanted and what its sensors say.
+/// The server's motor and door lamp, as computed from the commands and the sensors.
 #[derive(Debug)]
 pub(super) struct Car {
     floors: FloorCount,
@@ -15,7 +15,7 @@ pub(super) struct Car {
     motor: Option<Direction>,
     /// The direction last driven.
     heading: Option<Direction>,
-    /// A motor command that has brought the car where it was to go: it starts the motor no more.
+    /// A motor command that has reached its stop: it no longer starts the motor.
     fulfilled: Option<MotorCommand>,
     door: DoorState,
     stop: bool,
@@ -26,7 +26,7 @@ pub(super) struct Car {
 enum Place {
     Unknown,
     At(Floor),
-    /// Between two floors, having left this one in this direction.
+    /// Between two floors, after leaving this one in this direction.
     Beyond(Floor, Direction),
 }
 
@@ -64,7 +64,7 @@ impl Car {
         }
     }
 
-    /// Whether the car moves, is to move, or has its door open: what happens next is soon to be seen.
+    /// Whether the car moves, is to move, or has its door open: something will happen soon.
     pub(super) fn is_busy(&self) -> bool {
         let is_closed = match self.outputs.door {
             DoorCommand::Close => self.door == DoorState::Closed,
@@ -80,7 +80,7 @@ impl Car {
         self.outputs = outputs;
     }
 
-    /// A new connection: the motor and the door lamp are off, and the car may have been moved.
+    /// A new connection: motor and door lamp are off, and the car may have moved.
     pub(super) fn lose_place(&mut self) {
         self.place = Place::Unknown;
         self.motor = None;
@@ -104,8 +104,8 @@ impl Car {
         self.obstruction = obstruction;
     }
 
-    /// Decides motor and door. The door counts as open only at a floor with the motor off, and
-    /// the motor runs only with the door closed (S1).
+    /// Updates motor and door. The door counts as open only at a floor with the motor off, and the
+    /// motor runs only with the door closed (S1).
     pub(super) fn settle(&mut self) {
         let at_floor = matches!(self.place, Place::At(_));
         self.door = match self.outputs.door {
@@ -123,7 +123,7 @@ impl Car {
         }
     }
 
-    /// Whether the sensor shows that the car has come to where the command ends, or past it.
+    /// Whether the sensor shows that the car has reached the stop of the command, or passed it.
     fn is_there(&self, command: MotorCommand) -> bool {
         let Place::At(floor) = self.place else {
             return false;

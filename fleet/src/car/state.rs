@@ -1,4 +1,4 @@
-//! The states of a car, and the way from one to the next.
+//! The operating states of a car, and its transitions.
 
 use elevator_driver::{
     Direction, DoorCommand, DoorState, DriveFeedback, Floor, KeySwitch, MotorCommand,
@@ -12,7 +12,7 @@ use super::supervision::{FoundBy, Missed};
 use super::sweep::Sweep;
 use crate::model::Timestamp;
 
-/// What a car is doing.
+/// The operating state of a car.
 ///
 /// ```text
 ///            Disconnected (from anywhere below)
@@ -33,17 +33,16 @@ use crate::model::Timestamp;
 ///    └────────────────────────  Moving  ──────────────────────────────┘
 /// ```
 ///
-/// A drive that does not start leads to Settling, as one that stops short does; what follows from
-/// such faults is the business of [`supervision`](super::supervision). `Hung` and `ShutDown` (from
-/// anywhere) are never left.
+/// A drive that does not start leads to Settling, like one that stops short;
+/// [`supervision`](super::supervision) decides what follows from such faults. `Hung` and `ShutDown`
+/// (from anywhere) are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperatingState {
     /// The panel does not answer.
     NoPanel,
-    /// The panel answers, and its sensors have not been read.
+    /// The panel answers, but its sensors have not been read yet.
     Connecting,
-    /// Motor off, waiting to be seen at rest for a while: nothing is known of what the drive still
-    /// does.
+    /// Motor off, waiting to be seen at rest for a while. The drive's motion is unknown.
     Settling {
         halt: Halt,
         /// When the car will have been at rest for long enough, or `None` while it is not at rest,
@@ -54,25 +53,25 @@ pub(super) enum OperatingState {
     Homing {
         direction: Direction,
         homing: Homing,
-        /// The flight that led here, until it is judged.
+        /// The flight that led here, until it is classified.
         missed: Option<Missed>,
     },
     /// At rest at a floor with the door closed.
     Idle { after: Closed },
     /// On the way to a floor.
     Moving { direction: Direction, stop_at: Floor, flight: Flight },
-    /// At a floor, the door on its way open, open, or on its way closed.
+    /// At a floor, with the door opening, open or closing.
     AtDoor(DoorCycle),
-    /// The drive can't be trusted any more: an operator has to look.
+    /// The drive can't be trusted: an operator has to check it.
     Hung,
     /// The controller is about to end.
     ShutDown {
-        /// The door was to be open, and may stay so.
+        /// The last door command: an open door may stay open.
         door: DoorCommand,
     },
 }
 
-/// What led to a stop that was not planned, for it says where to look for a floor.
+/// The cause of an unplanned stop, which determines where to look for a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Halt {
     /// Stop switch, a new panel, a voided flight.
@@ -84,7 +83,7 @@ pub(super) enum Halt {
 }
 
 impl Halt {
-    /// The flight that is still to be judged.
+    /// The flight that is not classified yet.
     fn missed(self) -> Option<Missed> {
         match self {
             Self::Unplanned => None,
@@ -97,10 +96,10 @@ impl Halt {
 /// How the door came to be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
-    /// As usual.
+    /// Normally.
     Freely,
-    /// By nudging: it doesn't open again here while there is a stop elsewhere, or presses could
-    /// hold the car for ever.
+    /// By nudging: the door does not open again here while there is a stop elsewhere, because
+    /// presses could otherwise hold the car forever.
     Nudged,
 }
 
@@ -109,7 +108,7 @@ impl OperatingState {
         Self::Settling { halt, until: None }
     }
 
-    /// What motor and door are to do, as far as it is safe (S1).
+    /// The commands for motor and door, subject to safety (S1).
     pub(super) fn commands(self) -> (MotorCommand, DoorCommand) {
         let motor = match self {
             Self::Moving { direction, stop_at, .. } => MotorCommand::Run { direction, stop_at },
@@ -125,29 +124,29 @@ impl OperatingState {
         (motor, DoorCommand::Close)
     }
 
-    /// The motor is to run.
+    /// Whether the motor is commanded to run.
     pub(super) fn is_driving(self) -> bool {
         self.commands().0 != MotorCommand::Stop
     }
 
-    /// Those at the landings are told where the car goes.
+    /// Whether passengers at the landings are shown the direction of the car.
     pub(super) fn announces(self) -> bool {
         matches!(self, Self::Moving { .. } | Self::AtDoor(_))
     }
 
-    /// Nothing has been heard of the car yet.
+    /// Whether nothing is known about the car yet.
     pub(super) fn is_unseen(self) -> bool {
         matches!(self, Self::NoPanel | Self::Connecting)
     }
 
-    /// The car stays as it is until the process ends.
+    /// Whether the car stays as it is until the process ends.
     pub(super) fn is_final(self) -> bool {
         matches!(self, Self::Hung | Self::ShutDown { .. })
     }
 }
 
 impl Car {
-    /// The state that follows from what is known at this moment; the same one if nothing is due.
+    /// The next state according to what is known now; the same one if nothing is due.
     pub(super) fn step(&mut self, now: Timestamp) -> OperatingState {
         match self.state {
             OperatingState::NoPanel
@@ -178,7 +177,7 @@ impl Car {
         if !at_rest && self.supervision.defied.total(now) >= limit {
             return self.hang(None, self.older, HangCause::NotStopped, limit, now);
         }
-        // With a door that is open between floors there is nothing to do but to wait.
+        // If the door is open between floors, all that is left is to wait.
         if self.inputs.stop || !at_rest || (self.inputs.floor.is_none() && !closed) {
             return OperatingState::halted(halt);
         }
@@ -189,8 +188,8 @@ impl Car {
             return self.state;
         }
         match self.inputs.floor {
-            // Where its door is not closed, somebody may stand in it: it opens, dwells and closes
-            // like any other.
+            // If the door is not closed, somebody may stand in it: it opens, dwells and closes as
+            // usual.
             Some(floor) => self.locate(floor, halt.missed(), FoundBy::Standstill, now),
             None if self.back_off().is_some() => {
                 OperatingState::Settling { halt, until: self.back_off() }
@@ -226,7 +225,8 @@ impl Car {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         let Some((direction, stop_at)) = departure else {
-            // Riders who wait for the end of a back-off still want to go where they were going.
+            // Passengers who wait for the end of a back-off still want to travel in the same
+            // direction.
             if self.back_off().is_none() {
                 self.head(None);
             }
@@ -238,8 +238,8 @@ impl Car {
         OperatingState::Moving { direction, stop_at, flight: Flight::Starting { since: now } }
     }
 
-    /// Where the car goes from `floor`: to its stops; after a fault of its drive nowhere for a
-    /// while, and then at least to the next floor, to show that it can.
+    /// Where the car goes from `floor`: to its stops. After a fault of its drive it stays for a
+    /// while, and then goes at least to the next floor, to prove that it can.
     fn next_departure(&self, sweep: &Sweep, floor: Floor) -> Option<(Direction, Floor)> {
         if self.back_off().is_some() {
             return None;
@@ -249,7 +249,7 @@ impl Car {
         departure.or_else(|| proves.then(|| self.proving_run(floor)).flatten())
     }
 
-    /// To the nearest floor that is not locked out, of two in the last direction.
+    /// To the nearest floor that is not locked out; of two, the one in the last direction.
     fn proving_run(&self, floor: Floor) -> Option<(Direction, Floor)> {
         let floors = self.settings.floors.floors();
         floors
@@ -258,7 +258,7 @@ impl Car {
             .min_by_key(|(direction, stop_at)| (floor.distance(*stop_at), *direction != self.older))
     }
 
-    /// Until when the car keeps away from a drive that has failed it. In a fire nobody waits.
+    /// Until when the car does not use a faulty drive. In a fire it does not wait.
     fn back_off(&self) -> Option<Timestamp> {
         let until = self.supervision.strikes.until();
         until.filter(|_| self.inputs.key != KeySwitch::FireRecall)
@@ -267,12 +267,12 @@ impl Car {
     /// The car has come to rest at a floor. A door that is not closed is opened first.
     pub(super) fn arrive(&mut self, floor: Floor, now: Timestamp) -> OperatingState {
         self.events.push_back(CarEvent::Arrived(floor));
-        // Passengers get out of a car that may not go on for a while, or whose drive fails it.
+        // Passengers get off a car that may not continue for a while, or whose drive is faulty.
         if self.supervision.strikes.until().is_some() {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
         match self.inputs.key {
-            // Passengers get out here.
+            // Passengers get off here.
             KeySwitch::OutOfService => OperatingState::AtDoor(DoorCycle::begin(floor, now)),
             KeySwitch::Normal | KeySwitch::Independent | KeySwitch::FireRecall => {
                 OperatingState::Idle { after: Closed::Freely }

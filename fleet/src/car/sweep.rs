@@ -1,8 +1,7 @@
 //! Where to go next: collective control as pure functions.
 //!
-//! A car goes on in its direction while there is a stop ahead. On the way it stops for car calls
-//! and for hall calls in its direction; the farthest hall call against its direction is where it
-//! turns.
+//! A car continues in its direction while there is a stop ahead. On the way it stops for car calls
+//! and for hall calls in its direction; it turns at the farthest hall call against its direction.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ use elevator_driver::{Direction, Floor};
 
 use crate::model::HallCall;
 
-/// The stops that a car is to make.
+/// The calls that a car serves on its sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Sweep {
     pub(super) car_calls: BTreeSet<Floor>,
@@ -18,8 +17,8 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// The direction to announce at `floor` to those who wait there, for a car that came in
-    /// `travel` (or could turn either way) and last went in `older`.
+    /// The direction to announce at `floor` to waiting passengers, for a car that arrived in
+    /// direction `travel` (or may turn either way) and last went in direction `older`.
     pub(super) fn announce(
         &self,
         floor: Floor,
@@ -42,9 +41,9 @@ impl Sweep {
         self.car_calls.contains(&floor) || announced.is_some_and(|d| self.has_hall(floor, d))
     }
 
-    /// Where a car at rest at `floor` goes: on in its direction while there is a stop ahead, else to
-    /// the nearest stop, of two that are equally near in the `older` direction. A car without a
-    /// direction takes its riders first where they want to go (S3).
+    /// Where a car at rest at `floor` goes: on in its direction while there is a stop ahead, else
+    /// to the nearest stop, of two equally near the one in direction `older`. A car without a
+    /// direction first takes its passengers where they want to go (S3).
     pub(super) fn departure(
         &self,
         floor: Floor,
@@ -84,8 +83,8 @@ impl Sweep {
         nearest(self.floors(), floor, older)
     }
 
-    /// The way to the nearest car call elsewhere. A car whose direction is not known, because its
-    /// panel or its node is new, must not carry its riders the other way (S3).
+    /// The direction to the nearest car call elsewhere. A car whose direction is unknown, because
+    /// its panel or its node is new, must not carry its passengers the wrong way (S3).
     fn nearest_car_call(&self, floor: Floor, older: Direction) -> Option<Direction> {
         nearest(self.car_calls.iter().copied(), floor, older)
     }
@@ -100,7 +99,7 @@ impl Sweep {
     }
 }
 
-/// The way from `floor` to the nearest of these stops elsewhere.
+/// The direction from `floor` to the nearest of these stops elsewhere.
 fn nearest(
     stops: impl Iterator<Item = Floor>,
     floor: Floor,

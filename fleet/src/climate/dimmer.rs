@@ -1,4 +1,4 @@
-//! From the light in the building to the backlight of its indicators.
+//! The backlight of the indicators, computed from the light in the building.
 
 use super::ClimateSettings;
 use crate::model::Timestamp;
@@ -29,11 +29,11 @@ pub struct Dimmer {
 }
 
 impl Dimmer {
-    /// The backlight at this moment, on its way to what suits this illuminance. The first one is
-    /// there at once.
+    /// The backlight now, on its way to the target for this illuminance. The first one is reached
+    /// at once.
     ///
-    /// In the time `t` since it was last asked it comes `t / (t + brightness_smoothing)` of the
-    /// way, which is an exponential approach as far as `t` is short.
+    /// In the time `t` since the last call it covers `t / (t + brightness_smoothing)` of the way,
+    /// which approximates an exponential approach if `t` is short.
     pub fn dim(
         &mut self,
         illuminance: Option<u8>,
@@ -55,8 +55,8 @@ impl Dimmer {
         shown(level)
     }
 
-    /// Goes on from what another master has had shown, so that the indicators see no change
-    /// of master.
+    /// Continues from the display data of another master, so that a change of master is not
+    /// visible.
     pub fn follow(&mut self, brightness: u8, now: Timestamp) {
         match &mut self.level {
             Some((level, at)) if shown(*level) == brightness => *at = now,

@@ -1,4 +1,4 @@
-//! Who read what, and when.
+//! The latest readings of the units.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::Reading;
 use crate::model::{NodeId, Timestamp};
 
-/// The most units whose readings are kept; beyond it a new one is not taken in until another has
-/// fallen silent, so that a flood of strangers fills no memory.
+/// The most units whose readings are kept. Beyond it a new unit is ignored until another one's
+/// reading expires, so that a flood of strangers does not fill the memory.
 pub const MOST_SOURCES: usize = 256;
 
 /// Where a reading comes from.
@@ -30,7 +30,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// The latest reading of each unit, as long as it is fresh.
+/// The latest unexpired reading of each unit.
 #[derive(Debug, Clone)]
 pub struct Readings {
     limit: Duration,
@@ -38,14 +38,14 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// None yet. A reading of this age is unknown (K1).
+    /// No readings. A reading of age `limit` expires (K1).
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self { limit, readings: BTreeMap::new() }
     }
 
-    /// Takes a reading in, in place of the one before: what a unit does not know any more is not
-    /// known here either.
+    /// Records a reading in place of the unit's previous one: a value that the unit no longer knows
+    /// is forgotten.
     pub fn record(&mut self, source: Source, reading: Reading, now: Timestamp) {
         let limit = self.limit;
         self.readings.retain(|_, (_, at)| now.since(*at) < limit);
@@ -54,7 +54,7 @@ impl Readings {
         }
     }
 
-    /// The fresh ones, with their ages.
+    /// The unexpired readings, with their ages.
     pub fn fresh(&self, now: Timestamp) -> impl Iterator<Item = (&Source, Reading, Duration)> {
         self.readings
             .iter()
@@ -62,8 +62,8 @@ impl Readings {
             .filter(|(_, _, age)| *age < self.limit)
     }
 
-    /// The average of the fresh temperatures in tenths of a degree, rounded half away from zero;
-    /// `None` where there is none (K2).
+    /// The average of the unexpired temperatures in tenths of a degree, rounded half away from
+    /// zero; `None` if there is none (K2).
     #[must_use]
     pub fn temperature(&self, now: Timestamp) -> Option<i16> {
         let fresh = self.fresh(now);
@@ -74,7 +74,7 @@ impl Readings {
         i16::try_from(tenths).ok()
     }
 
-    /// The average of the fresh illuminances, rounded; `None` where there is none (K2).
+    /// The average of the unexpired illuminances, rounded; `None` if there is none (K2).
     #[must_use]
     pub fn illuminance(&self, now: Timestamp) -> Option<u8> {
         let fresh = self.fresh(now);

@@ -1,7 +1,7 @@
-//! The words on an indicator.
+//! The text on an indicator.
 
-/// An average temperature, from tenths of a degree, in at most four characters: with its tenth
-/// where that fits, otherwise in whole degrees; `--` where it is unknown.
+/// Formats an average temperature, given in tenths of a degree, in at most four characters: with
+/// its tenth if that fits, otherwise in whole degrees; `--` if it is unknown.
 #[must_use]
 pub fn temperature_text(tenths: Option<i16>) -> String {
     match tenths {
@@ -21,8 +21,8 @@ pub fn whole_degrees(tenths: i16) -> i16 {
     tenths.saturating_add(5 * tenths.signum()) / 10
 }
 
-/// What an indicator shows: temperature and time of day, such as `21.4 C 10:05`. A time that is
-/// not known is left out.
+/// The text that an indicator shows: temperature and time of day, such as `21.4 C 10:05`. An
+/// unknown time is omitted.
 ///
 /// `time` is in seconds since 1970-01-01, local time is ahead of UTC by `utc_offset` minutes.
 #[must_use]

@@ -7,25 +7,25 @@ use elevator_driver::FloorCount;
 use super::plan::PlanBuilder;
 use super::{Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor};
 
-/// Assigns each hall call where it costs the bank the least (F17).
+/// Assigns each hall call to the car that minimizes the cost for the bank (F17).
 ///
-/// The cost of a plan is the sum, over the hall calls, of the square of the whole waiting time
-/// (so far, and as predicted until the door opens), and over the car calls of the square of the
-/// time until the passenger gets off. So a long wait weighs more than two of half its length, and
-/// whoever is delayed by a stop counts as much as whoever waits for it.
+/// The cost of a plan is a sum of squares: over the hall calls, of the whole waiting time (so far,
+/// plus the prediction until the door opens); over the car calls, of the time until the passenger
+/// gets off. So one long wait weighs more than two of half its length, and a passenger who is
+/// delayed by a stop counts as much as one who waits for it.
 ///
-/// A plan keeps the present assignments that are still possible, places the other calls, the one
-/// that would suffer most from its second-best car first, and then moves single calls to another
-/// car as long as that lowers the cost. A call that a car has already stays there unless moving
-/// it gains more than another second of waiting would cost it, so that cars don't dither; one
-/// that its car is stopping for stays in any case.
+/// A plan keeps the present assignments that are still possible. Then it places the other calls,
+/// beginning with the one that would lose most with its second-best car. Finally it moves single
+/// calls to other cars as long as that lowers the cost. A call that already has a car moves only if
+/// that gains more than another second of waiting would cost, so that cars don't dither; a call for
+/// which its car is already stopping never moves.
 #[derive(Debug, Clone)]
 pub struct CollectiveCost {
     predictor: Predictor,
 }
 
 impl CollectiveCost {
-    /// A dispatcher for one bank of like cars.
+    /// Creates a dispatcher for a bank of equal cars.
     #[must_use]
     pub fn new(kinematics: Kinematics, floors: FloorCount) -> Self {
         Self { predictor: Predictor::new(kinematics, floors) }
@@ -39,7 +39,7 @@ impl Dispatcher for CollectiveCost {
             .filter(|car| Predictor::can_serve(&car.view))
             .map(|car| (&car.car, car))
             .collect();
-        // Of a call that is listed twice, the longest wait counts.
+        // If a call is listed twice, the longer wait counts.
         let mut demand: Vec<_> = demand.iter().collect();
         demand.sort_unstable();
         demand.dedup_by(|later, earlier| {

@@ -25,9 +25,8 @@
 //! Read [`Dispatcher`] and its arguments here, then [`CollectiveCost`], then [`Predictor`], which
 //! states the rules of collective control that a car follows, and [`Kinematics`] last.
 //!
-//! Everything here is a pure function of its arguments: the same cars and calls, in whatever
-//! order they are listed, give the same assignments. Car calls are never assigned: they belong to
-//! their car (F6).
+//! Everything here is a pure function of its arguments: the same cars and calls, in any order, give
+//! the same assignments. Car calls are never assigned: they belong to their car (F6).
 
 mod collective_cost;
 mod kinematics;
@@ -49,38 +48,37 @@ pub use predict::{Prediction, Predictor};
 /// A car and its car calls, as the master sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarSituation {
-    /// Which car; no two of a fleet have the same name.
+    /// The car's name, unique in the fleet.
     pub car: NodeId,
-    /// Where it is and what it is doing.
+    /// The car's position and activity.
     pub view: CarView,
-    /// Where its passengers want to get off.
+    /// The floors at which its passengers want to get off.
     pub car_calls: BTreeSet<Floor>,
 }
 
-/// A hall call that waits to be served.
+/// An open hall call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HallDemand {
     /// Which call.
     pub call: HallCall,
-    /// How long its passenger has been waiting.
+    /// How long its passenger has waited.
     pub waited: Duration,
-    /// The car that has it at present, or `None` while nobody does. A car that is gone or out of
-    /// service counts as nobody (F6).
+    /// The car to which it is assigned now, or `None`. A car that is gone or out of service does
+    /// not count (F6).
     pub assigned: Option<NodeId>,
 }
 
-/// Who is to serve each hall call.
+/// The car of each hall call.
 pub type Assignments = BTreeMap<HallCall, NodeId>;
 
-/// A strategy of assigning hall calls to cars (F17).
+/// A strategy that assigns hall calls to cars (F17).
 ///
-/// Whatever the strategy, every call of `demand` is assigned as long as one car
-/// [can serve](Predictor::can_serve), only to a car that can, and otherwise to none (O7). The
-/// result doesn't depend on the order of the slices, and feeding it back as
-/// [`HallDemand::assigned`] changes nothing.
+/// Under any strategy, each call of `demand` is assigned if some car [can
+/// serve](Predictor::can_serve) it, and only to such a car (O7). The result does not depend on the
+/// order of the slices, and feeding it back as [`HallDemand::assigned`] does not change it.
 pub trait Dispatcher: std::fmt::Debug {
-    /// Plans for the whole bank. Takes effect as a whole: a call that is absent from the result
-    /// has no car.
+    /// Plans for the whole bank. The result replaces the previous plan: a call that is absent from
+    /// it has no car.
     fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments;
 }
 

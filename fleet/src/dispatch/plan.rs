@@ -1,4 +1,4 @@
-//! The plan in the making: who has which call, and what it would cost to change that.
+//! A plan under construction: the car of each call, and the cost of changing it.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -13,43 +13,43 @@ use crate::model::HallCall;
 /// Square microseconds; a call's weight before it is squared is in microseconds.
 type Cost = i128;
 
-/// How much longer a call could wait for what moving it away from its present car gains.
+/// How much longer a call could wait for the gain of moving it to another car.
 const HYSTERESIS: Duration = Duration::from_secs(1);
 
-/// Waiting beyond this weighs no more, whatever a clock says.
+/// Longer waits weigh no more than this.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
-/// How often [`PlanBuilder::improve`] moves a call, per call, before it is content. Every move lowers
-/// the cost, so that it ends by itself; this bounds the time. Of 98 calls and 20 cars, it takes
-/// some 10 moves after all were placed afresh and some 130 if all were with one car.
+/// How many moves [`PlanBuilder::improve`] makes per call at most. It ends by itself, because every
+/// move lowers the cost; this bounds the time. 98 calls and 20 cars take about 10 moves after a
+/// fresh placement, and about 130 if all calls were with one car.
 const MOVES_PER_CALL: usize = 8;
 
-/// A car with the calls it has in this plan.
+/// A car with its calls in this plan.
 struct Route<'a> {
     car: &'a CarSituation,
     car_calls: StopSet,
     stops: StopSet,
-    /// By call: what it costs that the car has it, or would cost if it had it too.
+    /// By call: what serving it costs this car, or would cost in addition.
     marginal: Vec<Cost>,
 }
 
-/// A call with the car it has in this plan.
+/// A call with its car in this plan.
 struct Waiting<'a> {
     demand: &'a HallDemand,
     /// Microseconds, at most [`LONGEST_WAIT`].
     waited: Cost,
-    /// The car that it has in the plan.
+    /// Its car in the plan.
     holder: Option<usize>,
-    /// The car that it had before.
+    /// Its car before.
     present: Option<usize>,
-    /// Its present car is stopping for it.
+    /// Whether its present car is already stopping for it.
     committed: bool,
     /// Microseconds until the holder's door opens.
     predicted: Cost,
 }
 
-/// Cars and calls by index; both are in the order of their names, so that equal costs are
-/// resolved alike whatever the order they came in.
+/// Cars and calls by index, both ordered by name, so that ties are resolved independently of the
+/// order of the input.
 pub(super) struct PlanBuilder<'a> {
     predictor: &'a Predictor,
     routes: Vec<Route<'a>>,
@@ -59,7 +59,7 @@ pub(super) struct PlanBuilder<'a> {
 }
 
 impl<'a> PlanBuilder<'a> {
-    /// The present assignments, as far as their cars are among `cars`, which all can serve.
+    /// Starts with the present assignments, if their cars are among `cars`, which all can serve.
     pub(super) fn new(
         predictor: &'a Predictor,
         cars: Vec<&'a CarSituation>,
@@ -103,8 +103,8 @@ impl<'a> PlanBuilder<'a> {
         plan
     }
 
-    /// Gives every call that has no car the one where it costs least; first the call that would
-    /// lose most with its second-best car.
+    /// Places each call without a car where it costs least, beginning with the call that would lose
+    /// most with its second-best car.
     pub(super) fn place(&mut self) {
         while let Some((call, car)) = self.most_urgent() {
             self.hand_over(call, car);
@@ -131,7 +131,8 @@ impl<'a> PlanBuilder<'a> {
             .collect()
     }
 
-    /// The call to place next and its best car, or `None` when all are placed that a car can reach.
+    /// The call to place next and its best car, or `None` if no unplaced call can be reached by any
+    /// car.
     fn most_urgent(&self) -> Option<(usize, usize)> {
         let open = self.calls.iter().enumerate();
         let open = open.filter(|(_, waiting)| waiting.holder.is_none());
@@ -169,7 +170,7 @@ impl<'a> PlanBuilder<'a> {
         best
     }
 
-    /// Gives a call to a car and takes it from the one that had it.
+    /// Moves a call to a car.
     fn hand_over(&mut self, call: usize, car: usize) {
         let waiting = &mut self.calls[call];
         let hall = waiting.demand.call;
@@ -182,7 +183,7 @@ impl<'a> PlanBuilder<'a> {
         self.update_marginal_costs(car);
     }
 
-    /// Brings up to date what each call costs, or would cost, this car.
+    /// Recomputes the marginal cost of each call for this car.
     fn update_marginal_costs(&mut self, car: usize) {
         let stops = self.routes[car].stops;
         let view = &self.routes[car].car.view;
@@ -209,7 +210,7 @@ impl<'a> PlanBuilder<'a> {
         }
     }
 
-    /// What it costs everybody who waits for or rides in this car, if these are its stops.
+    /// The cost for all who wait for or ride in this car, if these are its stops.
     fn cost(&self, car: usize, stops: StopSet) -> Cost {
         let mut cost = 0;
         let view = &self.routes[car].car.view;
@@ -238,8 +239,8 @@ impl Route<'_> {
 }
 
 impl Waiting<'_> {
-    /// What a move has to gain: nothing, or for a call that is with its present car as much as a
-    /// little more waiting would cost it.
+    /// What a move has to gain: nothing, or for a call with its present car the cost of a little
+    /// more waiting.
     fn inertia(&self) -> Cost {
         if self.holder != self.present {
             return 0;

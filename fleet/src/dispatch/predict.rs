@@ -1,4 +1,4 @@
-//! When a car's door will be open for each of its calls.
+//! Prediction of when a car opens its door for each of its calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use super::kinematics::{Kinematics, remaining_flight};
 use super::stops::StopSet;
 use crate::model::{Availability, CarPhase, CarView, HallCall};
 
-/// Drives a car through its calls under collective control, without moving it.
+/// Simulates a car's way through its calls under collective control.
 ///
-/// The rules are the car's own:
+/// The rules are those of the car itself:
 ///
-/// - It goes on in its direction while there is any call ahead, and stops for car calls and for
-///   hall calls in that direction; those in the other direction it leaves for the way back.
+/// - It continues in its direction while there is any call ahead, and stops for car calls and for
+///   hall calls in that direction; it serves those in the other direction on the way back.
 /// - It turns at the farthest call. A call there for the other direction is served on arrival,
 ///   unless one for the car's own direction is there too: then it is served when the door has
 ///   been open for the first.
@@ -68,13 +68,13 @@ impl Predictor {
         }
     }
 
-    /// Whether hall calls can be assigned to a car: it is in service and knows where it is.
+    /// Whether hall calls can be assigned to a car: it is in service, and its position is known.
     #[must_use]
     pub fn can_serve(view: &CarView) -> bool {
         place(view).is_some()
     }
 
-    /// What becomes of the car's car calls and of these hall calls, if it is to serve them.
+    /// Predicts the car's car calls and these hall calls, if the car is to serve them.
     ///
     /// `None` if it [can't serve](Self::can_serve) any. Otherwise each call has its time.
     #[must_use]
@@ -99,8 +99,8 @@ impl Predictor {
         Some(prediction)
     }
 
-    /// Reports each call of `stops` once, in the order in which the car serves them, with the
-    /// time until its door is open for it. `None` if the car can't serve any.
+    /// Reports each call of `stops` once, in the order of service, with the time until the door is
+    /// open for it. `None` if the car can't serve any.
     pub(super) fn visit(
         &self,
         view: &CarView,
@@ -192,7 +192,7 @@ fn place(view: &CarView) -> Option<Floor> {
     }
 }
 
-/// A car on its imagined way: between two calls of its methods it is at rest at a floor.
+/// A simulated car: between two calls of its methods it is at rest at a floor.
 struct Sweep<'a, S> {
     predictor: &'a Predictor,
     stops: StopSet,
@@ -260,12 +260,12 @@ impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
         self.pass(self.predictor.closing);
     }
 
-    /// Which way passengers at the open door are taken.
+    /// The direction in which passengers at the open door are taken.
     fn lantern(&self) -> Direction {
         self.direction.unwrap_or_else(|| self.stops.direction_of_choice(self.at))
     }
 
-    /// How many passengers it were: one or none.
+    /// Serves a call; returns the number of passengers: one or none.
     fn serve(&mut self, button: Button) -> u64 {
         let present = self.stops.serve(button);
         if present {

@@ -1,10 +1,10 @@
-//! Where a car has to stop, and the rules by which collective control picks the next stop.
+//! The stops of a car, and the rules by which collective control picks the next one.
 
 use elevator_driver::{Button, Direction, Floor};
 
 use crate::model::{FloorSet, HallCall};
 
-/// The calls that a car has still to serve.
+/// The calls that a car still has to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct StopSet {
     up: FloorSet,
@@ -31,7 +31,7 @@ impl StopSet {
         self
     }
 
-    /// Removes a call and says whether it was there.
+    /// Removes a call; `true` if it was there.
     pub(super) fn serve(&mut self, button: Button) -> bool {
         match button {
             Button::Hall(floor, direction) => self.hall_mut(direction).remove(floor),
@@ -77,8 +77,8 @@ impl StopSet {
             .or_else(|| opposite.contains(floor).then_some(floor))
     }
 
-    /// The way that a car goes which may go either way: towards its nearest car call (S3), or else
-    /// for a call where it is, or else towards the nearest one; up where that leaves a choice.
+    /// The direction of a car that may go either way: towards its nearest car call (S3), or else
+    /// for a call where it is, or else towards the nearest one; up if there is a choice.
     pub(super) fn direction_of_choice(&self, at: Floor) -> Direction {
         if let Some(direction) = nearest(&self.car_calls, at) {
             return direction;

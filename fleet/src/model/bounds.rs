@@ -1,14 +1,14 @@
-//! How far what others say may be ahead of what a node knows.
+//! Bounds on how far numbers of other nodes may be ahead.
 //!
-//! Sequences, terms and the stamps of tokens only grow, and the greatest that a node hears of
-//! wins. So a single number near the end of its range, from one faulty node, would stay with the
-//! whole fleet and leave nothing to count on with.
+//! Sequences, terms and the stamps of tokens only grow, and the greatest that a node receives wins.
+//! Without a bound, a single number near the end of its range, sent by one faulty node, would stay
+//! with the whole fleet and leave no number to continue with.
 
-/// The furthest that one message moves a number: no fleet counts that far in its life, and it would
-/// take billions of such messages to reach the end.
+/// The furthest that one message can move a number. No fleet counts that far in its lifetime, and
+/// it would take billions of such messages to reach the end.
 pub(crate) const JUMP: u64 = 1 << 32;
 
-/// What is taken in of a number that is heard, by a node that knows this one.
+/// The number to adopt when a node that knows `known` receives another one.
 #[must_use]
 pub(crate) fn bounded(known: u64, heard: u64) -> u64 {
     heard.min(known.saturating_add(JUMP))

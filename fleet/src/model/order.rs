@@ -27,7 +27,7 @@ pub struct Dot {
     pub sequence: u64,
 }
 
-/// The greatest sequence that can be: no node presses so often, and what is added to it does not
+/// The greatest possible sequence: no node makes so many presses, and adding to it does not
 /// overflow.
 pub(crate) const MOST_SEQUENCE: u64 = 1 << 56;
 
@@ -40,15 +40,15 @@ impl fmt::Display for Dot {
 /// A press that has not been served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// Which press.
+    /// The press.
     pub dot: Dot,
     /// The node at which the press was made.
     pub origin: NodeId,
-    /// What was asked for.
+    /// The call.
     pub call: Call,
-    /// When the first press of this call was made, on the clock of the node that holds the store.
+    /// When the first press of this call was made, on the clock of the node with the store.
     pub placed: Timestamp,
-    /// When this node made the press, or first heard of it, on the same clock. No message moves it,
-    /// and it does not follow from an age that others tell.
+    /// When this node made the press, or first received it, on the same clock. No message changes
+    /// it, and it does not depend on ages that others send.
     pub open_since: Timestamp,
 }

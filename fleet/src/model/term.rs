@@ -12,7 +12,7 @@ use super::bounds::bounded;
 )]
 pub struct Term(pub u64);
 
-/// A restored term that is greater was not counted up to: a faulty node has made it up.
+/// A restored term above this was not reached by counting: a faulty node has made it up.
 const MOST_RESTORED: Term = Term(1 << 63);
 
 impl Term {
@@ -22,14 +22,14 @@ impl Term {
         Self(self.0.saturating_add(1))
     }
 
-    /// The highest term known, for a node that has known this one and hears of another. A single
+    /// The higher of two terms, for a node that knows this one and receives another. A single
     /// message raises it by 2^32 at most, so that there is always a next one.
     #[must_use]
     pub(crate) fn hear(self, other: Self) -> Self {
         self.max(Self(bounded(self.0, other.0)))
     }
 
-    /// The term from which a node goes on that finds this one on its disk.
+    /// The term with which a node continues after finding this one on its disk.
     #[must_use]
     pub(crate) fn restored(self) -> Self {
         self.min(MOST_RESTORED)
@@ -46,7 +46,7 @@ impl fmt::Display for Term {
 mod tests {
     use super::*;
 
-    /// E3: whatever a faulty node says, taking office makes a new term.
+    /// E3: whatever a faulty node says, becoming master makes a new term.
     #[test]
     fn there_is_a_next_term_after_the_greatest_that_is_heard() {
         let last = Term(u64::MAX);

@@ -4,12 +4,12 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// How far back before its own start a node can date something: an order that it restores or
-/// hears of may have waited for long (F18). In nanoseconds.
+/// How far before its own start a node can date something: an order that it restores or receives
+/// may have waited for long (F18). In nanoseconds.
 const PAST: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
-/// A moment, told by the time since the node started. It is handed in; the brain reads no clock
-/// (E5). One number of nanoseconds, for several are compared at every beacon.
+/// A moment, as the time since the node started. It is an argument; the brain reads no clock (E5).
+/// A single number of nanoseconds, because several are compared at every beacon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u64);
 

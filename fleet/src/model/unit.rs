@@ -1,11 +1,11 @@
-//! What kind of unit a node is, and the address of its network interface.
+//! The role of a node, and the address of its network interface.
 
 use core::net::Ipv4Addr;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a node is there for.
+/// The configured role of a node.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -14,10 +14,10 @@ pub enum Role {
     /// It drives the car of its cabin.
     #[default]
     Cabin,
-    /// It has no car, and leads by right where the protocol knows such a right: the control unit
-    /// of `senior` (M2), the regular leader of `ballot` (V7).
+    /// It has no car, and is the designated master where the protocol has one: the control unit of
+    /// `senior` (M2), the regular leader of `ballot` (V7).
     ControlUnit,
-    /// It has no car, and shows what the fleet tells it: a display in a lobby.
+    /// It has no car, and shows the fleet's state: a display in a lobby.
     Indicator,
 }
 
@@ -40,14 +40,14 @@ impl fmt::Display for Role {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Mac(pub [u8; 6]);
 
-/// Text that is no MAC address.
+/// Text that is not a MAC address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a MAC address is six pairs of hex digits with colons between them")]
 pub struct MacError;
 
 impl Mac {
-    /// The address that stands in for an interface that has none, as loopback: 02:00 followed by
-    /// the IPv4 address (C7).
+    /// The substitute for the address of an interface that has none, such as loopback: 02:00
+    /// followed by the IPv4 address (C7).
     #[must_use]
     pub const fn of(address: Ipv4Addr) -> Self {
         let [a, b, c, d] = address.octets();

@@ -1,4 +1,4 @@
-//! What the fleet knows of one car.
+//! What the fleet knows about one car.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 
 use super::FloorSet;
 
-/// A car as its own node describes it to the others.
+/// A car, as its own node describes it to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CarView {
-    /// Whether the group may count on it.
+    /// Whether the group can count on it.
     pub availability: Availability,
-    /// The floor it is at, or the last one it passed; `None` until it has found one.
+    /// The floor where it is or which it last passed; `None` until it has found one.
     pub floor: Option<Floor>,
     /// What it is doing.
     pub phase: CarPhase,
-    /// How long it has been doing so.
+    /// For how long.
     pub elapsed: Duration,
-    /// The direction in which it is collecting, or `None` when it may turn either way.
+    /// The direction in which it collects calls, or `None` if it may turn either way.
     pub direction: Option<Direction>,
-    /// The load in per cent of the rated load, where it is known.
+    /// The load in per cent of the rated load, if known.
     pub load: Option<u8>,
-    /// The floors that it leaves out for a while, because it can't be located there.
+    /// The floors that are locked out for a while, because the car can't be located there.
     pub locked_out: FloorSet,
 }
 
 impl CarView {
-    /// Whether the group may count on it.
+    /// Whether the group can count on it.
     #[must_use]
     pub fn is_in_service(&self) -> bool {
         self.availability == Availability::InService
     }
 
-    /// Whether every floor of it is one of these.
+    /// Whether all its floors are among these.
     #[must_use]
     pub(crate) fn is_within(&self, floors: FloorCount) -> bool {
         let on_its_way = match self.phase {
@@ -58,20 +58,20 @@ pub enum CarPhase {
     Idle,
     /// On its way.
     Moving {
-        /// Where to.
+        /// The direction.
         direction: Direction,
-        /// Where it means to stop.
+        /// The floor of its stop.
         stop_at: Floor,
-        /// The nearest floor at which it still can.
+        /// The nearest floor at which it can still stop.
         next_stop: Floor,
     },
-    /// Looking for a floor, having started between two.
+    /// Looking for a floor after a start between two.
     Homing,
-    /// The door is on its way open.
+    /// The door is opening.
     Opening,
     /// The door is open.
     Open,
-    /// The door is on its way closed.
+    /// The door is closing.
     Closing,
 }
 
@@ -90,17 +90,17 @@ impl fmt::Display for CarPhase {
     }
 }
 
-/// Whether the group may count on a car.
+/// Whether the group can count on a car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Availability {
-    /// Hall orders may be assigned to it.
+    /// Hall calls may be assigned to it.
     InService,
-    /// No hall order may be assigned to it, for this reason.
+    /// No hall call may be assigned to it, for this reason.
     Unavailable(Unavailable),
 }
 
 impl Availability {
-    /// Why the group may not count on the car, if it may not.
+    /// Why the group can't count on the car, if so.
     #[must_use]
     pub fn unavailable(self) -> Option<Unavailable> {
         match self {
@@ -110,18 +110,18 @@ impl Availability {
     }
 }
 
-/// Why no hall order may be assigned to a car.
+/// Why no hall call may be assigned to a car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unavailable {
     /// Its panel does not answer.
     #[serde(rename = "no panel")]
     NoPanel,
-    /// It does not know yet where it is.
+    /// Its position is not known yet.
     Homing,
     /// The stop switch is pulled.
     Stopped,
-    /// Something, be it too much load, has held its door open for too long.
+    /// Something, for example too much load, has held its door open for too long.
     #[serde(rename = "door blocked")]
     DoorBlocked,
     /// A passenger's or attendant's key has taken it out of the group.
@@ -134,10 +134,10 @@ pub enum Unavailable {
     OutOfService,
     /// It did not reach a floor in time (F9).
     Hung,
-    /// Its drive did not start or stopped short; it has yet to show that it can run.
+    /// Its drive did not start or stopped short; it still has to prove that it can run.
     #[serde(rename = "drive fault")]
     DriveFault,
-    /// Its flight takes longer than it ever took. It may be stuck.
+    /// Its current flight takes longer than any before. It may be stuck.
     Overdue,
 }
 

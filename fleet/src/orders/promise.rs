@@ -13,24 +13,24 @@ pub enum Holding {
     Durable,
 }
 
-/// Which orders are promised to the passenger, to this node's own knowledge (P1).
+/// The orders that are promised to the passenger, as far as this node knows (P1).
 ///
-/// An order is promised once it would survive the loss of any one node and a power cut of the
-/// whole building: two living nodes hold it and one of them has it on disk. A node that hears
-/// nobody needs its own disk (F12, F13). A promise, once made, stands until the order is served.
+/// An order is promised once it would survive the loss of any one node and a power cut of the whole
+/// building: two living nodes hold it, and at least one of them has it on disk. A node that hears
+/// nobody needs its own disk (F12, F13). A promise stands until the order is served.
 #[derive(Debug, Clone)]
 pub struct Promise {
     own: NodeId,
     holdings: BTreeMap<Dot, BTreeMap<NodeId, Holding>>,
     made: BTreeSet<Dot>,
-    /// Held and not promised: few, and all that a review looks at.
+    /// Held and not promised: few, and the only ones that a review examines.
     pending: BTreeSet<Dot>,
     /// A holding, or the set of peers that are heard, has changed since the last review.
     is_dirty: bool,
 }
 
 impl Promise {
-    /// Nothing promised so far, by the node of this name.
+    /// Creates an empty set of promises for the node of this name.
     #[must_use]
     pub fn new(own: NodeId) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Promise {
         self.is_dirty = true;
     }
 
-    /// Records that a node holds an open order. What is known never becomes less.
+    /// Records that a node holds an open order. A holding never becomes weaker.
     pub fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
         self.is_dirty = true;
         if !self.made.contains(&dot) {
@@ -63,15 +63,15 @@ impl Promise {
         }
     }
 
-    /// Drops what is known of an order that has been served.
+    /// Forgets an order that has been served.
     pub fn forget(&mut self, dot: Dot) {
         self.holdings.remove(&dot);
         self.made.remove(&dot);
         self.pending.remove(&dot);
     }
 
-    /// A repeated press takes an earlier one's place: where that was promised, so is this, for the
-    /// earlier one stands in the other stores until they hear of the later.
+    /// A later press replaces an earlier one. If that was promised, so is the later one, because
+    /// other stores keep the earlier one until they receive the later.
     pub fn inherit(&mut self, earlier: Dot, later: Dot) {
         self.holdings.remove(&earlier);
         self.pending.remove(&earlier);
@@ -81,21 +81,21 @@ impl Promise {
         }
     }
 
-    /// Drops what a node was known to hold: it has restarted, and may have lost it.
+    /// Forgets what a node was known to hold: it was lost, and may have lost its orders.
     pub fn forget_node(&mut self, node: &NodeId) {
         for known in self.holdings.values_mut() {
             known.remove(node);
         }
     }
 
-    /// Drops that this node holds this order open.
+    /// Forgets that a node holds this order.
     pub fn forget_holding(&mut self, dot: Dot, node: &NodeId) {
         if let Some(known) = self.holdings.get_mut(&dot) {
             known.remove(node);
         }
     }
 
-    /// This node's disk can't be relied on: what it was to have there it only holds (P5).
+    /// This node's disk has failed: the orders on it count as held in memory only (P5).
     pub fn distrust_own(&mut self) {
         for known in self.holdings.values_mut() {
             if let Some(holding) = known.get_mut(&self.own) {
@@ -110,7 +110,7 @@ impl Promise {
         self.holdings.get(&dot)?.get(node).copied()
     }
 
-    /// How many nodes hold an order, of this one and these others.
+    /// How many nodes hold an order, of this node and the `heard` ones.
     #[must_use]
     pub fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
         let living = |node: &NodeId| *node == self.own || heard.contains(node);

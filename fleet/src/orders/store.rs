@@ -13,17 +13,17 @@ use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
 
 /// Every order that this node knows of (F4).
 ///
-/// Per journal and call there is one register: the latest press of that call that the journal's
-/// node has made, and whether that press has been served. The later press wins; of one press,
-/// *served* wins. So a merge is the greater of two registers, pointwise: commutative, associative
-/// and idempotent (O2). What was served and seen never comes back, what nobody served stays (F14),
-/// a press that service had not seen has a higher sequence and survives it (O3), and the memory is
-/// bounded by the calls that can exist, whatever the history and whatever got lost (O6). Registers
-/// of journals that nobody uses any more are collected: see `node/orders/admission/journals.rs`.
+/// There is one register per journal and call: the latest press of that call made under the
+/// journal, and whether it has been served. The later press wins; for the same press, *served*
+/// wins. So a merge takes the greater of two registers, pointwise: it is commutative, associative
+/// and idempotent (O2). A press that was served and seen never comes back; a press that nobody
+/// served stays (F14); a press that the service had not seen has a higher sequence and survives it
+/// (O3). The memory is bounded by the calls that can exist, whatever the history and whatever was
+/// lost (O6). Registers of unused journals are collected: see `node/orders/admission/journals.rs`.
 #[derive(Debug, Clone, Default)]
 pub struct OrderStore {
     registers: BTreeMap<Dot, Register>,
-    /// The one dot of each register.
+    /// The dot of each register.
     dots: BTreeMap<(JournalId, Call), Dot>,
     /// The open dots of each call.
     open: BTreeMap<Call, BTreeSet<Dot>>,
@@ -31,26 +31,26 @@ pub struct OrderStore {
     digest: u64,
 }
 
-/// What the registers of one journal come to.
+/// A summary of the registers of one journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Journal {
-    /// The node at which its presses are made.
+    /// The node that uses the journal.
     pub(crate) origin: NodeId,
     /// The highest sequence.
     pub(crate) highest: u64,
-    /// How many registers there are.
+    /// The number of registers.
     pub(crate) registers: usize,
-    /// Those of them that wait to be served.
+    /// The open ones among them.
     pub(crate) open: Open,
-    /// How many are car calls for the car of another node, which an operator can make.
+    /// How many are car calls for the car of another node, which operators can place.
     pub(crate) elsewhere: usize,
 }
 
-/// How many calls of one journal wait to be served.
+/// The open calls of one journal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Open {
     halls: usize,
-    /// By car; without those that have none.
+    /// How many, by car; cars without open calls are absent.
     cars: BTreeMap<NodeId, usize>,
 }
 
@@ -63,7 +63,7 @@ impl Open {
         self.halls > 0
     }
 
-    /// The cars for which car calls wait.
+    /// The cars with open car calls.
     pub(crate) fn cars(&self) -> impl Iterator<Item = &NodeId> {
         self.cars.keys()
     }
@@ -94,52 +94,52 @@ impl Open {
 struct Register {
     order: Order,
     served: bool,
-    /// By this process, which knows its age better than any other.
+    /// Made by this process, which knows its age better than any other node.
     made_here: bool,
-    /// Of one that was served.
+    /// The service, if it was served.
     service: Option<Service>,
 }
 
-/// One register as one node tells it to another, and as it stands on disk.
+/// One register, as sent between nodes and as stored on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The press.
     pub dot: Dot,
     /// The node at which it was made.
     pub origin: NodeId,
-    /// What was asked for.
+    /// The call.
     pub call: Call,
-    /// What became of it.
+    /// Whether it was served.
     pub state: RecordState,
 }
 
-/// What became of a press.
+/// The state of a press.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordState {
-    /// It waits to be served.
+    /// It is open.
     Open {
-        /// For how long, as of the moment the record was made: nodes share no clock.
+        /// How long it had waited when the record was made: nodes share no clock.
         waited: Duration,
     },
-    /// It has been served. Journals of before the service was recorded do not say how.
+    /// It was served. Journals from before services were recorded have `None`.
     Served(Option<Service>),
 }
 
 /// How a press was served, at the floor of its call.
 ///
-/// It is told for people, and so that nodes can judge whether it may be true. Nothing of it takes
-/// part in what a store is: of two services of one press the shorter wait is kept, by either merge,
+/// It is shown to people, and lets nodes judge whether a service can have happened. It does not
+/// affect the equality of stores: of two services of one press every merge keeps the shorter wait,
 /// and stores that differ in nothing else are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Service {
-    /// How long the press had waited by then: nodes share no clock.
+    /// How long the press had waited when it was served: nodes share no clock.
     pub waited: Duration,
     /// The car.
     pub car: NodeId,
 }
 
 impl RecordState {
-    /// Whether the press waits no more.
+    /// Whether the press has been served.
     #[must_use]
     pub fn is_served(&self) -> bool {
         match self {
@@ -149,21 +149,20 @@ impl RecordState {
     }
 }
 
-/// What a merge changed.
+/// The change made by a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
-    /// Nothing: the store knew as much or more.
+    /// None: the store already had this or a later state.
     Nothing,
-    /// Nothing, for this press is one of another call. No sound node tells of such a record.
+    /// None, because this dot belongs to another call. No sound node sends such a record.
     Refused,
-    /// The press is new here and open. An earlier press of the same register, which it replaces,
-    /// is handed back if it was open.
+    /// The press is new here, and open. `replaced` is an earlier press of the same register, if it
+    /// was open.
     Placed {
         /// The press that the new one replaces.
         replaced: Option<Order>,
     },
-    /// The press is served. If it, or an earlier one of its register, was open here, that one is
-    /// handed back.
+    /// The press is served. `closed` is the press of the same register that was open here, if any.
     Served {
         /// The press that was open here.
         closed: Option<Order>,
@@ -171,8 +170,8 @@ pub enum Merged {
 }
 
 impl OrderStore {
-    /// Places a press under a fresh dot, which must be later than any of its journal. The passenger
-    /// has waited since `since`.
+    /// Places a press under a new dot, which must be later than all others of its journal. The
+    /// passenger has waited since `since`.
     ///
     /// It replaces the journal's earlier press of the same call and, if that is still open, keeps
     /// its age (F18).
@@ -194,7 +193,7 @@ impl OrderStore {
         merged
     }
 
-    /// This car serves a call: closes every press of it seen so far, and hands them back (O3).
+    /// Records that this car serves a call: closes and returns every press of it known so far (O3).
     pub fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
         let dots: Vec<Dot> = self.open.get(call).into_iter().flatten().copied().collect();
         let mut served = Vec::with_capacity(dots.len());
@@ -207,7 +206,7 @@ impl OrderStore {
         served
     }
 
-    /// Takes in what another node, or the disk, says.
+    /// Merges a record of another node or of the disk.
     pub fn merge(&mut self, record: Record, now: Timestamp) -> Merged {
         let Record { dot, origin, call, state } = record;
         let known = self.dots.get(&(dot.journal, call.clone())).copied();
@@ -216,8 +215,8 @@ impl OrderStore {
         }
         let other = self.registers.get(&dot);
         if let Some(other) = other.filter(|register| register.order.call != call) {
-            // One dot, two calls: no sound node says so. An open order stays; of two that are
-            // served all nodes keep the same one, so that their stores come to be equal.
+            // One dot, two calls: no sound node sends that. An open order stays. Of two served ones
+            // all nodes keep the same one, so that their stores become equal.
             if !other.served || !state.is_served() {
                 return Merged::Refused;
             }
@@ -256,37 +255,37 @@ impl OrderStore {
         if served { Merged::Served { closed: before } } else { Merged::Placed { replaced: before } }
     }
 
-    /// What the store has to say of a press, or `None` if it does not know it or knows a later one
-    /// in its place.
+    /// The record of a press, or `None` if the store does not know it or has a later one in its
+    /// place.
     #[must_use]
     pub fn record(&self, dot: Dot, now: Timestamp) -> Option<Record> {
         self.registers.get(&dot).map(|register| register.record(now))
     }
 
-    /// How a press was served, where that is known.
+    /// How a press was served, if known.
     #[must_use]
     pub fn service(&self, dot: Dot) -> Option<&Service> {
         self.registers.get(&dot)?.service.as_ref()
     }
 
-    /// What was asked for by this press, as far as the store knows it.
+    /// The call of this press, if known.
     pub(crate) fn call(&self, dot: Dot) -> Option<&Call> {
         self.registers.get(&dot).map(|register| &register.order.call)
     }
 
-    /// The press that stands in the register of this one's journal and call, if any does.
+    /// The press in the register of this dot's journal and call, if any.
     #[must_use]
     pub fn present(&self, dot: Dot, call: &Call) -> Option<Dot> {
         self.dots.get(&(dot.journal, call.clone())).copied()
     }
 
-    /// The highest sequence that stands in a register of this journal, if it has one.
+    /// The highest sequence in the registers of this journal, if it has any.
     #[must_use]
     pub(crate) fn highest(&self, journal: JournalId) -> Option<u64> {
         self.journal(journal).map(|journal| journal.highest)
     }
 
-    /// What the registers of this journal come to, if it has any.
+    /// The summary of this journal, if it has registers.
     #[must_use]
     pub(crate) fn journal(&self, journal: JournalId) -> Option<&Journal> {
         self.journals.get(&journal)
@@ -297,7 +296,7 @@ impl OrderStore {
         self.journals.iter().map(|(id, journal)| (*id, journal))
     }
 
-    /// Drops the registers of a journal; hands back their dots.
+    /// Drops the registers of a journal; returns their dots.
     pub(crate) fn collect(&mut self, journal: JournalId) -> Vec<Dot> {
         let dot = |sequence| Dot { journal, sequence };
         let range = self.registers.range(dot(0)..=dot(u64::MAX));
@@ -308,12 +307,12 @@ impl OrderStore {
         dots
     }
 
-    /// The whole store.
+    /// All records.
     pub fn records(&self, now: Timestamp) -> impl Iterator<Item = Record> {
         self.registers.values().map(move |register| register.record(now))
     }
 
-    /// The registers below this dot, the greatest first; all of them without one.
+    /// The records with dots below this one, greatest first; all of them if `None`.
     pub(crate) fn records_below(
         &self,
         dot: Option<Dot>,
@@ -345,26 +344,26 @@ impl OrderStore {
         self.open.keys()
     }
 
-    /// How long the oldest press of a call has waited, or `None` where there is none.
+    /// How long the oldest press of a call has waited, or `None` if it is not open.
     #[must_use]
     pub fn waited(&self, call: &Call, now: Timestamp) -> Option<Duration> {
         self.of_call(call).map(|order| now.since(order.placed)).max()
     }
 
-    /// How many registers there are: one for each call of a journal that was ever pressed (O6).
+    /// The number of registers: one per journal and call that was ever pressed (O6).
     #[must_use]
     pub fn registers(&self) -> usize {
         self.registers.len()
     }
 
-    /// Of how many journals: one for each node that runs, and a bounded number of others.
+    /// The number of journals: one per running node, and a bounded number of others.
     #[must_use]
     pub fn journals(&self) -> usize {
         self.journals.len()
     }
 
-    /// A number that is equal where, and in practice only where, the registers are equal (O7).
-    /// Ages do not count: each node measures them on its own clock.
+    /// A number that is equal if, and in practice only if, the registers are equal (O7). Ages do
+    /// not count, because each node measures them on its own clock.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest
@@ -393,7 +392,7 @@ impl OrderStore {
         self.registers.insert(*dot, register);
     }
 
-    /// Takes a register out; hands its order back if it was open.
+    /// Removes a register; returns its order if it was open.
     fn remove(&mut self, dot: Dot) -> Option<Order> {
         let register = self.registers.remove(&dot)?;
         self.digest ^= register.hash();
@@ -413,7 +412,7 @@ impl OrderStore {
         (!register.served).then_some(register.order)
     }
 
-    /// Closes a press that is open, and notes how it was served in any case.
+    /// Closes a press if it is open, and records the service in any case.
     fn close(&mut self, dot: Dot, service: Option<Service>) -> Option<Order> {
         let register = self.registers.get_mut(&dot)?;
         register.service = register.service.take().into_iter().chain(service).min();
@@ -452,9 +451,9 @@ impl Register {
         Record { dot, origin, call, state }
     }
 
-    /// Written out number by number, so that nodes of any word size and byte order agree. The call is
-    /// part of it, for a faulty node may tell of one press as two calls: nodes that hold different
-    /// ones must not take each other for holders of theirs.
+    /// Each number is written out, so that nodes of any word size and byte order agree. The call is
+    /// included because a faulty node may send one press as two calls: nodes with different calls
+    /// must not count as holders of each other's orders.
     fn hash(&self) -> u64 {
         let Order { dot, call, .. } = &self.order;
         let mut hasher = SipHasher13::new();
@@ -473,7 +472,7 @@ impl Register {
     }
 }
 
-/// Whether it is a car call for another node's car than the one at which it was made.
+/// Whether it is a car call for the car of another node than its origin.
 pub(crate) fn is_elsewhere(call: &Call, origin: &NodeId) -> bool {
     match call {
         Call::Hall(_) => false,

@@ -1,12 +1,12 @@
-//! The bytes of beacons and frames.
+//! Encoding and decoding of beacons and frames.
 //!
 //! ```text
 //!   magic "LM" │ version │ key id │ postcard body │ check
 //!      2 bytes │  1 byte │ 1 byte │               │ CRC-32C, little-endian (key id 0)
 //! ```
 //!
-//! Key id 0 means that nobody vouches for the sender and a checksum guards against damage alone
-//! (F5). Any other key id announces an authenticator in the checksum's place.
+//! Key id 0 means that the sender is not authenticated, and a checksum protects against damage only
+//! (F5). Any other key id announces an authenticator in place of the checksum.
 
 use crc::{CRC_32_ISCSI, Crc, Table};
 use serde::Serialize;
@@ -14,36 +14,36 @@ use serde::de::DeserializeOwned;
 
 use super::{Beacon, Frame};
 
-/// The largest datagram, in bytes: it crosses every LAN in one piece.
+/// The largest datagram, in bytes. It crosses every LAN in one piece.
 pub const MAX_DATAGRAM: usize = 1200;
 
-/// How many bytes of records or acknowledgements a frame carries at most. What takes more is told
-/// in several frames, so that one turn of the receiver's loop has little to do.
+/// The most bytes of records or acknowledgements in a frame. More is split into several frames, so
+/// that one turn of the receiver's loop has little to do.
 pub const CHUNK: usize = 16 * 1024;
 
-/// The largest frame on a link, in bytes: room for a [`CHUNK`] beside a car, or for the plan of the
-/// tallest building.
+/// The largest frame, in bytes: enough for a [`CHUNK`] and a car, or for the plan of the tallest
+/// building.
 pub const MAX_FRAME: usize = 32 * 1024;
 
 const MAGIC: [u8; 2] = *b"LM";
-/// The version of the wire protocol that this node speaks.
+/// The version of the wire protocol.
 pub const VERSION: u8 = 1;
 const NO_KEY: u8 = 0;
 const HEADER: usize = 4;
 const CHECK: usize = 4;
-/// Room for an authenticator of 16 bytes, so that adding one does not shrink what fits.
+/// Room for a 16-byte authenticator, so that adding one does not reduce what fits.
 const RESERVED_CHECK: usize = 16;
 
-/// How many bytes of body fit a datagram.
+/// How many bytes of body fit into a datagram.
 pub const DATAGRAM_BODY: usize = MAX_DATAGRAM - HEADER - RESERVED_CHECK;
 
-/// Sixteen bytes at a time: every datagram on the LAN is checked.
+/// Sixteen bytes at a time, because every datagram on the LAN is checked.
 static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
-/// Bytes that are no message. The message is dropped; the node's state is not touched.
+/// Bytes that are not a valid message. The message is dropped; the node's state is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// Too short, or not ours at all.
+    /// Too short, or not a Liftmesh message.
     #[error("not a Liftmesh message")]
     Foreign,
     /// A version that this node does not speak.
@@ -55,7 +55,7 @@ pub enum WireError {
     /// The checksum does not match.
     #[error("damaged: the checksum does not match")]
     Damaged,
-    /// The body is not what it should be.
+    /// The body can't be decoded.
     #[error("malformed body: {0}")]
     Malformed(postcard::Error),
     /// The message is larger than its carrier allows.
@@ -63,12 +63,12 @@ pub enum WireError {
     TooLarge {
         /// Its size, in bytes.
         size: usize,
-        /// What is allowed, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
 }
 
-/// The bytes of a datagram.
+/// Encodes a beacon as a datagram.
 ///
 /// # Errors
 /// [`WireError::TooLarge`]: more than [`MAX_DATAGRAM`] bytes.
@@ -76,15 +76,15 @@ pub fn encode_beacon(beacon: &Beacon) -> Result<Vec<u8>, WireError> {
     encode(beacon, MAX_DATAGRAM)
 }
 
-/// The beacon in a datagram.
+/// Decodes the beacon in a datagram.
 ///
 /// # Errors
-/// Anything that is not the whole of one undamaged beacon.
+/// The bytes are not exactly one undamaged beacon.
 pub fn decode_beacon(bytes: &[u8]) -> Result<Beacon, WireError> {
     decode(bytes)
 }
 
-/// The bytes of a frame, without the length that delimits it.
+/// Encodes a frame, without the length that delimits it.
 ///
 /// # Errors
 /// [`WireError::TooLarge`]: more than [`MAX_FRAME`] bytes.
@@ -92,15 +92,15 @@ pub fn encode_frame(frame: &Frame) -> Result<Vec<u8>, WireError> {
     encode(frame, MAX_FRAME)
 }
 
-/// The frame in these bytes.
+/// Decodes a frame.
 ///
 /// # Errors
-/// Anything that is not the whole of one undamaged frame.
+/// The bytes are not exactly one undamaged frame.
 pub fn decode_frame(bytes: &[u8]) -> Result<Frame, WireError> {
     decode(bytes)
 }
 
-/// How many bytes a part of a message takes.
+/// The encoded size of a part of a message, in bytes.
 #[must_use]
 pub fn size<T: Serialize>(part: &T) -> usize {
     postcard::experimental::serialized_size(part).unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! The messages.
+//! The messages between nodes.
 
 use core::net::Ipv4Addr;
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::election::Message;
 use crate::model::{CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
 
-/// The identity of one incarnation of a node's process: random, made at its start.
+/// The identity of one incarnation of a node's process: a random number drawn at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nonce(pub u64);
 
-/// Which protocol elects the master (C1). All nodes of a fleet are configured alike.
+/// The protocol that elects the master (C1). The same on all nodes of a fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
@@ -25,9 +25,9 @@ pub enum Protocol {
     Bully,
     /// The unit with the highest MAC address, or the control unit (M1).
     Senior,
-    /// A regular leader, and votes while it is away (V1).
+    /// A regular master, and votes while it is away (V1).
     Ballot,
-    /// Whoever holds the token, which goes round (T1 to T9).
+    /// The node with the token, which rotates (T1 to T9).
     TokenRing,
 }
 
@@ -37,7 +37,7 @@ impl Protocol {
         [Self::LowestIp, Self::Bully, Self::Senior, Self::Ballot, Self::TokenRing];
 }
 
-/// Text that names no protocol.
+/// Text that does not name a protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no election protocol; there are {names}", names = Protocol::ALL.map(|known| known.to_string()).join(", "))]
 pub struct UnknownProtocol(String);
@@ -65,10 +65,10 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// The state of a node, as it announces it.
+/// The state of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeState {
-    /// It has no master yet and serves alone.
+    /// It has no master and serves alone.
     Seeking,
     /// It follows a master.
     Slave {
@@ -89,7 +89,7 @@ impl fmt::Display for NodeState {
     }
 }
 
-/// Who a node is: the first frame on a link, in both directions.
+/// The identity of a node: the first frame on a link, in both directions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// The fleet; a node of another fleet is refused.
@@ -100,60 +100,60 @@ pub struct Hello {
     pub address: Ipv4Addr,
     /// The incarnation of its process.
     pub nonce: Nonce,
-    /// The floors of its shaft; a node with another number is refused.
+    /// The number of floors of its shaft; a node with another number is refused.
     pub floors: FloorCount,
-    /// How it elects; a node with another protocol is refused.
+    /// Its election protocol; a node with another protocol is refused.
     pub protocol: Protocol,
-    /// The address of its interface.
+    /// The MAC address of its interface.
     pub mac: Mac,
-    /// What it is there for.
+    /// Its configured role.
     pub role: Role,
 }
 
-/// A datagram: every node sends one at a fixed period, and at once when it has changes.
+/// A datagram that every node broadcasts periodically, and immediately after changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beacon {
     /// The sender.
     pub hello: Hello,
     /// The TCP port on which the sender listens for links.
     pub link_port: u16,
-    /// Counts the sender's beacons from 1.
+    /// The sequence number of the beacon, from 1.
     pub sequence: u64,
-    /// How soon its next one follows at the latest, in milliseconds.
+    /// When the next one follows at the latest, in milliseconds.
     pub period: u16,
-    /// Where it stands.
+    /// The sender's state.
     pub node_state: NodeState,
-    /// The highest term it knows.
+    /// The highest term that the sender knows.
     pub term: Term,
-    /// How fit it is to lead; counts under `bully` alone (B1).
+    /// The sender's fitness to lead; used under `bully` only (B1).
     pub estimate: u32,
-    /// The digest of its order store.
+    /// The digest of the sender's order store.
     pub digest: u64,
-    /// Everything in that store is on its disk.
+    /// Whether that whole store is on the sender's disk.
     pub durable: bool,
-    /// The journal under which it places orders; the registers of that are kept by all.
+    /// The journal under which the sender places orders. All nodes keep its registers.
     pub journal: JournalId,
-    /// The receiver is asked for a beacon in return, at once.
+    /// Asks the receiver for a beacon in return, at once.
     pub probe: bool,
-    /// The last beacon heard of each peer; a peer that finds its present nonce and a recent
+    /// The last beacon received from each peer. A peer that finds its current nonce and a recent
     /// sequence here knows that it is heard.
     pub echoes: Vec<Echo>,
-    /// What it has to tell.
+    /// Changes of orders, plan and car.
     pub delta: Delta,
-    /// What the election, or the care for the indicators, has to say.
+    /// A message of the election or the climate.
     pub piggybacked: Option<Piggybacked>,
 }
 
-/// A message that a beacon carries. It is taken in once, however often the beacon arrives.
+/// A message carried by a beacon. It is handled once, however often the beacon arrives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piggybacked {
-    /// For whom it is, if not for everybody.
+    /// The addressee, or `None` for all nodes.
     pub to: Option<NodeId>,
     /// The message.
     pub message: Message,
 }
 
-/// The last beacon heard of a peer.
+/// The last beacon received from a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Echo {
     /// The peer's nonce.
@@ -162,15 +162,15 @@ pub struct Echo {
     pub sequence: u64,
 }
 
-/// What a node tells, by datagram and over links alike. Every part may be incomplete: it says
-/// nothing of what it leaves out.
+/// Incremental changes, sent by datagram and over links alike. Each part may be incomplete; what is
+/// absent is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Delta {
     /// The sender's car.
     pub car: Option<CarView>,
-    /// Orders that some peer has not acknowledged yet.
+    /// Orders that some peer has not acknowledged.
     pub records: Vec<Record>,
-    /// Orders of others that the sender has taken in.
+    /// Acknowledgements of orders that the sender has accepted from others.
     pub acks: Vec<Ack>,
     /// The master's assignments, as far as they fit.
     pub plan: Vec<PlanEntry>,
@@ -187,71 +187,71 @@ impl Delta {
     }
 }
 
-/// A node has taken in a record.
+/// The acknowledgement of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ack {
     /// The press.
     pub dot: Dot,
-    /// It knows the press as served, or knows a later one in its place.
+    /// The sender knows the press as served, or a later one in its place.
     pub served: bool,
-    /// It has what it knows on its disk.
+    /// Whether that is on the sender's disk.
     pub durable: bool,
 }
 
-/// One line of the master's plan.
+/// One entry of the master's plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEntry {
-    /// The plan's number within the master's term; a later one wins.
+    /// The version within the master's term; a higher one wins.
     pub version: u64,
     /// The call.
     pub call: HallCall,
-    /// Who serves it.
+    /// The assigned car.
     pub car: NodeId,
 }
 
-/// What travels over a link.
+/// A message over a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame {
-    /// Who is there.
+    /// The identity of the sender.
     Hello(Hello),
-    /// A part of the store: at the start of a link, unless the stores are equal, and when digests
+    /// A part of the store: after a link is opened, unless the stores are equal, and when digests
     /// stay different.
     State(StateTransfer),
-    /// The peer's state has been taken in: it may count on the sender.
+    /// The sender has received the peer's whole state.
     Synced,
-    /// What is new.
+    /// Incremental changes.
     Delta(Delta),
-    /// A sign of life is asked for.
+    /// Asks for [`Alive`](Self::Alive).
     Probe,
-    /// The sign of life.
+    /// Answers [`Probe`](Self::Probe).
     Alive,
-    /// What the sender's store is: the first frame after the hello. Where the two digests are equal
-    /// no state follows.
+    /// The digest of the sender's store: the first frame after the hello. If the two digests are
+    /// equal, no state follows.
     Digest(StoreDigest),
-    /// A part of the peer's state has been taken in: the next one may come.
+    /// The sender has received a part of the peer's state and is ready for the next.
     Next,
 }
 
-/// A part of a store.
+/// A part of a state transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTransfer {
     /// The highest term that the sender knows.
     pub term: Term,
     /// Some of the registers: those with the greatest dots that have not been sent yet.
     pub records: Vec<Record>,
-    /// All of the store is on the sender's disk.
+    /// Whether the sender's whole store is on its disk.
     pub durable: bool,
-    /// There are registers left: the next part is sent on request.
+    /// Whether there are registers left. The next part is sent on request.
     pub more: bool,
 }
 
-/// A store, in short.
+/// The digest of a store, and what goes with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreDigest {
     /// The highest term that the sender knows.
     pub term: Term,
     /// The digest of its order store.
     pub digest: u64,
-    /// Everything in that store is on its disk.
+    /// Whether that whole store is on the sender's disk.
     pub durable: bool,
 }

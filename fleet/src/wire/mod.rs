@@ -1,12 +1,12 @@
-//! What nodes say to each other, and its bytes.
+//! Messages between nodes, and their encoding.
 //!
-//! A [`Beacon`] is a datagram: complete in itself, harmless when lost, repeated or overtaken. A
+//! A [`Beacon`] is a datagram: self-contained, and harmless when lost, repeated or reordered. A
 //! [`Frame`] travels over a link between two nodes, in order. Both carry the same [`Delta`], and
 //! both feed the same merge, so it does not matter which arrives first.
 //!
-//! The bytes are described in `docs/PROTOCOL.md`; [`codec`] makes and reads them. It stands here
-//! and not beside the sockets because it is pure, and so that a fleet in virtual time talks in the
-//! very bytes that a real one does.
+//! `docs/PROTOCOL.md` describes the bytes; [`codec`] encodes and decodes them. It is part of the
+//! brain because it is pure, and so that a fleet in virtual time exchanges exactly the bytes of a
+//! real one.
 
 pub mod codec;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How long this car's flights take, learned leg by leg.
+//! The learned flight times of this car, leg by leg.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -21,30 +21,30 @@ pub struct Leg {
     pub end: LegEnd,
 }
 
-/// How a car is at an end of a [`Leg`].
+/// The motion of a car at an end of a [`Leg`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum LegEnd {
-    /// It sets off or comes to rest.
+    /// It starts or comes to rest.
     Rest,
     /// It passes the sensor.
     Passing,
 }
 
-/// What has been learned of one leg, as it is kept on disk.
+/// The samples of one leg, as stored on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlightRecord {
     /// The leg.
     pub leg: Leg,
-    /// Its last driven times, in hundredths of a second, the oldest first; at most 32.
+    /// Its latest driven times, in hundredths of a second, oldest first; at most 32.
     pub samples: Vec<u16>,
 }
 
-/// The times of all legs. Bounded: a shaft with 254 floors has some 2,000 legs between neighbours,
-/// and never more than [`MOST_LEGS`] are kept.
+/// The times of all legs. Bounded: a shaft with 254 floors has about 2,000 legs between neighbours,
+/// and at most [`MOST_LEGS`] are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::car) struct FlightTimes {
     legs: BTreeMap<Leg, Samples>,
-    /// Floors whose sensor said nothing when they were last passed.
+    /// The floors whose sensor was silent when they were last passed.
     silent: BTreeSet<Floor>,
 }
 
@@ -52,27 +52,27 @@ pub(in crate::car) struct FlightTimes {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Samples {
     last: VecDeque<u16>,
-    /// Samples since the leg was last handed out to be kept.
+    /// Samples since the leg was last stored.
     unkept: usize,
 }
 
 const MOST_LEGS: usize = 4096;
 
-/// How many samples of a leg are kept. With so many, one outlier is no longer believed.
+/// How many samples of a leg are kept: enough to ignore one outlier.
 const WINDOW: usize = 32;
 
-/// From so many samples on they are believed; until then the nominal time is.
+/// How many samples are needed before they are used in place of the nominal time.
 const ENOUGH: usize = 5;
 
-/// How often a leg is kept again once it is learned.
+/// How often a learned leg is stored again.
 const KEEP_EVERY: usize = 32;
 
-/// What is added to the longest time, at least; it covers the line's polling.
+/// The least margin above the longest time; it covers the polling of the line.
 const SLACK: Duration = Duration::from_millis(50);
 
 impl FlightTimes {
-    /// How long a car may be driven on its way from the sensor of `from` before it is overdue, if
-    /// it stops at `stop_at`. `nominal` is the time of a flight over one floor, from rest to rest.
+    /// How long the motor may be driven after leaving the sensor of `from` before the car is
+    /// overdue, if it stops at `stop_at`. `nominal` is the time from rest to rest over one floor.
     pub(in crate::car) fn limit(
         &self,
         from: Floor,
@@ -89,7 +89,7 @@ impl FlightTimes {
         })
     }
 
-    /// The leg that the car is on: to the next floor whose sensor works, or to its stop.
+    /// The current leg: to the next floor with a working sensor, or to the stop.
     fn next_leg(&self, from: Floor, start: LegEnd, stop_at: Floor, floors: FloorCount) -> Leg {
         let Some(direction) = from.direction_to(stop_at) else {
             let (to, end) = (from, LegEnd::Rest);
@@ -106,7 +106,7 @@ impl FlightTimes {
         Leg { from, to, start, end }
     }
 
-    /// Learns how long a leg took; hands back what is worth keeping on disk.
+    /// Learns the duration of a leg; returns a record to store, if it is time for that.
     pub(in crate::car) fn learn(&mut self, leg: Leg, took: Duration) -> Option<FlightRecord> {
         self.note_silent(leg);
         if self.legs.len() >= MOST_LEGS && !self.legs.contains_key(&leg) {
@@ -119,7 +119,7 @@ impl FlightTimes {
             .then(|| FlightRecord { leg, samples: samples.last.iter().copied().collect() })
     }
 
-    /// Takes back what an earlier run has learned. What makes no sense is left out.
+    /// Restores what an earlier process has learned. Implausible values are ignored.
     pub(in crate::car) fn restore(&mut self, records: &[FlightRecord], floors: FloorCount) {
         let sound = records.iter().filter(|record| {
             let Leg { from, to, .. } = record.leg;
@@ -137,7 +137,7 @@ impl FlightTimes {
         self.silent.remove(&floor);
     }
 
-    /// The floors between the ends of the leg were passed in silence.
+    /// The floors inside the leg were passed without a signal of their sensors.
     fn note_silent(&mut self, leg: Leg) {
         let (low, high) = (leg.from.min(leg.to).index(), leg.from.max(leg.to).index());
         let between = (low.saturating_add(1)..high).filter_map(|index| Floor::try_from(index).ok());
@@ -155,8 +155,8 @@ impl Samples {
         self.unkept += 1;
     }
 
-    /// The longest sample and half the spread, which is small for a drive that is always equally
-    /// fast. Of a full window the extremes don't count: one flight that was held up is forgotten.
+    /// The longest sample plus half the spread, which is small for a drive that is always equally
+    /// fast. In a full window the extremes do not count, so that one delayed flight is forgotten.
     fn limit(&self) -> Option<Duration> {
         if self.last.len() < ENOUGH {
             return None;

@@ -1,4 +1,4 @@
-//! What a car knows of its own faults, and what follows from them.
+//! The faults of a car that it can detect, and what follows from them.
 //!
 //! ```text
 //!   driven without a new floor ──▶ Progress ────▶ overdue ─────────────▶ out of the group until it
@@ -11,7 +11,8 @@
 //!   door does not move ───────────▶ DoorHealth ─▶ out of the group until it does
 //! ```
 //!
-//! The states of [`Car`](super::Car) say what the car does; this says how far it can be trusted.
+//! The states of [`Car`](super::Car) say what the car does; this module says how far it can be
+//! trusted.
 
 mod flight_times;
 mod progress;
@@ -29,7 +30,7 @@ pub(super) use self::strikes::{Strike, Strikes, Verdict};
 use super::{CarSettings, CarTimer};
 use crate::model::{Timestamp, Unavailable};
 
-/// Everything that a car knows of its own faults.
+/// Everything that a car knows about its own faults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Supervision {
     pub(super) progress: Progress,
@@ -37,13 +38,13 @@ pub(super) struct Supervision {
     pub(super) times: FlightTimes,
     pub(super) flight: Punctuality,
     pub(super) door: DoorHealth,
-    /// How long the motor has been driven although it was told to stop.
+    /// How long the motor has been driven despite a stop command.
     pub(super) defied: DrivenTime,
-    /// The floors to leave out, and until when.
+    /// The floors that are locked out, and until when.
     locked_out: BTreeMap<Floor, Timestamp>,
 }
 
-/// Whether the present flight takes longer than it ever took.
+/// Whether the current flight takes longer than any before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Punctuality {
     #[default]
@@ -59,12 +60,12 @@ pub(super) enum DoorHealth {
     Blocked,
 }
 
-/// A flight that the drive ended elsewhere than at the sensor of its stop.
+/// A flight that did not end at the sensor of its stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Missed {
     pub(super) stop_at: Floor,
     pub(super) direction: Direction,
-    /// How the car left the last floor that it saw: at rest, if it passed none.
+    /// How the car left the last floor seen: from rest, if it has passed none since.
     pub(super) start: LegEnd,
     /// The sensor of the stop was seen before the drive came to rest.
     pub(super) sensor: Sensor,
@@ -77,10 +78,10 @@ pub(super) enum Sensor {
     Seen,
 }
 
-/// What a missed flight turns out to have been, once the car is at a floor again.
+/// The classification of a missed flight, made once the car is at a floor again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Miss {
-    /// The car passed its stop or stood there, and the sensor said nothing.
+    /// The car passed its stop or stood there, but the sensor was silent.
     DeadSensor,
     /// The drive stopped short.
     DriveFault,
@@ -88,12 +89,12 @@ pub(super) enum Miss {
     Unclear,
 }
 
-/// How the car came to a floor.
+/// How the car arrived at a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoundBy {
-    /// A flight ended there: the drive came to rest at its sensor.
+    /// A flight ended at the floor's sensor.
     Standstill,
-    /// It was looked for.
+    /// By homing.
     Homing,
 }
 
@@ -114,7 +115,7 @@ impl Missed {
 }
 
 impl Supervision {
-    /// Why the group can't count on the car, as far as its drive is concerned.
+    /// Why the group can't count on the car because of its drive.
     pub(super) fn hindrance(&self) -> Option<Unavailable> {
         if self.strikes.is_out_of_group() {
             return Some(Unavailable::DriveFault);
@@ -122,13 +123,13 @@ impl Supervision {
         (self.flight == Punctuality::Overdue).then_some(Unavailable::Overdue)
     }
 
-    /// Forgets what is over at `now`.
+    /// Drops what has expired.
     pub(super) fn expire(&mut self, now: Timestamp) {
         self.locked_out.retain(|_, until| *until > now);
         self.strikes.expire(now);
     }
 
-    /// Takes in the floor whose sensor is active; that sensor works.
+    /// Handles an active floor sensor: it works.
     pub(super) fn observe_floor(&mut self, floor: Option<Floor>) {
         self.progress.observe_floor(floor);
         self.strikes.observe(floor);
@@ -150,14 +151,14 @@ impl Supervision {
         self.locked_out.keys().copied()
     }
 
-    /// The flight was voided: nobody knows what the car did meanwhile (H1).
+    /// The flight was voided: what the car did meanwhile is unknown (H1).
     pub(super) fn interrupt(&mut self, unwatched: Duration, now: Timestamp) {
         self.progress.driven.interrupt(unwatched, now);
         self.strikes.interrupt();
         self.flight = Punctuality::OnTime;
     }
 
-    /// The times at which something is due if nothing happens.
+    /// The deadlines of the supervision.
     pub(super) fn deadlines(&self) -> impl Iterator<Item = (Timestamp, CarTimer)> {
         let floors = self.locked_out.values().min();
         let floors = floors.map(|until| (*until, CarTimer::UnreachableFloor));

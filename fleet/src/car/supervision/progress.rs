@@ -1,4 +1,4 @@
-//! How long the motor has been driven for nothing (F9, H5).
+//! How long the motor has been driven without progress (F9, H5).
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use elevator_driver::Floor;
 
 use crate::model::Timestamp;
 
-/// Driven time, the evidence for a hang.
+/// Driven time, which is the evidence for a hang.
 ///
-/// An interruption, of which nobody knows what the car did meanwhile, clears it, but only
-/// [`FREE_INTERRUPTIONS`](Self::FREE_INTERRUPTIONS) times in a row: a controller that stalls over
-/// and over does not hide a stuck motor.
+/// An interruption clears it, because what the car did meanwhile is unknown, but only
+/// [`FREE_INTERRUPTIONS`](Self::FREE_INTERRUPTIONS) times in a row: a controller that stalls
+/// repeatedly must not hide a stuck motor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::car) struct DrivenTime {
     counted: Duration,
-    /// When the present stretch of driving began.
+    /// When the current stretch of driving began.
     stretch: Option<Timestamp>,
     interruptions: u8,
 }
@@ -23,7 +23,7 @@ impl DrivenTime {
     /// How many interruptions in a row clear the evidence.
     const FREE_INTERRUPTIONS: u8 = 3;
 
-    /// Takes in whether the panel says at `now` that the motor is driven.
+    /// Updates whether the panel says at `now` that the motor is driven.
     pub(in crate::car) fn observe(&mut self, driven: bool, now: Timestamp) {
         if driven {
             self.stretch.get_or_insert(now);
@@ -32,24 +32,24 @@ impl DrivenTime {
         }
     }
 
-    /// So long in all.
+    /// The total driven time.
     pub(in crate::car) fn total(&self, now: Timestamp) -> Duration {
         let stretch = self.stretch.map(|begun| now.since(begun));
         self.counted + stretch.unwrap_or_default()
     }
 
-    /// When it reaches `limit`, if the motor is driven on; `None` while it isn't.
+    /// When it reaches `limit` if the motor stays driven; `None` while it is not driven.
     pub(in crate::car) fn deadline(&self, limit: Duration) -> Option<Timestamp> {
         Some(self.stretch? + limit.saturating_sub(self.counted))
     }
 
-    /// What has been counted does not matter any more.
+    /// Clears the driven time.
     pub(in crate::car) fn clear(&mut self, now: Timestamp) {
         *self = Self { stretch: self.stretch.map(|_| now), ..Self::default() };
     }
 
-    /// The controller, the panel or the line was away, or the stop switch was pulled. Nobody watched
-    /// for the last `unwatched`, which does not count.
+    /// The controller, the panel or the line was away, or the stop switch was pulled. The last
+    /// `unwatched` was not observed and does not count.
     pub(in crate::car) fn interrupt(&mut self, unwatched: Duration, now: Timestamp) {
         if let Some(begun) = self.stretch.take() {
             self.counted += now.since(begun).saturating_sub(unwatched);
@@ -65,39 +65,38 @@ impl DrivenTime {
 }
 
 /// Driven time since the last new floor in the commanded direction. Retries, reversals, homing and
-/// settling keep it.
+/// settling do not reset it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::car) struct Progress {
     pub(in crate::car) driven: DrivenTime,
     /// The last floor that counted as new.
     floor: Option<Floor>,
-    /// The car has left it since.
+    /// Whether the car has left it since.
     away: bool,
 }
 
 impl Progress {
-    /// Takes in the floor at which the car is seen.
+    /// Updates the floor at which the car is seen.
     pub(in crate::car) fn observe_floor(&mut self, floor: Option<Floor>) {
         self.away |= floor.is_none();
     }
 
-    /// A floor's sensor is active where the car was to go; it counts once, however long a car sticks
-    /// there.
+    /// The sensor of a target floor is active. It counts once, however long a car is stuck there.
     pub(in crate::car) fn reach(&mut self, floor: Floor, now: Timestamp) {
         if self.floor != Some(floor) {
             self.arrive(floor, now);
         }
     }
 
-    /// The car has come to rest here, or was about to when something interrupted it. It counts
-    /// unless the car has been here all the time.
+    /// The car has come to rest here, or was about to when it was interrupted. It counts unless the
+    /// car has been here all the time.
     pub(in crate::car) fn rest(&mut self, floor: Floor, now: Timestamp) {
         if self.away || self.floor != Some(floor) {
             self.arrive(floor, now);
         }
     }
 
-    /// The car has got to where it was to go.
+    /// The car has reached its target.
     pub(in crate::car) fn arrive(&mut self, floor: Floor, now: Timestamp) {
         self.driven.clear(now);
         self.floor = Some(floor);

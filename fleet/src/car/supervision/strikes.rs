@@ -1,4 +1,4 @@
-//! Flights in a row that the drive did not end where it was to, or did not begin.
+//! Strikes: consecutive flights that did not start, or did not end at their stop.
 
 use std::time::Duration;
 
@@ -7,32 +7,32 @@ use elevator_driver::Floor;
 use super::FoundBy;
 use crate::model::{FloorSet, Timestamp};
 
-/// The longest that a car keeps away from its drive between two tries.
+/// The longest back-off between two tries.
 const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
 
-/// What went wrong with a flight.
+/// What was wrong with a flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::car) enum Strike {
     /// The drive stopped short of this floor, or just beyond it.
     Missed(Floor),
     /// The same, or the floor's sensor is dead.
     Unclear(Floor),
-    /// The car went the other way, or over and over beyond where it was to stop.
+    /// The car went the wrong way, or repeatedly past its stop.
     Astray,
-    /// The drive did not start when told to.
+    /// The drive did not start on command.
     NotStarted,
-    /// The search for a floor ended without one.
+    /// Homing ended without a floor.
     Unfound,
 }
 
-/// What follows from a strike.
+/// The consequence of a strike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::car) enum Verdict {
-    /// Nothing but that the floor is locked out for a while.
+    /// The floor is locked out for a while, nothing else.
     LockFloorOut,
     /// The car leaves the group for a while, and then has to prove itself.
     BackOff,
-    /// The drive can't be trusted: an operator has to look (F9). After so many flights in a row.
+    /// The drive can't be trusted after so many flights in a row: an operator has to check it (F9).
     Hang(u8),
 }
 
@@ -41,21 +41,21 @@ pub(in crate::car) enum Verdict {
 pub(in crate::car) struct Strikes {
     off_target: u8,
     refusals: u8,
-    /// Searches in a row that found no floor.
+    /// Consecutive searches that found no floor.
     searches: u8,
-    /// The floors of the strikes that dead sensors would explain too.
+    /// The floors of the strikes that dead sensors would also explain.
     unclear: FloorSet,
     recovery: Recovery,
     landed: Option<Landing>,
 }
 
-/// The car has come to a floor, which counts if it stays there for a moment.
+/// The car has arrived at a floor, which counts if it stays there for a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Landing {
     floor: Floor,
     until: Timestamp,
     by: FoundBy,
-    /// It did not stay. Its door may have to close before anything follows.
+    /// It did not stay. Its door may have to close before anything else.
     slipped: bool,
 }
 
@@ -63,20 +63,20 @@ struct Landing {
 enum Recovery {
     #[default]
     NotNeeded,
-    /// The car keeps away from its drive.
+    /// The car does not use its drive.
     BackOff { until: Timestamp },
     /// The car is out of the group until a flight ends at its stop.
     Proving,
 }
 
 impl Strikes {
-    /// So many flights off target in a row are a hang.
+    /// How many consecutive flights off target are a hang.
     pub(in crate::car) const LIMIT: u8 = 6;
-    /// So many searches in a row may find no floor: one each way, for the sensors at both ends may
-    /// be dead where the car came from.
+    /// How many consecutive searches may find no floor: one each way, because the sensors at both
+    /// ends may be dead near where the car came from.
     const FREE_SEARCHES: u8 = 2;
 
-    /// Counts a strike; `first_back_off` doubles with each.
+    /// Counts a strike; `first_back_off` is doubled for each further one.
     pub(super) fn strike(
         &mut self,
         strike: Strike,
@@ -85,7 +85,7 @@ impl Strikes {
     ) -> Verdict {
         let weight = match strike {
             Strike::Missed(_) => 1,
-            // A dead sensor that is tried again and again says nothing new about the drive.
+            // Repeated tries of a dead sensor say nothing new about the drive.
             Strike::Unclear(floor) if self.unclear.contains(floor) => 0,
             Strike::Unclear(floor) => {
                 self.unclear.insert(floor);
@@ -120,30 +120,30 @@ impl Strikes {
         Verdict::BackOff
     }
 
-    /// The car has come to a floor. Where its flight was to end there, the strikes are cleared if it
-    /// is still there at `until`.
+    /// The car has arrived at a floor. If its flight was to end there, the strikes are cleared if
+    /// it is still there at `until`.
     pub(in crate::car) fn land(&mut self, floor: Floor, by: FoundBy, until: Timestamp) {
         self.landed = Some(Landing { floor, until, by, slipped: false });
     }
 
-    /// Takes in the floor at which the car is seen.
+    /// Updates the floor at which the car is seen.
     pub(super) fn observe(&mut self, floor: Option<Floor>) {
         if let Some(landing) = &mut self.landed {
             landing.slipped |= floor != Some(landing.floor);
         }
     }
 
-    /// The car has lost the floor: hands that back to which it has just come.
+    /// The car has lost the floor; returns the one at which it had just arrived.
     pub(in crate::car) fn slip(&mut self) -> Option<Floor> {
         self.landed.take().map(|landing| landing.floor)
     }
 
-    /// The car leaves its stop as it should.
+    /// The car leaves its stop normally.
     pub(in crate::car) fn depart(&mut self) {
         self.settle();
     }
 
-    /// The car stands where it has come to.
+    /// The arrival counts.
     fn settle(&mut self) {
         match self.landed.take().map(|landing| landing.by) {
             Some(FoundBy::Standstill) => *self = Self::default(),
@@ -152,7 +152,7 @@ impl Strikes {
         }
     }
 
-    /// Nobody knows what the car does: neither a landing nor a search is to be judged.
+    /// What the car does is unknown: no arrival or search is counted.
     pub(in crate::car) fn interrupt(&mut self) {
         self.landed = None;
         self.searches = 0;
@@ -173,7 +173,7 @@ impl Strikes {
         stays.map(|landing| landing.until)
     }
 
-    /// When the back-off is over, during one.
+    /// The end of the back-off, during one.
     pub(in crate::car) fn until(&self) -> Option<Timestamp> {
         match self.recovery {
             Recovery::BackOff { until } => Some(until),
@@ -181,7 +181,7 @@ impl Strikes {
         }
     }
 
-    /// The car is to run, for its own sake, to show that it can.
+    /// Whether the car has to run to prove that it can.
     pub(in crate::car) fn is_proving(&self) -> bool {
         self.recovery == Recovery::Proving
     }

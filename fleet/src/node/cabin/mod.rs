@@ -113,7 +113,7 @@ impl Cabin {
         self.outputs.as_ref()
     }
 
-    /// The node's health: see [`health`].
+    /// The node's health: see [`health()`].
     pub(super) fn health(&self, disk_works: bool) -> u32 {
         let in_service = |car: &Car| car.availability() == Availability::InService;
         let car_in_service = self.car.as_ref().is_some_and(in_service);

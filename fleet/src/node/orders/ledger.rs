@@ -1,4 +1,4 @@
-//! What has to reach the disk, and what has.
+//! What is to be written to disk, and what is on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,31 +8,32 @@ use crate::model::bounds::JUMP;
 use crate::model::{Call, Dot, JournalId, MOST_SEQUENCE, Term, Timestamp};
 use crate::node::{Change, Lsn, Restored};
 
-/// How many sequences are reserved at a time: a crash leaves the rest of a block unused.
+/// How many sequences are reserved at a time. A crash leaves the rest of a block unused.
 const BLOCK: u64 = 256;
 
-/// How many batches may be on their way to the disk. Further changes wait and share the next batch,
-/// so that no number of messages fills the queue of the writer, which counts as a failed disk.
+/// How many batches may be in flight to the disk. Further changes wait and share the next batch, so
+/// that no number of messages fills the writer's queue, which would count as a failed disk.
 const MOST_UNWRITTEN: u64 = 16;
 
-/// How long a batch may be on its way. The queue no longer fills when a disk hangs, so time tells.
+/// How long a batch may be in flight. A disk that hangs is detected by this time, because the queue
+/// does not fill.
 const WRITE_LIMIT: Duration = Duration::from_secs(30);
 
-/// How far ahead terms are written under a protocol that rotates: it takes one about every second,
-/// and the disk is not to be written to as often.
+/// How far ahead terms are written under a protocol that rotates the mastership: it uses about one
+/// per second, and the disk should not be written to as often.
 const TERMS_AHEAD: u64 = 1024;
 
-/// The journal as the brain knows it: sequences to give out, and batches on their way to the disk.
+/// The journal from the brain's point of view: sequences to use, and batches in flight to the disk.
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
     journal: JournalId,
-    /// The disk has yet to be told of that journal.
+    /// The disk does not know that journal yet.
     renewed: bool,
     next: u64,
     reserved: u64,
-    /// Presses that wait for a sequence; at most one a call.
+    /// Calls that wait for a sequence.
     unplaced: BTreeSet<Call>,
-    /// A reservation on its way: the batch it is in, and up to where.
+    /// The reservation in flight: its batch, and the highest sequence it reserves.
     reserving: Option<(Lsn, u64)>,
     lsn: Lsn,
     /// The latest batch that is on disk.
@@ -41,17 +42,17 @@ pub(super) struct Ledger {
     waiting_since: Option<Timestamp>,
     /// Registers that changed since the last batch.
     changed: BTreeSet<Dot>,
-    /// The batch that carries the latest change of each register that is not on disk yet.
+    /// The batch with the latest change of each register that is not on disk yet.
     unwritten: BTreeMap<Dot, Lsn>,
-    /// The journals of which there are registers on disk, or on their way there.
+    /// The journals that have registers on disk or in flight.
     written: BTreeSet<JournalId>,
-    /// Those of them that the disk has yet to drop.
+    /// The journals that the disk has yet to drop.
     collected: BTreeSet<JournalId>,
-    /// The term on disk, or on its way there; it covers every term that the node knows.
+    /// The term on disk or in flight; it covers every term that the node knows.
     term: Term,
     /// How many terms are written ahead.
     ahead: u64,
-    /// The term is on no batch yet.
+    /// The term is not in a batch yet.
     raised: bool,
     /// What the car has learned since the last batch.
     flight_times: Vec<FlightRecord>,
@@ -82,7 +83,7 @@ impl Ledger {
         }
     }
 
-    /// A fresh dot, or `None` while the disk has not reserved any more sequences (O4).
+    /// Takes an unused dot, or `None` while the disk has not reserved any more sequences (O4).
     pub(super) fn dot(&mut self) -> Option<Dot> {
         if self.next > self.reserved && !self.failed {
             return None;
@@ -92,41 +93,42 @@ impl Ledger {
         Some(Dot { journal: self.journal, sequence })
     }
 
-    /// A press of this call has no sequence yet.
+    /// A press of this call could not get a sequence yet.
     pub(super) fn postpone(&mut self, call: Call) {
         self.unplaced.insert(call);
     }
 
-    /// Takes the presses that wait for a sequence, to try again.
+    /// Takes the calls that wait for a sequence, to try again.
     pub(super) fn take_postponed(&mut self) -> BTreeSet<Call> {
         std::mem::take(&mut self.unplaced)
     }
 
-    /// A peer knows this press. If it is one of this journal's that has yet to be made, the disk
-    /// has lost its latest state (an old copy was put back, say): what was used stays used (O4).
+    /// A peer knows this press. If this journal has not used its sequence yet, the disk has lost
+    /// its latest state, for example because an old copy was restored. Used sequences stay used
+    /// (O4).
     pub(super) fn know(&mut self, dot: Dot) {
         if dot.journal == self.journal {
             self.next = self.next.max(dot.sequence.saturating_add(1));
         }
     }
 
-    /// The journal under which presses are made.
+    /// The journal under which orders are placed.
     pub(super) fn journal(&self) -> JournalId {
         self.journal
     }
 
-    /// The highest sequence that may be in use, in the present journal.
+    /// The highest sequence of the current journal that may be in use.
     pub(super) fn reached(&self) -> u64 {
         self.next.saturating_sub(1).max(self.reserved)
     }
 
-    /// The journal has hardly any sequences left. No node gets there by itself: what a faulty one
-    /// has told of it stands on disk, from before such records were refused.
+    /// Whether the journal has hardly any sequences left. No node gets there by itself: the disk
+    /// has records of a faulty node from before such records were refused.
     pub(super) fn is_spent(&self) -> bool {
         self.reached() > MOST_SEQUENCE - JUMP
     }
 
-    /// Presses go on under this journal. What was pressed before stays what it is.
+    /// Switches to this journal. Earlier orders are unaffected.
     pub(super) fn renew(&mut self, fresh: JournalId) {
         self.journal = fresh;
         self.renewed = !self.failed;
@@ -142,8 +144,8 @@ impl Ledger {
         }
     }
 
-    /// The registers of a journal are no longer kept: they need not be written, and what stands on
-    /// disk of them is dropped.
+    /// The registers of a journal are no longer kept: they need not be written, and the disk drops
+    /// them.
     pub(super) fn collect(&mut self, journal: JournalId, dots: &[Dot]) {
         for dot in dots {
             self.changed.remove(dot);
@@ -162,7 +164,7 @@ impl Ledger {
         }
     }
 
-    /// The car has learned how long a leg takes. It waits for the next batch: what is lost is
+    /// The car has learned the duration of a leg. The next batch carries it; if it is lost, it is
     /// learned again.
     pub(super) fn note_flight_times(&mut self, record: FlightRecord) {
         if !self.failed {
@@ -172,7 +174,7 @@ impl Ledger {
     }
 
     /// The next batch, if there is anything to write and the disk keeps up: its number, the
-    /// registers, and what is to be written before them.
+    /// registers, and the changes to write before them.
     pub(super) fn batch(&mut self, now: Timestamp) -> Option<(Lsn, BTreeSet<Dot>, Vec<Change>)> {
         let low = self.reserved < self.next.saturating_add(BLOCK / 2) && self.reserving.is_none();
         let idle = self.changed.is_empty() && self.collected.is_empty() && !low && !self.raised;
@@ -194,7 +196,7 @@ impl Ledger {
         let term = raised.then_some(Change::Term(self.term));
         let dots = std::mem::take(&mut self.changed);
         self.written.extend(dots.iter().map(|dot| dot.journal));
-        // A journal that has come back since is written after what stood of it is dropped.
+        // If a dropped journal has come back since, it is written after the drop.
         let collected = std::mem::take(&mut self.collected);
         let collected = collected.into_iter().map(Change::Collect);
         self.unwritten.extend(dots.iter().map(|dot| (*dot, self.lsn)));
@@ -205,7 +207,7 @@ impl Ledger {
         Some((self.lsn, dots, others))
     }
 
-    /// Everything up to `lsn` is on disk; hands back the registers that are from here on.
+    /// Everything up to `lsn` is on disk; returns the registers that are now durable.
     pub(super) fn written(&mut self, lsn: Lsn, now: Timestamp) -> Vec<Dot> {
         self.durable = self.durable.max(lsn).min(self.lsn);
         self.waiting_since = (self.durable < self.lsn).then_some(now);
@@ -222,20 +224,20 @@ impl Ledger {
         if self.failed { Vec::new() } else { done }
     }
 
-    /// Whether the disk has taken too long over what it was given: it hangs (P5).
+    /// Whether the disk hangs: it has taken too long to write a batch (P5).
     pub(super) fn hangs(&self, now: Timestamp) -> bool {
         let since = self.waiting_since.filter(|_| !self.failed);
         since.is_some_and(|since| now.since(since) >= WRITE_LIMIT)
     }
 
-    /// Nothing ran for `late`, the disk's writer neither.
+    /// The whole process, including the disk's writer, did not run for `late`.
     pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
         if let Some(since) = self.waiting_since.as_mut() {
             *since = (*since + late).min(now);
         }
     }
 
-    /// The disk can't be relied on: presses go on under a journal that never reaches it (P5).
+    /// The disk has failed: switches to this journal, which is never written (P5).
     pub(super) fn fail(&mut self, fresh: JournalId) {
         self.journal = fresh;
         self.renewed = false;
@@ -258,7 +260,7 @@ impl Ledger {
         !self.failed && !self.changed.contains(&dot) && !self.unwritten.contains_key(&dot)
     }
 
-    /// Whether everything is.
+    /// Whether everything is on disk.
     pub(super) fn all_durable(&self) -> bool {
         !self.failed && self.changed.is_empty() && self.unwritten.is_empty()
     }
