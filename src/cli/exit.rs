@@ -1,4 +1,4 @@
-//! How the process ends.
+//! The exit codes of the process.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -6,10 +6,10 @@ use std::process::ExitCode;
 /// The exit codes of `liftmesh`. Their numbers and meanings stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what was asked; a node was told to stop by SIGINT, SIGTERM, or SIGHUP from its terminal.
+    /// Success; a node was told to stop by SIGINT, SIGTERM, or SIGHUP from its terminal.
     Done = 0,
-    /// It failed while running: a part of a node ended that should run, a command could not do its
-    /// work or waited for too long, or the program panicked.
+    /// A failure while running: a required part of a node ended, a command failed or timed out, or
+    /// the program panicked.
     Failed = 1,
     /// The configuration or the command line is wrong.
     Usage = 2,
@@ -31,7 +31,7 @@ impl Exit {
         (Self::NoNode, "no running node answers"),
     ];
 
-    /// The codes for `--help`.
+    /// The table of codes for `--help`.
     pub(super) fn table() -> String {
         let mut table = String::from("Exit codes:");
         for (exit, meaning) in Self::ALL {

@@ -1,4 +1,4 @@
-//! Every key of the configuration as a flag.
+//! All keys of the configuration as flags.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,8 +14,8 @@ use elevator_fleet::wire::Protocol;
 
 use crate::config::{KEYS, Key, KeyDefault, Kind};
 
-/// The settings that were given as flags, by the paths of their keys. What they say is checked
-/// with the rest of the configuration.
+/// The settings given as flags, by the paths of their keys. Their values are checked with the rest
+/// of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SettingFlags(BTreeMap<&'static str, String>);
 
@@ -23,7 +23,7 @@ static FLAGS: LazyLock<Vec<(&'static Key, String)>> =
     LazyLock::new(|| KEYS.iter().map(|key| (key, key.flag())).collect());
 
 impl SettingFlags {
-    /// What was given.
+    /// The settings that were given.
     #[must_use]
     pub(crate) fn given(&self) -> &BTreeMap<&'static str, String> {
         &self.0
@@ -57,7 +57,7 @@ impl Args for SettingFlags {
     }
 }
 
-/// Takes the name of an election protocol.
+/// Parses the name of an election protocol.
 #[cfg(feature = "simulator")]
 pub(crate) fn protocol() -> impl TypedValueParser<Value = Protocol> {
     let names = Protocol::ALL.map(|protocol| PossibleValue::new(protocol.to_string()));
@@ -94,7 +94,8 @@ fn heading(table: &str) -> String {
     first.to_uppercase() + &others.replace('_', " ")
 }
 
-/// Takes any text: it is checked with the rest of the configuration. Completions offer what suits.
+/// Accepts any text, which is checked with the rest of the configuration. Completions offer valid
+/// values.
 #[derive(Debug, Clone)]
 struct Offer(Kind);
 

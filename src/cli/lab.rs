@@ -53,7 +53,7 @@ pub(crate) struct ElectionsArgs {
     /// How many seeds of each
     #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rounds: u64,
-    /// The first seed; the same seeds give the same figures
+    /// The first seed; equal seeds give equal figures
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
     /// Write the figures as CSV to this file
@@ -70,7 +70,7 @@ pub(crate) struct ElectionsArgs {
 /// An experiment failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// There is no such fleet.
+    /// Such a fleet can't exist.
     #[error(transparent)]
     World(#[from] WorldError),
     /// A file can't be written.
@@ -78,7 +78,7 @@ pub enum LabError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The figures can't be written.
@@ -138,14 +138,14 @@ fn create(path: &Path) -> Result<BufWriter<File>, LabError> {
     Ok(BufWriter::new(file))
 }
 
-/// On standard error, where that is a terminal.
+/// Shown on standard error if that is a terminal.
 fn progress(trials: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(trials as u64), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} fleets, {eta} to go");
     style.map_or(bar.clone(), |style| bar.with_style(style))
 }
 
-/// One table for each situation.
+/// One table per situation.
 fn page(figures: &[Figures]) -> String {
     let mut sections = Vec::new();
     for situation in Situation::ALL {

@@ -1,7 +1,6 @@
 //! The command line.
 //!
-//! [`Cli`] is what it understands and [`execute`] does it, but for the node itself, which `main`
-//! starts.
+//! [`Cli`] parses it and [`execute`] executes it, except for running a node, which `main` does.
 
 mod clear_hang;
 mod completions;
@@ -188,7 +187,7 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
-    /// Connects to the running node; of one that does not run because of a latch, the error says
+    /// Connects to the running node. If the node does not run because of a latch, the error says
     /// so.
     fn connect(&self) -> Result<Client, CommandError> {
         let (data_dir, name) = self.place()?;
@@ -207,7 +206,7 @@ impl NodeArgs {
         }
     }
 
-    /// The data directory and, where the configuration has it, the node's name.
+    /// The data directory and, if configured, the node's name.
     fn place(&self) -> Result<(PathBuf, Option<NodeId>), CommandError> {
         let values = self.sources().read()?;
         let name = values.get("car").or_else(|| values.get("unit"));
@@ -237,8 +236,8 @@ pub(crate) struct ReadArgs {
 }
 
 impl ReadArgs {
-    /// Connects to the running node: by the socket for reading, where that is named, or where this
-    /// user can't use the node's own.
+    /// Connects to the running node: by the socket for reading if it is given, or if this user
+    /// can't use the node's own.
     fn connect(&self) -> Result<Client, CommandError> {
         if let Some(socket) = &self.socket {
             return Ok(Client::connect_to(socket.clone())?);
@@ -258,49 +257,49 @@ impl ReadArgs {
     }
 }
 
-/// Why a command did not do what it was to do.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// The node could not run here.
+    /// The node can't run on this machine.
     #[error("the node could not run here: {0} of the above to put right")]
     Probe(usize),
-    /// The node does not run, for a hang has not been cleared.
+    /// The node does not run because a hang was not cleared.
     #[error(
         "no node runs with data directory {}: {}\nLook into the car. Once it is fit to run:\n  {}",
         .0.data_dir.display(), .0.latch, .0.remedy
     )]
     Latched(Box<LatchedNode>),
-    /// The running node could not be asked, or refused.
+    /// The running node can't be reached, or refused the request.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The standard output can't be written to.
+    /// Standard output can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// The end of the parent process would go unnoticed.
+    /// The end of the parent process would not be noticed.
     #[error("the system does not tell when the parent process ends")]
     Parent(#[source] std::io::Error),
-    /// The parent process has ended before this one could start.
+    /// The parent process ended before this one started.
     #[error("process {0}, which is to have started this one, has ended")]
     Orphan(u32),
     /// Nothing was cleared, or the audit log can't be read.
     #[error(transparent)]
     Clear(#[from] ClearError),
-    /// There is no order yet.
+    /// The order was not placed.
     #[error(
         "{0} is not placed yet: the node's disk does not answer. The node places it once the disk \
          answers or has failed, and forgets it if the node ends before"
     )]
     NotPlaced(String),
-    /// The order stands, but what was waited for did not happen in time.
+    /// The order is placed, but did not reach the requested state in time.
     #[error("{call} was placed and was not {what} within {limit}; it stays open")]
     WaitedTooLong {
         call: String,
-        /// Lit or served.
+        /// The requested state.
         what: &'static str,
-        /// How long.
+        /// The time limit.
         limit: humantime::FormattedDuration,
     },
     /// The demo failed, or orders were lost in it.
@@ -318,7 +317,7 @@ pub enum CommandError {
 }
 
 impl CommandError {
-    /// The exit code that tells it.
+    /// The exit code for this error.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
@@ -353,7 +352,7 @@ impl CommandError {
             Self::Client(
                 ClientError::Socket { .. } | ClientError::Garbled(_) | ClientError::Unfit,
             ) => Exit::Failed,
-            // Whoever closes the pipe has read enough.
+            // The reader closed the pipe: it has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
             Self::Output(_)
             | Self::Parent(_)
@@ -371,13 +370,13 @@ impl CommandError {
 pub enum Next {
     /// Nothing.
     Done,
-    /// To say by the exit code that a node has a latch, which has been told.
+    /// Exit with the code for a latched node; the latch was printed already.
     Latched,
-    /// To run a node with these settings.
+    /// Run a node with these settings.
     Run(Box<Settings>),
 }
 
-/// Does what the command line says, but for running a node.
+/// Executes the command line, except for running a node.
 ///
 /// # Errors
 /// [`CommandError`].
@@ -420,11 +419,11 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
     Ok(Next::Done)
 }
 
-/// Has the system end this process when its parent ends.
+/// Asks the system to end this process when its parent ends.
 fn die_with(parent: u32) -> Result<(), CommandError> {
     set_parent_process_death_signal(Some(Signal::TERM))
         .map_err(|error| CommandError::Parent(error.into()))?;
-    // One that ended before is not noticed that way.
+    // A parent that ended before is not noticed that way.
     let found = getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
     if found == Some(parent) { Ok(()) } else { Err(CommandError::Orphan(parent)) }
 }

@@ -108,7 +108,7 @@ impl OrderArgs {
                 Taken::Waiting => Err(CommandError::NotPlaced(call.to_string())),
             };
         };
-        // Before the order, so that nothing that becomes of it is missed.
+        // Before the order, so that no event is missed.
         let watch = self.node.connect()?.watch()?;
         let started = Instant::now();
         let taken = client.order(&call)?;
@@ -128,7 +128,7 @@ impl OrderArgs {
         started: Instant,
     ) -> Result<(), CommandError> {
         let mut is_placed = taken == Taken::Placed;
-        // A repeated press of an order that is promised already is not told of again.
+        // A repeated press of a promised order causes no further event.
         if wait == Wait::Lit && is_promised(&mut client, call)? {
             return print_outcome(call, "promised", started);
         }
@@ -165,7 +165,7 @@ impl OrderArgs {
                     if wait == Wait::Lit && is_promised(&mut client, call)? {
                         return print_outcome(call, "promised", started);
                     }
-                    // So many events after its press an open order is listed.
+                    // This many events after its press, an open order is in the status.
                     let is_open = client.status()?.order(call).is_some();
                     if is_placed && !is_open {
                         return print_outcome(call, "served", started);

@@ -1,25 +1,25 @@
-//! The only place that writes to standard output and standard error for people.
+//! The only module that writes to standard output and standard error.
 
 use std::error::Error;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-/// Standard output can't be written to.
+/// Standard output can't be written.
 #[derive(Debug, thiserror::Error)]
 #[error("the standard output can't be written to")]
 pub struct OutputError(#[from] io::Error);
 
 impl OutputError {
-    /// Whoever read the output has closed it.
+    /// Whether the reader has closed the output.
     #[must_use]
     pub(crate) fn is_closed_pipe(&self) -> bool {
         self.0.kind() == ErrorKind::BrokenPipe
     }
 }
 
-/// Writes a text as it is.
+/// Writes a text unchanged.
 ///
 /// # Errors
-/// [`OutputError`]; how much was written is not known.
+/// [`OutputError`]; an unknown part of the text was written.
 pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut output = io::stdout().lock();
     output.write_all(text.as_bytes())?;
@@ -27,10 +27,10 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Writes a text in place of what is on the screen, or after it where the output is no terminal.
+/// Replaces the contents of the screen by a text, or appends it if the output is not a terminal.
 ///
 /// # Errors
-/// [`OutputError`]; how much was written is not known.
+/// [`OutputError`]; an unknown part of the text was written.
 pub(crate) fn redraw(text: &str) -> Result<(), OutputError> {
     if io::stdout().is_terminal() {
         // Cursor to the corner, then clear.
@@ -40,13 +40,13 @@ pub(crate) fn redraw(text: &str) -> Result<(), OutputError> {
     }
 }
 
-/// Tells an error and its causes on standard error. Where that is closed there is nobody to tell.
+/// Prints an error and its causes to standard error. If that is closed, nobody can be informed.
 pub fn complain(error: &dyn Error) {
     let text = complaint(error);
     io::stderr().write_all(text.as_bytes()).unwrap_or_default();
 }
 
-/// An error and its causes, as one line.
+/// An error and its causes in one line.
 #[must_use]
 pub(crate) fn complaint(error: &dyn Error) -> String {
     let mut text = format!("liftmesh: {error}");

@@ -15,7 +15,7 @@ use super::table::table;
 use super::{CommandError, Next, ReadArgs, output};
 use crate::operator::LatchedNode;
 
-/// Between two looks of `--watch`.
+/// The period of `--watch`.
 const PERIOD: Duration = Duration::from_secs(1);
 
 pub(super) const EXAMPLES: &str = "\
@@ -71,12 +71,12 @@ impl StatusArgs {
     }
 }
 
-/// A view has nothing that JSON could not hold.
+/// A view contains nothing that JSON can't represent.
 fn json(view: &impl Serialize) -> String {
     serde_json::to_string(view).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// Why a node does not run, and what to do.
+/// Why a node does not run, and how to fix that.
 fn latched_page(view: &LatchedNode) -> String {
     let node = view.node.as_ref();
     let node = node.map_or("of this data directory", NodeId::as_str);
@@ -87,7 +87,7 @@ fn latched_page(view: &LatchedNode) -> String {
     )
 }
 
-/// The state as people read it.
+/// The status as a page of text.
 pub(super) fn page(status: &Status) -> String {
     let mut page = String::new();
     write_page(&mut page, status).unwrap_or_else(|error| unreachable!("{error}"));
@@ -111,7 +111,8 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
         status.address,
         status.floors.get()
     )?;
-    // That a follower has lost the election sounds worse than it is: whom it follows says as much.
+    // It is enough to show the master of a node that has lost the election; `lost` would sound
+    // alarming.
     let said = |name: &str, value: &str| name == "state" && value == "lost";
     let details: Vec<_> =
         status.election_state.iter().filter(|detail| !said(&detail.name, &detail.value)).collect();
@@ -157,7 +158,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_orders(page, status)
 }
 
-/// What has happened at least once, in these words.
+/// Writes the counters that are not zero, with these words.
 fn write_counts<const N: usize>(
     page: &mut String,
     what: &str,
@@ -240,7 +241,7 @@ fn write_climate(page: &mut String, status: &Status) -> fmt::Result {
     Ok(())
 }
 
-/// What the node's own sensors read or, where they read nothing, why.
+/// The readings of the node's own sensors, or why there are none.
 fn own_sensors(status: &Status) -> String {
     let own = &status.climate.own;
     if own.temperature.is_none() && own.illuminance.is_none() {
@@ -360,7 +361,7 @@ fn choose(condition: bool, yes: &str, no: &str) -> String {
     if condition { yes } else { no }.to_owned()
 }
 
-/// What the line to the panel has brought.
+/// The counters of the line to the panel.
 fn line(counters: LineCounters) -> String {
     let LineCounters { frames, damaged, lost, unknown } = counters;
     let unknown = match unknown {
@@ -389,7 +390,7 @@ fn kind(kind: ConflictKind) -> &'static str {
     }
 }
 
-/// To the second.
+/// Rounded to seconds.
 fn uptime(time: Duration) -> humantime::FormattedDuration {
     humantime::format_duration(Duration::from_secs(time.as_secs()))
 }

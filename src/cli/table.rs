@@ -1,6 +1,6 @@
 //! Tables for people.
 
-/// Rows under a heading, each column as wide as its widest cell, indented by two spaces.
+/// Formats rows under a heading. Each column is as wide as its widest cell, indented by two spaces.
 pub(super) fn table<const COLUMNS: usize>(
     heading: [&str; COLUMNS],
     rows: impl IntoIterator<Item = [String; COLUMNS]>,

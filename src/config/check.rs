@@ -1,4 +1,4 @@
-//! Hands out the values for [`Settings`](super::Settings), and collects what is wrong with them.
+//! Passes the values to [`Settings`](super::Settings), and collects errors.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use super::layer::Findings;
 use super::value::KeyType;
 use super::{ConfigError, Effective, known};
 
-/// Collects every error instead of stopping at the first: in place of a value that is wrong or
-/// missing it hands out the key's default or example, and a relation to such a value is not checked.
+/// Collects every error instead of stopping at the first. In place of a wrong or missing value it
+/// returns the key's default or example, and skips relations to such a value.
 #[derive(Debug)]
 pub(super) struct Checker<'a> {
     values: &'a Effective,
@@ -28,7 +28,7 @@ impl<'a> Checker<'a> {
         Self { values, unread, errors: RefCell::new(errors), unusable: RefCell::new(wrong) }
     }
 
-    /// Hands back what was made of the values, if nothing is wrong.
+    /// Returns `made` if there are no errors.
     pub(super) fn finish<T>(self, made: T) -> Result<T, ConfigErrors> {
         ConfigErrors::check(self.errors.into_inner(), made)
     }
@@ -41,12 +41,12 @@ impl<'a> Checker<'a> {
         !self.unusable.borrow().contains(path)
     }
 
-    /// A value as it was written, and where.
+    /// A value as written, and its origin.
     pub(super) fn written(&self, path: &str) -> (String, String) {
         self.values.written(path)
     }
 
-    /// The value of a key. It was checked where it was read.
+    /// The value of a key, which was checked when it was read.
     pub(super) fn value<T: KeyType>(&self, path: &str) -> T::Value {
         match self.values.get(path) {
             Some(setting) => T::parse(&setting.value),
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// This key has to be given.
+    /// Requires that this key is given.
     pub(super) fn require(&self, path: &str) {
         let key = known(path);
         if !self.is_given(path) && self.unusable.borrow_mut().insert(key.path) && !self.unread {
@@ -66,14 +66,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What takes the place of a value that could not be had; the check fails anyway.
+    /// The substitute for a value that is wrong or missing; the check fails anyway.
     pub(super) fn stand_in<T: KeyType>(&self, path: &str) -> T::Value {
         debug_assert!(self.unread || !self.errors.borrow().is_empty());
         let text = known(path).default.text();
         T::parse(text).unwrap_or_else(|| unreachable!("{path} = {text} is right"))
     }
 
-    /// The value of the first key has to be as `relation` says, which names those of the others.
+    /// Requires that `relation` holds for the first key. It names the values of the other keys.
     pub(super) fn relate(&self, holds: bool, keys: &[&'static str], relation: impl Display) {
         debug_assert!(keys.iter().all(|key| Key::find(key).is_some()), "{keys:?}");
         if let [key, ..] = *keys
@@ -87,7 +87,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The time at this key is at most another one, or a part of it.
+    /// Requires that the time of this key is at most another one, or a part of it.
     pub(super) fn at_most(
         &self,
         (key, time): (&'static str, Duration),
@@ -96,7 +96,8 @@ impl<'a> Checker<'a> {
         self.relate(time <= most, &[key, other], format_args!("at most {words} = {}", human(most)));
     }
 
-    /// The time at this key is longer than another one, or than what some others make.
+    /// Requires that the time of this key is longer than another one, or than a combination of
+    /// others.
     pub(super) fn longer(
         &self,
         (key, time): (&'static str, Duration),

@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration.
+//! Errors of the configuration.
 
 use std::error::Error;
 use std::fmt;
@@ -7,44 +7,44 @@ use std::path::PathBuf;
 
 use super::{Key, Kind};
 
-/// What is wrong with the configuration. Nothing was started or changed.
+/// An error of the configuration. Nothing was started or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file can't be read.
     #[error("the configuration file {path} can't be read; check --config and the file's rights", path = path.display())]
     File { path: PathBuf, source: io::Error },
-    /// The file is no TOML.
+    /// The file is not valid TOML.
     #[error("{origin}: {message}; the file has to be TOML, see config/node.toml")]
     Syntax {
         /// File, line and column.
         origin: String,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
     /// There is no such key.
     #[error("{origin}: there is no key `{key}`; {hint}")]
     UnknownKey {
         origin: String,
-        /// The key as written.
+        /// The key, as written.
         key: String,
-        /// What there is in its place.
+        /// A hint at the right key.
         hint: String,
     },
-    /// A variable of the environment is no text.
+    /// A variable of the environment is not text.
     #[error("variable {name} is not UTF-8 text; set it to {right}, or unset it", right = key.kind)]
     NotText { name: String, key: &'static Key },
-    /// A value is of the wrong kind or out of its range.
+    /// A value has the wrong type or is out of range.
     #[error("{origin}: {key} = {value} is wrong; expected {right}")]
     Value {
         /// The file with line and column, the variable or the flag that has it.
         origin: String,
         key: &'static str,
-        /// The value as written.
+        /// The value, as written.
         value: String,
-        /// What would be right.
+        /// The valid type and range.
         right: Kind,
     },
-    /// The value is right, its writing is not.
+    /// The value is valid, but not its notation.
     #[error("{origin}: {key} = {value} is wrong; write {right}")]
     Writing {
         origin: String,

@@ -1,15 +1,14 @@
-//! The process's clock, and whether the process ran all the time.
+//! The process's clock, and the detection of interruptions.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use elevator_fleet::model::Timestamp;
 
-/// The longest that the loop sleeps, so that it notices a suspension even when it has nothing to
-/// do.
+/// The longest sleep of the loop, so that it notices a suspension even when idle.
 pub(super) const HEARTBEAT: Duration = Duration::from_millis(100);
 
-/// A loop that wakes so much later than planned was suspended, or held up as badly: long before a
-/// car could be taken for hung, well beyond the jitter of a busy machine.
+/// A loop that wakes up this much after its deadline was suspended, or held up as badly. Far below
+/// the time after which a car counts as hung, and far above the jitter of a busy machine.
 pub(super) const SUSPENDED_AFTER: Duration = Duration::from_millis(150);
 
 /// The monotonic clock since the start of the process.
@@ -32,25 +31,24 @@ impl Clock {
     }
 }
 
-/// How often the node is told what the wall clock shows, so that it follows when that is set.
+/// How often the node gets the time of the wall clock, so that it notices when the clock is set.
 pub(super) const WALL_CLOCK_PERIOD: Duration = Duration::from_secs(5);
 
-/// What the wall clock shows, in seconds since 1970-01-01, for people to read; `None` outside the
-/// years that the fleet can tell of.
+/// The wall clock, in seconds since 1970-01-01, for display; `None` outside the representable
+/// years.
 pub(super) fn wall_clock() -> Option<u32> {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     u32::try_from(passed.as_secs()).ok()
 }
 
-/// When the turn that has begun at `turned` is to end: at the node's deadline, but after [`HEARTBEAT`]
-/// at the latest. At once where the deadline has passed, for the loop is late only from when it could
-/// have known.
+/// The deadline of the turn that began at `turned`: the node's deadline, or [`HEARTBEAT`] if that
+/// is earlier. Now if that has passed, because the loop is late only from when it could have known.
 pub(super) fn wake(deadline: Option<Timestamp>, turned: Timestamp) -> Timestamp {
     let latest = turned + HEARTBEAT;
     deadline.map_or(latest, |deadline| deadline.clamp(turned, latest))
 }
 
-/// For how long the process did not run when it should have, if that is long enough to matter.
+/// How long the process did not run when it should have, if that is long enough to matter.
 pub(super) fn suspended(planned: Timestamp, now: Timestamp) -> Option<Duration> {
     Some(now.since(planned)).filter(|late| *late > SUSPENDED_AFTER)
 }
@@ -70,8 +68,8 @@ mod tests {
         assert_eq!(wake(None, at(1000)), at(1100));
     }
 
-    /// H1: a timer that is set for a moment in the past, as that of a peer that was silent for long
-    /// and has just been lost, is no sign that the process was away.
+    /// H1: a timer set for a moment in the past, like that of a peer that was silent for long and
+    /// has just been lost, is not a sign of an interruption.
     #[test]
     fn a_deadline_in_the_past_is_no_suspension() {
         let planned = wake(Some(at(900)), at(30_000));

@@ -1,4 +1,4 @@
-//! The node's disk, as the loop sees it: it writes, or it has failed.
+//! The node's disk as the loop sees it: it works, or it has failed.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,23 +11,23 @@ use super::{RunError, hang};
 use crate::journal::{self, AuditRecord, Journal, JournalError, JournalWriter, Lost, Progress};
 use crate::latch::{Latch, Refusal, commission};
 
-/// How long the journal may take to write what waits when the node ends.
+/// How long the journal may take to write its queue when the node ends.
 const FINISH_LIMIT: Duration = Duration::from_secs(2);
 
-/// The disk. Once it has failed it stays so until the node is started again (P5): a disk that
-/// dropped one write can't vouch for another.
+/// The disk. After a failure it stays failed until the node is restarted (P5): a disk that lost one
+/// write can't be trusted with another.
 #[derive(Debug)]
 pub(super) enum Disk {
     Writes(JournalWriter),
     Failed,
 }
 
-/// The disk has failed. Told once.
+/// The disk has failed. Reported once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DiskFailure;
 
 impl Disk {
-    /// Opens the journal. A full, read-only or failing disk does not keep the car from service.
+    /// Opens the journal. A full, read-only or failing disk does not take the car out of service.
     pub(super) fn open(
         directory: &std::path::Path,
         node: &NodeId,
@@ -51,7 +51,8 @@ impl Disk {
                      strength"
                 );
                 let restored = Restored {
-                    // What could be read belongs to a journal that can't reserve any more (O4).
+                    // The records read belong to a journal that can't reserve any more sequences
+                    // (O4).
                     journal: journal::fresh_id()?,
                     used: 0,
                     reserved: 0,
@@ -75,7 +76,7 @@ impl Disk {
         }
     }
 
-    /// Waits for the next progress; for ever if the disk has failed.
+    /// Waits for the next progress; forever if the disk has failed.
     pub(super) async fn progress(&mut self) -> Progress {
         match self {
             Self::Writes(writer) => writer.progress().await,
@@ -83,7 +84,7 @@ impl Disk {
         }
     }
 
-    /// Hands over a batch. Never waits.
+    /// Queues a batch. Never waits.
     pub(super) fn submit(&mut self, lsn: Lsn, changes: Vec<Change>) -> Result<(), DiskFailure> {
         let submitted = match self {
             Self::Writes(writer) => writer.submit(lsn, changes),
@@ -92,8 +93,8 @@ impl Disk {
         submitted.map_err(|refused| self.fail(&refused.to_string()))
     }
 
-    /// Hands over a record for the audit log, for [`finish`](Self::finish) to see it to the disk.
-    /// Never waits.
+    /// Queues a record for the audit log; [`finish`](Self::finish) waits until it is on disk. Never
+    /// waits.
     ///
     /// # Errors
     /// Why the record will not be in the log.
@@ -104,7 +105,7 @@ impl Disk {
         }
     }
 
-    /// Where the audit log will come. Never waits.
+    /// The receiver of the audit log. Never waits.
     pub(super) fn audit(&self) -> oneshot::Receiver<Vec<AuditRecord>> {
         let (answer, records) = oneshot::channel();
         match self {
@@ -118,14 +119,14 @@ impl Disk {
         records
     }
 
-    /// Gives the disk up.
+    /// Marks the disk as failed.
     pub(super) fn fail(&mut self, reason: &str) -> DiskFailure {
         error!(reason, "the disk has failed: no lamp is lit on its strength");
         *self = Self::Failed;
         DiskFailure
     }
 
-    /// Writes what waits, within a time limit.
+    /// Writes what is queued, within a time limit.
     pub(super) async fn finish(self) {
         let Self::Writes(writer) = self else {
             return;
@@ -136,7 +137,7 @@ impl Disk {
     }
 }
 
-/// A fresh identity for the day the disk fails, drawn while it is certain that it can be.
+/// A new journal identity for the case that the disk fails, drawn while that is sure to succeed.
 pub(super) fn spare_id() -> Result<JournalId, RunError> {
     Ok(journal::fresh_id()?)
 }

@@ -1,4 +1,4 @@
-//! All that can happen to a node.
+//! The events of a node.
 
 use elevator_driver::PanelEvent;
 use elevator_fleet::dispatch::Assignments;
@@ -8,8 +8,7 @@ use crate::journal::Progress;
 use crate::mesh::MeshEvent;
 use crate::operator::Request;
 
-/// A part of the process has ended that should run. What it did is not done any more, and only a
-/// new process does it again.
+/// A required part of the process has ended. Only a new process can do its work again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{part} failed: {reason}")]
 pub struct Failure {
@@ -18,22 +17,22 @@ pub struct Failure {
     pub(crate) reason: String,
 }
 
-/// One thing that happened. The loop chooses the next one and does nothing else.
+/// One event. The loop selects the next one and does nothing else.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// On the network.
+    /// From the network.
     Mesh(MeshEvent),
-    /// At the panel.
+    /// From the panel.
     Panel(PanelEvent),
-    /// On the disk.
+    /// From the disk.
     Disk(Progress),
     /// A plan is finished.
     Planned((PlanVersion, Assignments)),
-    /// An operator asks.
+    /// A request of an operator.
     Request(Request),
-    /// The moment has come that the node wanted to be woken at, or the loop looks after itself.
+    /// The node's deadline, or a periodic check of the loop.
     Timeout,
-    /// A part of the process has ended that should run.
+    /// A required part of the process has ended.
     Failed(Failure),
     /// The node is to end.
     Stop,

@@ -1,4 +1,4 @@
-//! The end of a node whose car hung: latch and record.
+//! The end of a node whose car hung: the latch and the record.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,31 +15,31 @@ use crate::journal::AuditRecord;
 use crate::latch::{self, Hang, Kept, Latch, Refusal};
 use crate::log::millis;
 
-/// How long after the motor stop the latch may take to be on disk (H2). The process ends then, one
-/// way or the other; a sound disk takes some milliseconds.
+/// How long after the stop of the motor the latch may take to be on disk (H2). Then the process
+/// ends in any case; a sound disk takes a few milliseconds.
 const LATCH_LIMIT: Duration = Duration::from_secs(2);
 
-/// Sees to it that the audit log has the hang of a latch that keeps the node from starting.
+/// Ensures that the audit log has the hang of a latch that keeps the node from starting.
 pub(super) fn note(refusal: &Refusal, node: &NodeId) {
     if let Err(error) = clearance::note_latch(&refusal.data_dir, node, &refusal.latch) {
         warn!(%error, "the audit log may lack the hang: clear-hang will record it");
     }
 }
 
-/// Refuses the start of a node whose audit log has a hang that nobody has cleared, although there is
-/// no latch (H3); puts one back.
+/// Refuses to start if the audit log has a hang that was not cleared but there is no latch (H3);
+/// restores the latch.
 pub(super) fn check_audit(data_dir: &Path, records: &[AuditRecord]) -> Result<(), Refusal> {
     let Some(latch) = clearance::removed(records) else {
         return Ok(());
     };
     if let Err(error) = latch::set(data_dir, &latch) {
-        // The log has it still.
+        // The log still has it.
         warn!(%error, "the latch can't be put back");
     }
     Err(Refusal::new(data_dir, latch))
 }
 
-/// A latch on its way to the disk, on a thread of its own: nothing of the panel waits for it.
+/// A latch that is being written, on its own thread: nothing that concerns the panel waits for it.
 #[derive(Debug)]
 pub(super) struct Latching {
     hang: Hang,
@@ -47,7 +47,7 @@ pub(super) struct Latching {
 }
 
 impl Latching {
-    /// Starts to write. The motor stop has been handed to the panel line before.
+    /// Starts to write. The stop of the motor was passed to the panel line before.
     pub(super) fn start(data_dir: &Path, node: NodeId, evidence: &HangEvidence) -> Self {
         let hang = Hang::new(node, evidence, SystemTime::now());
         let latch = Latch::Hang(hang.clone());
@@ -63,18 +63,18 @@ impl Latching {
     fn write(data_dir: PathBuf, latch: Latch) -> io::Result<oneshot::Receiver<io::Result<Kept>>> {
         let (report, done) = oneshot::channel();
         thread::Builder::new().name("latch".to_owned()).spawn(move || {
-            // Whoever has waited for too long has said so.
+            // If the receiver has timed out, it has reported that.
             drop(report.send(latch::set(&data_dir, &latch)));
         })?;
         Ok(done)
     }
 
-    /// What is latched.
+    /// The latched hang.
     pub(super) fn hang(&self) -> &Hang {
         &self.hang
     }
 
-    /// Waits until the latch is on disk, [`LATCH_LIMIT`] at most.
+    /// Waits until the latch is on disk, for [`LATCH_LIMIT`] at most.
     pub(super) async fn finish(self) {
         match tokio::time::timeout(LATCH_LIMIT, self.done).await {
             Ok(Ok(Ok(Kept::Whole))) => {

@@ -1,4 +1,4 @@
-//! The node's loop: the pure brain at its sockets, its disk and its panel.
+//! The node's loop: connects the pure brain to its sockets, its disk and its panel.
 //!
 //! ```text
 //!   mesh, panel, disk, operator, timer, signal
@@ -7,14 +7,14 @@
 //!   handle(event) ─▶ Node::handle_*(…, now) ─▶ poll_action() until empty ─▶ mesh, panel, disk, log
 //! ```
 //!
-//! The journal is opened first, and the panel has the restored lamps before anything is taken from
-//! the network (P3). A disk that takes nothing does not keep a node from its car (P5). Nothing in
-//! the loop waits for a disk, a peer, a plan or the panel. Read [`Event`] for what can happen, then
-//! `Running::handle`.
+//! The journal is opened first, and the panel shows the restored lamps before anything is received
+//! from the network (P3). A disk that can't be written does not keep a node from its car (P5).
+//! Nothing in the loop waits for a disk, a peer, a plan or the panel. Read [`Event`] for what can
+//! happen, then `Running::handle`.
 //!
-//! Of its own the loop has one task, in a `JoinSet`: the operator's socket; it holds no state, and
-//! its clients find a closed connection. A thread makes plans, and another one writes the latch when
-//! the car hangs.
+//! The loop has one task of its own, in a `JoinSet`: the operator's socket. It holds no state; when
+//! it ends, its clients see a closed connection. One thread makes plans, and another writes the
+//! latch when the car hangs.
 
 mod clock;
 mod disk;
@@ -58,20 +58,20 @@ use crate::panel::Panel;
 /// How a node ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was told to.
+    /// It was told to stop.
     Stopped,
     /// Its car did not reach a floor in time (F9). The motor is stopped.
     Hung(HangEvidence),
 }
 
-/// Why a node could not be started, or could not go on. In the first case the panel was told
-/// nothing; in the second the motor is stopped.
+/// Why a node could not start, or could not continue. In the first case nothing was sent to the
+/// panel; in the second the motor is stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Another node runs with the data directory, or it can't be used.
     #[error(transparent)]
     Operator(#[from] BindError),
-    /// The socket for reading can't be made.
+    /// The socket for reading can't be created.
     #[error(transparent)]
     Reading(#[from] ReadingError),
     /// An operator has to clear a hang first (F9).
@@ -86,23 +86,23 @@ pub enum RunError {
     /// The panel's address can't be used.
     #[error(transparent)]
     Panel(#[from] OpenError),
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     #[error("no random numbers")]
     Random(#[from] getrandom::Error),
-    /// The system gives no thread.
+    /// The system provides no thread.
     #[error("no thread for the journal or the planner")]
     Thread(#[source] io::Error),
-    /// The system does not hand out signals.
+    /// The system can't deliver signals.
     #[error("signals can't be received")]
     Signals(#[source] io::Error),
-    /// A part of the running node has failed; the node has ended in order.
+    /// A part of the running node has failed; the node has shut down properly.
     #[error("the node can't go on: {0}")]
     Failed(#[from] Failure),
 }
 
 impl RunError {
-    /// Whether another configuration, or another node's end, would help; otherwise it is the
-    /// machine's fault.
+    /// Whether another configuration, or the end of another node, would help. Otherwise the machine
+    /// is at fault.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {
@@ -128,11 +128,11 @@ impl RunError {
     }
 }
 
-/// Runs a node until it is told to stop by SIGINT or SIGTERM, by SIGHUP if it was started in a
-/// terminal, or its car hangs.
+/// Runs a node until it is told to stop by SIGINT or SIGTERM, or by SIGHUP if it was started in a
+/// terminal, or until its car hangs.
 ///
-/// One thread is enough: a current-thread runtime with I/O and time enabled will do. It must not be
-/// dropped in a way that waits for blocking tasks without limit (`Runtime::shutdown_timeout`).
+/// One thread is enough: a current-thread runtime with I/O and time enabled. Do not drop it in a
+/// way that waits for blocking tasks without limit; use `Runtime::shutdown_timeout`.
 ///
 /// # Errors
 /// [`RunError`]: the node did not start.
@@ -141,7 +141,7 @@ pub async fn run(settings: &Settings) -> Result<Outcome, RunError> {
     Box::pin(run_until(settings, signal)).await
 }
 
-/// As [`run`], until `stop` completes.
+/// Like [`run`], until `stop` completes.
 ///
 /// # Errors
 /// [`RunError`]: the node did not start.
@@ -153,7 +153,7 @@ pub(crate) async fn run_until(
     run_with(settings, Box::new(dispatcher), stop).await
 }
 
-/// As [`run_until`], with another strategy of assigning calls.
+/// Like [`run_until`], with another dispatcher.
 async fn run_with(
     settings: &Settings,
     dispatcher: Box<dyn Dispatcher + Send>,
@@ -162,7 +162,7 @@ async fn run_with(
     let mut running = Running::start(settings, dispatcher)?;
     let ending = running.run(stop).await;
     let latching = match &ending {
-        // At once: the motor has been told to stop.
+        // Immediately: the motor was already told to stop.
         Ending::Hung(evidence) => {
             Some(Latching::start(&settings.data_dir, settings.node.clone(), evidence))
         }
@@ -176,7 +176,7 @@ async fn run_with(
     }
 }
 
-/// Why the loop has ended.
+/// Why the loop ended.
 #[derive(Debug)]
 enum Ending {
     Stopped,
@@ -188,14 +188,14 @@ enum Ending {
 #[derive(Debug)]
 struct Running {
     clock: Clock,
-    /// When the node was last told what the wall clock shows.
+    /// When the node last got the time of the wall clock.
     wall_clock_at: Timestamp,
     node: Node,
     mesh: Mesh,
     panel: Option<Panel>,
     disk: Disk,
     planner: Planner,
-    /// The identity under which the node goes on without its disk.
+    /// The identity under which the node continues without its disk.
     spare: JournalId,
     requests: mpsc::Receiver<Request>,
     log: ReportLog,
@@ -203,11 +203,12 @@ struct Running {
     operator: JoinSet<()>,
     stop_operator: oneshot::Sender<()>,
     supervisor: Supervisor,
-    /// Ends the loop's sleep. It is kept, for it mostly has to be set later only, which costs least.
+    /// Ends the loop's sleep. It is reused because usually its deadline only moves later, which is
+    /// cheap.
     timer: Pin<Box<Sleep>>,
-    /// When the present turn of the loop began.
+    /// When the current turn of the loop began.
     turned: Timestamp,
-    /// How long the panel line lets the motor run without a sign of life.
+    /// How long the panel line lets the motor run without a keep-alive.
     lease: Duration,
     /// How often the panel line has stopped the motor on its own, as far as the node knows.
     lapses: u64,
@@ -288,7 +289,7 @@ impl Running {
             faults: settings.faults,
         };
         let now = running.clock.now();
-        // Before the lamps are lit that the disk would promise (P5).
+        // Before the lamps are lit that only the disk would justify (P5).
         if running.disk.has_failed() {
             running.node.handle_disk_failed(spare, now);
         }
@@ -301,7 +302,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Turns until the node is to end, or can't go on.
+    /// Runs turns until the node has to end or can't continue.
     async fn run(&mut self, stop: impl Future<Output = ()>) -> Ending {
         tokio::pin!(stop);
         loop {
@@ -323,7 +324,7 @@ impl Running {
         }
     }
 
-    /// Chooses the next event; tells also when the loop meant to wake at the latest.
+    /// Selects the next event; also returns the deadline of the loop's sleep.
     async fn next<S: Future<Output = ()> + Unpin>(&mut self, stop: S) -> (Event, Timestamp) {
         let deadline = self.node.poll_timeout().map(|(at, _)| at);
         let planned = clock::wake(deadline, self.turned);
@@ -344,8 +345,8 @@ impl Running {
         (event, planned)
     }
 
-    /// H1: what happened while the loop did not turn says nothing about car or peers. A motor that
-    /// the panel line stopped meanwhile runs again once the car has been seen at rest.
+    /// H1: what happened while the loop did not run is no evidence against the car or peers. A
+    /// motor that the panel line stopped meanwhile runs again once the car was seen at rest.
     fn check_interruption(&mut self, planned: Timestamp) {
         let now = self.clock.now();
         self.turned = now;
@@ -369,7 +370,7 @@ impl Running {
         }
     }
 
-    /// A group whose master plans nothing would wait for ever; another one leads it better.
+    /// A group whose master makes no plans would wait forever; another node leads it better.
     fn check_planner(&mut self) {
         if self.failure.is_none() && self.planner.is_stuck(Instant::now()) {
             let (part, reason) = ("the planner", "it is stuck at a plan".to_owned());
@@ -377,7 +378,7 @@ impl Running {
         }
     }
 
-    /// Called at every turn of the loop, so that a loop that hangs shows none.
+    /// Called at every turn of the loop, so that a loop that hangs sends no keep-alive.
     fn show_life(&mut self) {
         if let Some(panel) = &self.panel {
             panel.keep_alive();
@@ -385,7 +386,7 @@ impl Running {
         self.supervisor.alive(self.clock.now());
     }
 
-    /// What the wall clock shows is shown to people; nothing else depends on it (E5).
+    /// The wall clock is only displayed; nothing else depends on it (E5).
     fn refresh_wall_clock(&mut self) {
         let now = self.clock.now();
         if now.since(self.wall_clock_at) >= clock::WALL_CLOCK_PERIOD {
@@ -455,7 +456,7 @@ impl Running {
                 }
                 Reply::Network(self.faults)
             }
-            // A node whose car hangs does not come to this.
+            // A node whose car hangs does not get here.
             Query::ClearHang => Reply::NothingToClear,
             Query::Repair { operator, reason, account } => {
                 Reply::Repaired(self.repair(operator, reason, account, now))
@@ -500,7 +501,7 @@ impl Running {
         status
     }
 
-    /// Performs everything that the node wants done.
+    /// Performs all actions of the node.
     fn drain(&mut self) {
         loop {
             let mut failure = None;
@@ -539,7 +540,7 @@ impl Running {
     fn report(&mut self, report: &Report) {
         self.log.log(report);
         self.supervisor.note(report);
-        // Nobody has to listen; and where the mastership rotates, that it does is no event.
+        // There may be no listener. Rotations of the mastership are not an event.
         if self.reports.receiver_count() > 0
             && !matches!(report, Report::Rotated { .. })
             && self.reports.send(operator::Event::new(report, SystemTime::now())).is_err()
@@ -552,7 +553,7 @@ impl Running {
     }
 }
 
-/// The next event of the panel; never, where there is none.
+/// The next event of the panel; never completes without a panel.
 async fn next_of(panel: &mut Option<Panel>) -> Event {
     let event = match panel {
         Some(panel) => panel.next_event().await,
@@ -582,7 +583,8 @@ async fn next_plan(planner: &mut Planner) -> Event {
     )
 }
 
-/// The failure of the operator's task; a socket that can't be served is none, the car goes on.
+/// The failure of the operator's task. A socket that can't be served is not one: the car keeps
+/// running.
 async fn failure_of(operator: &mut JoinSet<()>) -> Failure {
     loop {
         match operator.join_next().await {

@@ -1,5 +1,5 @@
-//! Plans are made on a thread of their own: a large one takes longer than anything may delay the
-//! stop of a motor.
+//! Makes plans on a thread of its own: a large plan takes longer than the stop of a motor may be
+//! delayed.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,18 +11,18 @@ use elevator_fleet::node::{PlanRequest, PlanVersion};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-/// The planner gets one request at a time. Another one that comes meanwhile waits in the loop, and
-/// a later one takes its place.
+/// The planner gets one request at a time. Another request meanwhile waits in the loop, and a later
+/// one replaces it.
 const PLAN_QUEUE: usize = 1;
 
-/// A plan that takes longer than this is reported. Meanwhile the previous one stays in force.
+/// A plan that takes longer than this is reported. Meanwhile the previous plan stays in force.
 const SLOW: Duration = Duration::from_secs(5);
 
-/// A plan that takes longer than this never comes: the thread counts as dead. A thousand times what
-/// the largest bank takes on a slow computer.
+/// A plan that takes longer than this never arrives: the thread counts as stuck. A thousand times
+/// what the largest bank takes on a slow computer.
 const STUCK: Duration = Duration::from_mins(1);
 
-/// How long the end of the node waits for a plan that is being made.
+/// How long a shutdown waits for a plan that is being made.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// A plan and the request that it answers.
@@ -42,9 +42,9 @@ enum PlannerState {
     Idle,
     Busy {
         since: Instant,
-        /// That it takes long has been told.
+        /// The delay was reported.
         told: bool,
-        /// What to ask next.
+        /// The next request.
         next: Option<PlanRequest>,
     },
 }
@@ -53,7 +53,7 @@ impl Planner {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system provides no thread.
     pub(super) fn start(mut dispatcher: Box<dyn Dispatcher + Send>) -> io::Result<Self> {
         let (requests, asked) = sync_channel(PLAN_QUEUE);
         let (answer, plans) = mpsc::channel(PLAN_QUEUE);
@@ -63,7 +63,7 @@ impl Planner {
         Ok(Self { requests, plans, state: PlannerState::Idle, thread })
     }
 
-    /// Asks for a plan. Never waits; of several requests that come while a plan is being made, the
+    /// Requests a plan. Never waits; of several requests made while a plan is in progress, the
     /// latest counts.
     pub(super) fn ask(&mut self, request: PlanRequest) {
         match &mut self.state {
@@ -78,8 +78,8 @@ impl Planner {
         }
     }
 
-    /// Waits for the next plan; `None` if the thread has ended, which it does only by a fault. Safe
-    /// to drop and call again: no plan is lost.
+    /// Waits for the next plan; `None` if the thread has ended, which only a fault can cause.
+    /// Cancel-safe: no plan is lost.
     pub(super) async fn plan(&mut self) -> Option<PlanAnswer> {
         let plan = self.plans.recv().await?;
         let busy = std::mem::replace(&mut self.state, PlannerState::Idle);
@@ -89,7 +89,7 @@ impl Planner {
         Some(plan)
     }
 
-    /// Whether the thread is at a plan that never comes.
+    /// Whether the thread is stuck in a plan.
     pub(super) fn is_stuck(&self, now: Instant) -> bool {
         match self.state {
             PlannerState::Idle => false,
@@ -97,28 +97,28 @@ impl Planner {
         }
     }
 
-    /// The process was held up for `late`, and the thread with it.
+    /// The process, including the thread, did not run for `late`.
     pub(super) fn excuse(&mut self, late: Duration) {
         if let PlannerState::Busy { since, .. } = &mut self.state {
             *since += late;
         }
     }
 
-    /// Ends the thread, once it has finished what it is at, within a limit.
+    /// Ends the thread once it has finished its current plan, within a limit.
     pub(super) async fn finish(self) {
         let Self { requests, plans, thread, .. } = self;
         drop((requests, plans));
         let ending = tokio::task::spawn_blocking(move || thread.join());
         match tokio::time::timeout(END_LIMIT, ending).await {
             Ok(Ok(Ok(()))) => {}
-            // A panic of it was reported where it happened.
+            // Its panic was reported where it happened.
             Ok(Ok(Err(_)) | Err(_)) => debug!("the planner had failed"),
             Err(_elapsed) => warn!("the planner does not end: the process ends without it"),
         }
     }
 
     fn hand_over(&mut self, request: PlanRequest) {
-        // It is refused only by a thread that has ended, which `plan` tells.
+        // Refused only by a thread that has ended, which `plan` reports.
         if self.requests.try_send(request).is_err() {
             debug!("the planner takes no request");
         }
@@ -126,7 +126,7 @@ impl Planner {
     }
 }
 
-/// Makes plans until nobody asks any more.
+/// Makes plans until the planner is dropped.
 fn plan_all(
     dispatcher: &mut dyn Dispatcher,
     requests: &Receiver<PlanRequest>,
@@ -144,7 +144,7 @@ fn plan_all(
 mod tests {
     use super::*;
 
-    /// A dispatcher that is never done.
+    /// A dispatcher that never finishes.
     #[derive(Debug)]
     struct Stuck(Receiver<()>);
 

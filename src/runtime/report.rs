@@ -1,4 +1,4 @@
-//! The log lines of the node's reports: one for each transition, and one for each order's life.
+//! The log lines of the node's reports: one per transition, and one per order.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use tracing::{debug, error, info, warn};
 use crate::latch::Evidence;
 use crate::log::millis;
 
-/// What has been reported of the orders that are open: at most one entry a button of the building.
+/// The reports about open orders: at most one entry per button of the building.
 #[derive(Debug)]
 pub(super) struct ReportLog {
     own: NodeId,
-    /// Where each was placed.
+    /// The node at which each was placed.
     open: BTreeMap<Call, NodeId>,
 }
 

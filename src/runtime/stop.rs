@@ -1,4 +1,4 @@
-//! How a node ends.
+//! The shutdown of a node.
 
 use std::fs::File;
 use std::io;
@@ -11,10 +11,10 @@ use tracing::{error, info, warn};
 use super::{Ending, Event, Latching, Running};
 use crate::journal::AuditRecord;
 
-/// How long the operator's clients may hold up the end.
+/// How long the operator's clients may delay the shutdown.
 const OPERATOR_LIMIT: Duration = Duration::from_secs(1);
 
-/// Completes at SIGINT or SIGTERM, from the call on; at SIGHUP where a terminal has hung up.
+/// Completes at SIGINT or SIGTERM after the call, or at SIGHUP if a terminal has hung up.
 pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
@@ -29,13 +29,13 @@ pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// What SIGHUP means. By default it would end the process without stopping the motor.
+/// The effect of SIGHUP. By default it would end the process without stopping the motor.
 enum HangUp {
-    /// The node was started in a terminal, which goes: the node ends in order.
+    /// The node was started in a terminal that closes: it shuts down.
     Ends(Signal),
-    /// A daemon, which has nothing to read again: it goes on.
+    /// A daemon, which has nothing to reload: it continues.
     Nothing(Signal),
-    /// Whoever started the node has seen to it that it goes on (`nohup`).
+    /// The caller has arranged for the node to continue (`nohup`).
     Ignored,
 }
 
@@ -52,7 +52,7 @@ impl HangUp {
         })
     }
 
-    /// Completes where the node is to end.
+    /// Completes when the node has to end.
     async fn ends(&mut self) {
         match self {
             Self::Ends(signal) => {
@@ -69,7 +69,7 @@ impl HangUp {
     }
 }
 
-/// Whether whoever started this process has it ignore a signal.
+/// Whether the caller of this process made it ignore a signal.
 fn is_ignored(signal: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -78,12 +78,12 @@ fn is_ignored(signal: SignalKind) -> bool {
 }
 
 impl Running {
-    /// Stops the motor, writes what is to be written, says goodbye: all at once, each within a time
-    /// limit of its own, 4 s at most.
+    /// Stops the motor, writes what is queued and informs the supervisor: all at once, each within
+    /// its own time limit, 4 s at most.
     pub(super) async fn end(mut self, ending: &Ending, latching: Option<Latching>) {
         if let Some(latching) = &latching {
-            // The car has been stopped already, its brain has nothing more to say to it, and the
-            // others have been told.
+            // The car was already stopped, its brain has nothing left to send to it, and the others
+            // were informed.
             self.supervisor.stopping("the car hung: see `liftmesh clear-hang --help`");
             if let Err(reason) = self.disk.record(AuditRecord::hang(latching.hang())) {
                 warn!(reason, "not recorded in the audit log: clear-hang will do so");

@@ -1,8 +1,9 @@
-//! What the service supervisor is told: that the node is ready, that its loop turns, what it does.
+//! Notifications to the service supervisor: that the node is ready, that its loop runs, and what it
+//! does.
 //!
-//! The protocol is systemd's: datagrams to the socket that `NOTIFY_SOCKET` names. Without that
-//! variable nothing happens. The socket never blocks: a supervisor that does not read loses what it
-//! is told, and the loop, which drives a car, goes on.
+//! The protocol is systemd's: datagrams to the socket in `NOTIFY_SOCKET`. Without that variable
+//! nothing happens. The socket never blocks: a supervisor that does not read loses notifications,
+//! and the loop, which drives a car, continues.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,14 +17,14 @@ use elevator_fleet::node::Report;
 use elevator_fleet::wire::NodeState;
 use tracing::{debug, warn};
 
-/// Signs of life in the time after which the supervisor takes the loop for hung.
+/// How many keep-alives are sent within the supervisor's time limit for the loop.
 const SIGNS: u32 = 4;
 
 /// The line to the supervisor, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Supervisor {
     socket: Option<UnixDatagram>,
-    /// Between two signs of life; `None` where nobody waits for one.
+    /// The time between two keep-alives; `None` if the supervisor expects none.
     period: Option<Duration>,
     last: Option<Timestamp>,
     node_state: Option<NodeState>,
@@ -31,7 +32,7 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    /// As the environment says.
+    /// Configured by the environment.
     pub(super) fn from_environment() -> Self {
         let is_meant =
             std::env::var("WATCHDOG_PID").map_or(true, |pid| pid.parse() == Ok(std::process::id()));
@@ -63,7 +64,7 @@ impl Supervisor {
         self.send("READY=1");
     }
 
-    /// The loop turns. Called from the loop itself, at every turn, so that a loop that hangs is
+    /// The loop runs. Called from the loop itself at every turn, so that a loop that hangs is
     /// silent.
     pub(super) fn alive(&mut self, now: Timestamp) {
         let Some(period) = self.period else {
@@ -80,7 +81,7 @@ impl Supervisor {
         self.send(&format!("STOPPING=1\nSTATUS={why}"));
     }
 
-    /// Shows the node's role and its car's service.
+    /// Shows the node's state and its car's service mode.
     pub(super) fn show(&mut self, node_state: &NodeState) {
         self.node_state = Some(node_state.clone());
         self.send_status();
