@@ -125,7 +125,7 @@ impl<'a> Snapshot<'a> {
 
     /// The calm groups in which the election has had its time, and this much more.
     fn groups_settled_for(&self, more: Duration) -> Vec<Vec<usize>> {
-        let bound = self.settings.election.bound() + more;
+        let bound = self.settings.bound() + more;
         if self.now.saturating_sub(self.disturbances.ranks_at) < bound {
             return Vec::new();
         }

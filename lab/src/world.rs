@@ -77,6 +77,12 @@ impl WorldSettings {
             twins: None,
         }
     }
+
+    /// C3: how long the election may take once the network is whole and quiet.
+    #[must_use]
+    pub fn bound(&self) -> Duration {
+        self.election.bound(&MeshTimes::default())
+    }
 }
 
 /// What two machines have in common that they must not.

@@ -49,6 +49,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::climate::{DisplayData, Reading};
 use crate::model::{Mac, NodeId, Role, Term};
+use crate::node::MeshTimes;
 use crate::wire::{Hello, NodeState, Nonce, Protocol};
 
 pub use ballot::Ballot;
@@ -336,8 +337,9 @@ pub trait Rules {
     fn profile(&self) -> &'static Profile;
 
     /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it.
-    fn bound(&self) -> Duration;
+    /// long, has exactly one master, known to all of it. Any two nodes of it have a link after
+    /// `linked_within`.
+    fn bound(&self, linked_within: Duration) -> Duration;
 
     /// C3: how long after a change of master all that hear the new one may take to follow it. T
     /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
@@ -400,10 +402,12 @@ impl ElectionSettings {
         self.rules().profile()
     }
 
-    /// See [`Rules::bound`].
+    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
+    /// long, has exactly one master, known to all of it. It depends on how soon the mesh makes
+    /// links.
     #[must_use]
-    pub fn bound(&self) -> Duration {
-        self.rules().bound()
+    pub fn bound(&self, mesh: &MeshTimes) -> Duration {
+        self.rules().bound(redial::linked_within(mesh))
     }
 
     /// See [`Rules::settles_within`].
@@ -462,5 +466,21 @@ impl Detail {
 impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{} {}", self.name, self.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C3
+    #[test]
+    fn documented_bounds_are_those_of_the_defaults() {
+        let document = include_str!("../../../docs/ELECTIONS.md");
+        for protocol in Protocol::ALL {
+            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default());
+            let row = format!("| `{protocol}` | {} s |", bound.as_secs_f64());
+            assert!(document.contains(&row), "{row}");
+        }
     }
 }

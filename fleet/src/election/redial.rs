@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::node::MeshTimes;
+
 /// The wait after a failed dial is doubled at most this often.
 const MOST_DOUBLINGS: u32 = 3;
 
@@ -19,6 +21,14 @@ pub(crate) fn wait(redial_after: Duration, failures: u32, draw: u64) -> Duration
     wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
 }
 
+/// How long two nodes that hear and can reach each other may take until they are synced: each notices
+/// that a former link is gone (`dead_after`), a dial that was under way fails (as long again), and the
+/// longest wait before the next dial passes.
+pub(crate) fn linked_within(mesh: &MeshTimes) -> Duration {
+    let longest_wait = mesh.redial_after * (1 << MOST_DOUBLINGS) * 3 / 2;
+    mesh.dead_after * 2 + longest_wait
+}
+
 /// How long a dial and its link may take to join. Over a line that loses packets a fresh link is
 /// soon better than one that waits to send again.
 pub(crate) fn limit(redial_after: Duration) -> Duration {
@@ -30,6 +40,17 @@ mod tests {
     use super::*;
 
     const REDIAL: Duration = Duration::from_millis(50);
+
+    #[test]
+    fn a_link_is_up_after_the_longest_wait_and_two_losses() {
+        let mesh = MeshTimes::default();
+        let longest = wait(mesh.redial_after, u32::MAX, 511);
+        let linked = linked_within(&mesh);
+        assert!(linked >= longest + mesh.dead_after * 2);
+        assert_eq!(linked, Duration::from_secs(1));
+        let slower = MeshTimes { redial_after: mesh.redial_after * 2, ..mesh };
+        assert_eq!(linked_within(&slower), Duration::from_millis(1_600));
+    }
 
     #[test]
     fn the_jitter_is_at_most_half_the_wait() {

@@ -4,7 +4,9 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor};
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Call;
+use elevator_fleet::node::MeshTimes;
 use liftmesh_lab::{World, WorldSettings};
 
 /// How many of the latest events a failure prints.
@@ -113,6 +115,11 @@ impl Drop for Building {
 pub(crate) fn lines<T: std::fmt::Display>(items: &[T]) -> String {
     let lines: Vec<String> = items.iter().map(ToString::to_string).collect();
     lines.join("\n")
+}
+
+/// How long an election may take in a whole and quiet network (C3).
+pub(crate) fn bound_of(election: &ElectionSettings) -> Duration {
+    election.bound(&MeshTimes::default())
 }
 
 /// The seed of this run.

@@ -52,7 +52,7 @@ fn under_every_protocol_the_average_is_on_every_panel() {
     for protocol in Protocol::ALL {
         let mut settings = WorldSettings::new(4, seed());
         settings.election = ElectionSettings::of(protocol);
-        let bound = settings.election.bound();
+        let bound = settings.bound();
         let mut building = Building::of(settings);
         building.start_all();
         for (node, temperature) in [10, 20, 30, 40].into_iter().enumerate() {

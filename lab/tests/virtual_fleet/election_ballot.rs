@@ -7,7 +7,7 @@ use elevator_fleet::model::Role;
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, Weather, World, WorldSettings};
 
-use crate::building::{Building, millis, secs, seed, up};
+use crate::building::{Building, bound_of, millis, secs, seed, up};
 
 /// How often each scenario is played, each time with other chances.
 const ROUNDS: u64 = 12;
@@ -40,7 +40,7 @@ fn led(regular: usize, weather: Weather, round: u64) -> (Building, usize) {
 }
 
 fn bound() -> Duration {
-    ElectionSettings::of(Protocol::Ballot).bound()
+    bound_of(&ElectionSettings::of(Protocol::Ballot))
 }
 
 /// Waits until all that run follow the right one.

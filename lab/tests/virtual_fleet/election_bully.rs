@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::election::bully::{Estimate, Settings};
-use elevator_fleet::election::{ElectionSettings, Rules};
 use elevator_fleet::model::Term;
 use elevator_fleet::node::Node;
 use liftmesh_lab::{Campaign, Fault, World, WorldSettings};
 
-use crate::building::{Building, lines, millis, secs, seed};
+use crate::building::{Building, bound_of, lines, millis, secs, seed};
 
 /// The machines of a building; the last one has the highest name, and leads while all are equal.
 const NODES: usize = 5;
@@ -48,7 +48,7 @@ fn measure(
     settings: &Settings,
     scenario: impl Fn(&mut Building, Duration) -> Duration,
 ) {
-    let bound = settings.bound();
+    let bound = bound_of(&ElectionSettings::Bully(settings.clone()));
     let times = (0..6).map(|more| {
         let mut building = settled(settings.clone(), seed() + more);
         scenario(&mut building, bound)
@@ -60,7 +60,7 @@ fn measure(
 /// B7, C3, E1, E7
 #[test]
 fn whatever_the_start_order_the_best_leads() {
-    let bound = settings().bound();
+    let bound = bound_of(&ElectionSettings::Bully(settings()));
     let mut longest = Duration::ZERO;
     for round in 0..20 {
         let mut building = building(settings(), seed() + round);
@@ -275,7 +275,7 @@ fn events() -> [Happening; 9] {
 /// C3: *election*, *answer* and *master* may be lost.
 #[test]
 fn on_a_busy_network_that_loses_packets_it_takes_no_longer_than_the_bound() {
-    let bound = settings().bound();
+    let bound = bound_of(&ElectionSettings::Bully(settings()));
     let mut times = Vec::new();
     for more in 0..12 {
         let mut world = WorldSettings::new(NODES, seed() + more);

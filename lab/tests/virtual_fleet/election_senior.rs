@@ -7,13 +7,17 @@ use elevator_fleet::model::Role;
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, car_call, down, millis, secs, seed, up};
+use crate::building::{Building, bound_of, car_call, down, millis, secs, seed, up};
 
 /// How many worlds each scenario is run in; what is measured is the longest of them.
 const WORLDS: u64 = 25;
 
 fn election() -> ElectionSettings {
     ElectionSettings::of(Protocol::Senior)
+}
+
+fn bound() -> Duration {
+    bound_of(&election())
 }
 
 /// A world on a LAN with 40 ms jitter and 5 % loss.
@@ -37,7 +41,7 @@ fn led(nodes: usize, world: u64, control_unit: Option<usize>) -> Building {
 }
 
 fn one_leads(building: &mut Building) -> Duration {
-    let bound = election().bound();
+    let bound = bound();
     building.until(bound, "one leads all", World::has_the_right_master)
 }
 
@@ -46,7 +50,7 @@ fn measure(what: &str, scenario: impl Fn(u64) -> Duration) {
     let mut times: Vec<Duration> = (0..WORLDS).map(scenario).collect();
     times.sort_unstable();
     let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
-    let bound = election().bound();
+    let bound = bound();
     println!("senior, {what}: median {median:?}, longest {longest:?}, bound {bound:?}");
     assert!(longest <= bound);
 }
@@ -81,7 +85,7 @@ fn a_master_that_dies_has_a_successor_within_the_bound() {
         let master = building.master().expect("a master");
         building.press((master + 1) % 5, up(1));
         building.inflict(Fault::PowerLoss(master));
-        let took = building.until(election().bound(), "another one leads", |world| {
+        let took = building.until(bound(), "another one leads", |world| {
             world.master().is_some_and(|other| other != master)
         });
         building.until_at_rest();
@@ -132,7 +136,7 @@ fn the_sides_of_a_partition_agree_within_the_bound_once_they_meet() {
             let sides = vec![vec![0, 1, 2], vec![3, 4]];
             building.inflict(Fault::Partition(sides.clone()));
             building.start_all();
-            building.run_for(election().bound());
+            building.run_for(bound());
             let masters: Vec<usize> =
                 sides.iter().filter_map(|side| building.master_of(side)).collect();
             assert_eq!(masters.len(), 2, "one a side");
@@ -187,7 +191,7 @@ fn the_highest_address_returns_and_follows() {
         let term = |world: &World| world.node(0).map(elevator_fleet::node::Node::term);
         let (master, before) = (building.master(), term(&building));
         building.inflict(Fault::Restart(3));
-        building.until(election().bound(), "it follows", |world| {
+        building.until(bound(), "it follows", |world| {
             matches!(world.node_state(3), Some(NodeState::Slave { .. }))
         });
         building.run_for(secs(2));

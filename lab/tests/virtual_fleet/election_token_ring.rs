@@ -8,7 +8,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::{Beacon, NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, car_call, down, millis, secs, seed, up};
+use crate::building::{Building, bound_of, car_call, down, millis, secs, seed, up};
 
 const SEEDS: u64 = 10;
 
@@ -19,7 +19,7 @@ fn settings(nodes: usize, seed: u64) -> WorldSettings {
 }
 
 fn bound() -> Duration {
-    ElectionSettings::of(Protocol::TokenRing).bound()
+    bound_of(&ElectionSettings::of(Protocol::TokenRing))
 }
 
 fn dark(nodes: usize, seed: u64) -> Building {

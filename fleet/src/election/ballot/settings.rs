@@ -50,8 +50,8 @@ impl Rules for Settings {
 
     /// C3: links are made and the leader's loss is noticed, then a few votes decide, should
     /// packets of the first ones get lost.
-    fn bound(&self) -> Duration {
-        Duration::from_secs(2) + (self.lost_after + self.round) * 4
+    fn bound(&self, linked_within: Duration) -> Duration {
+        linked_within + (self.lost_after + self.round) * 4
     }
 
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {

@@ -56,10 +56,6 @@ impl Default for Settings {
     }
 }
 
-/// Until the mesh has noticed that peers came or went, and has linked them: a dial may have to wait
-/// for 0.6 s, and the one before it takes its time to fail.
-const MESH: Duration = Duration::from_secs(1);
-
 impl Settings {
     /// Whether a node is fitter than the master by enough to call for an election (B10).
     #[must_use]
@@ -91,9 +87,9 @@ impl Rules for Settings {
 
     /// C3: two elections in a row, the first of which runs out because a message was lost, after
     /// the loss has been detected and the links are up.
-    fn bound(&self) -> Duration {
+    fn bound(&self, linked_within: Duration) -> Duration {
         let silence = if self.mesh_detection { Duration::ZERO } else { self.silence };
-        MESH + silence + 2 * (self.answer_wait + self.coordinator_wait)
+        linked_within + silence + 2 * (self.answer_wait + self.coordinator_wait)
     }
 
     fn estimate(&self, health: u32) -> u32 {

@@ -68,10 +68,10 @@ impl Rules for Settings {
         &PROFILE
     }
 
-    /// A dial may have to wait for 0.6 s, the longest wait after failures and its jitter; a master
-    /// that joins another one parts from its slaves, which dial in their turn.
-    fn bound(&self) -> Duration {
-        Duration::from_secs(2)
+    /// A master that joins another one parts from its slaves, which dial in their turn: links are
+    /// made twice.
+    fn bound(&self, linked_within: Duration) -> Duration {
+        linked_within * 2
     }
 
     fn elect(&self, own: Candidate, _: Nonce, redial_after: Duration) -> Box<dyn Election> {

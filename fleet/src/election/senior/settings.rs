@@ -6,10 +6,6 @@ use super::{PROFILE, Senior, Timer};
 use crate::election::{Candidate, Election, Profile, Rules};
 use crate::wire::{Nonce, Protocol};
 
-/// After so long each two nodes that hear each other have a link over which states have been
-/// exchanged: the mesh's part of the bound.
-const LINKED_WITHIN: Duration = Duration::from_secs(2);
-
 /// How long things take, and how often they are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
@@ -100,8 +96,8 @@ impl Rules for Settings {
     /// C3: after so long in a whole and quiet network there is one master, and all know it.
     ///
     /// The links have to be made first.
-    fn bound(&self) -> Duration {
-        LINKED_WITHIN + self.decided_within()
+    fn bound(&self, linked_within: Duration) -> Duration {
+        linked_within + self.decided_within()
     }
 
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {

@@ -64,9 +64,6 @@ impl Default for Settings {
     }
 }
 
-/// Until every pair of nodes that hear each other has a link.
-const LINKED: Duration = Duration::from_millis(1_600);
-
 impl Settings {
     /// T9: how long an exchange may take.
     pub(super) fn exchange_limit(&self, draw: u64) -> Duration {
@@ -90,8 +87,8 @@ impl Rules for Settings {
     }
 
     /// C3: the links are up, a recovery has run, and three exchanges have taken their longest.
-    fn bound(&self) -> Duration {
-        LINKED + self.t * 4 + self.grace + self.claim_wait + self.claim_wait_per_rank * 4
+    fn bound(&self, linked_within: Duration) -> Duration {
+        linked_within + self.t * 4 + self.grace + self.claim_wait + self.claim_wait_per_rank * 4
     }
 
     fn settles_within(&self) -> Duration {
