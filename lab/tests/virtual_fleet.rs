@@ -33,6 +33,8 @@ mod election_lowest_ip;
 mod election_senior;
 #[path = "virtual_fleet/election_token_ring.rs"]
 mod election_token_ring;
+#[path = "virtual_fleet/elections.rs"]
+mod elections;
 #[path = "virtual_fleet/forged.rs"]
 mod forged;
 #[path = "virtual_fleet/network.rs"]

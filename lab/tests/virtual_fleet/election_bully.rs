@@ -1,4 +1,4 @@
-//! The protocol `bully` in virtual time: who leads, and after how long (B1 to B10, C3).
+//! What is special about `bully`: estimates, and elections as in the source (B1 to B10).
 
 use std::time::Duration;
 
@@ -57,37 +57,6 @@ fn measure(
     println!("{what}: at most {longest:?}, bound {bound:?}");
 }
 
-/// B7, C3, E1, E7
-#[test]
-fn whatever_the_start_order_the_best_leads() {
-    let bound = bound_of(&ElectionSettings::Bully(settings()));
-    let mut longest = Duration::ZERO;
-    for round in 0..20 {
-        let mut building = building(settings(), seed() + round);
-        let wait = [0, 30, 400][usize::try_from(round % 3).expect("small")];
-        for step in 0..NODES {
-            let node = (step * 3 + usize::try_from(round).expect("small")) % NODES;
-            building.start(node);
-            building.run_for(millis(wait));
-        }
-        longest = longest.max(leads(&mut building, BEST, bound));
-    }
-    println!("start: at most {longest:?}, bound {bound:?}");
-}
-
-/// B2, B3, C5, C3: the process dies, or the whole machine.
-#[test]
-fn the_next_best_replaces_a_dead_master() {
-    for (what, fault) in
-        [("leader killed", Fault::Kill(BEST)), ("leader dark", Fault::PowerLoss(BEST))]
-    {
-        measure(what, &settings(), |building, bound| {
-            building.inflict(fault.clone());
-            leads(building, BEST - 1, bound)
-        });
-    }
-}
-
 /// B2, B4: so do they without the mesh's help, asking the dead one too.
 #[test]
 fn as_in_the_source_the_fleet_finds_a_master_too() {
@@ -97,46 +66,6 @@ fn as_in_the_source_the_fleet_finds_a_master_too() {
         let died = leads(building, BEST - 1, bound);
         building.inflict(Fault::Restart(BEST));
         died.max(leads(building, BEST, bound))
-    });
-}
-
-/// B2, B10: whoever was suspended finds another master, and takes over again.
-#[test]
-fn a_suspended_master_is_replaced_and_comes_back() {
-    measure("leader suspended", &settings(), |building, bound| {
-        building.inflict(Fault::Pause(BEST));
-        let others: Vec<usize> = (0..BEST).collect();
-        let took = building
-            .until(bound, "another leads", |world| world.master_of(&others) == Some(BEST - 1));
-        building.run_for(secs(2));
-        building.inflict(Fault::Resume(BEST));
-        took.max(leads(building, BEST, bound))
-    });
-}
-
-/// B10, F8: each side has its master; when they meet, the higher stays.
-#[test]
-fn two_sides_of_a_partition_have_a_master_each_and_merge() {
-    measure("partition and merge", &settings(), |building, bound| {
-        let groups = vec![vec![0, 2, 4], vec![1, 3]];
-        building.inflict(Fault::Partition(groups.clone()));
-        let parted = building.until(bound, "each side has a master", |world| {
-            groups.iter().all(|group| world.master_of(group) == group.last().copied())
-        });
-        building.run_for(secs(2));
-        building.inflict(Fault::Heal);
-        parted.max(leads(building, BEST, bound))
-    });
-}
-
-/// B7: it takes over from a master that works, and orders are kept (F14).
-#[test]
-fn the_best_returns_and_takes_over() {
-    measure("return of the best", &settings(), |building, bound| {
-        building.inflict(Fault::PowerLoss(BEST));
-        leads(building, BEST - 1, bound);
-        building.inflict(Fault::Restart(BEST));
-        leads(building, BEST, bound)
     });
 }
 
@@ -270,29 +199,6 @@ fn events() -> [Happening; 9] {
         ("the leader restarts", vec![(Fault::Kill(4), secs(2)), (Fault::Restart(4), secs(3))], 1),
         ("all restart, and the highest leads", power_cut, 1),
     ]
-}
-
-/// C3: *election*, *answer* and *master* may be lost.
-#[test]
-fn on_a_busy_network_that_loses_packets_it_takes_no_longer_than_the_bound() {
-    let bound = bound_of(&ElectionSettings::Bully(settings()));
-    let mut times = Vec::new();
-    for more in 0..12 {
-        let mut world = WorldSettings::new(NODES, seed() + more);
-        world.election = ElectionSettings::Bully(settings());
-        world.weather.delay = 100..=40_000;
-        world.weather.loss = 5;
-        let mut building = Building::of(world);
-        building.start_all();
-        building.run_for(secs(30));
-        building.inflict(Fault::PowerLoss(BEST));
-        times.push(leads(&mut building, BEST - 1, bound));
-        building.inflict(Fault::Restart(BEST));
-        times.push(leads(&mut building, BEST, bound));
-    }
-    times.sort_unstable();
-    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
-    println!("5 % loss, 40 ms: {median:?} at the median, at most {longest:?}, bound {bound:?}");
 }
 
 /// E1, E2, E4, E6, E7 under random faults: with estimates that are fixed, and as in the source.

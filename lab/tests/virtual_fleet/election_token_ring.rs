@@ -1,4 +1,4 @@
-//! `token-ring`: the mastership rotates, and comes back whatever happens.
+//! What is special about `token-ring`: the turns of its nodes, and two tokens.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -74,70 +74,6 @@ fn each_in_turn_holds_the_token() {
     building.run_for(secs(60));
     let later = terms(&building).expect("a term").0;
     assert!((40..=60).contains(&(later - before)), "one term a hop, one hop a second");
-}
-
-/// C3
-#[test]
-fn a_start_ends_with_one_holder() {
-    longest("a start", |seed| {
-        let mut building = dark(5, seed);
-        building.start_all();
-        one_holder(&mut building)
-    });
-}
-
-/// C3, C5, T7
-#[test]
-fn the_token_of_a_holder_that_dies_is_recovered() {
-    for fault in [Fault::Kill, Fault::PowerLoss] {
-        longest("the recovery", |seed| {
-            let mut building = turning(4, seed);
-            let holder = building.master().expect("a holder");
-            building.inflict(fault(holder));
-            let took = one_holder(&mut building);
-            building.inflict(Fault::Restart(holder));
-            building.until(secs(10), "it gets its turn again", |w| w.master() == Some(holder));
-            recovers(&mut building);
-            took
-        });
-    }
-}
-
-/// T8: a holder that was suspended comes back to a ring that has another.
-#[test]
-fn a_holder_that_was_suspended_gives_up_or_goes_on() {
-    for pause in [100, 250, 1_000, 8_000] {
-        longest("a holder's return", |seed| {
-            let mut building = turning(4, seed);
-            let holder = building.master().expect("a holder");
-            building.press(1, up(1));
-            building.inflict(Fault::Pause(holder));
-            building.run_for(millis(pause));
-            building.inflict(Fault::Resume(holder));
-            let took = one_holder(&mut building);
-            recovers(&mut building);
-            took
-        });
-    }
-}
-
-/// T4, T8: each side has a token; where they meet one is left, and both sides' orders are known.
-#[test]
-fn two_rings_that_meet_become_one() {
-    longest("a merge", |seed| {
-        let mut building = turning(5, seed);
-        building.inflict(Fault::Partition(vec![vec![0, 3], vec![1, 2, 4]]));
-        building.run_for(secs(6));
-        assert!(building.master_of(&[0, 3]).is_some());
-        assert!(building.master_of(&[1, 2, 4]).is_some());
-        building.press(0, up(1));
-        building.press(2, down(3));
-        building.run_for(millis(200));
-        building.inflict(Fault::Heal);
-        let took = one_holder(&mut building);
-        recovers(&mut building);
-        took
-    });
 }
 
 /// T8: where rings meet in heavy loss their exchange takes its time, and one of the holders acts.
