@@ -3,9 +3,12 @@ use std::time::Duration;
 use super::*;
 use crate::climate::Reading;
 use crate::election::Message as Any;
-use crate::election::testing::{self, draws, feed, name, slave_of};
+use crate::election::testing::{self, Given, Line, play, slave_of};
 
 use proptest::prelude::*;
+
+use NodeState::{Master, Seeking};
+use Timer::{Control, Round, Silence};
 
 /// Any message of the protocol.
 pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
@@ -21,568 +24,460 @@ fn candidate(index: u8) -> Candidate {
     }
 }
 
-/// One machine, and what it has wanted since it was last asked.
-struct Unit {
-    election: Ballot,
-    outputs: Vec<Output>,
+/// A node that has yet to start.
+fn off(index: u8) -> Ballot {
+    Ballot::new(candidate(index), Settings::default())
 }
 
-impl Unit {
-    /// One that has been started and knows nodes 1 to 9, none of which leads.
-    fn new(index: u8) -> Self {
-        Self::with(index, Settings::default())
+fn knows_all(mut node: Ballot) -> Ballot {
+    testing::feed(&mut node, Input::Start);
+    let own = node.name.clone();
+    for peer in (1..=9).map(candidate).filter(|peer| peer.node != own) {
+        testing::hears(&mut node, &peer, &Seeking);
     }
-
-    fn with(index: u8, settings: Settings) -> Self {
-        let election = Ballot::new(candidate(index), settings);
-        let outputs = Vec::new();
-        let mut unit = Self { election, outputs };
-        unit.draws(77, Input::Start);
-        for peer in (1..=9).filter(|peer| *peer != index) {
-            unit.hears(peer, &NodeState::Seeking);
-        }
-        unit.outputs.clear();
-        unit
-    }
-
-    /// One that follows this node, whose beacons say that it leads.
-    fn following(index: u8, leader: u8) -> Self {
-        let mut unit = Self::new(index);
-        unit.control(leader);
-        unit.hears(leader, &NodeState::Master);
-        unit.outputs.clear();
-        unit
-    }
-
-    /// A stand-in that leads.
-    fn leading(index: u8) -> Self {
-        let mut unit = Self::new(index);
-        unit.fires(Timer::Silence, 1);
-        unit.fires(Timer::Round, 0);
-        assert_eq!(unit.election.node_state(), NodeState::Master);
-        unit.outputs.clear();
-        unit
-    }
-
-    /// Takes an input; the node would draw this number.
-    fn draws(&mut self, draw: u64, input: Input<'_>) {
-        self.outputs.extend(draws(&mut self.election, draw, input));
-    }
-
-    fn hears(&mut self, peer: u8, node_state: &NodeState) {
-        self.outputs.extend(testing::hears(&mut self.election, &candidate(peer), node_state));
-    }
-
-    fn loses(&mut self, peer: u8) {
-        self.draws(77, Input::Lost { peer: &name(peer) });
-    }
-
-    fn gets(&mut self, from: u8, message: &Any, draw: u64) {
-        self.draws(draw, Input::Message { from: &name(from), message });
-    }
-
-    fn control(&mut self, from: u8) {
-        self.gets(from, &Any::SensorRequest, 77);
-    }
-
-    fn vote(&mut self, from: u8, vote: u32, draw: u64) {
-        self.gets(from, &Message::Vote(vote).into(), draw);
-    }
-
-    fn reset(&mut self, from: u8) {
-        self.gets(from, &Message::Reset.into(), 77);
-    }
-
-    fn fires(&mut self, timer: Timer, draw: u64) {
-        self.draws(draw, Input::Fired(&timer.into()));
-    }
-
-    /// What it has sent.
-    fn sent(&mut self) -> Vec<Any> {
-        let sent = testing::sent(&std::mem::take(&mut self.outputs));
-        assert!(sent.iter().all(|(to, _)| to.is_none()), "all is broadcast");
-        sent.into_iter().map(|(_, message)| message).collect()
-    }
-
-    /// The timers that it has set and not stopped since.
-    fn armed(&mut self) -> Vec<(Timer, u128)> {
-        let mut armed = BTreeMap::new();
-        for output in std::mem::take(&mut self.outputs) {
-            match output {
-                Output::Arm(ElectionTimer::Ballot(timer), wait) => {
-                    armed.insert(timer, wait.as_millis());
-                }
-                Output::Disarm(ElectionTimer::Ballot(timer)) => {
-                    armed.remove(&timer);
-                }
-                Output::Arm(..)
-                | Output::Disarm(_)
-                | Output::Broadcast(_)
-                | Output::Send(..)
-                | Output::HandOver(..)
-                | Output::Dial(_)
-                | Output::HangUp(_)
-                | Output::HangUpAllBut(_) => {}
-            }
-        }
-        armed.into_iter().collect()
-    }
-
-    fn node_state(&self) -> NodeState {
-        self.election.node_state()
-    }
+    node
 }
 
-fn vote(vote: u32) -> Any {
-    Message::Vote(vote).into()
+/// One that has started and knows nodes 1 to 9, none of which leads.
+fn new(index: u8) -> Ballot {
+    knows_all(off(index))
 }
 
-fn reset() -> Any {
-    Message::Reset.into()
-}
-
-/// V1: whoever follows can lead.
-#[test]
-fn every_follower_can_stand_in_for_its_leader() {
-    let mut unit = Unit::following(1, 9);
-    assert_eq!(unit.node_state(), slave_of(9));
-    unit.loses(9);
-    assert_eq!(unit.node_state(), NodeState::Seeking, "C5");
-    unit.fires(Timer::Round, 0);
-    assert_eq!(unit.node_state(), NodeState::Master);
-}
-
-/// V2
-#[test]
-fn a_leader_sends_control_packets_at_a_fixed_period() {
-    let mut unit = Unit::leading(1);
-    for _ in 0..3 {
-        unit.fires(Timer::Control, 0);
-        assert_eq!(unit.armed(), [(Timer::Control, 100)]);
-        unit.fires(Timer::Control, 0);
-        assert_eq!(unit.sent(), [Any::SensorRequest]);
-    }
-}
-
-/// V2: what it answers is the sensors' affair; that it does not answer others is the node's.
-#[test]
-fn an_answer_changes_nothing() {
-    let mut unit = Unit::leading(1);
-    unit.gets(2, &Any::SensorData(Reading::default()), 77);
-    assert!(unit.outputs.is_empty());
-}
-
-/// V2, V3: the source's wording.
-#[test]
-fn a_leader_without_control_packets_for_two_periods_is_lost_and_voted_upon() {
+/// The same without the mesh's signs of loss, as in the source.
+fn as_in_the_source(index: u8) -> Ballot {
     let settings = Settings { mesh_detection: false, ..Settings::default() };
-    let mut unit = Unit::with(1, settings);
-    unit.control(2);
-    assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
-    unit.hears(2, &NodeState::Master);
-    unit.loses(2);
-    assert_eq!(unit.node_state(), slave_of(2), "the mesh has no say");
-    unit.fires(Timer::Silence, 500);
-    assert_eq!(unit.node_state(), NodeState::Seeking);
-    assert_eq!(unit.sent(), [vote(500)]);
+    knows_all(Ballot::new(candidate(index), settings))
 }
 
-/// V2
+/// One that follows this node, whose beacons report that it leads.
+fn following(index: u8, leader: u8) -> Ballot {
+    let mut node = new(index);
+    testing::receives(&mut node, leader, Any::SensorRequest);
+    testing::hears(&mut node, &candidate(leader), &Master);
+    assert_eq!(node.node_state(), slave_of(leader));
+    node
+}
+
+/// The same, that takes part in a vote of others which it can win.
+fn loyal(index: u8, leader: u8) -> Ballot {
+    play(
+        "a loyal voter",
+        following(index, leader),
+        [vote(1, 5, 9, slave_of(leader), [arm(Round), say(Message::Vote(9)), stop(Silence)])],
+    )
+}
+
+/// One that has opened a round with this vote.
+fn voting(index: u8, own: u32) -> Ballot {
+    play("a voter", new(index), [opens(Silence, own)])
+}
+
+/// A stand-in that leads.
+fn leading(index: u8) -> Ballot {
+    play("a stand-in", voting(index, 1), [wins()])
+}
+
+fn arm(timer: Timer) -> Output {
+    let wait = match timer {
+        Control | Round => Duration::from_millis(100),
+        Silence => Duration::from_millis(200),
+    };
+    Output::Arm(timer.into(), wait)
+}
+
+fn stop(timer: Timer) -> Output {
+    Output::Disarm(timer.into())
+}
+
+fn say(message: impl Into<Any>) -> Output {
+    Output::Broadcast(message.into())
+}
+
+/// A draw of a node that has none to do.
+const UNUSED: u64 = 77;
+
+fn heard<const N: usize>(peer: u8, it: NodeState, then: NodeState, out: [Output; N]) -> Line {
+    (Given::Heard(candidate(peer), it), UNUSED, then, out.into())
+}
+
+fn lost<const N: usize>(peer: u8, then: NodeState, out: [Output; N]) -> Line {
+    (Given::Lost(peer), UNUSED, then, out.into())
+}
+
+fn control<const N: usize>(from: u8, then: NodeState, out: [Output; N]) -> Line {
+    (Given::Received(from, Any::SensorRequest), UNUSED, then, out.into())
+}
+
+fn reset<const N: usize>(from: u8, then: NodeState, out: [Output; N]) -> Line {
+    (Given::Received(from, Message::Reset.into()), UNUSED, then, out.into())
+}
+
+/// A vote of another node, at which this one draws `own`.
+fn vote<const N: usize>(from: u8, vote: u32, own: u32, then: NodeState, out: [Output; N]) -> Line {
+    (Given::Received(from, Message::Vote(vote).into()), own.into(), then, out.into())
+}
+
+fn fires<const N: usize>(timer: Timer, draw: u32, then: NodeState, out: [Output; N]) -> Line {
+    (Given::Fired(timer.into()), draw.into(), then, out.into())
+}
+
+/// This timer runs out: a node without a leader opens a round with this vote.
+fn opens(timer: Timer, own: u32) -> Line {
+    let mut line = fires(timer, own, Seeking, [arm(Round), say(Message::Vote(own))]);
+    line.3.extend((timer != Round).then(|| stop(timer)));
+    line
+}
+
+/// The round is over, and this node leads.
+fn wins() -> Line {
+    fires(Round, 0, Master, [arm(Control), say(Any::SensorRequest), stop(Round)])
+}
+
+/// The round is over, and another has won.
+fn is_beaten(then: NodeState) -> Line {
+    fires(Round, 0, then, [arm(Silence), stop(Round)])
+}
+
+/// Its control packet comes, and is followed.
+fn follows(leader: u8) -> Line {
+    control(leader, slave_of(leader), [arm(Silence)])
+}
+
+/// V2, V3, C5
 #[test]
-fn each_control_packet_of_the_leader_starts_the_wait_anew() {
-    let mut unit = Unit::following(1, 2);
-    unit.control(2);
-    assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
-    unit.control(3);
-    assert_eq!(unit.armed(), [], "another's doesn't");
-    assert_eq!(unit.node_state(), slave_of(2));
+fn a_leader_is_followed_until_it_is_lost() {
+    let fresh = || heard(2, Master, slave_of(2), []);
+    let silent = || fires(Silence, 5, slave_of(2), [arm(Silence)]);
+    let patient = Settings::default().patience;
+    let lines = (1..patient).flat_map(|_| [fresh(), silent()]);
+    let lines = lines.chain([fresh(), opens(Silence, 5)]);
+    play("lost packets are no lost leader while its beacons arrive", following(1, 2), lines);
+
+    play("no beacon between two silences", following(1, 2), [silent(), opens(Silence, 5)]);
+
+    play(
+        "as in the source: the mesh has no say",
+        as_in_the_source(1),
+        [
+            follows(2),
+            heard(2, Master, slave_of(2), []),
+            lost(2, slave_of(2), []),
+            opens(Silence, 500),
+        ],
+    );
+
+    play(
+        "each control packet of the leader starts the wait anew",
+        following(1, 2),
+        [follows(2), control(3, slave_of(2), [])],
+    );
+
+    play(
+        "the mesh loses the leader, and nobody else",
+        following(1, 2),
+        [
+            lost(3, slave_of(2), []),
+            lost(2, Seeking, [arm(Round), say(Message::Vote(77)), stop(Silence)]),
+        ],
+    );
+
+    // A beacon that is older than its first control packet does not count.
+    play(
+        "a leader that no longer leads is not waited for",
+        new(1),
+        [
+            follows(2),
+            heard(2, Seeking, slave_of(2), []),
+            heard(2, Master, slave_of(2), []),
+            heard(2, slave_of(3), Seeking, [arm(Silence)]),
+            follows(3),
+        ],
+    );
 }
 
-/// V2, C5: lost packets are no lost leader, as long as its beacons arrive; but not for ever.
+/// V1, V2
 #[test]
-fn a_leader_whose_beacons_arrive_is_lost_after_more_silence() {
-    let mut unit = Unit::following(1, 2);
-    for _ in 1..Settings::default().patience {
-        unit.hears(2, &NodeState::Master);
-        unit.fires(Timer::Silence, 5);
-        assert_eq!(unit.node_state(), slave_of(2));
-        assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
-    }
-    unit.hears(2, &NodeState::Master);
-    unit.fires(Timer::Silence, 5);
-    assert_eq!(unit.sent(), [vote(5)]);
+fn every_follower_can_lead() {
+    let period = || fires(Control, 0, Master, [arm(Control), say(Any::SensorRequest)]);
+    let seeks = [arm(Round), say(Message::Vote(77)), stop(Silence)];
+    play(
+        "it stands in for its leader, and sends control packets at a fixed period",
+        following(1, 9),
+        [lost(9, Seeking, seeks), wins(), period(), period(), period()],
+    );
 
-    let mut unit = Unit::following(1, 2);
-    unit.fires(Timer::Silence, 5);
-    unit.fires(Timer::Silence, 5);
-    assert_eq!(unit.node_state(), NodeState::Seeking, "no beacon in between");
+    let answer = Given::Received(2, Any::SensorData(Reading::default()));
+    play("an answer changes nothing", leading(1), [(answer, UNUSED, Master, vec![])]);
+
+    play(
+        "a node waits for a leader at its start (V6, C5)",
+        off(1),
+        [(Given::Started, UNUSED, Seeking, vec![arm(Silence)])],
+    );
 }
 
-/// C5, V3
-#[test]
-fn the_mesh_s_loss_of_the_leader_starts_an_election_and_nobody_else_s() {
-    let mut unit = Unit::following(1, 2);
-    unit.loses(3);
-    assert_eq!(unit.node_state(), slave_of(2));
-    unit.loses(2);
-    assert_eq!(unit.node_state(), NodeState::Seeking);
-    assert_eq!(unit.sent(), [vote(77)]);
-}
-
-/// C5: a leader that says that it leads no more is not waited for; a beacon that is older than its
-/// first control packet says nothing.
-#[test]
-fn a_leader_that_leads_no_more_is_not_followed() {
-    let mut unit = Unit::new(1);
-    unit.control(2);
-    unit.hears(2, &NodeState::Seeking);
-    assert_eq!(unit.node_state(), slave_of(2));
-    unit.hears(2, &NodeState::Master);
-    unit.hears(2, &slave_of(3));
-    assert_eq!(unit.node_state(), NodeState::Seeking);
-    unit.control(3);
-    assert_eq!(unit.node_state(), slave_of(3));
-}
-
-/// V3: each votes for itself, and the highest leads at the end of the round.
+/// V3, V4, E7: each votes for itself, once a round, if it may win; the highest leads.
 #[test]
 fn the_highest_vote_leads_and_the_others_follow_it() {
-    let mut units: Vec<Unit> = (1..=3).map(Unit::new).collect();
-    units[0].fires(Timer::Silence, 20);
-    assert_eq!(units[0].sent(), [vote(20)]);
-    units[1].vote(1, 20, 30);
-    assert_eq!(units[1].sent(), [vote(30)], "V4");
-    units[2].vote(1, 20, 10);
-    assert_eq!(units[2].sent(), [], "V4: it can't win");
-    units[0].vote(2, 30, 0);
-    units[2].vote(2, 30, 0);
-    for unit in &mut units {
-        unit.fires(Timer::Round, 0);
-    }
-    assert_eq!(units[1].sent(), [Any::SensorRequest]);
-    assert_eq!(units[1].node_state(), NodeState::Master);
-    for unit in [0, 2] {
-        assert_eq!(units[unit].sent(), []);
-        units[unit].control(2);
-        assert_eq!(units[unit].node_state(), slave_of(2));
-    }
-}
+    play(
+        "the first to vote",
+        new(1),
+        [opens(Silence, 20), vote(2, 30, 0, Seeking, []), is_beaten(Seeking), follows(2)],
+    );
 
-/// V4
-#[test]
-fn a_vote_is_sent_only_if_it_exceeds_what_was_heard_and_once_a_round() {
-    for (own, sent) in
-        [(6, vec![]), (7, vec![]), (8, vec![vote(8)]), (u64::from(u32::MAX), vec![vote(u32::MAX)])]
-    {
-        let mut unit = Unit::new(1);
-        unit.vote(2, 7, own);
-        assert_eq!(unit.sent(), sent);
-        unit.vote(2, 7, 9);
-        unit.vote(3, 2, 9);
-        assert_eq!(unit.sent(), [], "E7");
-    }
-}
+    play(
+        "the highest",
+        new(2),
+        [vote(1, 20, 30, Seeking, [arm(Round), say(Message::Vote(30)), stop(Silence)]), wins()],
+    );
 
-/// V4, V5: its own vote was not sent, but it knows of the tie.
-#[test]
-fn an_equal_vote_is_a_tie_even_if_it_was_kept_back() {
-    let mut unit = Unit::new(1);
-    unit.vote(2, 7, 7);
-    assert_eq!(unit.sent(), []);
-    unit.fires(Timer::Round, 100);
-    assert_eq!(unit.sent(), [vote(100)]);
-    unit.fires(Timer::Round, 0);
-    assert_eq!(unit.node_state(), NodeState::Master);
-}
+    play(
+        "one that can't win",
+        new(3),
+        [
+            vote(1, 20, 10, Seeking, [arm(Round), stop(Silence)]),
+            vote(2, 30, 0, Seeking, []),
+            is_beaten(Seeking),
+            follows(2),
+        ],
+    );
 
-/// V5
-#[test]
-fn the_tied_vote_again_with_fresh_numbers_and_the_others_stay_out() {
-    let mut units: Vec<Unit> = (1..=3).map(Unit::new).collect();
-    for (unit, own) in units.iter_mut().zip([7, 7, 3]) {
-        unit.fires(Timer::Silence, own);
-    }
-    units[0].vote(2, 7, 0);
-    units[1].vote(1, 7, 0);
-    units[2].vote(1, 7, 0);
-    for unit in &mut units {
-        unit.outputs.clear();
-    }
-    for (unit, fresh) in units.iter_mut().zip([4, 5, 9]) {
-        unit.fires(Timer::Round, fresh);
-    }
-    assert_eq!(units[0].sent(), [vote(4)]);
-    assert_eq!(units[1].armed(), [(Timer::Round, 100)]);
-    assert_eq!(units[2].sent(), []);
-    units[0].vote(2, 5, 0);
-    units[1].vote(1, 4, 0);
-    units[2].vote(1, 4, 9);
-    assert_eq!(units[2].sent(), [], "it is not among the tied");
-    units[0].fires(Timer::Round, 0);
-    units[1].fires(Timer::Round, 0);
-    assert_eq!(units[0].node_state(), NodeState::Seeking);
-    assert_eq!(units[1].node_state(), NodeState::Master);
-}
-
-/// V5: a round without a tie is the last.
-#[test]
-fn without_a_tie_there_is_no_second_round() {
-    let mut unit = Unit::new(1);
-    unit.vote(2, 7, 8);
-    unit.outputs.clear();
-    unit.fires(Timer::Round, 0);
-    assert_eq!(unit.sent(), [Any::SensorRequest]);
-    let mut unit = Unit::new(1);
-    unit.vote(2, 7, 6);
-    unit.fires(Timer::Round, 0);
-    assert_eq!(unit.sent(), []);
-}
-
-/// V5: a round lasts a fixed time, whatever is heard in it.
-#[test]
-fn votes_do_not_lengthen_a_round() {
-    let mut unit = Unit::new(1);
-    unit.fires(Timer::Silence, 3);
-    assert_eq!(unit.armed(), [(Timer::Round, 100)]);
-    unit.vote(2, 9, 0);
-    unit.vote(3, 1, 0);
-    assert_eq!(unit.armed(), []);
-}
-
-/// V6
-#[test]
-fn who_has_lost_a_vote_waits_for_a_control_packet_and_votes_again_if_none_comes() {
-    let mut unit = Unit::new(1);
-    unit.fires(Timer::Silence, 3);
-    unit.vote(2, 9, 0);
-    unit.outputs.clear();
-    unit.fires(Timer::Round, 0);
-    assert_eq!(unit.armed(), [(Timer::Silence, 200)]);
-    unit.fires(Timer::Silence, 4);
-    assert_eq!(unit.sent(), [vote(4)]);
-}
-
-/// V6, C5
-#[test]
-fn a_node_waits_for_a_leader_at_its_start_and_serves_alone_meanwhile() {
-    let mut unit = Ballot::new(candidate(1), Settings::default());
-    let outputs = feed(&mut unit, Input::Start);
-    let wait = Duration::from_millis(200);
-    assert_eq!(outputs, [Output::Arm(Timer::Silence.into(), wait)]);
-    assert_eq!(unit.node_state(), NodeState::Seeking);
-}
-
-/// V7
-#[test]
-fn a_regular_leader_resets_and_leads_as_soon_as_it_is_switched_on() {
-    let mut unit = Ballot::new(candidate(9), Settings::default());
-    let outputs = feed(&mut unit, Input::Start);
-    assert_eq!(unit.node_state(), NodeState::Master);
-    let sent = |message| Output::Broadcast(message);
-    assert!(outputs.starts_with(&[sent(reset())]), "{outputs:?}");
-    assert!(outputs.contains(&sent(Any::SensorRequest)), "{outputs:?}");
-}
-
-/// V7: nobody knew it when it was switched on.
-#[test]
-fn the_reset_is_repeated_to_whom_it_could_not_reach() {
-    let mut unit = Unit::new(9);
-    unit.hears(1, &NodeState::Seeking);
-    assert_eq!(unit.sent(), [], "it knows");
-    unit.hears(1, &NodeState::Master);
-    assert_eq!(unit.sent(), [reset()]);
-    unit.hears(1, &NodeState::Master);
-    assert_eq!(unit.sent(), [], "its next control packet brings the next");
-    unit.control(1);
-    assert_eq!(unit.sent(), [reset()]);
-    unit.loses(1);
-    unit.hears(1, &NodeState::Seeking);
-    assert_eq!(unit.sent(), [reset()]);
-}
-
-/// V7
-#[test]
-fn a_regular_leader_answers_votes_with_a_reset_and_never_votes() {
-    let mut unit = Unit::new(9);
-    unit.vote(1, 5, 9);
-    assert_eq!(unit.sent(), [reset()]);
-    assert_eq!(unit.node_state(), NodeState::Master);
-}
-
-/// V7
-#[test]
-fn a_reset_ends_votes_and_unseats_stand_ins() {
-    let mut voting = Unit::new(1);
-    voting.fires(Timer::Silence, 5);
-    let mut waiting = Unit::new(2);
-    let mut leading = Unit::leading(3);
-    let mut following = Unit::following(4, 3);
-    for unit in [&mut voting, &mut waiting, &mut leading, &mut following] {
-        unit.outputs.clear();
-        unit.reset(9);
-        assert_eq!(unit.node_state(), slave_of(9));
-        assert_eq!(unit.armed(), [(Timer::Silence, 200)], "V6");
-        unit.fires(Timer::Round, 0);
-        unit.fires(Timer::Control, 0);
-        assert_eq!(unit.node_state(), slave_of(9), "old timers mean nothing");
-        assert_eq!(unit.sent(), []);
-    }
-}
-
-/// V7: which only the regular leader may send.
-#[test]
-fn the_reset_of_a_cabin_means_nothing() {
-    let mut unit = Unit::leading(3);
-    unit.reset(1);
-    assert_eq!(unit.node_state(), NodeState::Master);
-    assert!(unit.outputs.is_empty());
-}
-
-/// V7: the reset was lost.
-#[test]
-fn a_control_packet_of_the_regular_leader_does_as_well_as_its_reset() {
-    let mut voting = Unit::new(1);
-    voting.fires(Timer::Silence, 5);
-    let mut loyal = Unit::following(2, 3);
-    loyal.vote(1, 5, 9);
-    for mut unit in [voting, loyal, Unit::new(2), Unit::leading(3), Unit::following(4, 3)] {
-        unit.control(9);
-        assert_eq!(unit.node_state(), slave_of(9));
-    }
-}
-
-/// V7: two regular leaders.
-#[test]
-fn of_two_regular_leaders_the_first_by_name_leads_and_both_say_so() {
-    let (mut first, mut second) = (Unit::new(8), Unit::new(9));
-    for (unit, peer) in [(&mut first, 9), (&mut second, 8)] {
-        unit.hears(peer, &NodeState::Master);
-        unit.outputs.clear();
-    }
-    first.control(9);
-    assert_eq!(first.sent(), [reset()]);
-    assert_eq!(first.node_state(), NodeState::Master);
-    second.reset(8);
-    assert_eq!(second.node_state(), slave_of(8));
-    for (unit, other) in [(&first, "N9"), (&second, "N8")] {
-        let details = unit.election.details();
-        let told = Detail::new("other regular leaders", other);
-        assert!(details.contains(&told), "{details:?}");
-    }
-    let mut follower = Unit::following(1, 9);
-    follower.reset(8);
-    follower.reset(9);
-    follower.control(9);
-    assert_eq!(follower.node_state(), slave_of(8));
-}
-
-/// V7: it leads by right, and does not vote.
-#[test]
-fn the_second_regular_leader_takes_over_without_a_vote() {
-    for how in 0..3 {
-        let mut unit = Unit::following(9, 8);
-        unit.vote(1, 5, 9);
-        assert_eq!(unit.sent(), []);
-        match how {
-            0 => unit.loses(8),
-            1 => unit.hears(8, &NodeState::Seeking),
-            _ => {
-                unit.fires(Timer::Silence, 0);
-                unit.fires(Timer::Silence, 0);
-            }
+    for own in [6, 7, 8, u32::MAX] {
+        let mut lines = vec![
+            vote(2, 7, own, Seeking, [arm(Round), stop(Silence)]),
+            vote(2, 7, 9, Seeking, []),
+            vote(3, 2, 9, Seeking, []),
+        ];
+        if own > 7 {
+            lines[0].3.insert(1, say(Message::Vote(own)));
         }
-        assert_eq!(unit.sent(), [reset(), Any::SensorRequest]);
-        assert_eq!(unit.node_state(), NodeState::Master);
+        play("a vote is sent only if it exceeds what was heard", new(1), lines);
     }
 }
 
-/// V4, E6: a vote by one that has missed packets of the leader changes nothing.
+/// V5, V6: a round lasts a fixed time. Only the tied nodes vote again.
+#[test]
+fn a_tie_is_voted_upon_again() {
+    play(
+        "its own vote was kept back, but it knows of the tie",
+        new(1),
+        [vote(2, 7, 7, Seeking, [arm(Round), stop(Silence)]), opens(Round, 100), wins()],
+    );
+
+    play(
+        "tied, and beaten by a fresh number",
+        voting(1, 7),
+        [
+            vote(2, 7, 0, Seeking, []),
+            opens(Round, 4),
+            vote(2, 5, 0, Seeking, []),
+            is_beaten(Seeking),
+        ],
+    );
+
+    play(
+        "tied, and with the higher fresh number",
+        voting(2, 7),
+        [vote(1, 7, 0, Seeking, []), opens(Round, 5), vote(1, 4, 0, Seeking, []), wins()],
+    );
+
+    play(
+        "not among the tied: stays out",
+        voting(3, 3),
+        [
+            vote(1, 7, 0, Seeking, []),
+            fires(Round, 9, Seeking, [arm(Silence), stop(Round)]),
+            vote(1, 4, 9, Seeking, [arm(Silence)]),
+        ],
+    );
+
+    play(
+        "without a tie there is no second round",
+        new(1),
+        [vote(2, 7, 8, Seeking, [arm(Round), say(Message::Vote(8)), stop(Silence)]), wins()],
+    );
+
+    play(
+        "nor for one that can't win",
+        new(1),
+        [vote(2, 7, 6, Seeking, [arm(Round), stop(Silence)]), is_beaten(Seeking)],
+    );
+
+    play(
+        "votes do not lengthen a round; a loser votes again if no control packet comes",
+        new(1),
+        [
+            opens(Silence, 3),
+            vote(2, 9, 0, Seeking, []),
+            vote(3, 1, 0, Seeking, []),
+            is_beaten(Seeking),
+            opens(Silence, 4),
+        ],
+    );
+}
+
+/// V7
+#[test]
+fn the_regular_leader_leads_without_a_vote() {
+    let takes_over =
+        || vec![say(Message::Reset), arm(Control), say(Any::SensorRequest), stop(Silence)];
+    play("as soon as it is switched on", off(9), [(Given::Started, UNUSED, Master, takes_over())]);
+
+    play(
+        "the reset is repeated to nodes that it could not reach",
+        new(9),
+        [
+            heard(1, Seeking, Master, []),
+            heard(1, Master, Master, [say(Message::Reset)]),
+            // Its next control packet brings the next one.
+            heard(1, Master, Master, []),
+            control(1, Master, [say(Message::Reset)]),
+            lost(1, Master, []),
+            heard(1, Seeking, Master, [say(Message::Reset)]),
+        ],
+    );
+
+    play("it answers votes with a reset", new(9), [vote(1, 5, 9, Master, [say(Message::Reset)])]);
+
+    let no_longer_leads = (Given::Heard(candidate(8), Seeking), UNUSED, Master, takes_over());
+    let is_lost = (Given::Lost(8), UNUSED, Master, takes_over());
+    let is_silent = (Given::Fired(Silence.into()), 0, Master, takes_over());
+    let silence = fires(Silence, 0, slave_of(8), [arm(Silence)]);
+    for lines in [vec![is_lost], vec![no_longer_leads], vec![silence, is_silent]] {
+        let ignored = vote(1, 5, 9, slave_of(8), []);
+        let lines = [ignored].into_iter().chain(lines);
+        play("the second regular leader replaces the first", following(9, 8), lines);
+    }
+}
+
+/// V6, V7: a reset, or a control packet if the reset was lost.
+#[test]
+fn the_regular_leader_ends_votes_and_unseats_stand_ins() {
+    let others = [
+        (voting(1, 5), Some(Round)),
+        (new(2), None),
+        (leading(3), Some(Control)),
+        (following(4, 3), None),
+        (loyal(2, 3), Some(Round)),
+    ];
+    for (node, timer) in others {
+        for how in [reset::<1> as fn(_, _, _) -> Line, control::<1>] {
+            let mut line = how(9, slave_of(9), [arm(Silence)]);
+            line.3.extend(timer.map(stop));
+            play(
+                "follows the regular leader; old timers mean nothing",
+                node.clone(),
+                [line, fires(Round, 0, slave_of(9), []), fires(Control, 0, slave_of(9), [])],
+            );
+        }
+    }
+
+    play("the reset of a cabin means nothing", leading(3), [reset(1, Master, [])]);
+}
+
+/// V7
+#[test]
+fn of_two_regular_leaders_the_first_by_name_leads_and_both_report_it() {
+    let first = play(
+        "the first",
+        new(8),
+        [
+            heard(9, Master, Master, [say(Message::Reset)]),
+            control(9, Master, [say(Message::Reset)]),
+        ],
+    );
+    let second = play(
+        "the second",
+        new(9),
+        [heard(8, Master, Master, []), reset(8, slave_of(8), [arm(Silence), stop(Control)])],
+    );
+    for (node, other) in [(&first, "N9"), (&second, "N8")] {
+        assert_eq!(testing::detail(node, "other regular leaders").as_deref(), Some(other));
+    }
+    play(
+        "their follower",
+        following(1, 9),
+        [
+            reset(8, slave_of(8), [arm(Silence)]),
+            reset(9, slave_of(8), []),
+            control(9, slave_of(8), []),
+        ],
+    );
+}
+
+/// V4, E6, C5: a vote by one that has missed packets of the leader changes nothing.
 #[test]
 fn a_stand_in_answers_a_vote_with_a_control_packet_which_ends_it() {
-    let mut leader = Unit::leading(3);
-    leader.vote(1, 5, 9);
-    assert_eq!(leader.sent(), [Any::SensorRequest]);
-    assert_eq!(leader.node_state(), NodeState::Master);
+    play("the leader", leading(3), [vote(1, 5, 9, Master, [say(Any::SensorRequest)])]);
 
-    let mut loyal = Unit::following(2, 3);
-    loyal.vote(1, 5, 9);
-    assert_eq!(loyal.sent(), [vote(9)], "V4");
-    assert_eq!(loyal.node_state(), slave_of(3));
-    loyal.control(4);
-    loyal.control(3);
-    assert_eq!(loyal.armed(), [(Timer::Silence, 200)]);
-    assert_eq!(loyal.node_state(), slave_of(3));
-}
+    play(
+        "a loyal voter",
+        loyal(2, 3),
+        [control(4, slave_of(3), []), control(3, slave_of(3), [arm(Silence), stop(Round)])],
+    );
 
-/// C5: the leader is really lost.
-#[test]
-fn a_loyal_voter_seeks_once_it_has_lost_its_leader_too() {
-    for lost in [true, false] {
-        let mut unit = Unit::following(2, 3);
-        unit.vote(1, 5, 4);
-        if lost {
-            unit.loses(3);
-        } else {
-            unit.hears(3, &NodeState::Seeking);
-        }
-        assert_eq!(unit.node_state(), NodeState::Seeking);
-        let mut unit = Unit::following(2, 3);
-        unit.vote(1, 5, 4);
-        unit.fires(Timer::Round, 0);
-        assert_eq!(unit.node_state(), slave_of(3), "the outcome is still to come");
-        if lost {
-            unit.loses(3);
-        } else {
-            unit.hears(3, &NodeState::Seeking);
-        }
-        assert_eq!(unit.node_state(), NodeState::Seeking);
-        unit.control(1);
-        assert_eq!(unit.node_state(), slave_of(1));
+    for is_gone in [lost(3, Seeking, []), heard(3, Seeking, Seeking, [])] {
+        let loses = || vote(1, 5, 4, slave_of(3), [arm(Round), stop(Silence)]);
+        play(
+            "a loyal voter whose leader is really lost",
+            following(2, 3),
+            [loses(), is_gone.clone()],
+        );
+        // The outcome is still to come.
+        let is_beaten = is_beaten(slave_of(3));
+        let lines = [loses(), is_beaten, is_gone, follows(1)];
+        play("the same after the round", following(2, 3), lines);
     }
 }
 
 /// V12
 #[test]
 fn of_two_stand_in_leaders_both_vote_and_the_loser_yields() {
-    let (mut one, mut two) = (Unit::leading(1), Unit::leading(2));
-    one.hears(2, &NodeState::Master);
-    two.hears(1, &NodeState::Master);
-    one.gets(2, &Any::SensorRequest, 10);
-    assert_eq!(one.sent(), [vote(10)]);
-    two.vote(1, 10, 20);
-    assert_eq!(two.sent(), [vote(20)]);
-    one.vote(2, 20, 0);
-    assert_eq!(one.node_state(), NodeState::Master, "until the vote is decided");
-    two.control(1);
-    assert_eq!(two.node_state(), NodeState::Master, "it was under way");
-    two.fires(Timer::Round, 0);
-    one.fires(Timer::Round, 0);
-    assert_eq!(two.node_state(), NodeState::Master);
-    assert_eq!(one.node_state(), NodeState::Seeking);
-    one.control(2);
-    assert_eq!(one.node_state(), slave_of(2));
-}
+    let mut meets = control(2, Master, [arm(Round), say(Message::Vote(10)), stop(Control)]);
+    meets.1 = 10;
+    play(
+        "the lower vote",
+        leading(1),
+        [
+            heard(2, Master, Master, []),
+            meets,
+            // Until the vote is decided.
+            vote(2, 20, 0, Master, []),
+            is_beaten(Seeking),
+            follows(2),
+        ],
+    );
 
-/// V12: nobody is known who has not been heard over the mesh.
-#[test]
-fn what_strangers_say_changes_nothing() {
-    let mut unit = Unit::leading(3);
-    unit.loses(1);
-    unit.loses(9);
-    unit.vote(1, 5, 9);
-    unit.control(1);
-    unit.reset(9);
-    assert_eq!(unit.node_state(), NodeState::Master);
-    assert!(unit.outputs.is_empty());
+    play(
+        "the higher vote",
+        leading(2),
+        [
+            heard(1, Master, Master, []),
+            vote(1, 10, 20, Master, [arm(Round), say(Message::Vote(20)), stop(Control)]),
+            // It was under way.
+            control(1, Master, []),
+            wins(),
+        ],
+    );
+
+    play(
+        "unknown nodes do not count",
+        leading(3),
+        [
+            lost(1, Master, []),
+            lost(9, Master, []),
+            vote(1, 5, 9, Master, []),
+            control(1, Master, []),
+            reset(9, Master, []),
+        ],
+    );
 }
 
 /// C1: an operator sees what the node does.
 #[test]
 fn a_vote_is_shown_to_operators() {
-    let mut unit = Unit::new(1);
-    unit.vote(2, 7, 9);
-    let details = unit.election.details();
+    let line = vote(2, 7, 9, Seeking, [arm(Round), say(Message::Vote(9)), stop(Silence)]);
+    let details = play("a vote", new(1), [line]).details();
     let expected = [("ballot", "voting"), ("own vote", "9"), ("highest vote heard", "7")];
-    let expected = expected.map(|(name, value)| Detail::new(name, value));
-    assert_eq!(details, expected);
+    assert_eq!(details, expected.map(|(name, value)| Detail::new(name, value)));
 }

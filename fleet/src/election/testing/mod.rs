@@ -99,6 +99,44 @@ pub(super) fn fires(machine: &mut impl Election, timer: impl Into<ElectionTimer>
     feed(machine, Input::Fired(&timer.into()))
 }
 
+/// What happens to a machine in a table of cases.
+#[derive(Debug, Clone)]
+pub(super) enum Given {
+    Started,
+    Heard(Candidate, NodeState),
+    Lost(u8),
+    Received(u8, Message),
+    Fired(ElectionTimer),
+}
+
+/// A line of a table: what happens, the number that the machine draws then, the state that it is in
+/// afterwards, and all its outputs.
+pub(super) type Line = (Given, u64, NodeState, Vec<Output>);
+
+/// Plays the lines of a case one after the other; returns the machine.
+pub(super) fn play<M: Election>(
+    case: &str,
+    mut machine: M,
+    lines: impl IntoIterator<Item = Line>,
+) -> M {
+    for (at, (given, draw, node_state, expected)) in lines.into_iter().enumerate() {
+        let peer = if let Given::Lost(peer) | Given::Received(peer, _) = given { peer } else { 0 };
+        let input = match &given {
+            Given::Started => Input::Start,
+            Given::Heard(peer, node_state) => {
+                Input::Heard { peer, node_state, term: Term::default() }
+            }
+            Given::Lost(_) => Input::Lost { peer: &name(peer) },
+            Given::Received(_, message) => Input::Message { from: &name(peer), message },
+            Given::Fired(timer) => Input::Fired(timer),
+        };
+        let outputs = draws(&mut machine, draw, input);
+        let found = (machine.node_state(), outputs);
+        assert_eq!(found, (node_state, expected), "{case}, line {at}: {given:?}");
+    }
+    machine
+}
+
 /// What is sent, and to whom; `None` is everybody.
 pub(super) fn sent(outputs: &[Output]) -> Vec<(Option<NodeId>, Message)> {
     let sent = outputs.iter().filter_map(|output| match output {
