@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use dimmer::{Dimmer, brightness};
-pub use readings::{MOST_SOURCES, Readings, Source};
-pub use text::{display_text, temperature_text, whole_degrees};
+pub(crate) use dimmer::Dimmer;
+pub(crate) use readings::{Readings, Source};
+pub(crate) use text::display_text;
 
 /// The readings of one unit's sensors; `None` if a sensor is missing or its value unknown (K1).
 #[derive(

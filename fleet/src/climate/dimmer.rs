@@ -11,7 +11,7 @@ const PARTS: i128 = 256;
 /// square root of the light, as the eye sees it, up to `brightness_most`. An unknown illuminance
 /// has `brightness_most`: what dazzles can still be read.
 #[must_use]
-pub fn brightness(illuminance: Option<u8>, settings: &ClimateSettings) -> u8 {
+pub(crate) fn brightness(illuminance: Option<u8>, settings: &ClimateSettings) -> u8 {
     let (least, most) = (settings.brightness_least, settings.brightness_most);
     let Some(illuminance) = illuminance else {
         return most;
@@ -23,7 +23,7 @@ pub fn brightness(illuminance: Option<u8>, settings: &ClimateSettings) -> u8 {
 
 /// The backlight as it follows the light.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Dimmer {
+pub(crate) struct Dimmer {
     /// The brightness in [`PARTS`], and since when.
     level: Option<(i128, Timestamp)>,
 }
@@ -34,7 +34,7 @@ impl Dimmer {
     ///
     /// In the time `t` since the last call it covers `t / (t + brightness_smoothing)` of the way,
     /// which approximates an exponential approach if `t` is short.
-    pub fn dim(
+    pub(crate) fn dim(
         &mut self,
         illuminance: Option<u8>,
         settings: &ClimateSettings,
@@ -57,7 +57,7 @@ impl Dimmer {
 
     /// Continues from the display data of another master, so that a change of master is not
     /// visible.
-    pub fn follow(&mut self, brightness: u8, now: Timestamp) {
+    pub(crate) fn follow(&mut self, brightness: u8, now: Timestamp) {
         match &mut self.level {
             Some((level, at)) if shown(*level) == brightness => *at = now,
             Some(_) | None => self.level = Some((i128::from(brightness) * PARTS, now)),

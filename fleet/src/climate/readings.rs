@@ -10,11 +10,11 @@ use crate::model::{NodeId, Timestamp};
 
 /// The most units whose readings are kept. Beyond it a new unit is ignored until another one's
 /// reading expires, so that a flood of strangers does not fill the memory.
-pub const MOST_SOURCES: usize = 256;
+pub(crate) const MOST_SOURCES: usize = 256;
 
 /// Where a reading comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub(crate) enum Source {
     /// A node of the fleet.
     Node(NodeId),
     /// A bare device that answers requests and is known by its address alone (V12).
@@ -32,7 +32,7 @@ impl fmt::Display for Source {
 
 /// The latest unexpired reading of each unit.
 #[derive(Debug, Clone)]
-pub struct Readings {
+pub(crate) struct Readings {
     limit: Duration,
     readings: BTreeMap<Source, (Reading, Timestamp)>,
 }
@@ -40,13 +40,13 @@ pub struct Readings {
 impl Readings {
     /// No readings. A reading of age `limit` expires (K1).
     #[must_use]
-    pub fn new(limit: Duration) -> Self {
+    pub(crate) fn new(limit: Duration) -> Self {
         Self { limit, readings: BTreeMap::new() }
     }
 
     /// Records a reading in place of the unit's previous one: a value that the unit no longer knows
     /// is forgotten.
-    pub fn record(&mut self, source: Source, reading: Reading, now: Timestamp) {
+    pub(crate) fn record(&mut self, source: Source, reading: Reading, now: Timestamp) {
         let limit = self.limit;
         self.readings.retain(|_, (_, at)| now.since(*at) < limit);
         if self.readings.len() < MOST_SOURCES || self.readings.contains_key(&source) {
@@ -55,7 +55,10 @@ impl Readings {
     }
 
     /// The unexpired readings, with their ages.
-    pub fn fresh(&self, now: Timestamp) -> impl Iterator<Item = (&Source, Reading, Duration)> {
+    pub(crate) fn fresh(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&Source, Reading, Duration)> {
         self.readings
             .iter()
             .map(move |(source, (reading, at))| (source, *reading, now.since(*at)))
@@ -65,7 +68,7 @@ impl Readings {
     /// The average of the unexpired temperatures in tenths of a degree, rounded half away from
     /// zero; `None` if there is none (K2).
     #[must_use]
-    pub fn temperature(&self, now: Timestamp) -> Option<i16> {
+    pub(crate) fn temperature(&self, now: Timestamp) -> Option<i16> {
         let fresh = self.fresh(now);
         let tenths = average(fresh.filter_map(|(_, reading, _)| {
             let degrees = i64::from(reading.temperature?);
@@ -76,7 +79,7 @@ impl Readings {
 
     /// The average of the unexpired illuminances, rounded; `None` if there is none (K2).
     #[must_use]
-    pub fn illuminance(&self, now: Timestamp) -> Option<u8> {
+    pub(crate) fn illuminance(&self, now: Timestamp) -> Option<u8> {
         let fresh = self.fresh(now);
         let illuminance = average(fresh.filter_map(|(_, reading, _)| {
             let illuminance = reading.illuminance?;

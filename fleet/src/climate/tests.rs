@@ -2,6 +2,9 @@ use core::net::Ipv4Addr;
 
 use proptest::prelude::*;
 
+use super::dimmer::brightness;
+use super::readings::MOST_SOURCES;
+use super::text::temperature_text;
 use super::*;
 use crate::model::{NodeId, Timestamp};
 

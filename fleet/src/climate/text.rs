@@ -3,7 +3,7 @@
 /// Formats an average temperature, given in tenths of a degree, in at most four characters: with
 /// its tenth if that fits, otherwise in whole degrees; `--` if it is unknown.
 #[must_use]
-pub fn temperature_text(tenths: Option<i16>) -> String {
+pub(super) fn temperature_text(tenths: Option<i16>) -> String {
     match tenths {
         None => "--".to_owned(),
         Some(tenths @ -99..=999) => {
@@ -17,7 +17,7 @@ pub fn temperature_text(tenths: Option<i16>) -> String {
 
 /// Tenths of a degree in whole degrees, rounded half away from zero.
 #[must_use]
-pub fn whole_degrees(tenths: i16) -> i16 {
+fn whole_degrees(tenths: i16) -> i16 {
     tenths.saturating_add(5 * tenths.signum()) / 10
 }
 
@@ -26,7 +26,7 @@ pub fn whole_degrees(tenths: i16) -> i16 {
 ///
 /// `time` is in seconds since 1970-01-01, local time is ahead of UTC by `utc_offset` minutes.
 #[must_use]
-pub fn display_text(tenths: Option<i16>, time: Option<u32>, utc_offset: i16) -> String {
+pub(crate) fn display_text(tenths: Option<i16>, time: Option<u32>, utc_offset: i16) -> String {
     let temperature = temperature_text(tenths);
     let Some(time) = time else {
         return format!("{temperature} C");

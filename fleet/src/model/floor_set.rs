@@ -41,7 +41,7 @@ impl FloorSet {
 
     /// The floors of both.
     #[must_use]
-    pub fn union(mut self, other: &Self) -> Self {
+    pub(crate) fn union(mut self, other: &Self) -> Self {
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word |= other;
         }
@@ -50,7 +50,7 @@ impl FloorSet {
 
     /// The nearest one strictly beyond `floor` in `direction`.
     #[must_use]
-    pub fn nearest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
+    pub(crate) fn nearest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
         let (own, bit) = place(floor);
         match direction {
             Direction::Up => lowest(own, self.0[own] & above(bit))
@@ -62,7 +62,7 @@ impl FloorSet {
 
     /// The farthest one strictly beyond `floor` in `direction`.
     #[must_use]
-    pub fn farthest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
+    pub(crate) fn farthest_beyond(&self, floor: Floor, direction: Direction) -> Option<Floor> {
         let (own, bit) = place(floor);
         match direction {
             Direction::Up => (own + 1..4)

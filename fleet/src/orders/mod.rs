@@ -13,6 +13,6 @@
 mod promise;
 mod store;
 
-pub use promise::{Holding, Promise};
-pub(crate) use store::{Journal, is_elsewhere};
-pub use store::{Merged, OrderStore, Record, RecordState, Service};
+pub(crate) use promise::{Holding, Promise};
+pub(crate) use store::{Journal, Merged, is_elsewhere};
+pub use store::{OrderStore, Record, RecordState, Service};

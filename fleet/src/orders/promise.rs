@@ -6,7 +6,7 @@ use crate::model::{Dot, NodeId};
 
 /// How a node holds an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Holding {
+pub(crate) enum Holding {
     /// In memory.
     Held,
     /// In memory and on disk.
@@ -19,7 +19,7 @@ pub enum Holding {
 /// building: two living nodes hold it, and at least one of them has it on disk. A node that hears
 /// nobody needs its own disk (F12, F13). A promise stands until the order is served.
 #[derive(Debug, Clone)]
-pub struct Promise {
+pub(crate) struct Promise {
     own: NodeId,
     holdings: BTreeMap<Dot, BTreeMap<NodeId, Holding>>,
     made: BTreeSet<Dot>,
@@ -32,7 +32,7 @@ pub struct Promise {
 impl Promise {
     /// Creates an empty set of promises for the node of this name.
     #[must_use]
-    pub fn new(own: NodeId) -> Self {
+    pub(crate) fn new(own: NodeId) -> Self {
         Self {
             own,
             holdings: BTreeMap::new(),
@@ -44,12 +44,12 @@ impl Promise {
 
     /// The set of peers that are heard has changed, so the next [`review`](Self::review) has to look
     /// at every order that is not promised.
-    pub fn invalidate(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.is_dirty = true;
     }
 
     /// Records that a node holds an open order. A holding never becomes weaker.
-    pub fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
+    pub(crate) fn record(&mut self, dot: Dot, node: &NodeId, holding: Holding) {
         self.is_dirty = true;
         if !self.made.contains(&dot) {
             self.pending.insert(dot);
@@ -64,7 +64,7 @@ impl Promise {
     }
 
     /// Forgets an order that has been served.
-    pub fn forget(&mut self, dot: Dot) {
+    pub(crate) fn forget(&mut self, dot: Dot) {
         self.holdings.remove(&dot);
         self.made.remove(&dot);
         self.pending.remove(&dot);
@@ -72,7 +72,7 @@ impl Promise {
 
     /// A later press replaces an earlier one. If that was promised, so is the later one, because
     /// other stores keep the earlier one until they receive the later.
-    pub fn inherit(&mut self, earlier: Dot, later: Dot) {
+    pub(crate) fn inherit(&mut self, earlier: Dot, later: Dot) {
         self.holdings.remove(&earlier);
         self.pending.remove(&earlier);
         if self.made.remove(&earlier) {
@@ -82,21 +82,21 @@ impl Promise {
     }
 
     /// Forgets what a node was known to hold: it was lost, and may have lost its orders.
-    pub fn forget_node(&mut self, node: &NodeId) {
+    pub(crate) fn forget_node(&mut self, node: &NodeId) {
         for known in self.holdings.values_mut() {
             known.remove(node);
         }
     }
 
     /// Forgets that a node holds this order.
-    pub fn forget_holding(&mut self, dot: Dot, node: &NodeId) {
+    pub(crate) fn forget_holding(&mut self, dot: Dot, node: &NodeId) {
         if let Some(known) = self.holdings.get_mut(&dot) {
             known.remove(node);
         }
     }
 
     /// This node's disk has failed: the orders on it count as held in memory only (P5).
-    pub fn distrust_own(&mut self) {
+    pub(crate) fn distrust_own(&mut self) {
         for known in self.holdings.values_mut() {
             if let Some(holding) = known.get_mut(&self.own) {
                 *holding = Holding::Held;
@@ -106,13 +106,13 @@ impl Promise {
 
     /// How a node is known to hold an order.
     #[must_use]
-    pub fn holding(&self, dot: Dot, node: &NodeId) -> Option<Holding> {
+    pub(crate) fn holding(&self, dot: Dot, node: &NodeId) -> Option<Holding> {
         self.holdings.get(&dot)?.get(node).copied()
     }
 
     /// How many nodes hold an order, of this node and the `heard` ones.
     #[must_use]
-    pub fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
+    pub(crate) fn living_holders(&self, dot: Dot, heard: &BTreeSet<NodeId>) -> usize {
         let living = |node: &NodeId| *node == self.own || heard.contains(node);
         self.holdings.get(&dot).map_or(0, |known| known.keys().filter(|n| living(n)).count())
     }
@@ -120,7 +120,7 @@ impl Promise {
     /// Makes every promise that can be made while just these other nodes are heard, and returns the
     /// orders that are promised from now on. Does nothing if no holding was recorded since the last
     /// review and [`invalidate`](Self::invalidate) was not called.
-    pub fn review(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) -> Vec<Dot> {
+    pub(crate) fn review(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) -> Vec<Dot> {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();
         }
@@ -142,7 +142,7 @@ impl Promise {
 
     /// Whether the order is promised.
     #[must_use]
-    pub fn is_made(&self, dot: Dot) -> bool {
+    pub(crate) fn is_made(&self, dot: Dot) -> bool {
         self.made.contains(&dot)
     }
 }

@@ -151,7 +151,7 @@ impl RecordState {
 
 /// The change made by a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merged {
+pub(crate) enum Merged {
     /// None: the store already had this or a later state.
     Nothing,
     /// None, because this dot belongs to another call. No sound node sends such a record.
@@ -175,7 +175,7 @@ impl OrderStore {
     ///
     /// It replaces the journal's earlier press of the same call and, if that is still open, keeps
     /// its age (F18).
-    pub fn place(
+    pub(crate) fn place(
         &mut self,
         dot: Dot,
         origin: &NodeId,
@@ -194,7 +194,7 @@ impl OrderStore {
     }
 
     /// Records that this car serves a call: closes and returns every press of it known so far (O3).
-    pub fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
+    pub(crate) fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
         let dots: Vec<Dot> = self.open.get(call).into_iter().flatten().copied().collect();
         let mut served = Vec::with_capacity(dots.len());
         for dot in dots {
@@ -207,7 +207,7 @@ impl OrderStore {
     }
 
     /// Merges a record of another node or of the disk.
-    pub fn merge(&mut self, record: Record, now: Timestamp) -> Merged {
+    pub(crate) fn merge(&mut self, record: Record, now: Timestamp) -> Merged {
         let Record { dot, origin, call, state } = record;
         let known = self.dots.get(&(dot.journal, call.clone())).copied();
         if known.is_some_and(|known| known > dot) {
