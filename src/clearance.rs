@@ -56,8 +56,8 @@ pub enum ClearError {
     /// The record can't be written.
     #[error("the clearing can't be recorded, so nothing is cleared")]
     Journal(#[from] JournalError),
-    /// The record stands, and the latch can't be taken away.
-    #[error("the latch can't be taken away")]
+    /// The record stands, and the latch can't be removed.
+    #[error("the latch can't be removed")]
     Latch(#[source] io::Error),
 }
 

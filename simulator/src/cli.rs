@@ -141,7 +141,7 @@ pub enum CliError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// Signals could not be caught, so it did not start.
-    #[error("cannot catch the signals that are to end the simulator")]
+    #[error("cannot handle the signals that end the simulator")]
     Signals(#[source] io::Error),
     /// Nobody reads the standard output; the simulator has ended.
     #[error("cannot write to the standard output")]
@@ -265,13 +265,13 @@ impl SignalThread {
 /// A wrong value on the command line.
 #[derive(Debug, thiserror::Error)]
 enum ValueError {
-    #[error("a whole number from 2 to 254 is wanted")]
+    #[error("expected a whole number from 2 to 254")]
     Number(#[from] std::num::ParseIntError),
     #[error(transparent)]
     Floors(#[from] FloorCountError),
-    #[error("a number with its unit is wanted, such as 300ms or 1.5s")]
+    #[error("expected a number with a unit, such as 300ms or 1.5s")]
     Duration,
-    #[error("a height in metres, or the word anywhere, is wanted")]
+    #[error("expected a height in metres, or the word anywhere")]
     Position(#[from] std::num::ParseFloatError),
 }
 

@@ -264,7 +264,7 @@ pub enum CommandError {
     #[error(transparent)]
     Config(#[from] ConfigErrors),
     /// The node can't run on this machine.
-    #[error("the node could not run here: {0} of the above to put right")]
+    #[error("the node can't run on this machine: fix {0} of the above")]
     Probe(usize),
     /// The node does not run because a hang was not cleared.
     #[error(
@@ -279,10 +279,10 @@ pub enum CommandError {
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The end of the parent process would not be noticed.
-    #[error("the system does not tell when the parent process ends")]
+    #[error("the system does not report the end of the parent process")]
     Parent(#[source] std::io::Error),
     /// The parent process ended before this one started.
-    #[error("process {0}, which is to have started this one, has ended")]
+    #[error("the parent process {0} has ended")]
     Orphan(u32),
     /// Nothing was cleared, or the audit log can't be read.
     #[error(transparent)]

@@ -142,7 +142,7 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
         (status.distrusted.rubbish, "for rubbish"),
         (status.distrusted.neglect, "for calls without a car"),
     ];
-    write_counts(page, "peers treated as gone", distrusted)?;
+    write_counts(page, "peers treated as lost", distrusted)?;
     if status.log_lines_lost > 0 {
         let lost = status.log_lines_lost;
         writeln!(page, "  log: {lost} lines lost, standard error could not be written")?;
@@ -181,7 +181,7 @@ fn write_car(page: &mut String, name: &NodeId, car: &CarStatus) -> fmt::Result {
     writeln!(page, "\n  line {}", line(car.line))?;
     let floors = list(car.view.locked_out.iter());
     if !floors.is_empty() {
-        writeln!(page, "  left out for a while, sensor silent: {floors}")?;
+        writeln!(page, "  locked out for a while, sensor silent: {floors}")?;
     }
     if !car.stuck.is_empty() {
         writeln!(page, "  stuck buttons: {}", list(&car.stuck))?;
@@ -220,11 +220,11 @@ fn write_climate(page: &mut String, status: &Status) -> fmt::Result {
     match (climate.age, climate.brightness) {
         (Some(age), Some(brightness)) => writeln!(
             page,
-            "  fleet's average: {}, backlight {brightness} of 255, told {from}{:.1} s ago",
+            "  fleet's average: {}, backlight {brightness} of 255, sent {from}{:.1} s ago",
             degrees(climate.average),
             age.as_secs_f64()
         )?,
-        _ => writeln!(page, "  fleet's average: no master has told one lately")?,
+        _ => writeln!(page, "  fleet's average: no master has sent one lately")?,
     }
     if climate.units.is_empty() {
         return Ok(());
@@ -246,10 +246,10 @@ fn own_sensors(status: &Status) -> String {
     let own = &status.climate.own;
     if own.temperature.is_none() && own.illuminance.is_none() {
         return match &status.car {
-            None => "unknown: no panel has told a reading lately",
+            None => "unknown: no panel has sent a reading lately",
             Some(car) if car.panel.starts_with("tcp:") => "none: an elevator server has none",
             Some(car) if car.connection.is_err() => "unknown while the panel is not connected",
-            Some(_) => "unknown: the panel has told no reading lately",
+            Some(_) => "unknown: the panel has sent no reading lately",
         }
         .to_owned();
     }

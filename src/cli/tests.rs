@@ -159,18 +159,18 @@ Node A: slave of B, term 7, up 1m 30s
   ballot: round 2, vote 77
   store 0000000000000abc, all on disk
   refused records of peers: 2 services that did not happen, 30 more than there can be
-  peers treated as gone: 1 for calls without a car
+  peers treated as lost: 1 for calls without a car
 
 Car A: floor 1, door open for 31.0 s, not in service: door blocked
   panel connected, sensor at floor 1, door open, door obstructed
   line 700 frames, 3 damaged, 4 lost
-  left out for a while, sensor silent: 0, 3
+  locked out for a while, sensor silent: 0, 3
   stuck buttons: hall 1 up
   lit lamps: car 2
 
 Climate: the display shows \"21.5 C 10:05\"
   own sensors: 22 °C, illuminance unknown
-  fleet's average: 21.5 °C, backlight 188 of 255, told by B 0.2 s ago
+  fleet's average: 21.5 °C, backlight 188 of 255, sent by B 0.2 s ago
   UNIT      TEMPERATURE  LIGHT    AGE
   A         22 °C        unknown  0.2 s
   10.0.0.9  21 °C        128      1.0 s

@@ -92,7 +92,7 @@ pub enum ConfigError {
         why: &'static str,
     },
     /// The layers can't be put together.
-    #[error("the layers of the configuration can't be put together")]
+    #[error("the layers of the configuration can't be merged")]
     Layers(#[from] config::ConfigError),
 }
 

@@ -26,7 +26,7 @@ pub enum DemoError {
         orders: Vec<String>,
     },
     /// No order was lost, but not everything is well after chaos.
-    #[error("{seconds} s after the last passenger not everything is well: {missing}")]
+    #[error("{seconds} s after the last passenger the fleet has not settled: {missing}")]
     NotHealed {
         /// How long it was waited for.
         seconds: u64,
@@ -51,7 +51,7 @@ pub enum DemoError {
         source: io::Error,
     },
     /// The path of the running program.
-    #[error("cannot find out where this program is, to start its other processes")]
+    #[error("cannot find the path of this program, which its other processes need")]
     Program(#[source] io::Error),
     /// No free port.
     #[error(
@@ -92,7 +92,7 @@ pub enum DemoError {
         log: String,
     },
     /// Signals.
-    #[error("cannot catch the signals that are to end the demo")]
+    #[error("cannot handle the signals that end the demo")]
     Signals(#[source] io::Error),
     /// A thread could not be started.
     #[error("cannot start a thread")]

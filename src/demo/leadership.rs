@@ -28,7 +28,7 @@ pub(super) enum Discord {
         master: NodeId,
     },
     /// Somebody follows nobody, where the mastership rotates.
-    #[error("node {0} knows nobody who leads")]
+    #[error("node {0} knows no master")]
     Seeking(NodeId),
     /// Somebody follows a node that is not among them, where the mastership rotates.
     #[error("node {node} follows {master}, which does not answer")]

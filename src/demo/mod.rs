@@ -198,7 +198,7 @@ fn floors(text: &str) -> Result<FloorCount, FloorsError> {
 
 /// A wrong number of floors.
 #[derive(Debug, thiserror::Error)]
-#[error("a whole number from 2 to {MOST_FLOORS} is wanted")]
+#[error("expected a whole number from 2 to {MOST_FLOORS}")]
 struct FloorsError;
 
 /// Whether a signal wants the demo to end.

@@ -121,7 +121,7 @@ pub enum ReadError {
     #[error("the database can't be read")]
     Database(#[source] Box<redb::Error>),
     /// Another version of the program has written it.
-    #[error("another version of the program has written it: {0}")]
+    #[error("it was written by another version of the program: {0}")]
     Other(OtherFormat),
     /// Something in it is not what it should be.
     #[error("{0} is missing or malformed")]

@@ -195,7 +195,7 @@ fn answer_audit(journal: &Journal, answer: oneshot::Sender<Vec<AuditRecord>>) {
     match journal.audit() {
         Ok(records) => {
             if answer.send(records).is_err() {
-                debug!("nobody waits for the audit log any more");
+                debug!("the receiver of the audit log is gone");
             }
         }
         Err(error) => warn!(%error, "the audit log can't be read"),

@@ -349,7 +349,7 @@ impl DatagramTask {
                         %from,
                         %error,
                         so_far = self.counters.get(count),
-                        "datagrams that are no beacons are dropped"
+                        "datagrams that are not beacons are dropped"
                     );
                 }
                 return;

@@ -464,7 +464,7 @@ impl Mesh {
             }
         };
         if tokio::time::timeout(SHUT_DOWN_LIMIT, ended).await.is_err() {
-            info!("some links did not take all that was queued for them");
+            info!("some links did not send everything that was queued");
         }
     }
 

@@ -173,7 +173,7 @@ fn turn_away(stream: &UnixStream, most: usize) {
         stream.try_write(&line)
     });
     let told_it = told_it.is_ok();
-    warn!(told_it, "an operator's connection was turned away");
+    warn!(told_it, "an operator's connection was refused");
 }
 
 async fn accompany(

@@ -29,7 +29,7 @@ pub(super) fn broadcast(address: Ipv4Addr, broadcast: SocketAddrV4) -> Verdict {
         return Verdict::Good(format!("{broadcast} stays on this machine"));
     }
     let Some(interface) = interface_of(address) else {
-        return Verdict::Unchecked(format!("no interface tells whether {broadcast} is right"));
+        return Verdict::Unchecked(format!("no interface shows whether {broadcast} is right"));
     };
     let of_lan = interface.broadcast.as_ref();
     let of_lan = of_lan.and_then(|of| of.as_sockaddr_in()).map(SockaddrIn::ip);

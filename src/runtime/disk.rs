@@ -121,7 +121,7 @@ impl Disk {
 
     /// Marks the disk as failed.
     pub(super) fn fail(&mut self, reason: &str) -> DiskFailure {
-        error!(reason, "the disk has failed: no lamp is lit on its strength");
+        error!(reason, "the disk has failed: no lamp depends on it");
         *self = Self::Failed;
         DiskFailure
     }
@@ -132,7 +132,7 @@ impl Disk {
             return;
         };
         if tokio::time::timeout(FINISH_LIMIT, writer.finish()).await.is_err() {
-            warn!("the disk did not take all that was to be written in time");
+            warn!("the disk did not write everything in time");
         }
     }
 }

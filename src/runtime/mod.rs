@@ -96,7 +96,7 @@ pub enum RunError {
     #[error("signals can't be received")]
     Signals(#[source] io::Error),
     /// A part of the running node has failed; the node has shut down properly.
-    #[error("the node can't go on: {0}")]
+    #[error("the node can't continue: {0}")]
     Failed(#[from] Failure),
 }
 
@@ -359,7 +359,7 @@ impl Running {
         let has_lapsed = lapses != self.lapses;
         self.lapses = lapses;
         if has_lapsed {
-            warn!("the loop showed no sign of life: the panel line stopped the motor");
+            warn!("the loop sent no keep-alive: the panel line stopped the motor");
         }
         if late.is_some() || has_lapsed {
             let unwatched = if has_lapsed { self.lease } else { Duration::ZERO };

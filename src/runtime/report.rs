@@ -34,7 +34,7 @@ impl ReportLog {
             Report::PeerDiscovered { node, address } => info!(%node, %address, "peer discovered"),
             Report::PeerLost { node } => warn!(%node, "peer lost"),
             Report::Distrusted { node, reason, wait } => {
-                warn!(%node, reason, wait_ms = millis(*wait), "a faulty peer is treated as gone");
+                warn!(%node, reason, wait_ms = millis(*wait), "a faulty peer is treated as lost");
             }
             Report::Synced { node } => info!(%node, "peer synced"),
             Report::Repair { node } => warn!(%node, "stores differed: the whole state is sent"),
@@ -56,7 +56,7 @@ impl ReportLog {
                 info!(availability = "in service", "availability changed");
             }
             Report::Availability(Availability::Unavailable(Unavailable::Overdue)) => {
-                warn!("the flight takes longer than it ever took: others get the car's hall calls");
+                warn!("the flight takes longer than any before: others get the car's hall calls");
             }
             Report::Availability(Availability::Unavailable(why)) => {
                 info!(availability = "not in service", %why, "availability changed");
@@ -64,10 +64,10 @@ impl ReportLog {
             Report::Panel(Ok(())) => info!("panel connected"),
             Report::Panel(Err(reason)) => warn!(reason, "panel disconnected"),
             Report::FloorUnreachable { floor } => {
-                warn!(%floor, "no sensor at this floor: it is left out for a while");
+                warn!(%floor, "no sensor at this floor: it is locked out for a while");
             }
             Report::DriveRefused => {
-                warn!("the drive does not run: it is tried again after a while");
+                warn!("the drive does not start: it is retried after a while");
             }
             Report::OffTarget { stop_at, at } => {
                 warn!(%stop_at, at = at.map(display), "the drive did not stop where it was to");

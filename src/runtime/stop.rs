@@ -60,7 +60,7 @@ impl HangUp {
             }
             Self::Nothing(signal) => {
                 while signal.recv().await.is_some() {
-                    info!("SIGHUP: a node has nothing to read again, it goes on");
+                    info!("SIGHUP: a node has nothing to reload, it continues");
                 }
                 std::future::pending::<()>().await;
             }
@@ -92,7 +92,7 @@ impl Running {
             self.handle(Event::Stop);
             match ending {
                 Ending::Failed(failure) => {
-                    error!(part = failure.part, reason = failure.reason, "the node can't go on");
+                    error!(part = failure.part, reason = failure.reason, "the node can't continue");
                     self.supervisor.stopping(&failure.to_string());
                 }
                 Ending::Stopped | Ending::Hung(_) => self.supervisor.stopping("told to stop"),

@@ -53,10 +53,10 @@ pub struct Numbered<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Longer than any frame, or not COBS, or too short to be a frame.
-    #[error("the bytes between two delimiters are no frame")]
+    #[error("the bytes between two delimiters are not a frame")]
     Framing,
     /// The check sum differs.
-    #[error("the frame's check sum is wrong")]
+    #[error("the frame's checksum is wrong")]
     Checksum,
     /// An intact frame of another version of the protocol.
     #[error("the frame is of protocol version {0}, not {VERSION}")]

@@ -10,7 +10,7 @@ const LONGEST: usize = 16;
 
 /// Text that is no name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a name has 1 to 16 letters, digits, dots, dashes or underscores; {0:?} is none")]
+#[error("a name has 1 to 16 letters, digits, dots, dashes or underscores; {0:?} is not one")]
 pub struct NameError(String);
 
 /// The text, with zeros behind it.

@@ -39,7 +39,7 @@ impl Protocol {
 
 /// Text that does not name a protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no election protocol; there are {names}", names = Protocol::ALL.map(|known| known.to_string()).join(", "))]
+#[error("{0:?} is not an election protocol; there are {names}", names = Protocol::ALL.map(|known| known.to_string()).join(", "))]
 pub struct UnknownProtocol(String);
 
 impl FromStr for Protocol {

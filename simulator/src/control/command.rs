@@ -88,10 +88,10 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CommandError {
     /// No command begins like this.
-    #[error("\"{0}\" is no command: send help for those there are")]
+    #[error("\"{0}\" is not a command: send help for a list")]
     Unknown(String),
     /// A command with a wrong word.
-    #[error("\"{found}\" in \"{line}\" is not understood: {wanted} is wanted there")]
+    #[error("\"{found}\" in \"{line}\" is invalid: expected {wanted}")]
     Word {
         /// The whole line.
         line: String,
@@ -101,7 +101,7 @@ pub(crate) enum CommandError {
         wanted: &'static str,
     },
     /// A floor that the shaft does not have.
-    #[error("\"{found}\" in \"{line}\" is no floor here: floors are 0 to {}", top.index())]
+    #[error("\"{found}\" in \"{line}\" is not a floor of this shaft: floors are 0 to {}", top.index())]
     Floor {
         /// The whole line.
         line: String,

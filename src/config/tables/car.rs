@@ -73,7 +73,7 @@ table! {
         /// How long the car has to be seen at rest after a stop that was not planned, before it
         /// moves or opens. Longer than the panel line's round trip.
         settle: Time<50, 10_000> = Value("500 ms"),
-        /// How long a floor at which the car could not be located is left out.
+        /// How long a floor at which the car could not be located is locked out.
         unreachable_retry: Time<1_000, 3_600_000> = Value("60 s"),
         /// Where to look for a floor after a start between two.
         home_direction: Direction = Value("down"),
