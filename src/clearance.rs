@@ -56,19 +56,19 @@ pub enum ClearError {
     /// The record can't be written.
     #[error("the clearing can't be recorded, so nothing is cleared")]
     Journal(#[from] JournalError),
-    /// The record stands, and the latch can't be removed.
+    /// The record was written, but the latch can't be removed.
     #[error("the latch can't be removed")]
     Latch(#[source] io::Error),
 }
 
-/// Clears what keeps a node from starting, and hands back what it was; `None` where there is
-/// nothing to clear. The audit record is on disk before the latch goes.
+/// Clears the latch that keeps a node from starting, and returns it; `None` if there is nothing to
+/// clear. The audit record is on disk before the latch is removed.
 ///
-/// `node` is the node's name, if the configuration tells it; it is needed only where neither latch
-/// nor mark does.
+/// `node` is the node's name, if configured; it is needed only if neither the latch nor the mark
+/// has it.
 ///
 /// # Errors
-/// [`ClearError`]; [`ClearError::Running`] only where there is no latch.
+/// [`ClearError`]; [`ClearError::Running`] only if there is no latch.
 pub(crate) fn clear(
     data_dir: &Path,
     node: Option<NodeId>,
@@ -114,7 +114,7 @@ fn find(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
     }
 }
 
-/// The latch that the audit log has, if nobody has cleared it.
+/// The latch in the audit log that was not cleared, if any.
 pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
     let record = journal::uncleared(records)?;
     let recorded = match &record.event {
@@ -130,8 +130,8 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
     Some(Latch::Removed { recorded })
 }
 
-/// Sees to it that the audit log of a node that has a latch has its hang, so that the latch can't be
-/// removed unnoticed from here on.
+/// Sees to it that the audit log of a node that has a latch has its hang, so that the latch can't
+/// be removed unnoticed from here on.
 ///
 /// # Errors
 /// [`JournalError`]: the log is as it was. The latch is there all the same.

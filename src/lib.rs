@@ -11,7 +11,8 @@
 //!   demo       real processes on one machine, shown in the terminal
 //! ```
 //!
-//! Read [`runtime`] first: it holds the one loop that feeds the brain, `elevator_fleet::node::Node`.
+//! Read [`runtime`] first: it holds the one loop that feeds the brain,
+//! `elevator_fleet::node::Node`.
 //!
 //! What is public serves the binary, the tests of processes and the benchmarks.
 #![allow(

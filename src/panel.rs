@@ -9,16 +9,16 @@ use elevator_driver::{
 use tokio::sync::mpsc;
 use tracing::{error, trace, warn};
 
-/// How many events may wait for the runtime loop. None may be lost, a press least of all, so when
-/// the queue is full the line waits: its panel hears no controller and stops the motor (S2), which
-/// is right for a controller that is stuck.
+/// The bound of the queue of events for the runtime loop. None may be lost, least of all a press,
+/// so when it is full the line waits: its panel hears no controller and stops the motor (S2), which
+/// is right for a stuck controller.
 pub(crate) const PANEL_QUEUE: usize = 1024;
 
-/// How long the end of the line may take: longer than the line's own limits.
+/// How long closing the line may take: longer than the line's own limits.
 const CLOSE_LIMIT: Duration = Duration::from_secs(4);
 
 /// The node's panel. Dropping it stops the motor and waits for the line's threads: use
-/// [`Panel::close`] where waiting is no option.
+/// [`Panel::close`] where waiting is not possible.
 #[derive(Debug)]
 pub(crate) struct Panel {
     // Before the line, so that a line that waits for room ends when both are dropped.
@@ -28,7 +28,7 @@ pub(crate) struct Panel {
 }
 
 impl Panel {
-    /// Starts the line. A panel that isn't there is no error: it is told as an event.
+    /// Starts the line. A missing panel is not an error: it is reported as an event.
     ///
     /// # Errors
     /// [`OpenError`]: this build can't serve such an address, or the system gives no thread.
@@ -51,12 +51,12 @@ impl Panel {
         self.line.set_outputs(outputs);
     }
 
-    /// The owner lives: see [`PanelLine::keep_alive`].
+    /// The owner is alive: see [`PanelLine::keep_alive`].
     pub(crate) fn keep_alive(&self) {
         self.line.keep_alive();
     }
 
-    /// How often the line stopped the motor because its owner showed no sign of life.
+    /// How often the line stopped the motor because its owner sent no keep-alive.
     #[must_use]
     pub(crate) fn lapses(&self) -> u64 {
         self.line.lapses()
@@ -74,13 +74,13 @@ impl Panel {
         self.line.counters()
     }
 
-    /// Waits for the next event. Safe to drop and call again: no event is lost. `None` once the
-    /// line's thread has ended, which it does only by a fault.
+    /// Waits for the next event. Cancel-safe: no event is lost. `None` once the line's thread has
+    /// ended, which only a fault can cause.
     pub(crate) async fn next_event(&mut self) -> Option<PanelEvent> {
         self.events.recv().await
     }
 
-    /// Stops the motor as the last word, and ends the line.
+    /// Stops the motor as the last command, and ends the line.
     pub(crate) async fn close(self) {
         let Self { events, line, .. } = self;
         drop(events);
@@ -97,7 +97,7 @@ impl Panel {
 
 #[cfg(test)]
 impl Panel {
-    /// The line's thread ends as it does by a panic: nobody is left to tell anything.
+    /// The line's thread ends as it would by a panic: there is no receiver left.
     pub(crate) fn lose_thread(&mut self) {
         self.events = mpsc::channel(1).1;
     }

@@ -1,8 +1,8 @@
-//! Whether a node could run here: what `liftmesh check-config --probe` looks for beside the
-//! configuration itself.
+//! Checks whether a node can run on this machine: what `liftmesh check-config --probe` examines
+//! besides the configuration.
 //!
-//! It reads and opens, and changes nothing: no file is made, nothing is sent to the panel or the
-//! network. While the node itself runs, what belongs to it counts as in order.
+//! It reads and opens, and changes nothing: no file is created, nothing is sent to the panel or the
+//! network. While the node itself runs, everything that it uses counts as correct.
 
 mod network;
 mod panel;
@@ -18,10 +18,10 @@ use crate::config::Settings;
 use crate::latch;
 use crate::operator::ReadingSettings;
 
-/// What was looked at, and what was found.
+/// A check and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What it is about: a key of the configuration.
+    /// The key of the configuration that it concerns.
     pub(crate) key: &'static str,
     /// What was found.
     pub(crate) verdict: Verdict,
@@ -89,7 +89,7 @@ fn finding(key: &'static str, verdict: Verdict) -> Finding {
     Finding { key, verdict }
 }
 
-/// The lock that a running node holds; it is not taken, but tried and let go.
+/// Tries the lock that a running node holds, and releases it.
 fn running(data_dir: &Path) -> Running {
     let Ok(lock) = File::open(data_dir.join("node.lock")) else {
         return Running::No;

@@ -61,7 +61,8 @@ fn fleet(line: Line, names: &'static [&'static str], what: &str) -> [Figure; 3] 
     ]
 }
 
-/// The processor time that each node has used, in clock ticks, and how often its threads have woken.
+/// The processor time that each node has used, in clock ticks, and how often its threads have
+/// woken.
 fn used(building: &Building, names: &[&str]) -> Vec<(f64, f64)> {
     let wake_ups = names.iter().map(|name| wake_ups(building, name));
     ticks(building, names).into_iter().zip(wake_ups).collect()

@@ -1,14 +1,14 @@
 //! Measures a fleet of real processes on this machine: how soon others take over, how soon lamps
-//! are lit, how soon a restarted node is back, and what a node costs while nothing happens and while
-//! every call is lit.
+//! are lit, how soon a restarted node is back, and what a node costs while nothing happens and
+//! while every call is lit.
 //!
 //! ```text
 //! cargo bench --bench fleet                      # few rounds of everything
 //! cargo bench --bench fleet -- --rounds 20 --only takeover --json figures.json
 //! ```
 //!
-//! Everything but virtual time is seen from outside: at the simulated panels, from the moment before
-//! the press or the signal. Looking costs up to a millisecond, which is in the figures.
+//! Everything but virtual time is seen from outside: at the simulated panels, from the moment
+//! before the press or the signal. Looking costs up to a millisecond, which is in the figures.
 
 #![expect(clippy::expect_used, reason = "a measurement ends where what it needs is missing")]
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]

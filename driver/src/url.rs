@@ -55,13 +55,13 @@ pub enum PanelUrlError {
     /// A serial address with an option other than `baud`.
     #[error("a serial address has no option `{0}`, only baud=NUMBER")]
     UnknownOption(String),
-    /// A speed that is no positive number.
+    /// A speed that is not a positive number.
     #[error("the speed `{0}` is not a positive number of bits per second")]
     Baud(String),
     /// A TCP address without a host, or with something behind the port.
     #[error("a TCP address is tcp://HOST:PORT, unlike `{0}`")]
     Host(String),
-    /// A port that is no number from 1 to 65535.
+    /// A port that is not a number from 1 to 65535.
     #[error("the port `{0}` is not a number from 1 to 65535")]
     Port(String),
 }

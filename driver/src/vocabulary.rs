@@ -1,4 +1,4 @@
-//! What a panel can say and what it can be told, whichever line it is on.
+//! The inputs and outputs of a panel, independent of the kind of line.
 //!
 //! Outputs are a *state*, not commands: a back end keeps the panel equal to the latest
 //! [`PanelOutputs`], so a lost frame or a panel that restarts is repaired by the next refresh.
@@ -240,7 +240,7 @@ impl fmt::Display for Button {
 /// The lit order lamps; a lamp that is not in the set is dark.
 pub type LampSet = BTreeSet<Button>;
 
-/// What the drive is told.
+/// A drive command.
 ///
 /// The drive levels by itself: it runs towards `stop_at`, slows down and comes to rest there. A
 /// back end whose hardware can't (the elevator-server protocol) stops the motor at the floor
@@ -250,9 +250,9 @@ pub enum MotorCommand {
     /// Motor off, brake on. In mid-flight: stop at once, wherever the car is.
     #[default]
     Stop,
-    /// Run in `direction` and come to rest at `stop_at`. May be changed in flight to any floor not
-    /// nearer than [`PanelInputs::next_stop`]; a drive that can no longer stop at `stop_at` stops
-    /// at the first floor in its direction where it can.
+    /// Run in `direction` and stop at `stop_at`. May be changed in flight to any floor not nearer
+    /// than [`PanelInputs::next_stop`]; a drive that can no longer stop at `stop_at` stops at the
+    /// first floor in its direction where it can.
     Run {
         /// The way the car is to go.
         direction: Direction,
@@ -288,7 +288,7 @@ pub enum DriveFeedback {
     Driven(Direction),
 }
 
-/// What the door machine is told.
+/// A command of the door machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DoorCommand {
     /// Close, or stay closed.
@@ -402,7 +402,7 @@ pub struct Lamps {
 /// Everything the controller wants of its panel at this moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PanelOutputs {
-    /// What the drive is told.
+    /// The drive command.
     pub motor: MotorCommand,
     /// The door machine.
     pub door: DoorCommand,
@@ -438,15 +438,15 @@ pub struct PanelInputs {
     pub key: KeySwitch,
     /// The climate sensors.
     pub climate: Climate,
-    /// The buttons that have read as pressed for [`STUCK_AFTER`] or longer. Each was told as one
+    /// The buttons that have been pressed for [`STUCK_AFTER`] or longer. Each was reported as one
     /// press.
     pub stuck: BTreeSet<Button>,
 }
 
-/// A button that reads as pressed for this long is stuck: nobody holds one on purpose.
+/// A button that is pressed for this long is stuck: nobody holds one on purpose.
 pub const STUCK_AFTER: Duration = Duration::from_secs(10);
 
-/// What a panel tells its controller.
+/// An event of a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelEvent {
     /// The line is up and the panel answers; its outputs are being brought in line. Also sent when
@@ -454,7 +454,7 @@ pub enum PanelEvent {
     Connected,
     /// The line is cut or the panel is silent; says why. The back end keeps trying.
     Disconnected(String),
-    /// A button was pressed. Each press is told once.
+    /// A button was pressed. Each press is reported once.
     Pressed(Button),
     /// The sensors, whenever one of them changes, and at once after `Connected`.
     Inputs(PanelInputs),

@@ -1,9 +1,9 @@
-//! How the brain's types look in JSON: in [`Status`](crate::node::Status) and
+//! The JSON form of the brain's types in [`Status`](crate::node::Status) and
 //! [`Report`](crate::node::Report), which operators and programs read.
 //!
 //! What `serde` derives for a type that nodes exchange is the wire's form, which has positions and
-//! no names. Its form in JSON stands here, once; a field takes it by `#[serde(with = …)]`. Times are
-//! seconds, floors count from 0 at the bottom.
+//! no names. Its form in JSON stands here, once; a field takes it by `#[serde(with = …)]`. Times
+//! are seconds, floors count from 0 at the bottom.
 
 mod car;
 mod number;
@@ -29,7 +29,7 @@ pub(crate) enum NodeStateForm {
     Master,
 }
 
-/// A [`Call`] as programs write it, which need not be one that can be:
+/// A [`Call`] as written by programs, which may be invalid:
 /// `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"car","car":"A","floor":5}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -50,7 +50,7 @@ pub enum CallForm {
     },
 }
 
-/// A call that names no floor of any shaft, or no possible car.
+/// A call with an impossible floor or car.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// No shaft has this floor.
@@ -85,7 +85,7 @@ impl TryFrom<&CallForm> for Call {
     }
 }
 
-/// A call, as [`CallForm`] has it.
+/// A call in the form of [`CallForm`].
 pub(crate) mod call {
     use super::{Call, CallForm, Deserialize, Deserializer, Error, Serialize, Serializer};
 

@@ -1,7 +1,7 @@
 //! The pure brain of an elevator fleet: no socket, no file, no clock, no random source.
 //!
-//! Time and seeds come in as arguments, actions go out as values; whoever drives the brain
-//! performs them.
+//! Time and seeds come in as arguments, actions go out as values; the driver of the brain performs
+//! them.
 #![forbid(unsafe_code)]
 
 pub mod car;

@@ -32,9 +32,9 @@ const VIOLATIONS: usize = 100;
 
 /// A simulated car: pure, deterministic, driven by steps of time.
 ///
-/// The interlocks of its panel hold whatever the controller wants (S1): the motor starts only
-/// while the door is fully closed and not told to open, and the door opens only while the car is
-/// at rest in an active floor zone. What was refused is recorded as a [`Violation`].
+/// The interlocks of its panel apply to any command of the controller (S1): the motor starts only
+/// while the door is fully closed and not commanded to open, and the door opens only while the car
+/// is at rest in an active floor zone. A refused command is recorded as a [`Violation`].
 #[derive(Debug, Clone)]
 pub struct SimulatedCar {
     floors: FloorCount,
@@ -74,8 +74,8 @@ pub struct UnknownButton {
 }
 
 impl SimulatedCar {
-    /// A car at rest with its door closed. The seed decides only where it stands under
-    /// [`StartPosition::Anywhere`], and how its climate differs from that of other cars.
+    /// A car at rest with its door closed. The seed only determines its position under
+    /// [`StartPosition::Anywhere`], and its deviation from the climate of other cars.
     ///
     /// # Errors
     ///
@@ -277,7 +277,7 @@ impl SimulatedCar {
         driven
     }
 
-    /// The panel restarts: motor off, everything dark, presses that were not told forgotten.
+    /// The panel restarts: motor off, everything dark, unreported presses forgotten.
     pub fn restart_panel(&mut self) {
         self.set_outputs(&PanelOutputs::default());
         self.presses.clear();
@@ -327,12 +327,12 @@ impl SimulatedCar {
             Some(direction) => DriveCommand::Constant(direction),
             None => DriveCommand::Stop,
         });
-        // A stop takes effect on the spot, so that a door lamp in the same breath is no violation.
+        // A stop takes effect immediately, so that a door lamp at the same moment is no violation.
         self.shaft.advance(0.0, self.may_start());
         self.record_violations();
     }
 
-    /// Lights or darkens the lamp that stands for the open door.
+    /// Switches the door-open lamp.
     pub fn set_door_lamp(&mut self, lit: bool) {
         self.without_levelling();
         self.door_lamp = lit;

@@ -257,7 +257,7 @@ impl SignalThread {
 
     fn stop(self) {
         self.handle.close();
-        // A panic of the thread has been told on the standard error stream.
+        // A panic of the thread was printed to standard error.
         drop(self.thread.join());
     }
 }

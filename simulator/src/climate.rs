@@ -58,7 +58,7 @@ pub(crate) struct CabinClimate {
     warmth: f64,
     clock: Duration,
     measured: Climate,
-    /// What the sensors were set to; the model goes on behind it.
+    /// The values to which the sensors were set; the model continues behind them.
     set: Option<Climate>,
 }
 

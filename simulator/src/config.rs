@@ -20,7 +20,7 @@ pub struct Kinematics {
     /// Braking when the motor is cut in mid-flight, m/s²; at least `acceleration`, and reached
     /// without any limit of jerk.
     pub emergency_braking: f64,
-    /// A floor sensor is active while the car is no further than this from the floor, m; less than
+    /// A floor sensor is active while the car is within this distance of the floor, m; less than
     /// half the floor height.
     pub floor_zone: f64,
 }
@@ -90,7 +90,7 @@ impl Default for ClimateConfig {
     }
 }
 
-/// Where the car stands at first.
+/// The initial position of the car.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StartPosition {
     /// At the floor with this index.
@@ -112,7 +112,7 @@ pub struct CarConfig {
     pub constant_drive: ConstantDrive,
     /// The door machine.
     pub door: DoorTimes,
-    /// Where the car stands at first.
+    /// The initial position of the car.
     pub start: StartPosition,
     /// What its climate sensors have to measure.
     pub climate: ClimateConfig,

@@ -77,7 +77,7 @@ impl Door {
         self.state() == DoorState::Closed
     }
 
-    /// Makes the door stick where it is, or frees it.
+    /// Jams the door where it is, or frees it.
     pub(crate) fn set_jammed(&mut self, jammed: bool) {
         self.jammed = jammed;
     }

@@ -58,7 +58,7 @@ pub(crate) fn is_poll(message: [u8; MESSAGE]) -> bool {
     (6..=9).contains(&message[0])
 }
 
-/// Does what a message says to the car; the reply, where it has one.
+/// Executes a message on the car; returns the reply, if it has one.
 pub(crate) fn answer(
     message: [u8; MESSAGE],
     car: &mut SimulatedCar,

@@ -15,10 +15,10 @@
 //!                      └──────────────────────────────────────────────────┘
 //! ```
 //!
-//! Inside the inner box there is no clock, no thread and no I/O: time comes in as a step. So the
-//! same [`SimulatedCar`] runs in real time behind a serial line, and by the hundred in virtual
-//! time, where a run repeats itself exactly. The rest needs the feature `endpoints`, which is on
-//! by default; without it the crate builds for `wasm32-unknown-unknown`.
+//! Inside the inner box there is no clock, no thread and no I/O: time is an argument of each step.
+//! So the same [`SimulatedCar`] runs in real time behind a serial line, and by the hundred in
+//! virtual time, where a run can be repeated exactly. The rest needs the feature `endpoints`, which
+//! is on by default; without it the crate builds for `wasm32-unknown-unknown`.
 //!
 //! Read [`car`] first, then [`shaft`] and [`door`]; for the program around them `simulator` and
 //! `control`; `cli` is its command line.

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     };
     let chain = std::iter::successors(Some(&error as &dyn Error), |&reason| reason.source());
     let reasons: Vec<_> = chain.map(ToString::to_string).collect();
-    // Where even this cannot be written, the exit code still tells.
+    // If even this can't be written, the exit code remains.
     drop(writeln!(std::io::stderr(), "error: {}", reasons.join(": ")));
     ExitCode::FAILURE
 }

@@ -24,7 +24,7 @@ use pty::{Link, Pty};
 mod noise;
 mod pty;
 
-/// How often an unchanged status is told.
+/// How often an unchanged status is sent.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
 /// A line on which no byte came for this long has no controller: only the latest frames are kept
@@ -72,7 +72,7 @@ impl SerialLine {
         }
     }
 
-    /// The name under which a controller finds the line: the link where there is one.
+    /// The path at which a controller finds the line: the link, if there is one.
     pub(crate) fn path(&self) -> Option<&Path> {
         let port = self.port.as_ref()?;
         Some(self.link.as_deref().unwrap_or_else(|| port.pty.path()))
@@ -196,7 +196,8 @@ impl SerialLine {
         }
     }
 
-    /// When [`transmit`](Self::transmit) or [`watch`](Self::watch) is due without anything happening.
+    /// When [`transmit`](Self::transmit) or [`watch`](Self::watch) is due without anything
+    /// happening.
     pub(crate) fn wake_at(&self, now: Duration, watchdog: Duration) -> Duration {
         let driven = self.session.outputs().motor != MotorCommand::Stop && !self.tripped;
         let silence = self.session.controller_silent_for(now);

@@ -40,8 +40,8 @@ const SAME_PLACE: f64 = 1e-6;
 /// A braking car slower than this is at rest, m/s.
 const STANDSTILL: f64 = 1e-9;
 
-/// What the drive is told: [`MotorCommand`](elevator_driver::MotorCommand), plus the bare motor of
-/// the elevator-server protocol.
+/// A drive command: [`MotorCommand`](elevator_driver::MotorCommand), plus the bare motor of the
+/// elevator-server protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriveCommand {
     /// Motor off, brake on.
@@ -58,7 +58,7 @@ pub enum DriveCommand {
         /// The way the car is to go.
         direction: Direction,
     },
-    /// At one speed until told otherwise or at the end of the shaft; stops on the spot.
+    /// At constant speed until the next command or the end of the shaft; stops immediately.
     Constant(Direction),
 }
 
@@ -101,7 +101,7 @@ enum Drive {
     Constant(Direction),
     /// The motor is driven and nothing moves.
     Jammed(Direction),
-    /// The motor is driven, nothing moves, and in so many seconds the drive cuts out.
+    /// The motor is driven but nothing moves; after this many seconds the drive cuts out.
     Tripping {
         direction: Direction,
         left: f64,
@@ -234,8 +234,8 @@ impl Shaft {
         self.command = command;
     }
 
-    /// The direction in which the command would have a resting car move, or `None` where it is
-    /// already where it is to be.
+    /// The direction in which the command would move a resting car, or `None` if it is at its
+    /// target.
     #[must_use]
     pub fn wanted_motion(&self) -> Option<Direction> {
         match self.effective_command() {
@@ -256,7 +256,7 @@ impl Shaft {
         }
     }
 
-    /// Kills a floor's sensor, or brings it back.
+    /// Disables a floor's sensor, or repairs it.
     pub fn set_sensor_dead(&mut self, floor: Floor, dead: bool) {
         if dead {
             self.dead_sensors.insert(floor);
@@ -383,7 +383,8 @@ impl Shaft {
             let (direction, late) = (wanted, false);
             self.drive = Drive::Sensing { direction, late };
         } else if let Some(target) = self.target_at_rest() {
-            // A homing car that stands just past a sensor's middle levels against its direction.
+            // A homing car that stands just past the middle of a sensor levels against its
+            // direction.
             let direction = self.direction_to(target).unwrap_or(wanted);
             self.travel(direction, target, Motion::default());
         }

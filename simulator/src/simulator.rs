@@ -8,9 +8,9 @@
 //!   control readers ┘
 //! ```
 //!
-//! Both kinds of panel may be offered at once; whichever controller came first keeps the car until
-//! it is gone or silent. Meanwhile a TCP client is refused, or a serial controller is told the
-//! inputs and not obeyed.
+//! Both kinds of panel may be offered at once; the first controller keeps the car until it is gone
+//! or silent. Meanwhile a TCP client is refused, and a serial controller gets the inputs but its
+//! commands are ignored.
 //!
 //! The owner writes to its lines itself and at once; every other thread only waits for bytes. All
 //! of them end with the owner, and the owner ends with [`Simulator::stop`], the `quit` command, or
@@ -35,8 +35,8 @@ use owner::Owner;
 
 mod owner;
 
-/// Events that wait for the owner. When full, whoever brings the next one waits, and so, in the
-/// end, does whoever sends bytes too fast.
+/// The bound of the owner's event queue. When it is full, producers wait, and so finally does a
+/// client that sends too fast.
 const EVENTS: usize = 256;
 
 /// What a simulator is started with.
@@ -46,16 +46,16 @@ pub struct SimulatorConfig {
     pub name: String,
     /// Its shaft, its door and its sensors.
     pub car: CarConfig,
-    /// Decides everything that is random: the start position where it is left open, and the
-    /// damage of a noisy line.
+    /// Determines everything random: the start position if it is not given, and the damage of a
+    /// noisy line.
     pub seed: u64,
-    /// The serial panel, where it is wanted.
+    /// The serial panel, if any.
     pub serial: Option<SerialConfig>,
-    /// Where the elevator-server listens, where it is wanted; port 0 for any free one.
+    /// The address of the elevator-server, if any; port 0 for any free one.
     pub tcp: Option<SocketAddr>,
-    /// Where the control socket is, where it is wanted.
+    /// The path of the control socket, if any.
     pub control: Option<PathBuf>,
-    /// A controller that is silent for so long loses the motor (S2). At least a few of its
+    /// After this silence of the controller the panel stops the motor (S2). At least a few of its
     /// heartbeats or polls.
     pub watchdog: Duration,
 }
@@ -129,7 +129,7 @@ pub struct SimulatorState {
 /// Who drives a simulated car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Controller {
-    /// Nobody, or nobody who speaks.
+    /// None, or none that is heard.
     Absent,
     /// A controller on the serial panel.
     Serial,
@@ -303,16 +303,16 @@ impl Drop for Simulator {
     fn drop(&mut self) {
         self.stop_handle().stop();
         if let Some(thread) = self.thread.take() {
-            // A panic of the owner has been told on the standard error stream.
+            // A panic of the thread was printed to standard error.
             drop(thread.join());
         }
     }
 }
 
 impl StopHandle {
-    /// Ends the simulator; harmless where it has ended.
+    /// Ends the simulator; harmless if it has ended.
     pub(crate) fn stop(&self) {
-        // It fails only where there is nobody left to end.
+        // Fails only if the owner has ended.
         drop(self.0.send(Event::Quit));
     }
 }

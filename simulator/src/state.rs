@@ -10,8 +10,8 @@ use crate::shaft::{LevellingFault, MotorFault};
 /// Everything there is to see of a car at one moment.
 ///
 /// As JSON it is one flat object; lengths are metres, speeds m/s, times milliseconds of the car's
-/// own clock; a button is `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"car","floor":2}`,
-/// as on the operator's socket.
+/// own clock; a button is `{"kind":"hall","floor":3,"direction":"up"}` or
+/// `{"kind":"car","floor":2}`, as on the operator's socket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -60,11 +60,11 @@ pub struct CarState {
     pub obstruction: bool,
     /// The key switch.
     pub key: KeySwitch,
-    /// Load in per cent of the rated load, where there is a load cell.
+    /// The load in per cent of the rated load, if there is a load cell.
     pub load: Option<u8>,
-    /// Temperature, °C, where there is a sensor.
+    /// The temperature, °C, if there is a sensor.
     pub temperature: Option<i8>,
-    /// Illuminance, 0 to 255, where there is a sensor.
+    /// The illuminance, 0 to 255, if there is a sensor.
     pub illuminance: Option<u8>,
     /// What is broken.
     pub faults: Faults,
@@ -99,7 +99,7 @@ pub struct Faults {
     pub motor: Option<MotorFault>,
     /// What is wrong with the levelling.
     pub levelling: Option<LevellingFault>,
-    /// The door sticks where it is.
+    /// The door is jammed.
     pub door_jammed: bool,
     /// The floors whose sensors never become active.
     pub dead_sensors: BTreeSet<Floor>,
@@ -119,11 +119,13 @@ pub struct Violation {
 /// The kinds of unsafe request (S1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ViolationKind {
-    /// The door was told to open while the motor was driven or the car moved.
+    /// The door was commanded to open while the motor was driven or the car moved.
     DoorOpenWhileMoving,
-    /// The motor was told to move the car while the door was not closed, or was told to open.
+    /// The motor was commanded to move the car while the door was not closed, or was commanded to
+    /// open.
     MotorWhileDoorOpen,
-    /// The door-open lamp was lit while the motor ran, or the motor told to run while it was lit.
+    /// The door-open lamp was lit while the motor ran, or the motor was commanded to run while it
+    /// was lit.
     DoorLampWhileMoving,
     /// The door-open lamp was lit between floors.
     DoorLampBetweenFloors,

@@ -102,7 +102,7 @@ pub enum ConfigError {
 pub struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
-    /// Hands back `value` if there is no error.
+    /// Returns `value` if there are no errors.
     pub(super) fn check<T>(errors: Vec<ConfigError>, value: T) -> Result<T, Self> {
         if errors.is_empty() { Ok(value) } else { Err(Self(errors)) }
     }

@@ -9,7 +9,7 @@ use super::value::Kind;
 /// One key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Its name, after that of its table and a dot where it is in one.
+    /// Its name, prefixed by that of its table and a dot if it is in one.
     pub(crate) path: &'static str,
     /// What it takes.
     pub(crate) kind: Kind,
@@ -84,7 +84,7 @@ impl Table {
 }
 
 impl KeyDefault {
-    /// The default, or the example where there is none.
+    /// The default, or the example if there is none.
     #[must_use]
     pub(crate) fn text(self) -> &'static str {
         match self {

@@ -89,7 +89,7 @@ pub(crate) struct Setting {
     pub(crate) origin: String,
 }
 
-/// The value that holds for each key, and where it comes from.
+/// The effective value of each key, and its origin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Effective(BTreeMap<&'static str, Setting>);
 
@@ -153,7 +153,7 @@ impl Effective {
     }
 }
 
-/// One line a key: what holds, and where it comes from.
+/// One line per key: the effective value and its origin.
 impl fmt::Display for Effective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for key in KEYS.iter() {
@@ -184,7 +184,7 @@ fn descend<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// The key of a path that stands in this module's own code.
+/// The key of a path that this module's own code uses.
 fn known(path: &str) -> &'static Key {
     Key::find(path).unwrap_or_else(|| unreachable!("{path} is one of the keys"))
 }

@@ -22,7 +22,7 @@ use crate::operator::ReadingSettings;
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub(crate) fleet: FleetName,
-    /// The node, and its car where it has one.
+    /// The node, and its car if it has one.
     pub(crate) node: NodeId,
     /// What the node is there for.
     pub(crate) role: Role,

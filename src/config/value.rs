@@ -299,7 +299,7 @@ fn parsed<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// A text of at most so many bytes, each of which is accepted.
+/// A text of at most `most` bytes, each of which is accepted.
 fn plain(text: &str, most: usize, is_accepted: impl Fn(u8) -> bool) -> Option<String> {
     let is_right = (1..=most).contains(&text.len()) && text.bytes().all(is_accepted);
     is_right.then(|| text.to_owned())

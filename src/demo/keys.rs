@@ -3,7 +3,7 @@
 use elevator_driver::Direction;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
-/// What the demo's operator wants.
+/// A command of the demo's operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     /// The car to the left or, with `Up`, to the right.
@@ -40,7 +40,7 @@ pub(super) enum Wish {
     Quit,
 }
 
-/// The wish behind what the terminal says, if there is one.
+/// The wish for an event of the terminal, if any.
 pub(super) fn wish(event: &Event) -> Option<Wish> {
     let Event::Key(key) = event else { return None };
     if key.kind == KeyEventKind::Release {

@@ -14,20 +14,20 @@ pub(super) struct Leadership {
     changes: u32,
 }
 
-/// Why nodes are not of one mind about who leads.
+/// How the nodes disagree about the master.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Discord {
     /// None leads, or several do.
     #[error("there is not exactly one master")]
     NotOneMaster,
-    /// Somebody follows nobody, or another.
+    /// A node follows no master, or another one.
     #[error("node {node} does not follow {master}")]
     Astray {
         node: NodeId,
         /// Whom the fleet follows.
         master: NodeId,
     },
-    /// Somebody follows nobody, where the mastership rotates.
+    /// A node follows no master, under a protocol that rotates the mastership.
     #[error("node {0} knows no master")]
     Seeking(NodeId),
     /// Somebody follows a node that is not among them, where the mastership rotates.
@@ -60,9 +60,8 @@ impl Leadership {
         (!self.election.profile().rotates).then_some(self.changes)
     }
 
-    /// Takes in where the nodes stand that run and can hear each other; answers with the master
-    /// where it is another than before. While they don't agree nothing has changed yet, and that
-    /// the mastership rotates is no change.
+    /// Updates the states of the nodes that run and can hear each other; returns the master if it
+    /// has changed. Nothing changes while they disagree, and a rotation is not a change.
     pub(super) fn observe(&mut self, nodes: &[(&NodeId, &NodeState)]) -> Option<NodeId> {
         self.leader = agree(self.election, nodes).ok().cloned();
         let leader = self.leader.clone()?;
@@ -119,7 +118,7 @@ fn know_a_holder<'a>(nodes: &[(&'a NodeId, &'a NodeState)]) -> Result<&'a NodeId
             NodeState::Seeking => return Err(Discord::Seeking((*node).clone())),
         }
     }
-    // Who says that it leads knows better than those who heard of it.
+    // A node that says it is master knows better than its peers.
     masters(nodes).next().or(named).ok_or(Discord::NotOneMaster)
 }
 

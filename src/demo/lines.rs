@@ -1,5 +1,5 @@
-//! The threads that talk to the other processes: one a simulator, one a node. Each asks at a fixed
-//! pace, passes on what it is told, and ends when its end of either queue is dropped.
+//! The threads that talk to the other processes, one per simulator and per node. Each polls at a
+//! fixed period, passes the answers on, and ends when its end of either queue is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -24,7 +24,7 @@ const NODE_PERIOD: Duration = Duration::from_millis(150);
 /// Commands that wait for a simulator or a node. When full, the newest is refused.
 const COMMANDS: usize = 64;
 
-/// What the lines bring to the stage.
+/// A message of a line to the stage.
 #[derive(Debug)]
 pub(super) enum Update {
     /// A car, counted from 0, as it is at this moment.
@@ -35,7 +35,7 @@ pub(super) enum Update {
     CarGone(usize, ControlError),
     /// A node did not cut or mend its network, and why.
     Unmoved(usize, String),
-    /// A node as it describes itself; nothing where it does not answer.
+    /// The status of a node; `None` if it does not answer.
     Node(usize, Option<Box<Status>>),
 }
 
@@ -47,8 +47,8 @@ pub(super) struct Line<C> {
 }
 
 impl Line<String> {
-    /// A line to a simulator; its commands are those of the control interface. It looks so many times
-    /// as slowly as usual.
+    /// Starts a line to a simulator; its commands are those of the control interface. Its period is
+    /// multiplied by `slowdown`.
     pub(super) fn to_car(
         car: usize,
         client: ControlClient,
@@ -62,7 +62,7 @@ impl Line<String> {
 }
 
 impl Line<Cable> {
-    /// A line to a node, whether it runs or not. It asks so many times as slowly as usual.
+    /// Starts a line to a node, whether it runs or not. Its period is multiplied by `slowdown`.
     pub(super) fn to_node(
         car: usize,
         data_dir: PathBuf,
@@ -87,7 +87,7 @@ impl<C: Send + 'static> Line<C> {
     /// Waits for the thread. The stage must have stopped taking its changes.
     pub(super) fn end(self) {
         drop(self.commands);
-        // A panic of the thread has been told on the standard error stream.
+        // A panic of the thread was printed to standard error.
         drop(self.thread.join());
     }
 

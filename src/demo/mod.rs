@@ -110,12 +110,13 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) headless: bool,
     /// Break one thing after the other, by the seed: nodes killed and frozen, networks and panel
-    /// lines cut, hangs, obstructions, stop switches, power cuts. At the end everything is put right
+    /// lines cut, hangs, obstructions, stop switches, power cuts. At the end everything is put
+    /// right
     #[arg(long)]
     pub(crate) chaos: bool,
     /// No more passengers and faults after this time, and the end once all orders are served. They
-    /// may take a minute, and longer in a larger building and after chaos [default: none on a screen,
-    /// otherwise 30s, with chaos 1m]
+    /// may take a minute, and longer in a larger building and after chaos [default: none on a
+    /// screen, otherwise 30s, with chaos 1m]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,
     /// The seed of the passengers: who comes when, and wants to go where; and of chaos

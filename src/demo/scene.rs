@@ -1,5 +1,4 @@
-//! What the demo shows at one moment: everything that the screen draws and the plain report
-//! prints comes from here.
+//! The state of the demo at one moment, from which the screen and the plain report are drawn.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -29,7 +28,7 @@ pub(super) struct Scene {
     pub(super) power: Power,
     /// How the master is elected.
     pub(super) election: Protocol,
-    /// Whom all that hear each other know as the master at this moment.
+    /// The master on which all nodes that hear each other agree.
     pub(super) leader: Option<NodeId>,
     /// The seed of the passengers.
     pub(super) seed: u64,
@@ -37,14 +36,14 @@ pub(super) struct Scene {
     pub(super) floors: FloorCount,
     /// The cars and their nodes.
     pub(super) cars: Vec<CarScene>,
-    /// The open orders, the oldest first.
+    /// The open orders, oldest first.
     pub(super) orders: Vec<OrderStatus>,
     /// The newest first.
     pub(super) events: VecDeque<Event>,
     pub(super) tally: Tally,
-    /// How often the fleet has come to follow another master; nothing where the mastership rotates.
+    /// How often the fleet has changed its master; `None` if the mastership rotates.
     pub(super) master_changes: Option<u32>,
-    /// Passengers that got off where they wanted to.
+    /// Passengers that have arrived at their floor.
     pub(super) arrived: u32,
     /// How many passengers wait at each floor, from the lowest.
     pub(super) waiting: Vec<usize>,
@@ -63,7 +62,7 @@ pub(super) enum Phase {
     Traffic,
     /// No passengers come until the operator wants them to.
     Paused,
-    /// No more passengers come; the lit orders are being served.
+    /// No more passengers come; the last orders are being served.
     Draining,
 }
 
@@ -87,7 +86,7 @@ pub(super) struct CarScene {
     pub(super) height: f64,
     /// In m/s, upwards.
     pub(super) speed: f64,
-    /// Where the car moves, if it does.
+    /// The direction in which the car moves, if it does.
     pub(super) moves: Option<Direction>,
     /// Where the door is.
     pub(super) door: DoorState,
@@ -99,7 +98,7 @@ pub(super) struct CarScene {
     pub(super) lantern: Option<Direction>,
     /// The lit lamps.
     pub(super) lamps: LampSet,
-    /// What the indicator's text field shows.
+    /// The text on the indicator.
     pub(super) display: String,
     /// Passengers inside.
     pub(super) riding: usize,
@@ -110,7 +109,7 @@ pub(super) struct CarScene {
     pub(super) node: NodeScene,
 }
 
-/// What is wrong with a car; independent switches.
+/// The faults of a car; independent switches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Faults {
     /// The motor does not move the car.
@@ -127,11 +126,11 @@ pub(super) struct NodeScene {
     /// What became of the process.
     pub(super) life: Life,
     pub(super) cable: Cable,
-    /// What it said last, or nothing since it started.
+    /// Its last status, or `None` since it started.
     pub(super) said: Option<Box<Status>>,
 }
 
-/// What became of a node's process.
+/// The state of a node's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Life {
     /// It runs and has not answered yet.
@@ -146,7 +145,7 @@ pub(super) enum Life {
     Hung,
     /// The hang has been cleared; it can be started again.
     Cleared,
-    /// It ended by itself, with this exit status in words.
+    /// It ended by itself, with this exit status.
     Ended(String),
 }
 
@@ -176,7 +175,7 @@ pub(super) enum Weight {
 }
 
 impl Scene {
-    /// Where the nodes stand that run and can hear each other.
+    /// The states of the nodes that run and can hear each other.
     pub(super) fn node_states(&self) -> Vec<(&NodeId, &NodeState)> {
         let cars = self.cars.iter();
         let connected = cars.filter(|car| car.node.cable == Cable::Whole);
@@ -193,7 +192,7 @@ impl Scene {
 }
 
 impl CarScene {
-    /// A car of which nothing is known yet.
+    /// A car about which nothing is known yet.
     pub(super) fn new(name: NodeId, address: Ipv4Addr) -> Self {
         Self {
             name,
@@ -214,7 +213,7 @@ impl CarScene {
         }
     }
 
-    /// Takes over what the simulator says.
+    /// Updates the car from the simulator's state.
     pub(super) fn show(&mut self, state: &CarState) {
         self.height = state.position / state.floor_height;
         self.speed = state.speed;
@@ -239,7 +238,7 @@ impl NodeScene {
         self.said.as_deref().filter(|_| self.life == Life::Running)
     }
 
-    /// Why the group may not count on its car, if it may not.
+    /// Why the group can't count on its car, if so.
     pub(super) fn unavailable(&self) -> Option<Unavailable> {
         self.view()?.car.as_ref()?.view.availability.unavailable()
     }

@@ -10,8 +10,8 @@
 //!   keys (two lines)
 //! ```
 //!
-//! What does not fit scrolls with the chosen car and floor. A terminal below [`NEEDED`] is told so
-//! instead.
+//! What does not fit scrolls with the chosen car and floor. A terminal smaller than [`NEEDED`] only
+//! shows the size that it needs.
 
 use std::time::Duration;
 
@@ -28,10 +28,11 @@ mod lists;
 mod palette;
 mod shafts;
 
-/// The columns and lines of the smallest terminal that shows enough to be of use.
+/// The columns and lines of the smallest useful terminal.
 const NEEDED: (u16, u16) = (80, 22);
 
-/// The columns of the lists, and the least in which they leave out what is told elsewhere too.
+/// The columns of the lists, and the smallest number in which they omit what is shown elsewhere
+/// too.
 const LISTS: u16 = 48;
 const NARROW_LISTS: u16 = 34;
 
@@ -73,8 +74,8 @@ fn draw_size(frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), frame.area());
 }
 
-/// The shafts get what the lists can spare: few columns where all cars fit beside the full lists, and
-/// more where they would not.
+/// The shafts get the columns that the lists can spare: few if all cars fit beside the full lists,
+/// and more otherwise.
 fn shafts_width(scene: &Scene, body: u16) -> u16 {
     let (wanted, least) = shafts::width(scene);
     let beside_lists = body.saturating_sub(LISTS);
@@ -85,7 +86,7 @@ fn shafts_width(scene: &Scene, body: u16) -> u16 {
     }
 }
 
-/// The first of those that are shown where not all are: the chosen one is among them.
+/// The first item to show if not all fit, so that the chosen one is visible.
 fn first_shown(chosen: usize, shown: usize, all: usize) -> usize {
     chosen.saturating_sub(shown / 2).min(all.saturating_sub(shown))
 }
@@ -122,7 +123,7 @@ fn title(scene: &Scene) -> Line<'_> {
     ])
 }
 
-/// Who leads, and how the chosen node stands in the election.
+/// The master, and the chosen node's election state.
 fn election(scene: &Scene) -> Line<'_> {
     let mut spans = match &scene.leader {
         Some(leader) => {
@@ -153,7 +154,7 @@ fn counters(scene: &Scene, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(line).block(block("Account")), area);
 }
 
-/// The words of the account, from the widest terminals to the narrowest.
+/// The texts of the account, from the widest terminal to the narrowest.
 const LABELS: [[&str; 6]; 3] = [
     ["orders placed", "served", "lost", "waiting mean", "changes of master", "passengers arrived"],
     ["placed", "served", "lost", "waiting mean", "changes of master", "arrived"],

@@ -1,5 +1,5 @@
-//! The owner of everything that happens in a demo: processes, passengers, scene and account. Other
-//! threads send it [`Update`]s; it alone decides what follows.
+//! The owner of all state of a demo: processes, passengers, scene and account. Other threads send
+//! it [`Update`]s; it alone decides what follows.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -35,19 +35,19 @@ mod wishes;
 
 use self::chaos::Chaos;
 
-/// How many changes wait for the stage. When full, the thread that sends the next one waits, and
-/// misses what it would have seen meanwhile.
+/// The bound of the queue of updates. When it is full, the thread that sends the next one waits,
+/// and misses what it would have seen meanwhile.
 const NEWS: usize = 256;
 
 /// How long a simulator may take to open its control socket.
 const SIMULATOR_LIMIT: Duration = Duration::from_secs(15);
 
-/// How long the fleet may take to come together, and what each car adds.
+/// How long the fleet may take to form, and what each car adds.
 const FLEET_LIMIT: Duration = Duration::from_secs(30);
 const FLEET_LIMIT_PER_CAR: Duration = Duration::from_secs(1);
 
 /// How long the last orders may take in the smallest building, what each floor adds for a journey
-/// there and back, and each order that a car still has to serve.
+/// there and back, and what each open order adds.
 const DRAIN_LIMIT: Duration = Duration::from_mins(1);
 const DRAIN_LIMIT_PER_FLOOR: Duration = Duration::from_secs(5);
 const DRAIN_LIMIT_PER_ORDER: Duration = Duration::from_secs(12);
@@ -82,7 +82,7 @@ pub(super) struct Stage {
     leadership: Leadership,
     crowd: Crowd,
     arrivals: Peekable<Arrivals>,
-    /// How long passengers have come, without the pauses.
+    /// How long passengers have been coming, without pauses.
     traffic: Duration,
     ticked_at: Duration,
     /// When the fleet had come together.
@@ -98,13 +98,13 @@ struct Actor {
     simulator: Process,
     to_node: Line<Cable>,
     to_car: Line<String>,
-    /// Since when the panel has had a node that answers.
+    /// Since when the panel's node has answered.
     settled_since: Option<Duration>,
     /// Since when it has had none.
     still_since: Option<Duration>,
 }
 
-/// The time in which the last orders are served.
+/// The phase in which the last orders are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Drain {
     since: Duration,
@@ -206,7 +206,7 @@ impl Stage {
         self.account.tally()
     }
 
-    /// The lost orders, in words.
+    /// The lost orders, as text.
     pub(super) fn lost(&self) -> &[String] {
         &self.lost
     }
@@ -219,7 +219,7 @@ impl Stage {
     /// Takes in changes for this long, and then lets everybody act.
     ///
     /// # Errors
-    /// The demo cannot go on.
+    /// The demo can't continue.
     pub(super) fn go_on(&mut self, period: Duration) -> Result<Course, DemoError> {
         let until = Instant::now() + period;
         loop {
@@ -236,7 +236,7 @@ impl Stage {
     /// Ends everything in an orderly way.
     pub(super) fn close(self) {
         let Self { actors, site, updates, .. } = self;
-        // No thread has to wait until its changes are taken.
+        // No thread has to wait until its updates are received.
         drop(updates);
         let (mut nodes, mut simulators, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         for actor in actors {
@@ -332,12 +332,12 @@ impl Actor {
     }
 }
 
-/// How long a fleet may take to come together.
+/// How long a fleet may take to form.
 fn fleet_limit(cars: usize) -> Duration {
     FLEET_LIMIT + FLEET_LIMIT_PER_CAR * u32::try_from(cars).unwrap_or(u32::MAX)
 }
 
-/// How long the last orders may take: of so many open ones, in a building of this size.
+/// How long the last orders may take: `open` of them, in a building of this size.
 fn drain_limit(floors: FloorCount, cars: usize, open: usize, chaos: bool) -> Duration {
     let per_car = u32::try_from(open.div_ceil(cars.max(1))).unwrap_or(u32::MAX);
     let healing = if chaos { HEAL_LIMIT } else { Duration::ZERO };

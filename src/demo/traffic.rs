@@ -1,18 +1,18 @@
-//! Passengers: when they come and where they want to go is decided by the seed alone; what they do
-//! then depends on what the cars do.
+//! Passengers. When they come and where they want to go depends on the seed only; what they do then
+//! depends on the cars.
 
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
 use liftmesh_harness::account::Sight;
 
-/// A passenger whose button stays dark presses again after this.
+/// After this time a passenger whose button stays dark presses again.
 const PRESS_AGAIN: Duration = Duration::from_secs(3);
 
 /// The first passenger comes this long after the start of the traffic.
 const FIRST: Duration = Duration::from_millis(400);
 
-/// Somebody comes to a landing and wants to go elsewhere.
+/// The arrival of a passenger at a landing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival {
     /// When, since the start of the traffic.
@@ -21,11 +21,11 @@ pub(super) struct Arrival {
     pub(super) from: Floor,
     /// Where to; another floor.
     pub(super) to: Floor,
-    /// Which car's landing panel is nearest, counted from 0.
+    /// The car whose landing panel is nearest, counted from 0.
     pub(super) panel: usize,
 }
 
-/// All arrivals, without end; the same for the same seed, height and number of cars.
+/// An endless sequence of arrivals; the same for the same seed, height and number of cars.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     random: fastrand::Rng,
@@ -66,7 +66,7 @@ impl Iterator for Arrivals {
     }
 }
 
-/// Something a passenger does.
+/// An action of a passenger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     /// Presses a button on the panel of this car.
@@ -75,7 +75,7 @@ pub(super) enum Deed {
     Arrived,
 }
 
-/// Everybody who waits or rides.
+/// All passengers who wait or ride.
 #[derive(Debug)]
 pub(super) struct Crowd {
     waiting: Vec<Waiting>,
@@ -128,7 +128,7 @@ impl Crowd {
         self.riding.iter().filter(|one| one.car == car).count()
     }
 
-    /// Everybody looks at the cars and does what follows.
+    /// All passengers look at the cars and act.
     pub(super) fn step(&mut self, now: Duration, cars: &[Sight]) -> Vec<Deed> {
         let mut deeds = Vec::new();
         self.get_off(cars, &mut deeds);
@@ -181,7 +181,7 @@ impl Crowd {
 }
 
 impl Waiting {
-    /// A panel that is out of order answers nobody: the next one that works is pressed at once.
+    /// A panel that is out of order does not respond: the next working one is pressed at once.
     fn choose_panel(&mut self, cars: &[Sight]) {
         if cars.get(self.panel).is_some_and(|car| car.living) {
             return;

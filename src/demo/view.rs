@@ -1,5 +1,5 @@
-//! Where the scene goes: to a screen that is drawn over and over, or line by line to the standard
-//! output. The one place of the demo that writes.
+//! The output of the scene: to a screen that is redrawn continually, or line by line to standard
+//! output. The only module of the demo that writes.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) enum View {
 }
 
 impl View {
-    /// Whether there is to be a screen: where there is a terminal, unless lines are wanted.
+    /// Whether to draw a screen: if there is a terminal, and lines were not requested.
     pub(super) fn has_screen(headless: bool) -> bool {
         !headless && io::stdout().is_terminal()
     }
@@ -44,10 +44,10 @@ impl View {
         matches!(self, Self::Screen(_))
     }
 
-    /// Shows the scene and what has happened since it was last shown, the oldest first.
+    /// Shows the scene and the new events, oldest first.
     ///
     /// # Errors
-    /// Nobody reads.
+    /// The reader is gone.
     pub(super) fn show(&mut self, scene: &Scene, fresh: &[Event]) -> io::Result<()> {
         match self {
             Self::Screen(terminal) => terminal.draw(|frame| screen::draw(scene, frame)).map(drop),
@@ -61,7 +61,7 @@ impl View {
         }
     }
 
-    /// What the operator wants, from the keys pressed since it was last asked.
+    /// The operator's wishes, from the keys pressed since the last call.
     ///
     /// # Errors
     /// The terminal is gone.
@@ -84,7 +84,7 @@ impl Drop for View {
     }
 }
 
-/// Writes the last lines of a demo: the faults, where there was chaos, and the account.
+/// Writes the last lines of a demo: the faults of chaos, if any, and the account.
 ///
 /// # Errors
 /// Nobody reads.

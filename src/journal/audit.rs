@@ -1,8 +1,8 @@
-//! The audit log: what an operator has to answer for, and what led to it. It is kept for ever; it
-//! grows by a record for each hang and each clearing.
+//! The audit log: what operators are accountable for, and what led to it. It is kept forever; it
+//! grows by one record per hang and per clearing.
 //!
-//! A record of another version of the program, or one that can't be read at all, is kept and shown
-//! for what it is: nobody is kept from clearing a hang by what somebody else has written.
+//! A record that is unreadable, or of another version of the program, is kept and shown as it is:
+//! no foreign record keeps an operator from clearing a hang.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -26,7 +26,7 @@ const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
 pub(crate) struct AuditRecord {
     /// When, in UTC by the machine's clock; for people only (E5).
     pub(crate) at: String,
-    /// The node in whose journal it stands.
+    /// The node whose journal contains it.
     pub(crate) node: NodeId,
     /// The version of the program that wrote it.
     pub(crate) program: String,
@@ -44,9 +44,9 @@ pub(crate) enum AuditEvent {
         /// What was known.
         evidence: Evidence,
     },
-    /// A latch of which the log had no hang kept the node from starting: what it says is lost.
+    /// An unreadable latch without a hang in the log kept the node from starting.
     LatchFound { latch: Latch },
-    /// An operator cleared what kept the node from starting (H3).
+    /// An operator cleared the latch that kept the node from starting (H3).
     ClearHang {
         operator: String,
         reason: String,
@@ -75,7 +75,7 @@ pub(crate) enum AuditEvent {
 /// What another version of the program has recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OtherEvent {
-    /// What it calls it; [`UNREADABLE`] for a record that is no JSON of a record.
+    /// The name in the record; [`UNREADABLE`] for a record that can't be parsed.
     pub(crate) kind: String,
     /// What it says of it.
     #[serde(flatten)]
@@ -85,8 +85,8 @@ pub(crate) struct OtherEvent {
 /// The kind of a record that can't be read.
 pub(crate) const UNREADABLE: &str = "unreadable";
 
-/// The account that gave a command, as far as the system tells it. The name of the operator is what
-/// somebody has typed; this is not.
+/// The account that gave a command, as reported by the system. Unlike the operator's name, it is
+/// not what somebody has typed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
     /// The number of the user that the command ran as.
@@ -119,7 +119,7 @@ impl AuditRecord {
         Self { at: wall(at), node, program: PROGRAM.to_owned(), event }
     }
 
-    /// What stands in for a record that can't be read.
+    /// The substitute for a record that can't be read.
     fn unreadable(node: NodeId, number: u64, bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let fields = [("number", number.into()), ("record", text.into())];
@@ -135,7 +135,7 @@ impl AuditRecord {
     }
 }
 
-/// The hang, or the latch, that nobody has cleared, if there is one.
+/// The hang or latch that was not cleared, if there is one.
 #[must_use]
 pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
     let last = records.iter().rev().find(|record| match record.event {
@@ -150,7 +150,7 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
     }
 }
 
-/// Holds that the log, where there is one, is of a kind that this program reads.
+/// Checks that the log, if there is one, has a version that this program reads.
 pub(super) fn check(transaction: &ReadTransaction) -> Result<(), ReadError> {
     match transaction.open_table(AUDIT) {
         Ok(_) | Err(TableError::TableDoesNotExist(_)) => Ok(()),

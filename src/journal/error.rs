@@ -123,7 +123,7 @@ pub enum ReadError {
     /// Another version of the program has written it.
     #[error("it was written by another version of the program: {0}")]
     Other(OtherFormat),
-    /// Something in it is not what it should be.
+    /// A part of it is missing or malformed.
     #[error("{0} is missing or malformed")]
     Malformed(&'static str),
 }

@@ -1,4 +1,4 @@
-//! A medium that takes nothing, and what it still shows.
+//! A disk that can't be written, and what can still be read from it.
 
 use std::io;
 use std::path::Path;
@@ -23,8 +23,8 @@ pub(crate) fn is_failing(error: &io::Error) -> bool {
     ) || error.raw_os_error() == Some(EIO)
 }
 
-/// What to say of a journal that can't be opened, because of `source`: what can be read of it goes
-/// along (P5).
+/// The error for a journal that can't be opened because of `source`, with what can be read from it
+/// (P5).
 pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Error) -> JournalError {
     let give_up = |restored| failing(path.to_owned(), restored, source);
     let bytes = match std::fs::read(path) {
@@ -50,7 +50,7 @@ pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Erro
             Ok(restored) => give_up(restored.unwrap_or_default()),
             Err(error) => error,
         },
-        // It can't be set aside here, and is no less damaged for that.
+        // It can't be set aside here, but is damaged all the same.
         Attempt::Damaged(_) if lost == Lost::Refuse => JournalError::Lost { path: path.to_owned() },
         Attempt::Damaged(reason) => {
             warn!(path = %path.display(), reason, "journal damaged: it is left where it is");
@@ -60,8 +60,8 @@ pub(super) fn give_up(path: &Path, node: &NodeId, lost: Lost, source: redb::Erro
     }
 }
 
-/// The file in memory: the database can be opened only where it can write, for a crash may have left
-/// something to mend.
+/// The file in memory: the database can be opened only where it can write, because a crash may have
+/// left something to repair.
 pub(super) fn in_memory(bytes: &[u8]) -> io::Result<InMemoryBackend> {
     let memory = InMemoryBackend::new();
     memory.set_len(bytes.len() as u64)?;

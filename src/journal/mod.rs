@@ -54,10 +54,10 @@ const MODE: u32 = 0o640;
 /// The database keeps no more of its file than this in memory, in bytes.
 const CACHE: usize = 1024 * 1024;
 
-/// What to do where there is no sound journal.
+/// What to do if there is no sound journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// Make a new one: the node is new, or an operator has said that it may go on.
+    /// Create a new one: the node is new, or an operator has allowed it.
     MakeAnew,
     /// Refuse: the node has run before, and what is missing may matter.
     Refuse,
@@ -70,7 +70,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal in `directory`, or makes it, and hands out what stands in it.
+    /// Opens or creates the journal in `directory`, and returns its contents.
     ///
     /// The sequences up to [`Restored::reserved`] are reserved on disk when this returns (O4). A
     /// damaged file is set aside as `journal.damaged-N`, never overwritten, and a new journal with
@@ -83,8 +83,8 @@ impl Journal {
         Self::open_or(directory, node, Lost::MakeAnew)
     }
 
-    /// As [`open`](Self::open), and says what to do where there is no journal, or a damaged one,
-    /// which is set aside in any case.
+    /// Like [`open`](Self::open), with a rule for a missing or damaged journal. A damaged one is
+    /// set aside in any case.
     ///
     /// # Errors
     /// Each [`JournalError`] says what became of the journal.
@@ -180,8 +180,8 @@ pub(crate) fn exists(directory: &Path) -> bool {
     !is_missing(&directory.join(FILE))
 }
 
-/// The audit log of a node that does not run; empty where there is no journal. Nothing is set aside
-/// or made.
+/// The audit log of a node that does not run; empty if there is no journal. Nothing is set aside or
+/// created.
 ///
 /// # Errors
 /// [`JournalError::InUse`], [`JournalError::Format`], [`JournalError::Unreadable`] or
@@ -195,8 +195,8 @@ pub(crate) fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalErro
     audit::read(&database).map_err(JournalError::Unreadable)
 }
 
-/// Appends to the audit log of a node that does not run what `missing` says that it lacks. Where
-/// there is no journal none is made, and nothing is set aside.
+/// Appends what `missing` lists as absent to the audit log of a node that does not run. If there is
+/// no journal, none is created; nothing is set aside.
 ///
 /// # Errors
 /// As [`audit_of`], [`JournalError::Foreign`] or [`JournalError::Audit`]:
@@ -245,7 +245,7 @@ pub(crate) fn fresh_id() -> Result<JournalId, JournalError> {
     Ok(JournalId(getrandom::u64()?))
 }
 
-/// A file that can't be looked at is there, for all that is known; one without a byte is no journal.
+/// A file that can't be examined counts as present; an empty one is no journal.
 fn is_missing(path: &Path) -> bool {
     match fs::metadata(path) {
         Ok(file) => file.len() == 0,
@@ -263,7 +263,7 @@ enum Attempt {
     Other(OtherFormat),
     /// The medium failed; the file may be sound.
     Failing(redb::Error),
-    /// The file is not what it should be.
+    /// The file is damaged.
     Damaged(String),
 }
 
@@ -320,7 +320,7 @@ fn classify(error: redb::Error) -> Attempt {
     }
 }
 
-/// This node's journal, or `None` where there is none yet.
+/// This node's journal, or `None` if there is none yet.
 fn restored_of(
     contents: Contents,
     node: &NodeId,
@@ -404,8 +404,8 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// The journal's file, made where there is none. It holds what passengers and operators did, and is
-/// for the node's user and group alone, whatever the umask.
+/// The journal's file, which is created if missing. It records what passengers and operators did,
+/// and is accessible to the node's user and group only, whatever the umask.
 fn file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)

@@ -1,13 +1,13 @@
 //! The records of the journal, byte for byte.
 //!
-//! A record is one byte, the version of its kind, and a body in postcard. The types here exist for
-//! the disk alone: a change of the messages between nodes leaves every journal readable. A kind
-//! whose body changes gets the next version; the versions before it stay here, to be read.
+//! A record is one byte, the version of its kind, and a body in postcard. The types here are only
+//! for the disk, so that changes of the messages between nodes leave all journals readable. If the
+//! body of a kind changes, it gets the next version; earlier versions stay here, to be read.
 //!
-//! Ages come from two clocks. While the process runs, the brain's own. Across a restart, the wall
-//! clock, which may have been set meanwhile: an order never comes back younger than it was written,
-//! and with [`OLDEST`] at most; where the wall clock says nothing of use, its age is what was
-//! written. Nothing but the age depends on it (E5).
+//! Ages come from two clocks: from the brain's own while the process runs, and from the wall clock
+//! across a restart. The wall clock may have been set meanwhile. So an order never comes back
+//! younger than it was written, and at most [`OLDEST`] old; if the wall clock is of no use, its age
+//! is as written. Nothing but the age depends on it (E5).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -26,8 +26,8 @@ pub(super) const OLDEST: Duration = Duration::from_hours(24);
 /// A wall clock that shows less, 2024-01-01 in seconds since 1970, has not been set.
 const CLOCK_UNSET: u64 = 1_704_067_200;
 
-/// A kind of record: its name, and the version that this program writes. It reads that one and all
-/// before it.
+/// A kind of record: its name, and the version that this program writes. It reads that version and
+/// all earlier ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     pub(super) name: &'static str,
@@ -75,7 +75,7 @@ impl Kind {
     }
 }
 
-/// The wall clock in milliseconds since 1970; `None` where it has not been set.
+/// The wall clock in milliseconds since 1970; `None` if it has not been set.
 fn wall(at: SystemTime) -> Option<u64> {
     let passed = at.duration_since(UNIX_EPOCH).ok()?;
     if passed.as_secs() < CLOCK_UNSET {
@@ -102,7 +102,7 @@ enum StateV3 {
     Served(Option<StoredService>),
 }
 
-/// Which car served an order, and how long that had waited, in milliseconds.
+/// The car that served an order, and how long the order had waited, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct StoredService {
     car: String,
@@ -236,7 +236,7 @@ pub(super) fn read_order_v1(body: &[u8]) -> Result<Record, ReadError> {
     record(dot, &stored.origin, stored.call, state)
 }
 
-/// How old an order is that had waited for so long when it was written.
+/// The age of an order that had waited for `waited` when it was written.
 fn age(waited: u64, written: Option<u64>, now: SystemTime) -> Duration {
     let since = match (written, wall(now)) {
         (Some(written), Some(now)) => now.saturating_sub(written),

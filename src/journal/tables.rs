@@ -11,8 +11,8 @@
 //!
 //! `numbers` and `names` keep their types for ever: they say whose journal it is, and of which
 //! format. A kind of data that is new gets a table of its own, or a number, which an older program
-//! does not look at and an older file does not have; so it needs no new format. A table that changes
-//! needs one, and [`upgrade`] then brings older files up to date.
+//! does not look at and an older file does not have; so it needs no new format. A table that
+//! changes needs one, and [`upgrade`] then brings older files up to date.
 
 use std::time::SystemTime;
 
@@ -60,13 +60,13 @@ pub(super) enum Contents {
         owner: NodeId,
         /// Its format, which may be an older one.
         format: u64,
-        /// All that stands in it; nothing is reserved beyond what may have been used.
+        /// The contents; nothing is reserved beyond what may have been used.
         restored: Restored,
     },
 }
 
 impl Contents {
-    /// The format of the journal, where there is one that this program reads.
+    /// The format of the journal, if this program reads it.
     pub(super) fn format(&self) -> Option<u64> {
         match self {
             Self::Journal { format, .. } => Some(*format),
@@ -178,7 +178,7 @@ pub(super) fn make(
     Ok(transaction.commit()?)
 }
 
-/// Brings a journal of an older format, and what was read of it, up to date: all of it, or nothing.
+/// Upgrades a journal of an older format with the contents read from it: completely, or not at all.
 pub(super) fn upgrade(
     database: &Database,
     restored: &Restored,

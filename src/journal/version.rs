@@ -26,8 +26,8 @@ const SLOTS: [usize; 2] = [64, 192];
 /// File formats are numbered from 1 on, one by one: a byte beyond these is damage.
 const CONCEIVABLE: RangeInclusive<u8> = 1..=16;
 
-/// The journal's refusal, if it is one of another version of the program, or of another node. `None`
-/// says nothing: it may be sound, damaged, or not readable at all.
+/// The journal's refusal, if it is one of another version of the program, or of another node.
+/// `None` says nothing: it may be sound, damaged, or not readable at all.
 pub(super) fn refusal(path: &Path, node: &NodeId) -> Option<JournalError> {
     match contents(path)? {
         Ok(contents) => restored_of(contents, node, path).err(),
@@ -43,7 +43,7 @@ pub(super) fn other_format(path: &Path) -> Option<OtherFormat> {
     }
 }
 
-/// What stands in the journal, if that can be told.
+/// The contents of the journal, if they can be determined.
 fn contents(path: &Path) -> Option<Result<Contents, OtherFormat>> {
     let bytes = std::fs::read(path).ok()?;
     if let Some(found) = of_database(&bytes) {

@@ -11,9 +11,9 @@ use tracing::{debug, warn};
 
 use super::{AuditRecord, Journal, audit, tables};
 
-/// How many batches and questions may wait for the disk. One that lets so many pile up counts as
-/// failing (P5): [`SubmitError::Full`]. The brain has 16 batches under way at most, and each client
-/// of the operator's socket one question, so a disk that works never gets there.
+/// How many batches and questions may be queued for the disk. A disk that lets this many pile up
+/// counts as failed (P5): [`SubmitError::Full`]. The brain has at most 16 batches in flight, and
+/// each client of the operator's socket one question, so a working disk never gets there.
 pub(crate) const WRITE_QUEUE: usize = 256;
 
 /// How far the writer has come.
@@ -21,7 +21,7 @@ pub(crate) const WRITE_QUEUE: usize = 256;
 pub struct Progress {
     /// Every batch up to this one is on disk.
     pub durable: Lsn,
-    /// The disk has failed, and why. Nothing is written any more; what was durable stays so.
+    /// The disk has failed, and why. Nothing more is written; what is durable stays so.
     pub(crate) failure: Option<String>,
 }
 
@@ -53,8 +53,8 @@ pub(super) enum Work {
 
 /// Writes batches on a thread of its own, in order, all that wait in one transaction.
 ///
-/// After the first write that fails it writes nothing more: a disk that dropped one batch can't
-/// vouch for the next. Dropping it lets the thread write what waits and end.
+/// After the first failed write it writes nothing more: a disk that lost one batch can't be trusted
+/// with the next. Dropping it lets the thread write its queue and end.
 #[derive(Debug)]
 pub struct JournalWriter {
     work: SyncSender<Work>,
@@ -95,7 +95,7 @@ impl JournalWriter {
         self.ask(Work::Write(Batch { lsn, changes }))
     }
 
-    /// Hands over a record for the audit log. Never waits; [`finish`](Self::finish) does.
+    /// Queues a record for the audit log. Never waits; [`finish`](Self::finish) does.
     ///
     /// # Errors
     /// [`SubmitError`]: the record is dropped.
@@ -103,7 +103,7 @@ impl JournalWriter {
         self.ask(Work::Record(Box::new(record)))
     }
 
-    /// Asks for the audit log. Never waits; where it can't be read, the answer is dropped.
+    /// Requests the audit log. Never waits; if the log can't be read, the answer is dropped.
     ///
     /// # Errors
     /// [`SubmitError`]: there will be no answer.
@@ -121,7 +121,7 @@ impl JournalWriter {
         })
     }
 
-    /// Waits for the next progress. Safe to drop and call again.
+    /// Waits for the next progress. Cancel-safe.
     pub async fn progress(&mut self) -> Progress {
         let ended = self.progress.changed().await.is_err();
         let mut progress = self.progress.borrow_and_update().clone();
@@ -131,21 +131,20 @@ impl JournalWriter {
         progress
     }
 
-    /// Writes what waits and closes the journal. Hands back how far it came.
+    /// Writes the queue and closes the journal. Returns how far it came.
     ///
-    /// Takes as long as the disk does: whoever can't wait drops the future, and the thread ends by
-    /// itself.
+    /// Takes as long as the disk does. To give up, drop the future; the thread ends by itself.
     pub async fn finish(self) -> Progress {
         let Self { work, mut progress, thread } = self;
         drop(work);
         while progress.changed().await.is_ok() {}
-        // The thread has nothing left to do; a panic of it was reported where it happened.
+        // The thread has nothing left to do; its panic was reported where it happened.
         drop(thread.join());
         progress.borrow().clone()
     }
 }
 
-/// Writes until nobody can submit any more, or the disk fails. Hands back how often it committed.
+/// Writes until every sender is dropped or the disk fails. Returns the number of commits.
 pub(super) fn write_all(
     journal: &Journal,
     queue: &Receiver<Work>,

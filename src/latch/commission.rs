@@ -31,7 +31,7 @@ struct Mark<'a> {
     program: &'static str,
 }
 
-/// Whether the directory is that of a commissioned node. Where that can't be told, it is.
+/// Whether the directory belongs to a commissioned node; `true` if that can't be determined.
 #[must_use]
 pub(crate) fn is_marked(data_dir: &Path) -> bool {
     match fs::symlink_metadata(data_dir.join(FILE)) {

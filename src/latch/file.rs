@@ -21,7 +21,7 @@ pub(super) fn replace(
     sync_directory(directory)
 }
 
-/// Removes a file; that there was none is no error.
+/// Removes a file; it is not an error if there is none.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -1,4 +1,4 @@
-//! The hang latch: what keeps a node from starting again after its car hung (F9, H1–H4).
+//! The hang latch, which keeps a node from starting again after its car hung (F9, H1–H4).
 //!
 //! ```text
 //!   car hung ─▶ motor stop ─▶ set() ─▶ hang.toml ─▶ the process ends
@@ -7,12 +7,12 @@
 //!   liftmesh clear-hang ─ audit record ─▶ remove()
 //! ```
 //!
-//! The latch is a file of its own in the data directory, in words that people can read. It depends
-//! on nothing else there, so it outlives a damaged journal. Whatever can't be understood counts as
-//! a latch: a car is put back by somebody who has looked at it, or not at all.
+//! The latch is a separate file in the data directory, in readable text. It depends on nothing else
+//! there, so it survives a damaged journal. A file that can't be parsed counts as a latch: a car
+//! returns to service only after somebody has checked it.
 //!
-//! The audit log has the hang as well, and so tells a latch that was cleared from one that was
-//! removed by hand. The two are written at once, on two threads, and either may be missing after a
+//! The audit log has the hang as well. This distinguishes a latch that was cleared from one that
+//! was removed by hand. Both are written at once, on two threads, and either may be missing after a
 //! crash:
 //!
 //! | latch | hang in the audit log | what a start does |
@@ -22,8 +22,8 @@
 //! | gone | there, not cleared | refuses, and puts a latch back ([`Latch::Removed`]) |
 //! | gone | there, cleared | starts |
 //!
-//! Beside it lies the mark of a commissioned node, [`commission`]: a node that has run before and
-//! finds its journal gone can't know what else went with it.
+//! Next to it is the mark of a commissioned node, [`commission`]: a node that has run before and
+//! finds its journal missing can't know what else is lost.
 
 pub(crate) mod commission;
 mod file;
@@ -67,7 +67,7 @@ pub enum Latch {
     JournalLost,
     /// The latch is there and can't be understood.
     Unreadable { reason: String },
-    /// The audit log has a hang that nobody has cleared, and its latch is gone.
+    /// The audit log has a hang that was not cleared, and its latch is missing.
     Removed {
         /// What the log has.
         recorded: String,
@@ -90,24 +90,24 @@ pub struct Hang {
 /// What was known when a car hung. Floors count from 0, times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Evidence {
-    /// The floor that it was to stop at; absent while homing, or where it was told to stop.
+    /// The floor of its stop; absent while homing, or if it was told to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) floor: Option<u8>,
     /// Where it was going, or went last.
     pub(crate) direction: Direction,
     /// The time that the flight was allowed.
     pub(crate) expected_s: f64,
-    /// The time that the motor had been driven without a new floor, over all tries; or, if it did
-    /// not stop, since it was told to.
+    /// How long the motor had been driven without a new floor, over all tries; or, if it did not
+    /// stop, since it was told to.
     pub(crate) actual_s: f64,
     /// So many flights in a row did not end where they were to, or searches found no floor; absent
     /// where the motor was driven for too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) flights_off_target: Option<u8>,
-    /// The motor did not stop when it was told to; absent where it did.
+    /// Whether the motor did not stop on command; absent if it did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) not_stopped: bool,
-    /// The last floor sensor seen; absent where none was.
+    /// The last floor sensor seen, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_sensor: Option<u8>,
 }
@@ -117,8 +117,9 @@ pub(crate) struct Evidence {
 pub enum Kept {
     /// With all that it says.
     Whole,
-    /// There was no room for it, or the disk did not take it: the mark of the commissioned node
-    /// was renamed to it, which needs no room. The node does not start; why stands in the log only.
+    /// The latch could not be written, for lack of space or because the disk failed. The mark of
+    /// the commissioned node was renamed to it instead, which needs no space. The node does not
+    /// start; the reason is only in the log.
     Bare(io::Error),
 }
 
@@ -141,7 +142,7 @@ struct Stored {
     latch: Latch,
 }
 
-/// The latch in a data directory, if there is one. Where that can't be told there is one.
+/// The latch in a data directory, if there is one, or if that can't be determined.
 #[must_use]
 pub(crate) fn find(data_dir: &Path) -> Option<Latch> {
     [FILE, UNFINISHED].into_iter().find_map(|name| {
@@ -181,7 +182,7 @@ pub fn set(data_dir: &Path, latch: &Latch) -> io::Result<Kept> {
     })
 }
 
-/// Takes the latch away, for good when this returns. That there was none is no error.
+/// Removes the latch durably. It is not an error if there is none.
 ///
 /// # Errors
 /// The latch may still be there.
@@ -192,7 +193,8 @@ pub(crate) fn remove(data_dir: &Path) -> io::Result<()> {
     file::sync_directory(data_dir)
 }
 
-/// The node whose directory this is, by its latch or its mark; a latch need not make sense otherwise.
+/// The node whose directory this is, by its latch or its mark; a latch need not make sense
+/// otherwise.
 #[must_use]
 pub(crate) fn owner(data_dir: &Path) -> Option<NodeId> {
     #[derive(Deserialize)]

@@ -29,15 +29,15 @@ const TARGETS: [&str; 22] = [
     "liftmesh::runtime::supervisor",
 ];
 
-/// Which lines are logged: a level, or levels by module, separated by commas, such as
+/// The lines to log: a level, or levels by module, separated by commas, such as
 /// `info,liftmesh::mesh=debug`.
 ///
-/// Every level is one, and every module logs: a typo would silence lines that somebody counts on.
+/// Levels and modules have to exist: a typo would silence lines on which somebody relies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogFilter(String);
 
 impl LogFilter {
-    /// `None` where a part of the text is neither a level, nor a module that logs, nor both.
+    /// `None` if a part of the text is not a valid level or module.
     #[must_use]
     pub(crate) fn new(text: &str) -> Option<Self> {
         let is_filter = text.split(',').all(|part| is_directive(part.trim()));
@@ -45,7 +45,7 @@ impl LogFilter {
     }
 
     pub(super) fn to_env_filter(&self) -> EnvFilter {
-        // Nothing is left to be dropped.
+        // Nothing is left to be ignored.
         EnvFilter::builder().parse_lossy(&self.0)
     }
 }
@@ -53,7 +53,7 @@ impl LogFilter {
 fn is_directive(part: &str) -> bool {
     match part.split_once('=') {
         Some((target, level)) => is_target(target) && is_level(level),
-        // A module alone is logged with everything that it has.
+        // A module without a level is logged completely.
         None => is_level(part) || is_target(part),
     }
 }

@@ -10,8 +10,8 @@ use tracing_subscriber::fmt::format::{Format, Full, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// The message, then `name=value` for each field. A value that has anything but plain characters is
-/// in quotes, so that a program can tell where it ends.
+/// The message, then `name=value` for each field. A value with special characters is quoted, so
+/// that programs can find its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields;
 
@@ -44,7 +44,8 @@ impl Line<'_> {
     }
 }
 
-/// Numbers and switches come by way of `record_debug`, as does everything that is logged with `%`.
+/// Numbers and booleans arrive through `record_debug`, and so does everything that is logged with
+/// `%`.
 impl Visit for Line<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.put(field, value);
@@ -64,8 +65,8 @@ fn is_plain(value: &str) -> bool {
     !value.is_empty() && !value.contains(needs_quotes)
 }
 
-/// Each line starts with its priority, which the system's journal takes off again: `<3>` for an
-/// error, `<4>` for a warning (see `sd-daemon(3)`). Without time, for the journal adds its own.
+/// Each line starts with its priority, which the system's journal removes: `<3>` for an error,
+/// `<4>` for a warning (see `sd-daemon(3)`). Without a time, because the journal adds its own.
 #[derive(Debug)]
 pub(super) struct Prefixed(Format<Full, ()>);
 

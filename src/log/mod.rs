@@ -4,11 +4,12 @@
 //!   tracing ─▶ Format ─▶ bounded queue ─▶ thread `log` ─▶ standard error
 //! ```
 //!
-//! Whoever logs never waits: when nobody reads standard error, or the disk under it is full, lines
-//! are dropped and counted ([`lost`]), and the log says how many once it can be written again. So
-//! that nothing else in the process writes to standard error, panics are logged as well.
+//! Logging never waits: if nobody reads standard error, or its disk is full, lines are dropped and
+//! counted ([`lost`]), and the log reports the number once it can be written again. Panics are
+//! logged as well, so that nothing else in the process writes to standard error.
 //!
-//! `queue.rs` has the thread, `format.rs` the lines, `filter.rs` what `log.filter` may say.
+//! `queue.rs` has the thread, `format.rs` the format of lines, `filter.rs` the values of
+//! `log.filter`.
 
 mod filter;
 mod format;
@@ -38,7 +39,7 @@ pub(crate) const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 /// Why there is no log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// There is no standard error, or no thread for it.
+    /// There is no standard error, or no thread for the log.
     #[error("the log can't be started")]
     Thread(#[source] io::Error),
     /// There is a log already.
@@ -46,15 +47,14 @@ pub enum LogError {
     Start(#[from] TryInitError),
 }
 
-/// The log, once it is started. It goes on when this is dropped; [`finish`](Self::finish) sees to
-/// what waits.
+/// The running log. It continues when this is dropped; [`finish`](Self::finish) flushes it.
 #[derive(Debug)]
 pub struct Log {
     queue: Queue,
     look: Look,
 }
 
-/// What the lines look like in this run.
+/// The format of the lines in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     People,
@@ -100,8 +100,8 @@ pub fn start(settings: &LogSettings) -> Result<Log, LogError> {
 }
 
 impl Log {
-    /// Tells an error and its causes as the last lines: as text for people, and in the log's format
-    /// where a program reads it.
+    /// Writes an error and its causes as the last lines: as text for people, and in the log's
+    /// format if a program reads it.
     pub fn complain(&self, failure: &dyn Error) {
         let text = crate::cli::output::complaint(failure);
         match self.look {
@@ -114,21 +114,22 @@ impl Log {
         }
     }
 
-    /// Waits until everything is written, [`FLUSH_LIMIT`] at most. What then still waits is lost: a
-    /// reader who does not read must not keep the process from ending.
+    /// Waits until everything is written, for [`FLUSH_LIMIT`] at most. The rest is lost: a reader
+    /// that does not read must not keep the process from ending.
     pub fn finish(self) {
         self.queue.flush(FLUSH_LIMIT);
     }
 }
 
-/// A time, as the log has it: a whole number of milliseconds, in a field whose name ends in `_ms`.
+/// A time in the format of the log: a whole number of milliseconds, in a field whose name ends in
+/// `_ms`.
 #[must_use]
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The system names the journal's stream in `JOURNAL_STREAM`; standard error may lead elsewhere all
-/// the same.
+/// The system names the journal's stream in `JOURNAL_STREAM`; standard error may still lead
+/// elsewhere.
 fn look_of(format: LogFormat, journal: Option<&str>) -> Look {
     match format {
         LogFormat::Human => Look::People,

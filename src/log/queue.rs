@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// How many messages may wait to be written. Further ones are dropped and counted.
+/// The bound of the queue of messages. Further ones are dropped and counted.
 const QUEUE: usize = 4096;
 
-/// Between two attempts to write to somebody who is not ready, or to hand over a request.
+/// The time between two attempts to write to a slow reader, or to queue a request.
 const BREATH: Duration = Duration::from_millis(10);
 
 /// The messages that this process has lost.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
-/// How many messages of this process's log were lost so far: nobody read them in time, or they
+/// How many messages of this process's log were lost so far, because they were not read in time or
 /// could not be written.
 #[must_use]
 pub(crate) fn lost() -> u64 {
@@ -36,7 +36,7 @@ enum Note {
 #[derive(Debug)]
 pub(super) struct Queue(SyncSender<Note>);
 
-/// Puts lines into the queue. Never waits and never fails.
+/// Queues lines. Never waits and never fails.
 #[derive(Debug, Clone)]
 pub(super) struct Pen(SyncSender<Note>);
 
@@ -54,7 +54,7 @@ impl Queue {
         Pen(self.0.clone())
     }
 
-    /// Waits until what waits is written, for so long at most; whether it is.
+    /// Waits until the queue is written, for `limit` at most; `true` if it is.
     pub(super) fn flush(&self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         let (done, written) = sync_channel(1);
@@ -108,7 +108,7 @@ fn report_loss(total: u64) {
 struct Scribe<W> {
     output: W,
     lost: &'static AtomicU64,
-    /// How many losses the log has told.
+    /// How many losses were reported.
     reported: u64,
     /// The last write went well.
     works: bool,
@@ -121,7 +121,8 @@ impl<W: Write> Scribe<W> {
         Self { output, lost, reported: lost.load(Ordering::Relaxed), works: true, is_cut: false }
     }
 
-    /// Until nobody can add anything. `report` logs a line about the losses: it may be lost, too.
+    /// Runs until all senders are dropped. `report` logs a line about the losses, which may be lost
+    /// too.
     fn run(mut self, notes: &Receiver<Note>, report: impl Fn()) {
         let mut flushed = None;
         loop {
@@ -168,7 +169,7 @@ impl<W: Write> Scribe<W> {
         }
     }
 
-    /// Waits for a reader who is slow, and gives up at any other failure.
+    /// Waits for a slow reader, and gives up at any other failure.
     fn write_all(&mut self, mut rest: &[u8]) -> io::Result<()> {
         while !rest.is_empty() {
             match self.output.write(rest) {

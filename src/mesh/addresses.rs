@@ -17,7 +17,7 @@ const IPV4_ADDRESSES: u32 = 0x10;
 /// count as one.
 const WINDOW: Duration = Duration::from_millis(300);
 
-/// How many reports are read at the end of a window; what is left opens the next one.
+/// How many reports are read at the end of a window; the rest opens the next one.
 const READS: usize = 64;
 
 /// Reports changes of addresses, or nothing where the system does not offer them.
@@ -28,7 +28,7 @@ pub(super) struct AddressChanges {
 }
 
 impl AddressChanges {
-    /// Reports what changes from now on.
+    /// Reports changes from now on.
     pub(super) fn open() -> Self {
         let socket = subscribe().inspect_err(|error| {
             warn!(
@@ -39,7 +39,7 @@ impl AddressChanges {
         Self { socket: socket.ok(), closes: None }
     }
 
-    /// Waits for a change and the end of its window. Safe to drop and call again: no change is lost.
+    /// Waits for a change and the end of its window. Cancel-safe: no change is lost.
     pub(super) async fn changed(&mut self) {
         loop {
             if let Some(closes) = self.closes {
@@ -73,7 +73,7 @@ impl AddressChanges {
         self.closes = Some(Instant::now() + WINDOW);
     }
 
-    /// Takes the rest of what the window has brought. An error shows again at the next report.
+    /// Reads the rest of the window's reports. An error occurs again at the next report.
     fn discard(&self) {
         let Some(socket) = &self.socket else {
             return;

@@ -16,7 +16,7 @@ pub(crate) enum Count {
     Received,
     /// Beacons and packets that were dropped because the runtime loop was behind.
     InboxFull,
-    /// Datagrams that are no beacons at all, and such that are too long for packets.
+    /// Datagrams that are not beacons, and ones that are too long for packets.
     Foreign,
     /// Datagrams of another version of the protocol.
     Version,

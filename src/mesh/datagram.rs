@@ -24,7 +24,7 @@ pub(super) const QUEUE: usize = 64;
 /// before they are opened again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The most datagrams that are taken in at one time.
+/// The most datagrams that are received at a time.
 const MOST_AT_ONCE: u32 = 256;
 
 /// One byte more than the largest, so that a longer one is cut and found out.
@@ -99,7 +99,7 @@ enum Sockets {
 }
 
 impl DatagramTask {
-    /// A task that sends what is queued; changes of addresses count from here on.
+    /// A task that sends what is queued. Changes of addresses count from now on.
     pub(super) fn new(
         channel: Channel,
         settings: Arc<MeshSettings>,
@@ -172,8 +172,8 @@ impl DatagramTask {
 
     /// Sends and receives until the sockets are to be opened again.
     ///
-    /// A multicast socket loses its group with the interface, and one that is bound to an interface
-    /// the interface itself; neither shows in what it receives.
+    /// A multicast socket loses its group together with the interface, and a socket bound to an
+    /// interface loses the interface itself; neither shows in what it receives.
     async fn serve(&mut self, sockets: DatagramSockets) -> Result<(), Finished> {
         let DatagramSockets { own, mut shared } = sockets;
         let mut buffer = [0; BUFFER];
@@ -228,7 +228,8 @@ impl DatagramTask {
                 Err(error) => break error,
             };
             if let Some(time) = may_wait.filter(|_| has_looked) {
-                // A timer that is set to a later moment wakes the process at the earlier one as well.
+                // A timer that is set to a later moment wakes the process at the earlier one as
+                // well.
                 gathered.set(tokio::time::sleep(time));
             }
         };
@@ -237,7 +238,7 @@ impl DatagramTask {
         self.pause().await
     }
 
-    /// Waits before the sockets are tried again; what is to be sent meanwhile is dropped.
+    /// Waits before the sockets are opened again; what is to be sent meanwhile is dropped.
     async fn pause(&mut self) -> Result<(), Finished> {
         let retry = tokio::time::sleep(RETRY);
         tokio::pin!(retry);
@@ -253,7 +254,7 @@ impl DatagramTask {
         }
     }
 
-    /// Takes in what is there.
+    /// Receives the datagrams that are waiting.
     fn receive_all(
         &mut self,
         buffer: &mut [u8],
@@ -277,7 +278,7 @@ impl DatagramTask {
         if outgoing.urgent {
             self.traffic.note_urgent(Instant::now());
         }
-        // A system without room for a datagram drops it; the next one serves (F10).
+        // If the system has no room for a datagram, it is dropped; the next one follows (F10).
         let sent = own.try_send_to(&outgoing.bytes, to.into());
         match &sent {
             Ok(_) => self.counters.add(Count::Sent),
@@ -378,7 +379,7 @@ impl DatagramTask {
 }
 
 impl Sending {
-    /// What holds after a datagram to everybody, and what becomes of the sockets.
+    /// The state of sending after a broadcast, and whether to reopen the sockets.
     fn after<T>(self, sent: &io::Result<T>, now: Instant) -> (Self, Sockets) {
         match (self, sent) {
             (Self::Works | Self::Fails { .. }, Ok(_)) => (Self::Works, Sockets::Keep),
@@ -408,7 +409,8 @@ mod tests {
     use super::super::tests::Lan;
     use super::*;
 
-    /// What is no beacon neither makes beacons wait nor, as a flood, fills the socket meanwhile.
+    /// Datagrams that are not beacons neither delay beacons nor, as a flood, fill the socket
+    /// meanwhile.
     #[tokio::test]
     async fn strangers_do_not_make_beacons_wait() {
         let (_queue, outgoing) = mpsc::channel(QUEUE);

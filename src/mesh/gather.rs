@@ -1,4 +1,4 @@
-//! When datagrams to everybody may wait to be taken in.
+//! When broadcast datagrams may wait before they are received.
 //!
 //! Each wake-up of the process costs more than the datagram that causes it. So where several nodes
 //! do nothing but show that they live, the process does not wait for their beacons: it takes them
@@ -75,7 +75,7 @@ impl Traffic {
     const FLOOD: u32 = 1_000;
     /// So are as many as this at one time, which may have filled the buffer.
     const MOST_AT_ONE_TIME: u32 = 64;
-    /// How long every datagram is taken in at once after something urgent.
+    /// How long every datagram is received at once after something urgent.
     const CALM_AFTER: Duration = Duration::from_millis(500);
 
     pub(super) fn new(gather_time: Option<Duration>, now: Instant) -> Self {
@@ -87,7 +87,7 @@ impl Traffic {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Notes how many datagrams were taken in at one time, whatever they are.
+    /// Counts the datagrams that were received at a time, of any kind.
     pub(super) fn note_taken(&mut self, taken: u32) {
         self.taken = self.taken.saturating_add(taken);
         if taken >= Self::MOST_AT_ONE_TIME {
@@ -100,7 +100,7 @@ impl Traffic {
         self.urgent_at = now;
     }
 
-    /// How long what comes in may wait from now on; `None`: not at all.
+    /// How long incoming datagrams may wait from now on; `None`: not at all.
     pub(super) fn may_wait(&mut self, now: Instant) -> Option<Duration> {
         let is_judged = now.duration_since(self.counted_from) >= Self::JUDGE_EVERY;
         if self.taken >= Self::FLOOD {
@@ -125,8 +125,8 @@ impl Traffic {
     }
 }
 
-/// Whether somebody waits for what the beacon says. A node that seeks its place has lost its master,
-/// or is new.
+/// Whether a node waits for the contents of the beacon. A seeking node has lost its master, or is
+/// new.
 pub(super) fn is_urgent(beacon: &Beacon) -> bool {
     let seeks = match beacon.node_state {
         NodeState::Seeking => true,
@@ -141,7 +141,7 @@ pub(super) fn is_urgent(beacon: &Beacon) -> bool {
     seeks || elects || tells || beacon.probe
 }
 
-/// The socket that receives what is sent to everybody.
+/// The socket that receives broadcasts.
 #[derive(Debug)]
 pub(super) enum Shared {
     /// Each datagram wakes the process.
@@ -205,7 +205,7 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    /// Counts this many datagrams in each judged time, and tells whether they may wait after it.
+    /// Counts this many datagrams in each period, and returns whether they may wait after it.
     fn after(per_time: &[u32]) -> Vec<bool> {
         let mut now = Instant::now();
         let mut traffic = Traffic::new(Some(LONGEST), now);

@@ -1,4 +1,4 @@
-//! The first exchange on a connection: who is there, and do the two go together?
+//! The first exchange on a connection: who is the peer, and does it fit this node?
 
 use std::io;
 use std::net::{IpAddr, SocketAddrV4};
@@ -15,7 +15,7 @@ use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 
 use super::{MeshSettings, socket};
 
-/// The largest frame before the peer has said who it is, in bytes: a stranger gets no more memory.
+/// The largest frame before the peer's hello, in bytes: a stranger gets no more memory.
 const MAX_HELLO: usize = 1024;
 
 /// A connection in frames: a length (32 bits, big-endian), then as many bytes.
@@ -72,7 +72,7 @@ pub(super) async fn dial(
     }
 }
 
-/// Exchanges hellos within the time limit. The peer is told who this node is even if it is refused,
+/// Exchanges hellos within the time limit. The peer gets this node's hello even if it is refused,
 /// so that its log names the reason too.
 pub(super) async fn greet(
     settings: &MeshSettings,

@@ -21,12 +21,12 @@ use super::greeting::Connection;
 /// so far behind is better served by the full state that it gets when it rejoins.
 pub(crate) const LINK_QUEUE: usize = 256;
 
-/// How many frames of one link may wait for the runtime loop: a peer that sends without end delays
-/// what others have to say by no more than that.
+/// How many frames of one link may wait for the runtime loop. A peer that sends without end delays
+/// others by no more than that.
 pub(super) const WAITING: usize = 8;
 
-/// How long a link that this side has closed waits for the peer to close it too. Closing sooner
-/// could take back what the peer has not read yet.
+/// How long a link that this side has closed waits for the peer to close it too. An earlier close
+/// could discard what the peer has not read yet.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Why a link ended.
@@ -51,7 +51,7 @@ pub(super) enum LinkEnd {
 }
 
 impl LinkEnd {
-    /// Whether what the peer sent is no frame.
+    /// Whether the peer sent something that is not a frame.
     pub(super) fn is_malformed(&self) -> bool {
         match self {
             Self::Wire(_) | Self::SecondHello => true,
@@ -91,7 +91,7 @@ pub(super) async fn run(
     }
 }
 
-/// Hands on what comes in. Waits while [`WAITING`] frames wait, or the inbox is full.
+/// Passes incoming frames on. Waits while [`WAITING`] frames wait, or the inbox is full.
 async fn receive(
     link: LinkId,
     read: &mut FramedRead<OwnedReadHalf, LengthDelimitedCodec>,
@@ -118,7 +118,7 @@ async fn receive(
     }
 }
 
-/// Sends what is queued, and says goodbye once the queue has ended.
+/// Sends what is queued, and shuts the connection down once the queue has ended.
 async fn transmit(
     write: &mut (impl Sink<Bytes, Error = io::Error> + Unpin),
     mut queue: mpsc::Receiver<Bytes>,

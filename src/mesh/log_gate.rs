@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 /// The window of the rate limit.
 const PERIOD: Duration = Duration::from_mins(1);
 
-/// The most kinds that are tracked, because strangers may choose their names. Lines of further kinds
-/// are suppressed until one expires.
+/// The most kinds that are tracked, because strangers may choose their names. Lines of further
+/// kinds are suppressed until one expires.
 const KINDS: usize = 256;
 
 /// Limit for a state that is reported once, and again while it lasts.

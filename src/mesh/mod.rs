@@ -17,16 +17,17 @@
 //! | dial | connects, exchanges `Hello`, ends | no link exists yet |
 //! | link | reads and writes one link until either side ends it | the peer sees the end and rejoins with its full state |
 //!
-//! A task that ends by a panic, or of its own accord where it never should, is reported as
-//! [`MeshEvent::Failed`]: half a mesh is worse than a node that starts anew.
+//! A task that panics, or ends although it never should, is reported as [`MeshEvent::Failed`]: a
+//! restarted node is better than half a mesh.
 //!
-//! Every task's handle is in one of the [`Mesh`]'s two `JoinSet`s (greetings: in the accept task's),
-//! so dropping the mesh ends them all. [`Mesh`] itself is owned by the runtime loop; its methods
-//! never wait, except for the next event and the end.
+//! Every task's handle is in one of the [`Mesh`]'s two `JoinSet`s (greetings: in the accept
+//! task's), so dropping the mesh ends them all. [`Mesh`] itself is owned by the runtime loop; its
+//! methods never wait, except for the next event and the end.
 //!
-//! No address, no cable or an interface that is down is no error: the node serves alone, says so
-//! once, and tries again every second. The sockets for datagrams are opened again when the addresses
-//! of the machine change, for an interface that is made anew has forgotten their multicast groups.
+//! A missing address, a missing cable or an interface that is down is not an error: the node serves
+//! alone, reports that once, and tries again every second. The sockets for datagrams are reopened
+//! when the addresses of the machine change, because a recreated interface has lost their multicast
+//! groups.
 
 mod accept;
 mod addresses;
@@ -66,17 +67,17 @@ pub(crate) use self::packets::PacketSettings;
 use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
 
-/// The most links in total, several times what the largest fleet needs. Further ones are refused.
+/// The most links in total, several times as many as the largest fleet needs. More are refused.
 const LINKS: usize = 512;
 
 /// The most links per address. A further one replaces the oldest.
 const LINKS_PER_ADDRESS: usize = 4;
 
-/// How many events may wait for the runtime loop. When so many do, links wait (their peers feel it
-/// as a slow connection) and datagrams are dropped and counted: the next one serves.
+/// How many events may wait for the runtime loop. Beyond it links wait, which their peers notice as
+/// a slow connection, and datagrams are dropped and counted: the next one serves.
 pub(crate) const INBOX: usize = 1024;
 
-/// How long the end of the mesh may take: what is queued leaves within it, or not at all.
+/// How long the shutdown of the mesh may take; what is still queued then is dropped.
 pub(crate) const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(1);
 
 /// What the mesh has to know.
@@ -84,15 +85,15 @@ pub(crate) const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(1);
 pub struct MeshSettings {
     /// Who this node is: its address is where the sockets are bound.
     pub hello: Hello,
-    /// Where beacons go: the directed broadcast address of the LAN, or a multicast group. Its port
-    /// is the one on which every node of the fleet sends and receives datagrams.
+    /// The receiver of beacons: the directed broadcast address of the LAN, or a multicast group.
+    /// Its port is the one on which every node of the fleet sends and receives datagrams.
     pub broadcast: SocketAddrV4,
     /// The TCP port on which to listen for links.
     pub link_port: u16,
     /// Where packets are sent and received, under a protocol that has a port of its own.
     pub packets: Option<PacketSettings>,
-    /// How long datagrams to everybody are gathered where they only show that nodes live, as
-    /// [`gather_time`] tells; `None`: never.
+    /// How long broadcast datagrams are gathered if they only show that nodes are alive, as
+    /// computed by [`gather_time`]; `None`: never.
     pub gather_time: Option<Duration>,
     /// The time limits of links.
     pub times: LinkTimes,
@@ -123,13 +124,13 @@ impl Default for LinkTimes {
 /// What happens on the mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MeshEvent {
-    /// A beacon came in: whole and undamaged, but its content is not checked.
+    /// A beacon arrived: complete and undamaged, but with unchecked content.
     Beacon {
         /// Where it came from.
         from: Ipv4Addr,
         beacon: Box<Beacon>,
     },
-    /// A datagram of another version of the wire protocol came in.
+    /// A datagram of another version of the wire protocol arrived.
     OtherVersion {
         /// Where it came from.
         from: Ipv4Addr,
@@ -141,7 +142,7 @@ pub enum MeshEvent {
         from: Ipv4Addr,
         bytes: Vec<u8>,
     },
-    /// A link stands; both sides have said who they are and go together.
+    /// A link is up: hellos were exchanged, and the nodes fit each other.
     LinkUp {
         link: LinkId,
         /// Who is at the other end.
@@ -154,13 +155,13 @@ pub enum MeshEvent {
         /// Who was dialled.
         peer: NodeId,
     },
-    /// A frame came in over a link; never a `Hello`.
+    /// A frame arrived over a link; never a `Hello`.
     Frame { link: LinkId, frame: Frame },
-    /// A link is gone, and not because this node closed it.
+    /// A link is closed, and not by this node.
     LinkDown { link: LinkId },
-    /// A link is gone, for what the peer sent is no frame.
+    /// A link ended because the peer sent something that is not a frame.
     Malformed { link: LinkId },
-    /// A task has ended that should run: the mesh is not whole any more.
+    /// A required task has ended: the mesh is incomplete.
     Failed {
         /// Which, and how.
         reason: String,
@@ -204,7 +205,7 @@ enum Note {
     Frame {
         link: LinkId,
         frame: Frame,
-        /// Its place among the frames of its link that may wait.
+        /// Its place among the waiting frames of its link.
         place: OwnedSemaphorePermit,
     },
     Ended {
@@ -221,7 +222,7 @@ enum LinkLine {
     TooMany,
 }
 
-/// What a task that has ended was there for.
+/// The purpose of a task that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     Accept,
@@ -252,7 +253,7 @@ pub struct Mesh {
     settings: Arc<MeshSettings>,
     /// Tasks that may be ended at any moment: accept, dials.
     openers: JoinSet<Task>,
-    /// Tasks that are given time to send what is queued: datagrams, links.
+    /// Tasks that get time to send what is queued: datagrams, links.
     carriers: JoinSet<Task>,
     datagrams: mpsc::Sender<Outgoing>,
     packets: Option<mpsc::Sender<Outgoing>>,
@@ -260,7 +261,7 @@ pub struct Mesh {
     next_link: u64,
     inbox: mpsc::Receiver<Note>,
     notes: mpsc::Sender<Note>,
-    /// Links that this side gave up and the node has not been told of.
+    /// Links that this side gave up, which were not reported to the node yet.
     given_up: VecDeque<LinkId>,
     counters: Arc<Counters>,
     dial_log: LogGate<NodeId>,
@@ -269,7 +270,7 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Opens the sockets, as far as the node's address is there, and starts the tasks.
+    /// Opens the sockets, if the node has its address, and starts the tasks.
     ///
     /// # Errors
     /// [`MeshError`]: another process uses a port, or the addresses are no good. Nothing runs.
@@ -342,8 +343,8 @@ impl Mesh {
         &self.counters
     }
 
-    /// Fault injection: a mesh whose cable is cut hears and says nothing. A link that outlasted the
-    /// cut has lost frames in it, so mending gives every link up.
+    /// Fault injection: a mesh with a cut cable receives and sends nothing. A link that survived
+    /// the cut has lost frames in it, so mending the cable gives up all links.
     pub(crate) fn set_cable(&mut self, cable: Cable) {
         self.cable = cable;
         if cable == Cable::Whole {
@@ -365,8 +366,8 @@ impl Mesh {
         self.send_datagram(to, beacon);
     }
 
-    /// Sends a packet to one node or device, or to everybody; nothing happens where there is no
-    /// port for packets.
+    /// Sends a packet to one node or device, or to all. Does nothing if there is no port for
+    /// packets.
     pub(crate) fn send_packet(&self, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
         let (Some(queue), Some(settings)) = (&self.packets, &self.settings.packets) else {
             return;
@@ -402,7 +403,7 @@ impl Mesh {
 
     /// Sends a frame over a link; nothing happens if the link is gone.
     ///
-    /// A link whose queue is full is given up: its peer rejoins with its full state.
+    /// A link with a full queue is given up: its peer rejoins with its full state.
     pub fn send(&mut self, link: LinkId, frame: &Frame) {
         let Some(known) = self.links.get(&link).filter(|_| self.cable == Cable::Whole) else {
             return;
@@ -419,13 +420,13 @@ impl Mesh {
         }
     }
 
-    /// Closes a link once what was sent before has left.
+    /// Closes a link after everything sent before has left.
     pub(crate) fn close(&mut self, link: LinkId) {
-        // The link's task sends what is left in the queue when it sees that nobody can add to it.
+        // The link's task sends the rest of the queue when it sees that there are no senders left.
         self.forget(link, &LinkEnd::ClosedHere);
     }
 
-    /// Waits for the next event. Safe to drop and call again: no event is lost.
+    /// Waits for the next event. Cancel-safe: no event is lost.
     pub async fn next_event(&mut self) -> MeshEvent {
         loop {
             if let Some(link) = self.given_up.pop_front() {
@@ -487,7 +488,7 @@ impl Mesh {
         }
     }
 
-    /// Ends a link at once; the node is told of it.
+    /// Ends a link at once; the node gets an event.
     fn give_up(&mut self, link: LinkId, end: &LinkEnd) {
         if let Some(known) = self.links.get(&link) {
             known.task.abort();
@@ -496,7 +497,7 @@ impl Mesh {
         }
     }
 
-    /// What is left of a note where the cable is cut: that links and dials come to nothing.
+    /// What remains of a note if the cable is cut: links and dials fail.
     fn through_cut(note: Note) -> Option<Note> {
         match note {
             Note::Beacon { .. }
@@ -544,8 +545,8 @@ impl Mesh {
         }
     }
 
-    /// Opens a link, unless there are too many. The oldest link of an address is replaced rather than
-    /// the newest refused: a machine that lost power leaves dead links behind.
+    /// Opens a link, unless there are too many. The oldest link of an address is replaced rather
+    /// than the newest refused: a machine that lost power leaves dead links behind.
     fn open(&mut self, connection: Connection, peer: Hello, side: LinkSide) -> Option<MeshEvent> {
         let of_address = |(_, known): &(&LinkId, &Link)| known.address == peer.address;
         let mut siblings = self.links.iter().filter(of_address);
@@ -581,7 +582,7 @@ impl Mesh {
         Some(MeshEvent::LinkUp { link, peer, side })
     }
 
-    /// Drops what is kept of a link, and tells whether anything was.
+    /// Drops the state of a link; returns whether there was any.
     fn forget(&mut self, link: LinkId, end: &LinkEnd) -> bool {
         let Some(known) = self.links.remove(&link) else {
             return false;

@@ -189,20 +189,20 @@ pub(super) fn datagram_socket() -> io::Result<Socket> {
 
 pub(super) fn listener(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
-    // A node that restarts must not wait for the connections of its former life to time out.
+    // A restarted node must not wait until the connections of its earlier incarnation time out.
     socket.set_reuseaddr(true)?;
     socket.bind((address, port).into())?;
     socket.listen(BACKLOG)
 }
 
-/// Connects from the node's own address, so that the peer sees who it is.
+/// Connects from the node's own address, so that the peer sees its identity.
 pub(super) async fn connect(from: Ipv4Addr, to: SocketAddrV4) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((from, 0).into())?;
     socket.connect(to.into()).await
 }
 
-/// Sets what every link needs. Keepalive stays off: the brain probes.
+/// Sets the options that every link needs. Keepalive stays off: the brain probes.
 pub(super) fn tune(stream: &TcpStream, unacknowledged: Duration) -> io::Result<()> {
     stream.set_nodelay(true)?;
     SockRef::from(stream).set_tcp_user_timeout(Some(unacknowledged))

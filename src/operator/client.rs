@@ -51,8 +51,8 @@ pub enum ClientError {
         path: PathBuf,
         source: io::Error,
     },
-    /// The connection broke, or the node did not answer in time. Whether an order was taken in is
-    /// not known.
+    /// The connection broke, or the node did not answer in time. It is unknown whether an order was
+    /// placed.
     #[error("the node does not answer any more")]
     Lost(#[source] io::Error),
     /// The node has ended, or closed the connection.
@@ -64,7 +64,7 @@ pub enum ClientError {
     /// The answer is to another request.
     #[error("the node's answer does not fit the request; it may be of another version")]
     Unfit,
-    /// The node does not do what was asked.
+    /// The node refused the request.
     #[error("{message}")]
     Refused {
         /// Why, for programs.
@@ -81,7 +81,7 @@ impl Client {
     /// [`ClientError::NoNode`] or [`ClientError::Socket`].
     pub fn connect(data_dir: &Path) -> Result<Self, ClientError> {
         match Self::connect_in(data_dir) {
-            // What stands in for a data directory may be anybody's: only a node there counts.
+            // The substitute for a data directory may belong to anybody: only a node there counts.
             Err(ClientError::NoNode(path)) => stand_ins(data_dir)
                 .find_map(|directory| Self::connect_in(&directory).ok())
                 .ok_or(ClientError::NoNode(path)),
@@ -124,13 +124,13 @@ impl Client {
         }
     }
 
-    /// Places an order, as if its button had been pressed, and hands back what became of it.
+    /// Places an order, as if its button had been pressed, and returns the outcome.
     /// [`Taken::Placed`] means that the node has it in its store, not yet that it is promised
     /// (F12).
     ///
     /// # Errors
-    /// [`ClientError`]; only where it is `Refused` for another reason than
-    /// [`ErrorCode::NoAnswer`] is it certain that the order was not taken in.
+    /// [`ClientError`]; only if it is `Refused` for another reason than [`ErrorCode::NoAnswer`] is
+    /// it certain that the order was not placed.
     pub fn order(&mut self, call: &Call) -> Result<Taken, ClientError> {
         match self.ask(&QueryLine::Order { call: call.into() })? {
             ReplyLine::Placed => Ok(Taken::Placed),
@@ -140,7 +140,7 @@ impl Client {
         }
     }
 
-    /// Asks a running node to clear a hang. It has none, for it runs.
+    /// Asks a running node to clear a hang. It has none, because it runs.
     ///
     /// # Errors
     /// [`ClientError`]; one that does not answer may be about to end because its car hung.
@@ -153,7 +153,7 @@ impl Client {
         }
     }
 
-    /// Gives the node's journal a fresh identity, and hands back the old and the fresh one.
+    /// Replaces the node's journal by one with a new identity; returns both identities.
     ///
     /// # Errors
     /// [`ClientError`]; after [`ErrorCode::NoAnswer`] it is not known whether it was done.
@@ -246,7 +246,7 @@ pub struct Watch(Client);
 pub enum Notice {
     /// Something happened.
     Event(Event),
-    /// The watcher was too slow: so many events were left out.
+    /// The watcher was too slow and missed this many events.
     Missed(u64),
 }
 

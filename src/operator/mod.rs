@@ -1,4 +1,5 @@
-//! The operator's socket: how programs on the same machine ask a running node and tell it orders.
+//! The operator's socket, by which programs on the same machine query a running node and give it
+//! orders.
 //!
 //! ```text
 //!   liftmesh status ──▶ Client ──▶ node.sock ──▶ serve ── Request ──▶ the node's loop
@@ -6,11 +7,11 @@
 //!                                                      ◀──── Event ──── (broadcast)
 //! ```
 //!
-//! `node.sock` lies in the data directory, for the node's user alone; where the disk takes none, in a
-//! directory that stands in for it. A second socket may be configured, on which a group may read
-//! status and events. A request is one JSON object
-//! on a line ([`QueryLine`](protocol::QueryLine)), so is each reply ([`ReplyLine`](protocol::ReplyLine)). What a node says in them is the brain's
-//! own [`Status`](elevator_fleet::node::Status) and [`Report`](elevator_fleet::node::Report).
+//! `node.sock` is in the data directory, for the node's user only; if the disk can't hold it, it is
+//! in a substitute directory. A second socket may be configured, on which a group may read status
+//! and events. Each request is a JSON object on one line ([`QueryLine`](protocol::QueryLine)), and
+//! so is each reply ([`ReplyLine`](protocol::ReplyLine)). They contain the brain's own
+//! [`Status`](elevator_fleet::node::Status) and [`Report`](elevator_fleet::node::Report).
 
 mod client;
 mod event;

@@ -24,15 +24,15 @@ pub(crate) enum QueryLine {
         /// What is asked for.
         call: CallForm,
     },
-    /// Fault injection, for demo and tests only: everything that the node sends to the mesh or
-    /// hears of it is dropped, or no more. Answered by [`ReplyLine::Rewired`]; refused by a node
+    /// Fault injection, for demo and tests only: starts or stops dropping everything that the node
+    /// sends to the mesh or receives from it. Answered by [`ReplyLine::Rewired`]; refused by a node
     /// that does not run with `--allow-faults`.
     Network {
         /// From here on.
         cable: Cable,
     },
-    /// To clear a hang: answered by [`ReplyLine::NothingToClear`], for a node that has a latch does
-    /// not run. One that is about to end does not answer.
+    /// Clears a hang. Answered by [`ReplyLine::NothingToClear`], because a node with a latch does
+    /// not run. A node that is about to end does not answer.
     ClearHang { operator: String, reason: String },
     /// To give the node's journal a fresh identity: answered by [`ReplyLine::Repaired`]. It goes
     /// into the audit log, with the account at the other end of the connection.
@@ -57,11 +57,11 @@ pub(crate) enum ReplyLine {
     /// The node has taken the order in. Its lamp is lit, and so it is promised, only once
     /// [`OrderStatus::promised`](elevator_fleet::node::OrderStatus::promised) says so (F12).
     Placed,
-    /// No order was made: a car stands there with its door open for that direction, and keeps it
+    /// No order was made: a car is at the floor with its door open for that direction, and keeps it
     /// open for its dwell.
     Absorbed,
-    /// There is no order yet: the node's disk does not answer. The node places it as soon as the
-    /// disk does, or fails for good; it is lost if the node ends before.
+    /// There is no order yet, because the node's disk does not answer. The node places it once the
+    /// disk does, or has failed for good. It is lost if the node ends before.
     Waiting,
     /// The network is as was wanted.
     Rewired,
@@ -86,12 +86,12 @@ pub(crate) enum ReplyLine {
         /// What and when.
         event: Event,
     },
-    /// The client read too slowly: so many events were left out.
+    /// The client read too slowly and missed this many events.
     Missed {
         /// How many.
         events: u64,
     },
-    /// The request was not fulfilled. The connection goes on.
+    /// The request failed. The connection stays open.
     Error {
         /// Why, for programs.
         code: ErrorCode,
@@ -104,11 +104,11 @@ pub(crate) enum ReplyLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
-    /// The line is no request.
+    /// The line is not a request.
     Malformed,
     /// The building has no such button.
     NoSuchButton,
-    /// Neither the node nor any that it hears has this car: it would stay open for ever.
+    /// Neither the node nor any node that it hears has this car: the order would stay open forever.
     UnknownCar,
     /// The node does not run with `--allow-faults`.
     FaultsNotAllowed,
@@ -118,6 +118,6 @@ pub enum ErrorCode {
     Busy,
     /// The node runs without its disk, or can't read it.
     NoJournal,
-    /// The node's loop does not answer. Whether an order was taken in is not known.
+    /// The node's loop does not answer. It is unknown whether an order was placed.
     NoAnswer,
 }

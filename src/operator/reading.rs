@@ -1,4 +1,4 @@
-//! The socket for those who may look and not touch: status and events.
+//! The socket for users who may read only: status and events.
 //!
 //! It lies outside the data directory, which only the node's user can enter, and belongs to a
 //! group. What may be asked on it is decided by the socket that a connection came in by, so no
@@ -36,7 +36,7 @@ pub(super) struct ReadingSocket {
 /// Why there is no socket for reading. An earlier file of that name may have been removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadingError {
-    /// There is no such group.
+    /// The group does not exist.
     #[error(
         "operator.read_only_group = {0}: there is no such group; make it, or leave the key out"
     )]

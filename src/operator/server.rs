@@ -24,15 +24,15 @@ use crate::config::FaultInjection;
 use crate::journal::{Account, AuditRecord};
 use crate::mesh::Cable;
 
-/// A good bound for the queue of requests to the node's loop. When it is full, clients wait for
-/// 2 s and are then told that the node does not answer.
+/// The bound of the queue of requests to the node's loop. When it is full, clients wait for 2 s and
+/// then get an error.
 pub(crate) const REQUESTS: usize = 16;
 
-/// A good bound for the queue of events. A client that falls behind by more misses the oldest, and
-/// is told how many.
+/// The bound of the queue of events. A client that falls behind further misses the oldest events,
+/// and learns how many.
 pub(crate) const EVENTS: usize = 1024;
 
-/// Connections at a time; one more is told that there are too many, and closed.
+/// The most connections at a time; a further one gets an error and is closed.
 const CLIENTS: usize = 64;
 
 /// The same on the socket for reading, so that readers don't keep operators out.
@@ -44,7 +44,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 /// How long a client may take to read a line; one that is slower is disconnected.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
 
-/// The user that stands for one that the system does not tell.
+/// The user id if the system does not report one.
 const NOBODY: u32 = 65_534;
 
 /// After an accept that failed, as it does where the process has no file descriptor left.
@@ -56,7 +56,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Request {
     /// What is asked.
     pub(crate) query: Query,
-    /// Where the answer goes; a client that is gone is no error.
+    /// The receiver of the answer; it is not an error if the client is gone.
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
@@ -95,13 +95,13 @@ pub(crate) enum Reply {
     NothingToClear,
     /// The journal has a fresh identity.
     Repaired(Renewed),
-    /// Where the audit log will come, which the loop does not wait for; nothing comes where it
+    /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
     /// can't be read.
     Audit(oneshot::Receiver<Vec<AuditRecord>>),
 }
 
-/// Serves clients, if the socket could be bound, each by itself, until `shutdown` completes. Then the connections are closed and
-/// the socket's file is removed.
+/// Serves clients, if the socket could be bound, each by itself, until `shutdown` completes. Then
+/// the connections are closed and the socket's file is removed.
 ///
 /// # Errors
 /// The socket can't be handed to the runtime.
@@ -157,7 +157,7 @@ fn listener(socket: Option<&std::os::unix::net::UnixListener>) -> io::Result<Opt
     socket.map(listener).transpose()
 }
 
-/// The next connection; never, where there is no socket.
+/// The next connection; never completes without a socket.
 async fn accept(listener: Option<&UnixListener>) -> io::Result<(UnixStream, SocketAddr)> {
     match listener {
         Some(listener) => listener.accept().await,
@@ -244,8 +244,8 @@ impl Connection {
         ))
     }
 
-    /// The next line, or the reply to one that is too long; `None` at the end. A last line that is
-    /// cut off is no request.
+    /// The next line, or the reply to one that is too long; `None` at the end. An incomplete last
+    /// line is not a request.
     async fn next_line(&mut self) -> io::Result<Option<Result<Vec<u8>, ReplyLine>>> {
         let mut line = Vec::new();
         let limit = LONGEST_QUERY as u64;
@@ -330,7 +330,7 @@ impl Connection {
         }
     }
 
-    /// Who is at the other end, as the system tells it; the client itself is not asked.
+    /// The account at the other end, as reported by the system, not by the client.
     fn account(&self) -> Account {
         let peer = self.writer.as_ref().peer_cred();
         let uid = peer.map_or(NOBODY, |peer| peer.uid());
@@ -351,7 +351,7 @@ impl Connection {
         }
     }
 
-    /// An order for a car that nobody has would stay open for ever.
+    /// An order for a car that does not exist would stay open forever.
     async fn check_car(&self, car: &NodeId) -> Result<(), ReplyLine> {
         let status = self.status().await?;
         if status.cars().any(|known| known == car) {

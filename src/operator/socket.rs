@@ -26,7 +26,7 @@ const BACKLOG: i32 = 16;
 /// uses the directory. Dropping it removes the socket's file.
 #[derive(Debug)]
 pub(crate) struct OperatorSocket {
-    /// `None` where the disk takes none and nothing stands in for it.
+    /// `None` if the disk can't hold one and there is no substitute.
     bound: Option<Bound>,
     /// Held, not used: the system frees it when the process ends, however it ends. `None` on a disk
     /// that takes nothing and has no lock.
@@ -38,7 +38,7 @@ pub(crate) struct OperatorSocket {
 struct Bound {
     listener: UnixListener,
     path: PathBuf,
-    /// Of the directory that stands in, where one does.
+    /// The lock of the substitute directory, if one is used.
     _lock: Option<File>,
 }
 
@@ -59,8 +59,8 @@ impl Claim {
     }
 }
 
-/// Why the socket can't be bound. The data directory is as it was, but for being made where it was
-/// missing.
+/// Why the socket can't be bound. The data directory is unchanged, unless it was missing and was
+/// created.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// The data directory is in use.
@@ -95,11 +95,11 @@ pub enum BindError {
 }
 
 impl OperatorSocket {
-    /// Claims the data directory, which is made where it is missing, and binds the socket in it.
-    /// The file of a node that is dead is replaced.
+    /// Claims the data directory, creating it if missing, and binds the socket in it. The file of a
+    /// dead node is replaced.
     ///
-    /// A disk that is full, read-only or failing is no reason to refuse (P5): the socket is bound in
-    /// a directory that stands in, or nowhere, and a warning says which.
+    /// A full, read-only or failing disk is no reason to refuse (P5): the socket is bound in a
+    /// substitute directory, or nowhere, and a warning says which.
     ///
     /// # Errors
     /// [`BindError`], most of all when another node runs with the directory.
@@ -147,8 +147,8 @@ impl OperatorSocket {
         Ok(Self { bound, _lock: lock, reading: None })
     }
 
-    /// Binds the socket for reading too. A disk that is full, read-only or failing is no reason to
-    /// refuse (P5): then there is none, and a warning says so.
+    /// Binds the socket for reading too. A full, read-only or failing disk is no reason to refuse
+    /// (P5): then there is no such socket, and a warning says so.
     ///
     /// # Errors
     /// [`ReadingError`], where the configuration or a right is to blame.
@@ -174,7 +174,7 @@ impl OperatorSocket {
         self.bound.as_ref().map(|bound| &bound.listener)
     }
 
-    /// The socket's file; `None` where there is none.
+    /// The socket's file, if there is one.
     #[cfg(test)]
     pub(crate) fn path(&self) -> Option<&Path> {
         self.bound.as_ref().map(|bound| &*bound.path)
@@ -200,7 +200,7 @@ impl Drop for Bound {
 }
 
 impl BindError {
-    /// Whether the disk is to blame, and not who set it up.
+    /// Whether the disk is at fault, not the configuration.
     fn is_of_disk(&self) -> bool {
         match self {
             Self::AnotherNode(_) => false,
@@ -211,13 +211,13 @@ impl BindError {
     }
 }
 
-/// What the system says, for the log.
+/// The system's error message, for the log.
 fn cause(error: &BindError) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// The lock tells a running node from a dead one, and two that start at once from each other; a
-/// socket's file can do neither.
+/// The lock distinguishes a running node from a dead one, and two that start at once from each
+/// other; a socket's file can do neither.
 fn claim(data_dir: &Path) -> Result<File, BindError> {
     let mut builder = DirBuilder::new();
     builder

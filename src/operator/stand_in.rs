@@ -11,8 +11,8 @@ const PROGRAM: &str = "liftmesh";
 /// The runtime directory of the service, which needs no variable.
 const SERVICE: &str = "/run/liftmesh";
 
-/// The directories that stand in for a data directory, the best first: the same path, below a
-/// directory in memory. Node and client find the same ones, whatever else they know.
+/// The substitutes for a data directory, best first: the same path below a directory in memory.
+/// Node and client find the same ones without further knowledge.
 pub(super) fn stand_ins(data_dir: &Path) -> impl Iterator<Item = PathBuf> {
     let user = std::env::var_os(VARIABLE).map(PathBuf::from);
     let user = user.filter(|path| path.is_absolute());

@@ -125,7 +125,7 @@ fn ipv4(of: &InterfaceAddress) -> Option<Ipv4Addr> {
     Some(of.address.as_ref()?.as_sockaddr_in()?.ip())
 }
 
-/// None, where the system does not list them: then no address is this machine's.
+/// None if the system does not list them: then no address belongs to this machine.
 fn interfaces() -> Vec<InterfaceAddress> {
     getifaddrs().map(Iterator::collect).unwrap_or_default()
 }

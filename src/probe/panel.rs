@@ -22,7 +22,7 @@ pub(super) fn panel(url: &PanelUrl, running: Running) -> Verdict {
     }
 }
 
-/// The device of a running node is not opened a second time: that may move its control lines.
+/// The device of a running node is not opened a second time: that could change its control lines.
 fn serial(path: &str, running: Running) -> Verdict {
     let device = match fs::metadata(path) {
         Ok(device) => device,
@@ -58,8 +58,8 @@ fn serial(path: &str, running: Running) -> Verdict {
 
 const RIGHTS: &str = "add the node's user to the group that `ls -l` shows for the device";
 
-/// A connection is made and closed again; nothing is sent. The server of a running node serves that
-/// one alone.
+/// Opens and closes a connection; nothing is sent. The server of a running node accepts that node
+/// only.
 fn tcp(host: &str, port: u16, running: Running) -> Verdict {
     if running == Running::Yes {
         return Verdict::Good(format!("{host}:{port} is left to this node, which runs"));

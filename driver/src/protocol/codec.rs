@@ -22,7 +22,7 @@ pub const MAX_WIRE_LENGTH: usize = 96;
 /// Castagnoli's polynomial, reflected, as in iSCSI.
 const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISCSI);
 
-/// What stands before every body: version, type, sequence.
+/// The header of every body: version, type, sequence.
 const HEADER_LENGTH: usize = 3;
 const CRC_LENGTH: usize = 4;
 const DELIMITER: u8 = 0;
@@ -128,7 +128,7 @@ impl<F: Frame> Default for Decoder<F> {
     }
 }
 
-/// What stands between two delimiters.
+/// Decodes the bytes between two delimiters.
 fn decode<F: Frame>(stuffed: &[u8]) -> Result<Numbered<F>, FrameError> {
     let raw = cobs::decode_vec(stuffed).map_err(|_bad_stuffing| FrameError::Framing)?;
     let (content, checksum) = raw.split_last_chunk::<CRC_LENGTH>().ok_or(FrameError::Framing)?;

@@ -25,11 +25,11 @@ const CLIMATE_LIMIT: Duration = CLIMATE_PERIOD.saturating_mul(5);
 /// The times of a [`ControllerSession`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSettings {
-    /// How often unchanged outputs are told, and how often an absent panel is greeted. Well below
-    /// the panel's watchdog. Default 50 ms.
+    /// How often unchanged outputs are sent, and how often an absent panel is greeted. Much shorter
+    /// than the panel's watchdog. Default 50 ms.
     pub heartbeat: Duration,
-    /// How long a panel may send nothing, or hear nothing, before it is disconnected. At
-    /// least three of either end's heartbeats, so that a lost frame does no harm. Default 250 ms.
+    /// How long a panel may send nothing, or receive nothing, before it is disconnected. At least
+    /// three heartbeats of either end, so that a lost frame does no harm. Default 250 ms.
     pub silence: Duration,
 }
 
@@ -55,8 +55,8 @@ impl Default for SessionSettings {
 /// bytes, new outputs or [`poll_timeout`](Self::poll_timeout). Every `now` is the time since any
 /// fixed moment.
 ///
-/// A motor command leaves only while the panel says that its door is closed and the door isn't
-/// told to open; otherwise a stop is sent in its place (S1).
+/// A motor command is sent only while the panel reports its door closed and the door is not
+/// commanded to open; otherwise a stop is sent instead (S1).
 #[derive(Debug)]
 pub struct ControllerSession {
     floors: FloorCount,
@@ -66,9 +66,9 @@ pub struct ControllerSession {
     outputs: PanelOutputs,
     chunks: Vec<ButtonChunk>,
     state: SessionState,
-    /// The run of the panel last greeted, and its last press that was told.
+    /// The boot id of the panel last greeted, and its last reported press.
     taken: Option<(BootId, PressSequence)>,
-    /// The reason last given for being disconnected.
+    /// The reason that was last reported for being disconnected.
     told: Option<String>,
     events: VecDeque<PanelEvent>,
 }
@@ -77,7 +77,7 @@ pub struct ControllerSession {
 enum SessionState {
     Seeking {
         hello_due: Duration,
-        /// When it is to be told that nobody answers, if it is.
+        /// When to report that nothing answers, if that was not done.
         give_up: Option<Duration>,
     },
     Greeted {
@@ -89,7 +89,7 @@ enum SessionState {
 }
 
 impl ControllerSession {
-    /// A session on a line that has just been opened, for a panel with `floors` floors.
+    /// Creates a session on a newly opened line, for a panel with `floors` floors.
     #[must_use]
     pub fn new(floors: FloorCount, settings: SessionSettings, now: Duration) -> Self {
         let outputs = PanelOutputs::default();
@@ -119,7 +119,7 @@ impl ControllerSession {
         self.receiver.counters()
     }
 
-    /// What the panel is to do from this moment on.
+    /// Sets the outputs of the panel.
     pub fn set_outputs(&mut self, outputs: PanelOutputs) {
         if outputs.lamps.orders != self.outputs.lamps.orders {
             self.chunks = chunks_of(&outputs, self.floors);
@@ -127,7 +127,7 @@ impl ControllerSession {
         self.outputs = outputs;
     }
 
-    /// Takes bytes from the line, chopped up in any way.
+    /// Handles bytes from the line, split in any way.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Duration) {
         for &byte in bytes {
             match self.receiver.push(byte) {
@@ -145,20 +145,20 @@ impl ControllerSession {
         }
     }
 
-    /// The line itself is gone, for the given reason. Nothing is heard or worth sending until
+    /// The line is gone, for this reason. Nothing is received or worth sending until
     /// [`handle_line_opened`](Self::handle_line_opened).
     pub fn handle_line_lost(&mut self, reason: String, now: Duration) {
         self.receiver.forget();
         self.disconnect(reason, now);
     }
 
-    /// The line is there again.
+    /// The line is available again.
     pub fn handle_line_opened(&mut self, now: Duration) {
         self.receiver.forget();
         self.state = seek(now, Some(now + self.settings.silence));
     }
 
-    /// The next thing that the panel told. Drain it after every call that takes `now`.
+    /// Returns the next event. Drain it after every call that takes `now`.
     pub fn poll_event(&mut self) -> Option<PanelEvent> {
         self.events.pop_front()
     }
@@ -170,8 +170,8 @@ impl ControllerSession {
         Some(self.seal(&frame))
     }
 
-    /// When [`poll_transmit`](Self::poll_transmit) next has something to send or to find out; ask
-    /// once it has answered `None`.
+    /// When [`poll_transmit`](Self::poll_transmit) next has something to send or to check. Call it
+    /// after that has returned `None`.
     #[must_use]
     pub fn poll_timeout(&self) -> Duration {
         match &self.state {
@@ -183,7 +183,7 @@ impl ControllerSession {
         }
     }
 
-    /// The last word of a controller that leaves: the motor stops, everything else stays.
+    /// The last frame of a controller that ends: the motor stops, everything else stays.
     ///
     /// `None` while no panel is connected.
     pub fn farewell(&mut self) -> Option<Vec<u8>> {
@@ -309,12 +309,12 @@ impl ControllerSession {
                 self.receiver.refuse();
             }
         } else if ahead == 0 || ahead > PressSequence::MAX / 2 {
-            // Told already: the acknowledgement was lost.
+            // Reported already: the acknowledgement was lost.
             connection.repeat_drive(now);
         }
     }
 
-    /// The panel has restarted: what it is now is found out before anything is told.
+    /// The panel has restarted: its state is determined before anything is reported.
     fn greet_again(&mut self, now: Duration) {
         self.state = seek(now, Some(now + self.settings.silence));
     }
@@ -388,7 +388,7 @@ fn chunks_of(outputs: &PanelOutputs, floors: FloorCount) -> Vec<ButtonChunk> {
         .collect()
 }
 
-/// The `Drive` that brings the panel in line, kept within S1.
+/// The `Drive` frame for these outputs, restricted by S1.
 fn drive(outputs: &PanelOutputs, connection: &Connection, acknowledged: PressSequence) -> Drive {
     let PanelInputs { door, drive, .. } = connection.inputs;
     Drive {

@@ -1,7 +1,7 @@
 //! The frames of both directions, and the bytes of their bodies.
 //!
-//! Numbers of more than one byte go most significant byte first. `NONE` (0xFF) stands for "no
-//! floor". A body may have further bytes at its end, which a receiver that doesn't know them skips.
+//! Numbers of more than one byte are big-endian. `NONE` (0xFF) means "no floor". A body may have
+//! further bytes at its end, which a receiver that does not know them skips.
 
 mod body;
 
@@ -40,7 +40,7 @@ pub trait Frame: Sized {
     fn decode_body(kind: u8, body: &[u8]) -> Option<Self>;
 }
 
-/// What a controller tells a panel.
+/// A frame from a controller to a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControllerFrame {
     /// "Who are you?" The panel answers with its own `Hello` and everything it has to say.
@@ -63,7 +63,7 @@ pub struct Drive {
     pub boot: BootId,
     /// The last press that the controller has taken; it has every earlier one too.
     pub acknowledged: PressSequence,
-    /// What the drive is told; repeated in every frame, so that a lost one does no harm.
+    /// The drive command; repeated in every frame, so that a lost one does no harm.
     pub motor: MotorCommand,
     /// The door machine.
     pub door: DoorCommand,
@@ -165,7 +165,7 @@ impl ButtonChunk {
     }
 }
 
-/// What a panel tells its controller.
+/// A frame from a panel to its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PanelFrame {
     /// Who the panel is: at its start, and in answer to the controller's `Hello`.
@@ -192,7 +192,7 @@ pub enum PanelFrame {
 pub struct Status {
     /// This run of the panel.
     pub boot: BootId,
-    /// The sequence number of the last intact frame that the panel heard of the controller.
+    /// The sequence number of the last intact frame that the panel received from the controller.
     pub echo: u8,
     /// As in [`PanelInputs`].
     pub floor: Option<Floor>,
@@ -213,7 +213,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// The status that tells `inputs`, all but the climate and stuck buttons.
+    /// The status for `inputs`, without the climate and stuck buttons.
     #[must_use]
     pub fn of(inputs: &PanelInputs, boot: BootId, echo: u8) -> Self {
         Self {
@@ -236,7 +236,7 @@ impl Status {
         all_exist([self.floor, self.next_stop], floors)
     }
 
-    /// The inputs, with what was told apart from them before.
+    /// The inputs, with the parts that are sent separately.
     #[must_use]
     pub fn inputs(self, before: PanelInputs) -> PanelInputs {
         PanelInputs {

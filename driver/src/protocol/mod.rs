@@ -1,7 +1,7 @@
 //! The panel's own wire protocol: frames, and a pure session for each end of the line.
 //!
-//! Bytes in, frames out: no I/O, no clock and no random source is in here. Byte by byte the
-//! protocol stands in `docs/PANEL-PROTOCOL.md`.
+//! Bytes in, frames out: there is no I/O, clock or random source in here. `docs/PANEL-PROTOCOL.md`
+//! describes the bytes.
 //!
 //! ```text
 //!      controller's end                                   panel's end
@@ -15,9 +15,9 @@
 //!
 //! Read [`ControllerFrame`] and [`PanelFrame`] first, then the session of the end you are at.
 //!
-//! Each end keeps telling the other its whole *state*, at once when it changes and again at every
-//! heartbeat; what a frame lost, the next one repairs. Only presses are events: a panel repeats
-//! one until the controller has acknowledged it.
+//! Each end keeps sending its whole *state*, at once when it changes and again at every heartbeat,
+//! so that the next frame repairs the loss of one. Only presses are events: a panel repeats one
+//! until the controller has acknowledged it.
 
 mod codec;
 mod controller;

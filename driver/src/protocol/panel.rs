@@ -11,10 +11,10 @@ use super::receiver::{Heard, Receiver};
 use crate::counters::LineCounters;
 use crate::vocabulary::{Button, Climate, FloorCount, PanelInputs, PanelOutputs};
 
-/// How often the climate is told while it doesn't change.
+/// How often the climate is sent while it does not change.
 pub(super) const CLIMATE_PERIOD: Duration = Duration::from_secs(1);
 
-/// How often the stuck buttons of eight floors in turn are told while they don't change.
+/// How often stuck buttons are sent while they do not change, those of eight floors at a time.
 const STUCK_PERIOD: Duration = Duration::from_secs(1);
 
 /// How many unacknowledged presses are on the line at a time: the rest wait their turn, so that
@@ -71,7 +71,7 @@ struct PendingPress {
     due: Duration,
 }
 
-/// When something is told again, and what was told last.
+/// When something is sent again, and what was sent last.
 #[derive(Debug)]
 struct Due<T> {
     told: Option<T>,
@@ -88,7 +88,7 @@ impl PanelSession {
     /// A panel of a shaft with `floors` floors, just powered up.
     ///
     /// `boot` is drawn at random at each start. `heartbeat` is how often an unchanged status is
-    /// told; 50 ms suits a controller with default settings.
+    /// sent; 50 ms suits a controller with default settings.
     #[must_use]
     pub fn new(floors: FloorCount, boot: BootId, heartbeat: Duration, now: Duration) -> Self {
         Self {
@@ -141,8 +141,8 @@ impl PanelSession {
         self.inputs = inputs;
     }
 
-    /// A button was pressed. It is told until the controller acknowledges it, exactly once as the
-    /// controller sees it. A button that the shaft doesn't have is ignored.
+    /// A button was pressed. The press is sent until the controller acknowledges it; the controller
+    /// reports it exactly once. A button that the shaft does not have is ignored.
     ///
     /// Without a controller presses wait; from 64 on, pressing a button again whose press already
     /// waits adds none.

@@ -477,8 +477,8 @@ fn median_round(manner: Manner) -> Duration {
     times[times.len() / 2]
 }
 
-/// F15: such a server's second answer waits until the first one is acknowledged. A round takes 1 ms,
-/// and 42 ms where the acknowledgement is delayed.
+/// F15: such a server's second answer waits until the first one is acknowledged. A round takes 1
+/// ms, and 42 ms where the acknowledgement is delayed.
 #[test]
 fn a_server_that_answers_in_small_sends_is_polled_without_delay() {
     let median = median_round(Manner::OneByOne);

@@ -66,7 +66,7 @@ pub(super) enum Fault {
     /// The socket failed or was closed.
     #[error("the connection broke: {0}")]
     Broken(io::Error),
-    /// A poll was not answered in time: a server that serves somebody else answers nobody else.
+    /// A poll was not answered in time. A server that serves another client answers no one else.
     #[error("the server does not answer")]
     Silent,
     /// An answer was not the one to the poll.
@@ -88,11 +88,12 @@ enum Pace {
     /// In one write. A server without `TCP_NODELAY` holds its second answer back until the first is
     /// acknowledged, so every read asks the system to acknowledge at once.
     Together,
-    /// Each with the answer to the one before, which it acknowledges: where the system can't be asked.
+    /// Each with the answer to the one before, which it acknowledges: where the system can't be
+    /// asked.
     OneByOne,
 }
 
-/// A connection. Dropping it stops the motor first, wherever that can still be told.
+/// A connection. Dropping it stops the motor first, if the command can still be sent.
 pub(super) struct Wire {
     stream: TcpStream,
     pace: Pace,
@@ -173,7 +174,7 @@ impl Wire {
     }
 
     fn read_more(&mut self) -> Result<(), Fault> {
-        // Mostly one read has all the answers, and the system need not be told a time for it.
+        // Usually one read has all the answers, and no timeout has to be set for it.
         let rest = if std::mem::take(&mut self.is_fresh) {
             self.limit
         } else {
@@ -207,7 +208,7 @@ impl Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        // A server that can't be told any more stops the motor itself, or its watchdog does.
+        // If the command can't be sent, the server stops the motor itself, or its watchdog does.
         drop(self.stream.write_all(&motor(None)));
     }
 }

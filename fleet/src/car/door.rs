@@ -1,4 +1,4 @@
-//! The door at a floor: from the command to open until it is closed again.
+//! The door cycle at a floor: from the command to open until the door is closed again.
 
 use elevator_driver::{Button, Direction, DoorCommand, DoorState, Floor};
 
@@ -20,32 +20,32 @@ use crate::model::{Availability, HallCall, Timestamp};
 ///                                                    └──► closed
 /// ```
 ///
-/// Once it is told to open it is left to open fully: only then is "closed" in the panel's report
-/// surely the end of a closing and not a report from before the opening.
+/// An opening door is left to open fully: only then is a reported "closed" certainly the end of a
+/// closing, and not a report from before the opening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DoorCycle {
     floor: Floor,
     pub(super) stage: Stage,
-    /// When it was first fully open, or when it was last held open by order.
+    /// When it was first fully open, or when a command last held it open.
     opened: Option<Timestamp>,
-    /// Since when an obstruction or too much load has kept it from closing.
+    /// Since when an obstruction or an overload has kept it from closing.
     hindered: Option<Timestamp>,
 }
 
-/// Where the door is in its cycle.
+/// The stage of a door cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Told to open.
+    /// Commanded to open.
     Opening { since: Timestamp },
     /// Open until the dwell is over.
     Open { until: Timestamp },
-    /// Open because something stands in it.
+    /// Open because of an obstruction.
     Obstructed,
-    /// Open for as long as the service mode, the load or the stop switch says.
+    /// Open for as long as the service mode, the load or the stop switch requires.
     Held,
-    /// Told to close.
+    /// Commanded to close.
     Closing { since: Timestamp },
-    /// Told to close come what may.
+    /// Commanded to close regardless of presses and obstructions.
     Nudging { since: Timestamp },
 }
 
@@ -64,7 +64,7 @@ impl DoorCycle {
         }
     }
 
-    /// The same cycle after a time in which nobody watched it.
+    /// The same cycle after an interruption during which it was not watched.
     pub(super) fn voided(self, now: Timestamp) -> Self {
         let stage = match self.stage {
             Stage::Opening { .. } => Stage::Opening { since: now },
@@ -80,7 +80,7 @@ impl DoorCycle {
         }
     }
 
-    /// The times at which something is due if nothing happens.
+    /// The deadlines of the cycle.
     pub(super) fn deadlines(
         self,
         health: DoorHealth,
@@ -193,8 +193,8 @@ impl Car {
         }
     }
 
-    /// The turn-round: with nowhere to go in the direction announced so far, those who wait to go
-    /// the other way have the door for another dwell.
+    /// The turn-round: if there is no stop ahead in the announced direction, passengers for the
+    /// other direction get another dwell.
     fn end_dwell(&mut self, cycle: DoorCycle, now: Timestamp) -> OperatingState {
         let announced = self.announced(cycle.floor);
         if announced.is_some() && announced != self.direction {
@@ -234,7 +234,7 @@ impl Car {
         OperatingState::AtDoor(cycle)
     }
 
-    /// Reports what the open door serves (F18), and says whether that was anything.
+    /// Reports what the open door serves (F18); `true` if that is anything.
     fn serve(&mut self, cycle: DoorCycle) -> bool {
         if self.direction.is_none() {
             let announced = self.announced(cycle.floor);
@@ -259,7 +259,7 @@ impl Car {
         any
     }
 
-    /// What a door open at `floor` serves at this moment.
+    /// What a door open at `floor` serves now.
     fn servable(&self, floor: Floor) -> Vec<ServedCall> {
         let car_calls =
             (self.serves_car_calls() && self.own_calls.contains(&floor)).then_some(floor);
@@ -272,8 +272,8 @@ impl Car {
         car_calls.into_iter().map(ServedCall::Car).chain(halls.map(ServedCall::Hall)).collect()
     }
 
-    /// The direction to announce at `floor`: where the car's own stops lead, else where somebody
-    /// who waits there for another car wants to go.
+    /// The direction to announce at `floor`: that of the car's own stops, else that of a passenger
+    /// who waits there for another car.
     fn announced(&self, floor: Floor) -> Option<Direction> {
         let first = self.direction.unwrap_or(self.older);
         self.sweep().announce(floor, self.direction, self.older).or_else(|| {

@@ -1,4 +1,4 @@
-//! What a car tells its node.
+//! The events of a car.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use elevator_driver::{Direction, DoorState, Floor};
 use super::supervision::FlightRecord;
 use crate::model::{Availability, HallCall};
 
-/// What a car tells its node; drained with [`poll_event`](super::Car::poll_event) after every call,
-/// so that no more than one call's worth ever waits.
+/// An event of a car. Drained with [`poll_event`](super::Car::poll_event) after every call, so that
+/// the queue never holds more than the events of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CarEvent {
     /// These calls are served (F18): the door is open.
@@ -19,79 +19,79 @@ pub enum CarEvent {
     Departed {
         /// The floor it leaves.
         from: Floor,
-        /// Where to.
+        /// The direction.
         direction: Direction,
-        /// Where it means to stop.
+        /// The floor of its stop.
         stop_at: Floor,
     },
     /// The car has come to rest at a floor.
     Arrived(Floor),
-    /// The door is in another state.
+    /// The state of the door has changed.
     DoorChanged {
-        /// The state it was in.
+        /// The old state.
         from: DoorState,
-        /// The state it is in.
+        /// The new state.
         to: DoorState,
     },
-    /// The group may, or may no longer, count on the car.
+    /// Whether the group can count on the car has changed.
     AvailabilityChanged(Availability),
-    /// The car stopped for this floor and its sensor said nothing: the floor is locked out for a
+    /// The car stopped for this floor but its sensor was silent: the floor is locked out for a
     /// while.
     FloorUnreachable(Floor),
-    /// The drive was told to run and did not report that it does; it is tried again after a while.
+    /// The drive did not report that it runs after the command; it is retried after a while.
     DriveRefused,
     /// A flight did not end at its stop, or went the wrong way: see [`HangCause::OffTarget`].
     OffTarget {
-        /// Where it was to stop.
+        /// The floor at which it should have stopped.
         stop_at: Floor,
         /// The floor at which the car is, or `None` between two.
         at: Option<Floor>,
     },
-    /// What has been learned of a leg is worth keeping on disk.
+    /// A learned leg is ready to be stored on disk.
     FlightLearned(FlightRecord),
 }
 
 /// A call that is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServedCall {
-    /// A passenger on a landing, whichever car was to fetch them.
+    /// That of a passenger on a landing, whichever car was assigned.
     Hall(HallCall),
     /// A passenger in this car, to this floor.
     Car(Floor),
 }
 
-/// What was known when a car hung (F9), for the latch and the operator.
+/// The evidence of a hang (F9), for the latch and the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HangEvidence {
-    /// What made it count as hung.
+    /// Why it counts as hung.
     pub cause: HangCause,
-    /// The floor that it was to stop at; `None` while homing, or where it was told to stop.
+    /// The floor of its stop; `None` while homing, or if it was told to stop.
     pub floor: Option<Floor>,
-    /// Where it was going, or went last.
+    /// The direction in which it was going, or last went.
     pub direction: Direction,
-    /// The time that the flight was allowed.
+    /// The time limit of the flight.
     pub expected: Duration,
-    /// The time that the motor had been driven without a new floor, over all tries; or, if it does
-    /// not stop, since it was told to.
+    /// How long the motor had been driven without a new floor, over all tries; or, if it did not
+    /// stop, since it was told to.
     pub actual: Duration,
     /// The last floor sensor seen.
     pub last_sensor: Option<Floor>,
 }
 
-/// What made a car count as hung.
+/// Why a car counts as hung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HangCause {
     /// The motor was driven for too long without a new floor (H5).
     NoProgress,
-    /// So many flights in a row did not end where they were to. One that goes the wrong way counts
+    /// This many flights in a row did not end at their stop. One in the wrong direction counts
     /// twice.
     OffTarget(u8),
-    /// The motor was told to stop, and was driven on for too long (H5).
+    /// The motor was driven for too long after the command to stop (H5).
     NotStopped,
 }
 
 impl HangCause {
-    /// How many flights in a row did not end where they were to, if that is the cause.
+    /// How many flights in a row did not end at their stop, if that is the cause.
     #[must_use]
     pub fn flights(self) -> Option<u8> {
         match self {
@@ -101,29 +101,29 @@ impl HangCause {
     }
 }
 
-/// Why a car wants to be woken.
+/// Why a car wants to wake up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CarTimer {
-    /// The door has been open for long enough.
+    /// The dwell is over.
     Dwell,
-    /// The door has been kept open for too long altogether.
+    /// The door has been kept open for too long in total.
     Nudge,
-    /// An obstruction or too much load has held the door for too long.
+    /// An obstruction or an overload has held the door for too long.
     DoorBlocked,
-    /// The door has not obeyed for too long.
+    /// The door has not obeyed a command for too long.
     DoorTravel,
-    /// A flight takes longer than it ever took.
+    /// A flight takes longer than any before.
     Overdue,
-    /// A floor has not been reached in time, or the motor has not stopped in time (F9).
+    /// A floor was not reached in time, or the motor did not stop in time (F9).
     Flight,
-    /// No floor has been found in time (F9).
+    /// Homing has found no floor in time (F9).
     Homing,
-    /// The drive has not started in time.
+    /// The drive did not start in time.
     DriveStart,
-    /// The drive is to be tried again.
+    /// The drive can be retried.
     DriveRetry,
-    /// The car has been at rest for long enough to go on.
+    /// The car has been at rest for long enough to continue.
     Settle,
-    /// A floor that could not be reached is to be tried again.
+    /// A locked-out floor can be retried.
     UnreachableFloor,
 }

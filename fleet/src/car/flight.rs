@@ -12,44 +12,45 @@ use super::supervision::{
 use super::{Car, CarTimer};
 use crate::model::Timestamp;
 
-/// How far a flight is.
+/// The progress of a flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flight {
-    /// The drive is told to run and has not reported that it does. No deadline of F9 runs (H1).
+    /// The drive was commanded to run and has not reported that it does. No deadline of F9 applies
+    /// (H1).
     Starting { since: Timestamp },
     /// The drive reports that it runs.
     Driven(Driven),
 }
 
-/// A flight that is under way.
+/// A flight in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Driven {
-    /// The last floor sensor seen, without that of the stop.
+    /// The last floor sensor seen, except that of the stop.
     last: Floor,
-    /// Since when the car is on its way from there.
+    /// When the car left it.
     since: Timestamp,
     /// How it left that floor.
     start: LegEnd,
     overshoot: Overshoot,
 }
 
-/// Whether the drive has gone on past the floor at which it was to stop.
+/// Whether the drive has passed the floor of its stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overshoot {
     None,
-    /// Once, which happens when a new stop is told a moment too late.
+    /// Once, which happens if a new stop is commanded a moment too late.
     Once {
-        /// Where it was to stop.
+        /// The floor of that stop.
         missed: Floor,
         /// Whether that floor's sensor was seen.
         sensor: Sensor,
     },
 }
 
-/// How far the search for a floor is.
+/// The progress of homing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Homing {
-    /// The drive is told to run and has not reported that it does.
+    /// The drive was commanded to run and has not reported that it does.
     Starting { since: Timestamp },
     /// The drive reports that it runs.
     Driven,
@@ -68,7 +69,7 @@ impl Car {
         }
         let floor = self.inputs.floor;
         match (flight, self.inputs.drive) {
-            // A flight so short that no report of it came through is a flight as well.
+            // A flight may be so short that no report of it got through.
             (_, DriveFeedback::Stopped) if floor == Some(stop_at) => {
                 self.end_on_target(direction, stop_at, flight, now)
             }
@@ -134,7 +135,7 @@ impl Car {
         Driven { last: floor, since: now, start: LegEnd::Passing, overshoot }
     }
 
-    /// Goes on with a flight, unless it takes too long or the drive passes one stop after the other.
+    /// Continues a flight, unless it takes too long or the drive passes one stop after the other.
     fn fly_on(
         &mut self,
         direction: Direction,
@@ -193,15 +194,15 @@ impl Car {
         if self.position == Some(stop_at) { Sensor::Seen } else { Sensor::Silent }
     }
 
-    /// The car has come to a floor where it may be, and has yet to show that it stays there.
+    /// The car has arrived at a permitted floor, but has not yet shown that it stays there.
     fn land(&mut self, floor: Floor, by: FoundBy, now: Timestamp) -> OperatingState {
         let until = now + self.settings.settle;
         self.supervision.strikes.land(floor, by, until);
         self.arrive(floor, now)
     }
 
-    /// The floor is lost while the car was at rest. A car that slips off just after it came there
-    /// has missed it.
+    /// The floor was lost while the car was at rest. A car that slips off just after its arrival
+    /// has missed the floor.
     pub(super) fn lose_floor(&mut self, now: Timestamp) -> OperatingState {
         let Some(stop_at) = self.supervision.strikes.slip() else {
             return OperatingState::halted(Halt::Unplanned);
@@ -239,13 +240,14 @@ impl Car {
         match (homing, self.inputs.drive) {
             (Homing::Starting { since }, DriveFeedback::Stopped) => {
                 if self.inputs.floor.is_some() {
-                    // The sensor came back by itself. The drive may be about to start all the same.
+                    // The sensor works again. The drive may be about to start all the same.
                     return OperatingState::halted(missed.map_or(Halt::Unplanned, Halt::Missed));
                 }
                 if now.since(since) < self.settings.drive_start_limit {
                     return self.state;
                 }
-                // It may stand at the end of the shaft, whose sensor is dead: the other way, then.
+                // The car may be at the end of the shaft with a dead sensor: try the other
+                // direction.
                 self.refuse_drive(Halt::Unfound { direction, missed }, now)
             }
             (Homing::Driven, DriveFeedback::Stopped) => match self.inputs.floor {
@@ -265,7 +267,7 @@ impl Car {
         }
     }
 
-    /// The search has ended between floors: at the end of the shaft, or the drive has tripped.
+    /// Homing has ended between floors: at the end of the shaft, or because the drive has tripped.
     fn find_nothing(
         &mut self,
         direction: Direction,
@@ -283,8 +285,8 @@ impl Car {
         }
     }
 
-    /// The car is at rest at a floor again after a stop that was not planned: judges the flight that
-    /// missed its stop, if that is what led here.
+    /// The car is at rest at a floor again after an unplanned stop: classifies the flight that
+    /// missed its stop, if that was the cause.
     pub(super) fn locate(
         &mut self,
         floor: Floor,
@@ -314,7 +316,7 @@ impl Car {
         self.judge(strike, direction, stop_at, start, floor, now)
     }
 
-    /// The car is at rest at `floor`, and was to be at `stop_at`: draws the consequences.
+    /// The car is at rest at `floor` instead of `stop_at`: decides what follows.
     fn judge(
         &mut self,
         strike: Strike,
@@ -326,7 +328,7 @@ impl Car {
     ) -> OperatingState {
         self.events.push_back(CarEvent::OffTarget { stop_at, at: Some(floor) });
         match self.supervision.strike(strike, &self.settings, now) {
-            // A flight that came some of its way just goes on.
+            // A flight that came part of its way continues.
             Verdict::LockFloorOut if start == LegEnd::Passing => {}
             Verdict::LockFloorOut | Verdict::BackOff if floor != stop_at => {
                 self.lock_out(stop_at, now);
@@ -340,7 +342,7 @@ impl Car {
         self.land(floor, FoundBy::Homing, now)
     }
 
-    /// Stops a car that goes where it was not sent.
+    /// Stops a car that moves without a command.
     fn go_astray(
         &mut self,
         stop_at: Floor,
@@ -357,14 +359,14 @@ impl Car {
         }
     }
 
-    /// How long the leg that begins at `last` may take before the car is overdue.
+    /// The time limit of the leg that begins at `last`, after which the car is overdue.
     fn overdue_after(&self, driven: Driven, stop_at: Floor) -> Duration {
         let (times, settings) = (&self.supervision.times, &self.settings);
         let (floors, nominal) = (settings.floors, settings.nominal_flight);
         times.limit(driven.last, driven.start, stop_at, floors, nominal)
     }
 
-    /// When the flight is late, and for what, if nothing happens.
+    /// The deadline of the flight, and its reason.
     pub(super) fn flight_deadline(
         &self,
         stop_at: Floor,
@@ -384,7 +386,7 @@ impl Car {
         }
     }
 
-    /// When the search for a floor is late, and for what, if nothing happens.
+    /// The deadline of homing, and its reason.
     pub(super) fn homing_deadline(&self, homing: Homing) -> Option<(Timestamp, CarTimer)> {
         match homing {
             Homing::Starting { since } => {
@@ -397,14 +399,14 @@ impl Car {
         }
     }
 
-    /// Where a car in flight is to stop. The target is changed only while the car can still stop
-    /// before it: a car that brakes for a floor is not sent on, for it might come to rest there
-    /// just as it is told to pass.
+    /// The stop of a car in flight. It is changed only while the car can still stop before it: a
+    /// car that brakes for a floor is not sent on, because it might come to rest there at the same
+    /// moment.
     fn retarget(&self, direction: Direction, stop_at: Floor) -> Floor {
         match self.inputs.next_stop {
             Some(next) if stop_at.is_beyond(next, direction) => {
-                // A car that has hardly left could still stop where it was. It does not: one press
-                // after the other would hold it there for ever.
+                // A car that has just left could still stop at its floor. It does not, because
+                // repeated presses would hold it there forever.
                 let ahead = self.settings.floors.next(next, direction);
                 let from = ahead.filter(|_| self.position == Some(next)).unwrap_or(next);
                 self.sweep().target(from, direction).unwrap_or(from)
@@ -413,14 +415,14 @@ impl Car {
         }
     }
 
-    /// Stops at once for a reason outside the drive, which voids the evidence against it (H1).
+    /// Stops at once for a reason outside the drive, which voids the evidence against the drive
+    /// (H1).
     pub(super) fn interrupted(&mut self, unwatched: Duration, now: Timestamp) -> OperatingState {
         self.void_evidence(unwatched, now);
         OperatingState::halted(Halt::Unplanned)
     }
 
-    /// Nobody knows what the car will have done. A search that had just found a floor has ended
-    /// well.
+    /// What the car will do is unknown. Homing that had just found a floor has succeeded.
     pub(super) fn void_evidence(&mut self, unwatched: Duration, now: Timestamp) {
         if let (OperatingState::Homing { .. }, Some(floor)) = (self.state, self.inputs.floor) {
             self.supervision.progress.rest(floor, now);
@@ -430,12 +432,12 @@ impl Car {
 
     fn refuse_drive(&mut self, halt: Halt, now: Timestamp) -> OperatingState {
         self.events.push_back(CarEvent::DriveRefused);
-        // Whatever the verdict, there is nothing to latch: the motor was not driven (H1).
+        // In any case there is nothing to latch: the motor was not driven (H1).
         self.supervision.strike(Strike::NotStarted, &self.settings, now);
         OperatingState::halted(halt)
     }
 
-    /// Leaves a floor out for a while, or the car would try for it for ever.
+    /// Locks a floor out for a while, so that the car does not retry it forever.
     pub(super) fn lock_out(&mut self, floor: Floor, now: Timestamp) {
         if !self.supervision.is_locked_out(floor) {
             self.events.push_back(CarEvent::FloorUnreachable(floor));

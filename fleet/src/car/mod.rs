@@ -1,13 +1,13 @@
 //! One car: where it goes, when its door opens, what it may do, and when it counts as hung.
 //!
-//! [`Car`] is driven like everything in the brain: one of the `handle_*` or `set_*` calls, then
-//! [`poll_event`](Car::poll_event) until it is empty, then the outputs ([`motor`](Car::motor),
-//! [`door`](Car::door), …) to the panel, then [`poll_timeout`](Car::poll_timeout). It honours the
-//! stop switch, the obstruction sensor and S1 by itself, whatever the network does.
+//! [`Car`] is driven like everything in the brain: call a `handle_*` or `set_*` method, drain
+//! [`poll_event`](Car::poll_event), pass the outputs ([`motor`](Car::motor), [`door`](Car::door),
+//! …) to the panel, and wait until [`poll_timeout`](Car::poll_timeout). It obeys the stop switch,
+//! the obstruction sensor and S1 by itself, independently of the network.
 //!
-//! `state.rs` has a drawing of its states, `door.rs` one of the door's; `sweep.rs` decides where to
-//! go, `flight.rs` watches the motor, `supervision/` knows what is wrong with the car and what
-//! follows, `service.rs` knows the service modes.
+//! `state.rs` has a diagram of its states, `door.rs` one of the door's. `sweep.rs` decides where to
+//! go, `flight.rs` watches the motor, `supervision/` detects faults and decides what follows,
+//! `service.rs` has the service modes.
 
 mod door;
 mod event;
@@ -35,14 +35,14 @@ use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
 use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavailable};
 
-/// The calls that a car has to know of.
+/// The calls that concern a car.
 #[derive(Debug, Clone, Copy)]
 pub struct Stops<'a> {
     /// The floors that passengers in this car want to go to.
     pub car_calls: &'a BTreeSet<Floor>,
-    /// The hall calls that this car is to serve.
+    /// The hall calls that are assigned to this car.
     pub assigned: &'a BTreeSet<HallCall>,
-    /// Every live hall call, whoever is to serve it.
+    /// All open hall calls, whichever car they are assigned to.
     pub hall: &'a BTreeSet<HallCall>,
 }
 
@@ -59,22 +59,22 @@ pub struct Car {
     position: Option<Floor>,
     /// The direction in which the car collects, or `None` when it may turn either way.
     direction: Option<Direction>,
-    /// The last direction that it had.
+    /// Its last direction.
     older: Direction,
     supervision: Supervision,
     events: VecDeque<CarEvent>,
-    /// What was last told of the availability.
+    /// The availability that was last reported.
     reported: Availability,
     phase: CarPhase,
     phase_since: Timestamp,
 }
 
 impl Car {
-    /// How many states a car goes through at most on one input: out of the door, into the next
-    /// flight, and some to spare. More would be a circle.
+    /// The most transitions on one input: from the door cycle into the next flight, plus a reserve.
+    /// More would be a cycle.
     const TRANSITIONS: usize = 16;
 
-    /// A car whose panel has not been heard.
+    /// Creates a car whose panel has not been heard yet.
     #[must_use]
     pub fn new(settings: CarSettings) -> Self {
         Self {
@@ -95,29 +95,29 @@ impl Car {
         }
     }
 
-    /// With what an earlier run has learned, as [`CarEvent::FlightLearned`] told it. Records that
-    /// don't fit the shaft are left out.
+    /// Restores what an earlier process has learned, from the records of
+    /// [`CarEvent::FlightLearned`]. Records that don't fit the shaft are ignored.
     #[must_use]
     pub fn with_flight_times(mut self, records: &[FlightRecord]) -> Self {
         self.supervision.times.restore(records, self.settings.floors);
         self
     }
 
-    /// What is fixed about this car.
+    /// The settings of this car.
     #[must_use]
     pub fn settings(&self) -> &CarSettings {
         &self.settings
     }
 
-    /// What the motor is to do. It runs only while the door is reported closed, is told to close,
-    /// and the stop switch is off (S1).
+    /// The motor command. The motor runs only while the door is reported closed and commanded to
+    /// close, and the stop switch is off (S1).
     #[must_use]
     pub fn motor(&self) -> MotorCommand {
         if self.may_run() { self.state.commands().0 } else { MotorCommand::Stop }
     }
 
-    /// What the door is to do. It is told to open only while the drive is reported at rest and a
-    /// floor sensor is active (S1).
+    /// The door command. The door is commanded to open only while the drive is reported at rest and
+    /// a floor sensor is active (S1).
     #[must_use]
     pub fn door(&self) -> DoorCommand {
         let (_, wanted) = self.state.commands();
@@ -127,13 +127,14 @@ impl Car {
         }
     }
 
-    /// The floor to show: the one the car is at or last passed.
+    /// The floor to show: where the car is, or which it last passed.
     #[must_use]
     pub fn indicator(&self) -> Option<Floor> {
         self.position
     }
 
-    /// Where the car goes, or will go once its door is closed; dark when it is idle.
+    /// The direction in which the car goes, or will go once its door is closed; dark when it is
+    /// idle.
     #[must_use]
     pub fn lantern(&self) -> HallLantern {
         match self.direction.filter(|_| self.state.announces()) {
@@ -148,12 +149,13 @@ impl Car {
         self.inputs.stop
     }
 
-    /// The floors that are locked out for a while: the car stopped there and no sensor said so.
+    /// The floors that are locked out for a while, because the car stopped there and no sensor
+    /// responded.
     pub fn locked_out(&self) -> impl Iterator<Item = Floor> {
         self.supervision.locked_out()
     }
 
-    /// The car as the others are to see it.
+    /// The car as sent to other nodes.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> CarView {
         CarView {
@@ -167,8 +169,8 @@ impl Car {
         }
     }
 
-    /// Takes in what the panel says. Presses are not the car's business: the node makes orders of
-    /// them, after asking [`absorbs`](Self::absorbs).
+    /// Handles an event of the panel. Presses are ignored here: the node makes orders of them,
+    /// after asking [`absorbs`](Self::absorbs).
     pub fn handle_panel(&mut self, event: &PanelEvent, now: Timestamp) {
         match event {
             PanelEvent::Connected => self.start_over(OperatingState::Connecting, now),
@@ -179,7 +181,7 @@ impl Car {
         self.advance(now);
     }
 
-    /// Takes in the calls, after every change of them.
+    /// Sets the calls, after every change of them.
     pub fn set_stops(&mut self, stops: Stops<'_>, now: Timestamp) {
         self.own_calls.clone_from(stops.car_calls);
         self.assigned.clone_from(stops.assigned);
@@ -188,22 +190,22 @@ impl Car {
     }
 
     /// Whether the press of `call` needs no order, because the door is open right there for that
-    /// direction (F18); it then restarts the dwell, for as long as the door doesn't nudge. While the
-    /// door is on its way the press needs an order, which re-opens the door.
+    /// direction (F18); it then restarts the dwell, for as long as the door doesn't nudge. While
+    /// the door is on its way the press needs an order, which re-opens the door.
     #[must_use]
     pub fn absorbs(&mut self, call: Button, now: Timestamp) -> bool {
         self.absorb(call, now)
     }
 
-    /// Does what is due.
+    /// Handles a deadline.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         self.advance(now);
     }
 
-    /// The controller itself was held up for `late`, about as long as the panel's watchdog or longer,
-    /// and nobody knows what the car did. A flight is void (H1): the motor stops and the car has to be
-    /// seen at rest before it goes on, for what the panel is heard to say next may be old (S1). The
-    /// door's times start afresh.
+    /// The controller itself did not run for `late`, which is about the panel's watchdog or longer,
+    /// so what the car did is unknown. A flight is void (H1): the motor stops, and the car has to
+    /// be seen at rest before it continues, because the panel's next reports may be old (S1). The
+    /// door's times restart.
     pub fn handle_interrupted(&mut self, late: Duration, now: Timestamp) {
         self.supervision.defied.interrupt(late, now);
         if self.state.is_driving() {
@@ -214,8 +216,7 @@ impl Car {
         self.advance(now);
     }
 
-    /// Stops the motor for good, because the controller is about to end. A door that is open stays
-    /// open.
+    /// Stops the motor for good, because the controller is about to end. An open door stays open.
     pub fn shut_down(&mut self, now: Timestamp) {
         if self.state != OperatingState::Hung {
             let (_, door) = self.state.commands();
@@ -224,12 +225,12 @@ impl Car {
         self.advance(now);
     }
 
-    /// The next thing to tell the node.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<CarEvent> {
         self.events.pop_front()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called, and why.
+    /// When, and why, to call [`handle_timeout`](Self::handle_timeout).
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Timestamp, CarTimer)> {
         let due = match self.state {
@@ -252,8 +253,8 @@ impl Car {
         due.into_iter().chain(self.supervision.deadlines()).min()
     }
 
-    /// The panel is new or gone: nothing that was known of the car holds (H1), except where its
-    /// riders want to go (S3).
+    /// The panel is new or gone: nothing that was known about the car is valid (H1), except where
+    /// its passengers want to go (S3).
     fn start_over(&mut self, state: OperatingState, now: Timestamp) {
         if self.state.is_final() {
             return;
@@ -275,7 +276,7 @@ impl Car {
         self.inputs.next_stop = inputs.next_stop.filter(|floor| floors.contains(*floor));
         self.position = self.inputs.floor.or(self.position);
         self.supervision.observe_floor(self.inputs.floor);
-        // In a fire nobody waits for the end of a back-off.
+        // In a fire the car does not wait for the end of a back-off.
         let is_recalled = inputs.key == KeySwitch::FireRecall && before.key != inputs.key;
         if let OperatingState::Settling { halt, .. } = self.state
             && is_recalled
@@ -290,7 +291,7 @@ impl Car {
         }
     }
 
-    /// Goes through the states until nothing more is due, and tells what has become of the car.
+    /// Performs transitions until none is due, and reports the changes.
     fn advance(&mut self, now: Timestamp) {
         self.supervision.expire(now);
         for _ in 0..Self::TRANSITIONS {
@@ -318,7 +319,7 @@ impl Car {
         }
     }
 
-    /// What was seen of a fault counts only while the car is about what showed it.
+    /// Evidence of a fault counts only while the car is doing what showed it.
     fn enter(&mut self, next: OperatingState) {
         self.state = next;
         if !matches!(next, OperatingState::AtDoor(_)) {
@@ -329,13 +330,13 @@ impl Car {
         }
     }
 
-    /// The panel says that the motor is driven, as it was told or although it was told to stop.
+    /// Whether the panel reports the motor as driven, with or without a command.
     fn is_driven(&self) -> bool {
         let driven = self.inputs.drive != DriveFeedback::Stopped;
         (driven && self.state.is_driving()) || self.defies()
     }
 
-    /// The panel says that the motor is driven although it was told to stop; in a car that is out of
+    /// The panel reports the motor as driven despite a stop command; in a car that is out of
     /// service a mechanic may run it.
     fn defies(&self) -> bool {
         matches!(self.state, OperatingState::Settling { .. })

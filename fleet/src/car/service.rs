@@ -1,4 +1,4 @@
-//! Service modes: which calls count, what keeps the door open, and what the group is told.
+//! Service modes: which calls count, what keeps the door open, and what the group learns.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use super::sweep::Sweep;
 use crate::model::{Availability, Unavailable};
 
 impl Car {
-    /// The stops to make in the present service mode, without the floors that can't be reached.
+    /// The stops of the current service mode, without floors that can't be reached.
     pub(super) fn sweep(&self) -> Sweep {
         let mut sweep = match self.inputs.key {
             KeySwitch::Normal => Sweep {
                 car_calls: self.own_calls.clone(),
-                // A car that has yet to show that it can run goes for its own passengers only.
+                // A car that still has to prove that it can run serves its own passengers only.
                 hall: if self.is_full() || self.supervision.strikes.is_out_of_group() {
                     BTreeSet::new()
                 } else {
@@ -39,12 +39,12 @@ impl Car {
         sweep
     }
 
-    /// No room for more, and somebody to bring somewhere first.
+    /// Whether there is no room for more passengers, and somebody to take somewhere first.
     fn is_full(&self) -> bool {
         !self.own_calls.is_empty() && self.load_reaches(self.settings.bypass_load)
     }
 
-    /// More than the car may carry.
+    /// Whether the load exceeds the limit.
     pub(super) fn is_overloaded(&self) -> bool {
         self.load_reaches(self.settings.overload)
     }
@@ -53,12 +53,12 @@ impl Car {
         self.inputs.load.is_some_and(|load| load >= limit)
     }
 
-    /// Whether the door has to stay open at `floor` for as long as things are as they are.
+    /// Whether the door has to stay open at `floor` in the current conditions.
     pub(super) fn holds_open(&self, floor: Floor) -> bool {
         let by_key = match self.inputs.key {
             KeySwitch::Normal | KeySwitch::OutOfService => false,
             KeySwitch::Independent => self.sweep().car_calls.iter().all(|stop| *stop == floor),
-            // Or wherever the car is, while it can't get to where it is recalled to.
+            // Or at any floor, while the recall floor can't be reached.
             KeySwitch::FireRecall => {
                 let recall = self.settings.recall_floor;
                 floor == recall || self.supervision.is_locked_out(recall)

@@ -1,4 +1,4 @@
-//! What is fixed about a car.
+//! The settings of a car.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use elevator_driver::{Direction, Floor, FloorCount};
 
 use crate::dispatch::Kinematics;
 
-/// What is fixed about a car: its shaft, its times and its limits.
+/// The settings of a car: its shaft, its times and its limits.
 ///
 /// Start from [`CarSettings::new`]. Every time has to be longer than the round trip of the line to
-/// the panel, or the car acts on what it hasn't heard yet.
+/// the panel; otherwise the car acts before it knows the result of its last command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarSettings {
     /// The floors of the shaft.
@@ -23,15 +23,15 @@ pub struct CarSettings {
     /// How long an obstruction or an overload may hold the door before the car leaves the group;
     /// longer than `nudge_after`, so that nudging gets its chance, 30 s unless set.
     pub door_blocked_after: Duration,
-    /// How long the door may take for one way before the car leaves the group; two or three times
-    /// what a sound door takes, 10 s unless set. The door is still told to go on.
+    /// How long the door may take to open or close before the car leaves the group; two or three
+    /// times what a sound door takes, 10 s unless set. The command to the door stays.
     pub door_travel_limit: Duration,
     /// How long a flight over one floor takes, from rest to rest; 4.1 s unless set. Until the car
     /// has learned its own times, a flight that takes half as long again is overdue.
     pub nominal_flight: Duration,
     /// How long the motor may be driven without a new floor, over all tries, before the car counts
-    /// as hung (F9), and how long it may be driven on when it is told to stop; the time from rest to rest over two floors, for one sensor may be dead, plus a
-    /// margin, 10 s unless set.
+    /// as hung (F9), and how long it may be driven on when it is told to stop; the time from rest
+    /// to rest over two floors, for one sensor may be dead, plus a margin, 10 s unless set.
     pub flight_limit: Duration,
     /// The same while the car looks for a floor; three times the tallest floor at creeping speed
     /// plus a margin, for a dead sensor at the end of the shaft, 60 s unless set.
@@ -39,8 +39,8 @@ pub struct CarSettings {
     /// How long the drive may take to report that it runs; 5 s unless set. Past it the car is
     /// stopped for `drive_retry` and out of the group; this is not a hang.
     pub drive_start_limit: Duration,
-    /// How long a car whose drive did not start, or stopped short, keeps away from it at first;
-    /// doubled with each further time up to 5 minutes, 10 s unless set.
+    /// The first back-off of a car whose drive did not start, or stopped short; doubled each
+    /// further time up to 5 minutes, 10 s unless set.
     pub drive_retry: Duration,
     /// How long the car has to be seen at rest after any stop that wasn't planned, before it moves
     /// or opens; longer than the line's round trip, 500 ms unless set.
@@ -60,7 +60,7 @@ pub struct CarSettings {
 }
 
 impl CarSettings {
-    /// What a building with this many floors needs.
+    /// The default settings for a building with this many floors.
     #[must_use]
     pub fn new(floors: FloorCount) -> Self {
         Self {

@@ -19,8 +19,8 @@ use crate::model::{Availability, CarPhase, CarView, HallCall};
 /// - It turns at the farthest call. A call there for the other direction is served on arrival,
 ///   unless one for the car's own direction is there too: then it is served when the door has
 ///   been open for the first.
-/// - A car without a direction goes towards its nearest car call. Without car calls it serves a call
-///   where it stands, or else goes to the nearest.
+/// - A car without a direction goes towards its nearest car call. Without car calls it serves a
+///   call where it stands, or else goes to the nearest.
 /// - A moving car stops at none nearer than its `next_stop`, and at that one even if its reason
 ///   has gone away, if it has begun to stop there.
 /// - The door stands open for the dwell and a transfer per call served. A call at an open door is
@@ -162,7 +162,7 @@ impl Predictor {
         remaining_flight(travel, floor.distance(stop), longest, elapsed)
     }
 
-    /// For so many passengers, each of whom restarts the dwell.
+    /// The time for this many passengers, each of whom restarts the dwell.
     fn open_time(&self, passengers: u64) -> Micros {
         self.dwell.saturating_add(self.transfer.saturating_mul(passengers))
     }
@@ -242,7 +242,7 @@ impl<S: FnMut(Button, Micros)> Sweep<'_, S> {
         }
     }
 
-    /// From fully open to closed. If there is nobody for the door, it stays open for `rest`.
+    /// From fully open to closed. Without passengers, the door stays open for `rest`.
     fn stand_open(&mut self, heading: Direction, rest: Micros) {
         let car_calls = self.serve(Button::Car(self.at));
         let hall = self.serve(Button::Hall(self.at, heading));

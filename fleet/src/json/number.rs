@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A duration in seconds, to the millisecond: more would be noise on a screen.
+/// A duration in seconds, rounded to milliseconds.
 pub(crate) mod seconds {
     use super::{Deserialize, Deserializer, Duration, Seconds, Serialize, Serializer};
 
@@ -74,7 +74,7 @@ pub(crate) mod hexadecimal {
     }
 }
 
-/// What has a text that reads back.
+/// A type with a text form that can be parsed.
 pub(crate) mod text {
     use super::{Deserialize, Deserializer, Display, Error, FromStr, Serializer};
 
@@ -95,7 +95,7 @@ pub(crate) mod text {
     }
 }
 
-/// Whether a count is left out, as what it counts has not happened.
+/// Whether a counter is zero and thus omitted.
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }

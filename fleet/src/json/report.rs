@@ -1,4 +1,4 @@
-//! What a report has besides its kind.
+//! The fields of a report besides its kind.
 #![expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
 
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(crate) mod availability {
     }
 }
 
-/// Whether the panel's line is up: `connected`, and the `reason` where it is down.
+/// Whether the panel's line is up: `connected`, and the `reason` if it is down.
 pub(crate) mod panel {
     use super::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -81,7 +81,7 @@ pub(crate) mod conflict {
     }
 }
 
-/// What was known when a car hung.
+/// The evidence of a hang.
 pub(crate) mod hang {
     use super::{
         Deserialize, Deserializer, Direction, Duration, Floor, HangCause, HangEvidence, Serialize,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The longest name, in bytes: short enough that a table of them fits a datagram.
 const LONGEST: usize = 16;
 
-/// Text that is no name.
+/// Text that is not a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a name has 1 to 16 letters, digits, dots, dashes or underscores; {0:?} is not one")]
 pub struct NameError(String);

@@ -42,8 +42,8 @@ impl Promise {
         }
     }
 
-    /// The set of peers that are heard has changed, so the next [`review`](Self::review) has to look
-    /// at every order that is not promised.
+    /// The set of peers that are heard has changed, so the next [`review`](Self::review) has to
+    /// look at every order that is not promised.
     pub(crate) fn invalidate(&mut self) {
         self.is_dirty = true;
     }

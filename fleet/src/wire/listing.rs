@@ -1,5 +1,5 @@
-//! The golden vectors stand in `docs/PROTOCOL.md`, where whoever writes another node needs them:
-//! the tests read them from there.
+//! The golden vectors are part of `docs/PROTOCOL.md`, where authors of other nodes need them. The
+//! tests read them from there.
 
 const DOCUMENT: &str = include_str!("../../../docs/PROTOCOL.md");
 

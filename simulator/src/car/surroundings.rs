@@ -48,7 +48,7 @@ impl SimulatedCar {
         self.stuck_buttons.keys().copied()
     }
 
-    /// Those that have been held for so long that the panel takes them for stuck.
+    /// The buttons held for so long that the panel reports them as stuck.
     pub(super) fn known_stuck(&self) -> BTreeSet<Button> {
         self.stuck_buttons
             .iter()
@@ -97,17 +97,17 @@ impl SimulatedCar {
         self.shaft.set_speed(percent);
     }
 
-    /// Makes the door stick where it is, or frees it.
+    /// Jams the door where it is, or frees it.
     pub fn set_door_jammed(&mut self, jammed: bool) {
         self.door.set_jammed(jammed);
     }
 
-    /// Kills a floor's sensor, or brings it back.
+    /// Disables a floor's sensor, or repairs it.
     pub fn set_sensor_dead(&mut self, floor: Floor, dead: bool) {
         self.shaft.set_sensor_dead(floor, dead);
     }
 
-    /// Kills every floor sensor, or brings all back.
+    /// Disables every floor sensor, or repairs all.
     pub fn set_all_sensors_dead(&mut self, dead: bool) {
         for floor in self.floors.floors() {
             self.shaft.set_sensor_dead(floor, dead);

@@ -29,7 +29,7 @@ pub enum ControlError {
     /// The simulator refused the command; nothing happened.
     #[error("the simulator refused: {0}")]
     Refused(String),
-    /// The answer is no state.
+    /// The answer is not a state.
     #[error("the simulator's answer is not understood")]
     State(#[from] serde_json::Error),
 }
@@ -52,7 +52,7 @@ impl ControlClient {
     ///
     /// # Errors
     ///
-    /// The command was refused, or nobody answered.
+    /// The command was refused, or there was no answer.
     pub fn send(&mut self, line: &str) -> Result<String, ControlError> {
         self.write(line)?;
         let answer = self.read()?;
@@ -66,7 +66,7 @@ impl ControlClient {
     ///
     /// # Errors
     ///
-    /// The shaft has no such button, or nobody answered.
+    /// The shaft has no such button, or there was no answer.
     pub fn press(&mut self, button: Button) -> Result<(), ControlError> {
         self.send(&format!("press {button}")).map(drop)
     }

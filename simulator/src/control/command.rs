@@ -84,7 +84,7 @@ pub(crate) enum Command {
     Quit,
 }
 
-/// A line that is no command, or not one for this shaft. Nothing happened.
+/// A line that is not a command for this shaft. Nothing happened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CommandError {
     /// No command begins like this.
@@ -115,7 +115,7 @@ pub(crate) enum CommandError {
         "there is no button \"{0}\": the lowest floor has no way down, the top floor no way up"
     )]
     Button(Button),
-    /// A fault of the serial line where there is none.
+    /// A fault of a serial line, without such a line.
     #[error("this simulator has no serial panel: start it with --serial for faults of its line")]
     NoSerialLine,
     /// The serial line could not be plugged again; it stays cut.

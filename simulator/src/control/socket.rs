@@ -20,7 +20,7 @@ pub(crate) const ANSWERS: usize = 64;
 /// The longest line that is read as a command, bytes.
 const LINE: u64 = 1000;
 
-/// A client that takes no answer for so long is cut off.
+/// A client that accepts no answer for this long is disconnected.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
 
 /// A listening socket's name; removed when dropped.

@@ -14,7 +14,7 @@ use crate::car::SimulatedCar;
 use crate::ending::{EndWatch, Readiness};
 use crate::simulator::{Event, LineError};
 
-/// A client that takes no reply for so long is cut off.
+/// A client that accepts no reply for this long is disconnected.
 const WRITE_LIMIT: Duration = Duration::from_millis(100);
 
 /// The server's end of a TCP line.
@@ -68,7 +68,7 @@ impl ServerLine {
         self.latches.press(button, now);
     }
 
-    /// Takes a client over, with a thread that reads it; `None` where it is refused by closing.
+    /// Accepts a client, with a thread that reads from it; `None` if it is refused by closing it.
     pub(crate) fn connect(
         &mut self,
         stream: TcpStream,
@@ -165,7 +165,7 @@ fn close(stream: &TcpStream) {
 
 fn accept(listener: &TcpListener, watch: &EndWatch, events: &SyncSender<Event>) {
     while let Ok(Readiness::Readable) = watch.wait(listener) {
-        // A client that was gone before it was accepted is no reason to end.
+        // A client that disconnected before it was accepted is no reason to end.
         if let Ok((stream, _)) = listener.accept()
             && events.send(Event::TcpConnected(stream)).is_err()
         {

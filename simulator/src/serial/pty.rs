@@ -47,7 +47,7 @@ impl Pty {
         self.master.try_clone()
     }
 
-    /// Writes what fits; the rest is lost, as on a line that nobody reads.
+    /// Writes what fits; the rest is lost, as on a line without a reader.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         match rustix::io::write(&self.master, bytes) {
             Ok(_) | Err(rustix::io::Errno::AGAIN) => Ok(()),
@@ -55,9 +55,9 @@ impl Pty {
         }
     }
 
-    /// Makes the line as new for the next controller: what was written and not read is forgotten,
-    /// and so is the exclusive use that a killed controller claimed. On a real line that ends with
-    /// the controller; here the device stays open and would refuse whoever comes next.
+    /// Resets the line for the next controller: discards unread bytes, and the exclusive access
+    /// that a killed controller has claimed. On a real line that ends with the controller; here the
+    /// device stays open and would refuse the next one.
     pub(super) fn renew(&self) -> io::Result<()> {
         ioctl_tiocnxcl(&self.device)?;
         Ok(tcflush(&self.device, QueueSelector::IFlush)?)
@@ -85,7 +85,7 @@ impl Link {
         let fresh = PathBuf::from(name);
         symlink(target, &fresh)?;
         fs::rename(&fresh, path).inspect_err(|_| {
-            // Nothing more can be done about a name that nobody will look for.
+            // A failure can be ignored: nobody will use the name.
             drop(fs::remove_file(&fresh));
         })?;
         Ok(Self { path: path.to_owned(), target: target.to_owned() })

@@ -15,7 +15,7 @@ pub enum MotorFault {
     /// The car sticks in the shaft: the motor is driven and nothing moves.
     Stuck,
     /// The drive reports for a second that it runs, moves nothing and cuts out. It stays off until
-    /// it is told something else.
+    /// the next command.
     Trips,
     /// The drive does not start.
     Dead,
@@ -34,8 +34,8 @@ pub enum LevellingFault {
 }
 
 impl Shaft {
-    /// Breaks the motor, or repairs it. A levelling drive that has given up stays off until it is
-    /// told something else: a controller that has seen it at rest may rely on that (S1).
+    /// Breaks the motor, or repairs it. A levelling drive that has cut out stays off until the next
+    /// command: a controller that has seen it at rest may rely on that (S1).
     pub fn set_motor_fault(&mut self, fault: Option<MotorFault>) {
         self.motor_fault = fault;
         self.forgive();
@@ -89,7 +89,7 @@ impl Shaft {
         }
     }
 
-    /// Whether a resting drive starts when it is told to run.
+    /// Whether a resting drive starts on command.
     pub(super) fn starts(&self) -> bool {
         match self.motor_fault {
             Some(MotorFault::Dead) => false,
@@ -99,7 +99,7 @@ impl Shaft {
         }
     }
 
-    /// Brings a broken drive in line with its command; `false` where it works like a sound one.
+    /// Makes a faulty drive follow its command; `false` if it behaves like a sound one.
     pub(super) fn follow_faulty_drive(&mut self, may_start: bool) -> bool {
         match self.motor_fault {
             None | Some(MotorFault::Reversed) => false,

@@ -103,7 +103,7 @@ impl Owner {
             .collect()
     }
 
-    /// Runs until told to quit, then ends every other thread.
+    /// Runs until it is told to quit, then ends all other threads.
     pub(super) fn run(mut self, events: Receiver<Event>) {
         while !self.over {
             let mut next = match events.recv_timeout(self.until_next()) {
@@ -125,7 +125,7 @@ impl Owner {
         let Self { threads, ending, serial, server, control, clients, .. } = self;
         drop((events, ending, serial, server, control, clients));
         for thread in threads {
-            // A panic has been told on the standard error stream.
+            // A panic was printed to standard error.
             drop(thread.join());
         }
     }
@@ -184,7 +184,7 @@ impl Owner {
                 }
             }
             Event::ControlConnected(stream) => {
-                // A client that cannot be served is closed, which tells it so.
+                // A client that can't be served is closed, which informs it.
                 drop(self.admit(stream));
             }
             Event::Control(id, command) => {

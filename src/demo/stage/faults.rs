@@ -22,8 +22,8 @@ impl Stage {
         }
     }
 
-    /// Starts a node that does not run. One whose hang has not been cleared would refuse, as it does
-    /// everywhere (H3), so that the reason is told instead.
+    /// Starts a node that does not run. One whose hang has not been cleared would refuse, as it
+    /// does everywhere (H3), so that the reason is told instead.
     pub(super) fn start(&mut self, car: usize) -> Result<(), DemoError> {
         if self.scene.power == Power::Off {
             self.tell(Some(car), Weight::Notable, "there is no power");

@@ -4,8 +4,8 @@
 //! `LIFTMESH_GOLDEN=write cargo test --lib as_in_the_golden_file`:
 //!
 //! - `status.json`: whole states, on many lines, so that a difference can be read;
-//! - `events.jsonl`, `replies.jsonl`, `queries.jsonl`: events, all other replies, and requests, each
-//!   on a line;
+//! - `events.jsonl`, `replies.jsonl`, `queries.jsonl`: events, all other replies, and requests,
+//!   each on a line;
 //! - `latched.jsonl`: what `liftmesh status --json` prints of a node that is latched.
 //!
 //! Between them they have every field with a value, and every kind of everything. A difference here

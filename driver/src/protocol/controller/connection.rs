@@ -1,4 +1,4 @@
-//! What a controller knows of the panel that it is connected with, and what it has told it.
+//! A controller's view of the connected panel, and what it has sent to it.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::vocabulary::{Display, PanelEvent, PanelInputs};
 pub(super) struct Connection {
     pub(super) boot: BootId,
     pub(super) heard_at: Duration,
-    /// When the panel last showed that it had heard something new.
+    /// When the panel last acknowledged something new.
     pub(super) echo_at: Duration,
     echo: u8,
     pub(super) climate_at: Duration,
@@ -22,7 +22,7 @@ pub(super) struct Connection {
     refresh: Refresh,
 }
 
-/// Which lamps or text are told again next, changed or not.
+/// Which lamps or text are repeated next, changed or not.
 #[derive(Debug)]
 struct Refresh {
     due: Duration,

@@ -1,5 +1,5 @@
-//! A shaft with its panel, small and pure, for the tests of the car: no interlock of its own, a line
-//! that takes its time, and faults on command.
+//! A shaft with its panel, small and pure, for the tests of the car: no interlock of its own, a
+//! line that takes its time, and faults on command.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;

@@ -292,7 +292,8 @@ impl Leadership {
     }
 
     /// Whether to ignore a master because a lower peer has probably just become one too. Without
-    /// this, the survivors of a master follow one another in chains, with a state transfer each time.
+    /// this, the survivors of a master follow one another in chains, with a state transfer each
+    /// time.
     pub(super) fn waits_for_a_better(
         &self,
         peer: &NodeId,

@@ -73,9 +73,10 @@ impl Orders {
     /// Goes on under a fresh journal: others may know presses of the present one that were never
     /// made, and would take this node's for earlier ones.
     ///
-    /// Its open orders are placed again under the fresh one. Those of the old one keep their promise
-    /// and stay open until they are served or a later press, real or not, takes their place: there
-    /// is no moment without an open order that is on a disk, and so no lamp that goes dark.
+    /// Its open orders are placed again under the fresh one. Those of the old one keep their
+    /// promise and stay open until they are served or a later press, real or not, takes their
+    /// place: there is no moment without an open order that is on a disk, and so no lamp that goes
+    /// dark.
     pub(super) fn renew_journal(&mut self, reason: &str, random: &mut Rng, now: Timestamp) {
         let (old, fresh) = (self.ledger.journal(), JournalId(random.u64(1..)));
         self.ledger.renew(fresh);

@@ -167,8 +167,8 @@ fn a_peer_that_invents_open_orders_leaves_room_for_others() {
     }
 }
 
-/// Car calls of cars that nobody has heard of may wait for ever. However many peers invent them, and
-/// whatever their sequences, there is room for the orders of a node that is gone.
+/// Car calls of cars that nobody has heard of may wait for ever. However many peers invent them,
+/// and whatever their sequences, there is room for the orders of a node that is gone.
 #[test]
 fn invented_car_calls_leave_room_for_orders_that_can_be_served() {
     let (mut one, mut two, now) = settled();

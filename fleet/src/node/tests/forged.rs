@@ -235,7 +235,8 @@ fn who_sends_rubbish_is_cut_off_for_a_while() {
     }
 }
 
-/// In a datagram, which anybody can send in another's name, rubbish is dropped and its sender stays.
+/// In a datagram, which anybody can send in another's name, rubbish is dropped and its sender
+/// stays.
 #[test]
 fn rubbish_in_a_datagram_costs_nobody_the_trust() {
     let (mut one, mut two, now) = pair();
@@ -411,7 +412,8 @@ fn a_repair_loses_no_order() {
     assert!(still >= waited, "{still:?} after {waited:?}");
 }
 
-/// O1: an order that could not be placed again between two repairs is as old as it was all the same.
+/// O1: an order that could not be placed again between two repairs is as old as it was all the
+/// same.
 #[test]
 fn two_repairs_at_once_leave_an_order_as_old_as_it_was() {
     let (mut one, mut two, later) = waiting_pair();
@@ -430,8 +432,8 @@ fn two_repairs_at_once_leave_an_order_as_old_as_it_was() {
     }
 }
 
-/// O1: others know a press of this node as another call, as a faulty one has told them before. It is
-/// placed again under a journal that they take, and both calls wait at both.
+/// O1: others know a press of this node as another call, as a faulty one has told them before. It
+/// is placed again under a journal that they take, and both calls wait at both.
 #[test]
 fn a_press_that_others_know_as_another_call_is_placed_again() {
     let (mut one, mut two, now) = pair();

@@ -22,8 +22,8 @@ fn beacons(node: &mut Node, lost: &mut bool) -> Vec<Beacon> {
     beacons
 }
 
-/// How long node 1 puts up with the silence of node 2, which has run once in this time for two seconds
-/// and then does not run any more. Every so many of what it sends gets lost.
+/// How long node 1 puts up with the silence of node 2, which has run once in this time for two
+/// seconds and then does not run any more. Every so many of what it sends gets lost.
 fn lost_after(runs_every: Duration, loses_every: usize) -> Duration {
     let (mut one, mut two) = (node(1, 1), node(2, 1));
     let start = Timestamp::START + PERIOD * 8;

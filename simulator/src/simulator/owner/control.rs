@@ -122,7 +122,7 @@ impl Owner {
     }
 }
 
-/// Whether nothing changed but the time.
+/// Whether nothing except the time has changed.
 fn alike(told: &SimulatorState, state: &SimulatorState) -> bool {
     let mut told = told.clone();
     told.car.time_ms = state.car.time_ms;

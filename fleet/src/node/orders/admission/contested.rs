@@ -23,7 +23,8 @@ use crate::model::{Call, Dot, NodeId, Order, Timestamp};
 use crate::orders::{Record, RecordState, Service};
 use crate::wire::Hello;
 
-/// The time from the refusal to the fresh press. News of a service that did happen may still arrive.
+/// The time from the refusal to the fresh press. News of a service that did happen may still
+/// arrive.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// The time between one node that places a fresh press and the next, by address: longer than a
@@ -34,8 +35,8 @@ const STAGGER: Duration = Duration::from_millis(100);
 /// press of another node may have been that node's turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// How long a car's node may take to answer whether it has served an order, before the service counts
-/// as refused. It answers within milliseconds unless it is held up.
+/// How long a car's node may take to answer whether it has served an order, before the service
+/// counts as refused. It answers within milliseconds unless it is held up.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
 
 /// How many calls are placed again at a time, the longest contested first.
@@ -45,7 +46,8 @@ const MOST_AT_ONCE: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Contested {
     orders: BTreeMap<Dot, Contest>,
-    /// The earliest time at which a call may have to be placed again; `None` if nothing is contested.
+    /// The earliest time at which a call may have to be placed again; `None` if nothing is
+    /// contested.
     due: Option<Timestamp>,
 }
 
@@ -67,8 +69,9 @@ struct Span {
 impl Contested {
     /// A peer says that an open order was served; the service counts as refused from `since` on.
     ///
-    /// Only hall calls and calls of this node's own car are placed again; the node of another car does
-    /// so for its own. So peers can add only a bounded number of registers to this node's journal.
+    /// Only hall calls and calls of this node's own car are placed again; the node of another car
+    /// does so for its own. So peers can add only a bounded number of registers to this node's
+    /// journal.
     pub(super) fn add(
         &mut self,
         call: &Call,

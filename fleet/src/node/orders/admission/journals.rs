@@ -64,8 +64,8 @@ impl Journals {
         self.collected
     }
 
-    /// Whether there is room for a record: whether its journal is, or becomes, one of those that are
-    /// kept.
+    /// Whether there is room for a record: whether its journal is, or becomes, one of those that
+    /// are kept.
     pub(super) fn find_room(
         &mut self,
         peer: &NodeId,

@@ -162,8 +162,8 @@ impl Admission {
         self.reports.extend(self.refusals.refuse(peer, dot, fleet, now));
     }
 
-    /// Whether there is room for a record: whether its journal is, or becomes, one of those that are
-    /// kept. What is refused is reported once a minute.
+    /// Whether there is room for a record: whether its journal is, or becomes, one of those that
+    /// are kept. What is refused is reported once a minute.
     pub(super) fn has_room(
         &mut self,
         peer: &NodeId,

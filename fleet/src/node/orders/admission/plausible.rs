@@ -37,8 +37,8 @@ pub(super) enum Credit {
     },
 }
 
-/// How credible a record of this peer is. This node has received everything that was sent to it since
-/// `attentive_since`.
+/// How credible a record of this peer is. This node has received everything that was sent to it
+/// since `attentive_since`.
 pub(super) fn credit(
     peer: &NodeId,
     record: &Record,

@@ -8,7 +8,8 @@ use crate::model::Timestamp;
 use crate::node::peers::beacon::{MOST_ECHOES, STRANGERS_ECHOED};
 use crate::wire::{Echo, Nonce};
 
-/// An address briefly has two incarnations when a node restarts, and two nodes when it is misconfigured.
+/// An address briefly has two incarnations when a node restarts, and two nodes when it is
+/// misconfigured.
 const MOST_AT_ONE_ADDRESS: usize = 4;
 
 /// A beacon of this node.
