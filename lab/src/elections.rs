@@ -159,7 +159,7 @@ impl Course {
         self.settle(Situation::BestReturns, &[&all]);
         let leader = self.leader(&all);
         let others: Vec<usize> = all.iter().copied().filter(|node| *node != leader).collect();
-        self.world.inflict(Fault::Pause(leader));
+        self.world.inflict(Fault::Suspend(leader));
         self.settle(Situation::LeaderHung, &[&others]);
         self.world.inflict(Fault::Resume(leader));
         self.settle(Situation::HungReturns, &[&all]);

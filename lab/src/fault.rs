@@ -25,13 +25,13 @@ pub enum Fault {
     /// The process ends without warning; its kernel resets the links.
     Kill(usize),
     /// The machine goes dark: nothing is answered any more.
-    PowerLoss(usize),
+    PowerCut(usize),
     /// The process starts again with its own disk.
     Restart(usize),
     /// The process starts again on an empty disk, under a new journal.
     Replace(usize),
     /// The process is suspended; what is sent to it waits.
-    Pause(usize),
+    Suspend(usize),
     /// A suspended process goes on.
     Resume(usize),
     /// Nothing gets from one machine to another.
@@ -77,7 +77,7 @@ pub enum Fault {
     /// The key switch is turned.
     Key(usize, KeySwitch),
     /// The line between a node and its panel is cut, or plugged.
-    PanelCut(usize, bool),
+    LineCut(usize, bool),
     /// An operator clears the latch of a car that hung.
     ClearHang(usize),
 }
@@ -99,10 +99,10 @@ impl Fault {
     fn disturbs_the_group(&self) -> bool {
         match self {
             Self::Kill(_)
-            | Self::PowerLoss(_)
+            | Self::PowerCut(_)
             | Self::Restart(_)
             | Self::Replace(_)
-            | Self::Pause(_)
+            | Self::Suspend(_)
             | Self::Resume(_)
             | Self::CutOneWay { .. }
             | Self::Cut(..)
@@ -122,7 +122,7 @@ impl Fault {
             | Self::StopSwitch(..)
             | Self::Load(..)
             | Self::Key(..)
-            | Self::PanelCut(..)
+            | Self::LineCut(..)
             | Self::ClearHang(_) => false,
         }
     }
@@ -137,13 +137,13 @@ impl World {
         }
         match fault {
             Fault::Kill(node) => self.end_process(node),
-            Fault::PowerLoss(node) => {
+            Fault::PowerCut(node) => {
                 self.machines[node].powered = false;
                 self.end_process(node);
             }
             Fault::Restart(node) => self.start(node),
             Fault::Replace(node) => self.replace(node),
-            Fault::Pause(node) => self.pause(node),
+            Fault::Suspend(node) => self.suspend(node),
             Fault::Resume(node) => self.resume(node),
             Fault::CutOneWay { from, to } => self.network.cut(from, to),
             Fault::Cut(one, other) => {
@@ -187,7 +187,7 @@ impl World {
             Fault::StopSwitch(node, pulled) => self.touch(node, |car| car.set_stop(pulled)),
             Fault::Load(node, load) => self.touch(node, |car| car.set_load(load)),
             Fault::Key(node, key) => self.touch(node, |car| car.set_key(key)),
-            Fault::PanelCut(node, cut) => self.cut_panel(node, cut),
+            Fault::LineCut(node, cut) => self.cut_panel(node, cut),
             Fault::ClearHang(node) => self.machines[node].latched = false,
         }
     }
@@ -211,7 +211,7 @@ impl World {
         self.inflict(Fault::StopSwitch(node, false));
         self.inflict(Fault::Load(node, Some(0)));
         self.inflict(Fault::Key(node, KeySwitch::Normal));
-        self.inflict(Fault::PanelCut(node, false));
+        self.inflict(Fault::LineCut(node, false));
     }
 
     /// Puts everything right: machines run, the network is whole, cars are sound.
@@ -260,7 +260,7 @@ impl World {
         }
     }
 
-    fn pause(&mut self, node: usize) {
+    fn suspend(&mut self, node: usize) {
         let process = self.machines[node].process.as_mut();
         if let Some(process) = process.filter(|process| process.backlog.is_none()) {
             process.backlog = Some(std::collections::VecDeque::new());

@@ -14,7 +14,7 @@ pub(super) struct Fate {
     nodes: usize,
     /// What is broken, so that it is mended some time.
     down: Vec<usize>,
-    paused: Vec<usize>,
+    suspended: Vec<usize>,
     cut: bool,
     /// The nodes whose disks take nothing more.
     failed: BTreeSet<usize>,
@@ -37,7 +37,7 @@ impl Fate {
             random: Rng::with_seed(seed.rotate_left(17) ^ 0xfa7e),
             nodes,
             down: Vec::new(),
-            paused: Vec::new(),
+            suspended: Vec::new(),
             cut: false,
             failed: BTreeSet::new(),
             whole_since: Duration::ZERO,
@@ -58,7 +58,7 @@ impl Fate {
             57..71 => self.start_a_machine(world),
             71..78 => self.cut(world),
             78..84 => self.mend(world),
-            84..87 => self.pause(world),
+            84..87 => self.suspend(world),
             87..90 => self.resume(world),
             90 => self.lose_a_disk(world),
             91 => self.fail_a_disk(world),
@@ -66,7 +66,7 @@ impl Fate {
             93..97 => self.break_a_car(world),
             _ => self.repair_a_car(world),
         }
-        let whole = self.down.is_empty() && self.paused.is_empty() && !self.cut;
+        let whole = self.down.is_empty() && self.suspended.is_empty() && !self.cut;
         if !whole {
             self.whole_since = world.now();
         }
@@ -87,11 +87,11 @@ impl Fate {
 
     fn stop_a_machine(&mut self, world: &mut World) {
         let node = self.random.usize(0..self.nodes);
-        if self.down.contains(&node) || self.paused.contains(&node) {
+        if self.down.contains(&node) || self.suspended.contains(&node) {
             return;
         }
         self.down.push(node);
-        world.inflict(if self.random.bool() { Fault::Kill(node) } else { Fault::PowerLoss(node) });
+        world.inflict(if self.random.bool() { Fault::Kill(node) } else { Fault::PowerCut(node) });
     }
 
     fn start_a_machine(&mut self, world: &mut World) {
@@ -129,16 +129,16 @@ impl Fate {
         world.inflict(Fault::Loss(0));
     }
 
-    fn pause(&mut self, world: &mut World) {
+    fn suspend(&mut self, world: &mut World) {
         let node = self.random.usize(0..self.nodes);
-        if !self.down.contains(&node) && !self.paused.contains(&node) {
-            self.paused.push(node);
-            world.inflict(Fault::Pause(node));
+        if !self.down.contains(&node) && !self.suspended.contains(&node) {
+            self.suspended.push(node);
+            world.inflict(Fault::Suspend(node));
         }
     }
 
     fn resume(&mut self, world: &mut World) {
-        for node in std::mem::take(&mut self.paused) {
+        for node in std::mem::take(&mut self.suspended) {
             world.inflict(Fault::Resume(node));
         }
     }
@@ -168,11 +168,11 @@ impl Fate {
 
     /// The whole building goes dark, and comes back machine by machine (F13).
     fn cut_the_mains(&mut self, world: &mut World) {
-        self.paused.clear();
+        self.suspended.clear();
         self.down = (0..self.nodes).collect();
         for node in 0..self.nodes {
             world.inflict(Fault::Resume(node));
-            world.inflict(Fault::PowerLoss(node));
+            world.inflict(Fault::PowerCut(node));
         }
     }
 
@@ -222,7 +222,7 @@ impl Fate {
             12 => Fault::StopSwitch(node, true),
             13 => Fault::Load(node, Some([80, 110][self.random.usize(0..2)])),
             14 => Fault::Key(node, KEYS[self.random.usize(0..KEYS.len())]),
-            _ => Fault::PanelCut(node, true),
+            _ => Fault::LineCut(node, true),
         }
     }
 }

@@ -90,7 +90,7 @@ fn a_broken_car_does_not_excuse_its_group() {
         Fault::StopSwitch(0, false),
         Fault::Motor(1, Some(MotorFault::Trips)),
         Fault::AllSensorsDead(2, true),
-        Fault::PanelCut(0, true),
+        Fault::LineCut(0, true),
         Fault::Key(1, KeySwitch::FireRecall),
     ];
     for fault in faults {
@@ -151,7 +151,7 @@ fn bereaved() -> World {
     let mut world = calm();
     world.machines[2].disk.write(Lsn(999), vec![open(DOT)]);
     world.machines[2].disk.committed();
-    world.inflict(Fault::PowerLoss(2));
+    world.inflict(Fault::PowerCut(2));
     world.inflict(Fault::Replace(2));
     world
 }

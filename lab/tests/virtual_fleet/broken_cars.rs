@@ -147,8 +147,8 @@ fn a_car_that_sticks_at_its_stop_hangs() {
 fn a_stuck_car_hangs_however_often_it_is_interrupted() {
     let interruptions = [
         (Fault::StopSwitch(0, true), Fault::StopSwitch(0, false)),
-        (Fault::PanelCut(0, true), Fault::PanelCut(0, false)),
-        (Fault::Pause(0), Fault::Resume(0)),
+        (Fault::LineCut(0, true), Fault::LineCut(0, false)),
+        (Fault::Suspend(0), Fault::Resume(0)),
     ];
     for (begin, end) in interruptions {
         let mut building = building(1, 4);
@@ -200,14 +200,14 @@ fn a_sound_car_never_hangs() {
             building.press(0, car_call(random.u8(0..floors)));
             match random.u8(0..8) {
                 0 => building.inflict(Fault::StopSwitch(0, true)),
-                1 => building.inflict(Fault::PanelCut(0, true)),
+                1 => building.inflict(Fault::LineCut(0, true)),
                 2 => building.inflict(Fault::Obstruct(0, true)),
-                3 => building.inflict(Fault::Pause(0)),
+                3 => building.inflict(Fault::Suspend(0)),
                 _ => {}
             }
             building.run_for(Duration::from_millis(random.u64(100..5_000)));
             building.inflict(Fault::StopSwitch(0, false));
-            building.inflict(Fault::PanelCut(0, false));
+            building.inflict(Fault::LineCut(0, false));
             building.inflict(Fault::Obstruct(0, false));
             building.inflict(Fault::Resume(0));
             building.run_for(Duration::from_millis(random.u64(100..20_000)));
@@ -238,7 +238,7 @@ fn whatever_is_wrong_with_one_car_the_other_serves() {
         Fault::Key(0, KeySwitch::Independent),
         Fault::Key(0, KeySwitch::FireRecall),
         Fault::Key(0, KeySwitch::OutOfService),
-        Fault::PanelCut(0, true),
+        Fault::LineCut(0, true),
     ];
     for fault in faults {
         let mut building = building(2, 4);

@@ -64,7 +64,7 @@ fn under_every_protocol_the_average_is_on_every_panel() {
         let leader =
             building.running().find(|node| building.node_state(*node) == Some(&NodeState::Master));
         let victim = leader.expect("a master");
-        building.inflict(Fault::PowerLoss(victim));
+        building.inflict(Fault::PowerCut(victim));
         let left = ["30.0", "26.7", "23.3", "20.0"][victim];
         building.until(bound + secs(8), &what, |w| all_show(w, left));
         building.repair_everything();
@@ -99,7 +99,7 @@ fn every_panel_has_the_backlight_of_the_average_light() {
 fn the_average_goes_on_without_a_master_that_died() {
     for victim in [0, 2] {
         let mut building = warmed(&[18, 21, 25]);
-        building.inflict(Fault::PowerLoss(victim));
+        building.inflict(Fault::PowerCut(victim));
         let left = if victim == 0 { "23.0" } else { "19.5" };
         let took = building.until(secs(7), "the average of those that live", |w| all_show(w, left));
         println!("without {victim}: after {took:?}");
@@ -144,7 +144,7 @@ fn a_node_alone_shows_its_own_climate() {
 #[test]
 fn a_suspended_node_comes_back_without_an_old_average() {
     let mut building = warmed(&[18, 22]);
-    building.inflict(Fault::Pause(1));
+    building.inflict(Fault::Suspend(1));
     building.set_climate(0, reads(Some(30), Some(100)));
     building.run_for(secs(10));
     assert_eq!(display(&building, 0), "30.0 C 12:00", "the silent do not count");

@@ -20,7 +20,7 @@ fn a_power_cut_of_the_whole_building_loses_no_lit_order() {
         building.run_for(millis(wait));
         let lit: Vec<_> = (0..3).map(|node| building.lamps(node)).collect();
         for node in 0..3 {
-            building.inflict(Fault::PowerLoss(node));
+            building.inflict(Fault::PowerCut(node));
         }
         building.run_for(secs(3));
         for node in [2, 0, 1] {
@@ -48,7 +48,7 @@ fn lamps_are_rebuilt_from_the_disk_alone() {
     building.run_for(millis(200));
     let lit = building.lamps(1);
     assert_eq!(lit.len(), 2);
-    building.inflict(Fault::PowerLoss(1));
+    building.inflict(Fault::PowerCut(1));
     building.inflict(Fault::Partition(vec![]));
     building.inflict(Fault::Restart(1));
     assert_eq!(building.lamps(1), lit, "at once");
@@ -60,7 +60,7 @@ fn lamps_are_rebuilt_from_the_disk_alone() {
 fn terms_do_not_decrease_over_a_power_cut_of_the_whole_building() {
     let mut building = Building::merged(3);
     for _ in 0..3 {
-        building.inflict(Fault::PowerLoss(0));
+        building.inflict(Fault::PowerCut(0));
         building.run_for(secs(1));
         building.inflict(Fault::Restart(0));
         building.run_for(secs(2));
@@ -69,7 +69,7 @@ fn terms_do_not_decrease_over_a_power_cut_of_the_whole_building() {
     let before: Vec<_> = (0..3).map(|node| term(&building, node)).collect();
     assert!(before.iter().all(|term| *term > Term(4)), "{before:?}");
     for node in 0..3 {
-        building.inflict(Fault::PowerLoss(node));
+        building.inflict(Fault::PowerCut(node));
     }
     building.run_for(secs(3));
     for (node, before) in before.iter().enumerate() {
@@ -92,7 +92,7 @@ fn ages_go_on_over_a_power_cut_of_the_whole_building() {
     building.press(0, button);
     building.run_for(millis(400));
     for node in 0..2 {
-        building.inflict(Fault::PowerLoss(node));
+        building.inflict(Fault::PowerCut(node));
     }
     building.run_for(secs(60));
     for node in 0..2 {

@@ -55,7 +55,7 @@ fn play(what: &str, scenario: impl Fn(Weather, u64) -> Duration) {
 #[test]
 fn nobody_waits_for_the_vote() {
     let (mut building, leader) = led(0, Weather::default(), 1);
-    building.inflict(Fault::PowerLoss(leader));
+    building.inflict(Fault::PowerCut(leader));
     building.until(secs(1), "somebody seeks", |world| {
         let mut running = world.running();
         running.any(|node| world.node_state(node) == Some(&NodeState::Seeking))
@@ -72,7 +72,7 @@ fn of_two_regular_leaders_one_leads() {
     play("one of two regular leaders dies", |weather, round| {
         let (mut building, leader) = led(2, weather, round);
         assert_eq!(leader, 3);
-        building.inflict(Fault::PowerLoss(leader));
+        building.inflict(Fault::PowerCut(leader));
         let took = agree(&mut building, "its end");
         assert_eq!(building.master(), Some(4));
         took

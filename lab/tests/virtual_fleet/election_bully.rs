@@ -62,7 +62,7 @@ fn measure(
 fn as_in_the_source_the_fleet_finds_a_master_too() {
     let as_in_the_source = Settings { mesh_detection: false, ..settings() };
     measure("leader dark, as in the source", &as_in_the_source, |building, bound| {
-        building.inflict(Fault::PowerLoss(BEST));
+        building.inflict(Fault::PowerCut(BEST));
         let died = leads(building, BEST - 1, bound);
         building.inflict(Fault::Restart(BEST));
         died.max(leads(building, BEST, bound))
@@ -73,7 +73,7 @@ fn as_in_the_source_the_fleet_finds_a_master_too() {
 #[test]
 fn a_lesser_node_returns_with_no_change_to_the_others() {
     let mut building = settled(settings(), seed());
-    building.inflict(Fault::PowerLoss(0));
+    building.inflict(Fault::PowerCut(0));
     building.run_for(secs(3));
     let terms = |world: &World| -> Vec<Option<Term>> {
         (1..NODES).map(|node| world.node(node).map(Node::term)).collect()
@@ -150,12 +150,12 @@ fn events() -> [Happening; 9] {
     };
     let everybody =
         |fault: fn(usize) -> Fault| (0..NODES).map(move |node| (fault(node), millis(0)));
-    let dark = everybody(Fault::PowerLoss).chain([(Fault::Heal, secs(2))]);
+    let dark = everybody(Fault::PowerCut).chain([(Fault::Heal, secs(2))]);
     let power_cut = dark.chain(everybody(Fault::Restart)).chain([(Fault::Heal, secs(5))]).collect();
     [
         (
             "the leader's panel is away for a moment",
-            vec![(Fault::PanelCut(4, true), millis(300)), (Fault::PanelCut(4, false), secs(3))],
+            vec![(Fault::LineCut(4, true), millis(300)), (Fault::LineCut(4, false), secs(3))],
             0,
         ),
         (
@@ -170,7 +170,7 @@ fn events() -> [Happening; 9] {
         ),
         (
             "the leader's panel is cut and plugged",
-            vec![(Fault::PanelCut(4, true), secs(3)), (Fault::PanelCut(4, false), secs(5))],
+            vec![(Fault::LineCut(4, true), secs(3)), (Fault::LineCut(4, false), secs(5))],
             1,
         ),
         (

@@ -134,7 +134,7 @@ fn dies_in_service(victim: usize) {
         });
         building.run_for(millis(wait));
         let kept = building.lamps(victim);
-        building.inflict(Fault::PowerLoss(victim));
+        building.inflict(Fault::PowerCut(victim));
         building.until(mins(3), "the others serve every hall call", |w| {
             w.running().all(|node| w.lamps(node).is_empty())
         });
@@ -158,7 +158,7 @@ fn dies_in_service(victim: usize) {
 #[test]
 fn the_lowest_address_returns_with_an_empty_store_and_no_lamp_goes_out_unserved() {
     let mut building = Building::merged(4);
-    building.inflict(Fault::PowerLoss(0));
+    building.inflict(Fault::PowerCut(0));
     building.run_for(secs(2));
     assert_eq!(building.master(), Some(1));
     for (node, button) in
@@ -182,7 +182,7 @@ fn a_button_pressed_at_the_very_moment_the_master_dies_is_served() {
         building.press(2, up(1));
         building.press(1, down(2));
         building.run_for(Duration::from_micros(microseconds));
-        building.inflict(Fault::PowerLoss(0));
+        building.inflict(Fault::PowerCut(0));
         building.until(secs(1), "the lamps are lit", |w| {
             w.all_show(up(1), true) || w.served(&call) > 0
         });

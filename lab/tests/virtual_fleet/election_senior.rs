@@ -58,7 +58,7 @@ fn measure(what: &str, scenario: impl Fn(u64) -> Duration) {
 fn a_unit_that_looks_for_a_master_serves_alone() {
     let mut building = led(3, 0);
     let master = building.master().expect("a master");
-    building.inflict(Fault::PowerLoss(master));
+    building.inflict(Fault::PowerCut(master));
     let other = (master + 1) % 3;
     building
         .until(secs(1), "it seeks", |world| world.node_state(other) == Some(&NodeState::Seeking));
@@ -96,7 +96,7 @@ fn of_two_masters_that_meet_the_higher_address_stays() {
 fn the_highest_address_returns_and_the_fleet_agrees_within_the_bound() {
     measure("the highest address returns", |world| {
         let mut building = led(4, world);
-        building.inflict(Fault::PowerLoss(3));
+        building.inflict(Fault::PowerCut(3));
         one_leads(&mut building);
         building.run_for(secs(2));
         building.inflict(Fault::Restart(3));
@@ -113,7 +113,7 @@ fn the_highest_address_returns_and_follows() {
         let mut building = Building::of(settings);
         building.start_all();
         one_leads(&mut building);
-        building.inflict(Fault::PowerLoss(3));
+        building.inflict(Fault::PowerCut(3));
         one_leads(&mut building);
         building.run_for(secs(2));
         let term = |world: &World| world.node(0).map(elevator_fleet::node::Node::term);

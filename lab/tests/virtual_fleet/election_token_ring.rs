@@ -101,7 +101,7 @@ fn two_holders_that_meet_in_heavy_loss_hardly_act_together() {
 fn a_node_that_returns_takes_nothing_away() {
     longest("a return", |seed| {
         let mut building = turning(4, seed);
-        building.inflict(Fault::PowerLoss(0));
+        building.inflict(Fault::PowerCut(0));
         building.run_for(secs(5));
         let holder = building.until(secs(2), "a holder", |w| w.master().is_some());
         assert!(holder < secs(1));
@@ -182,7 +182,7 @@ fn a_holder_that_dies_in_service_loses_nothing() {
         building.run_for(millis(wait));
         let holder =
             building.running().find(|node| building.node_state(*node) == Some(&NodeState::Master));
-        building.inflict(Fault::PowerLoss(holder.unwrap_or(0)));
+        building.inflict(Fault::PowerCut(holder.unwrap_or(0)));
         building.run_for(secs(2));
         recovers(&mut building);
     }
@@ -223,7 +223,7 @@ fn a_node_that_refuses_every_token_does_not_stop_the_ring() {
     building.falsify(2, None);
     recovers(&mut building);
     // The ring goes on, whoever leaves it.
-    building.inflict(Fault::PowerLoss(2));
+    building.inflict(Fault::PowerCut(2));
     let took = one_holder(&mut building);
     println!("one holder {took:?} after the loss of another");
     building.inflict(Fault::Restart(2));

@@ -164,11 +164,11 @@ impl Fleet {
                 took
             }
             Scenario::MasterIsKilled => self.dies(Fault::Kill),
-            Scenario::MasterLosesPower => self.dies(Fault::PowerLoss),
+            Scenario::MasterLosesPower => self.dies(Fault::PowerCut),
             Scenario::MasterIsSuspended(pause) => self.is_suspended(millis(pause)),
             Scenario::MasterReturns => {
                 let (mut building, master) = self.led();
-                let fault = [Fault::Kill, Fault::PowerLoss][round % 2];
+                let fault = [Fault::Kill, Fault::PowerCut][round % 2];
                 building.inflict(fault(master));
                 self.agree(&mut building, &all_but(master), "its end");
                 building.run_for(secs(2));
@@ -205,7 +205,7 @@ impl Fleet {
     fn is_suspended(&self, pause: Duration) -> Duration {
         let (mut building, master) = self.led();
         building.press((master + 1) % NODES, down(2));
-        building.inflict(Fault::Pause(master));
+        building.inflict(Fault::Suspend(master));
         building.run_for(pause);
         if pause >= self.bound() {
             self.agree(&mut building, &all_but(master), "its loss");

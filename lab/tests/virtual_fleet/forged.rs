@@ -78,7 +78,7 @@ fn a_frame_of_impossible_sequences_stops_no_order() {
         building.run_for(secs(1));
         orders_are_taken_everywhere(&mut building);
         for node in 0..3 {
-            building.inflict(Fault::PowerLoss(node));
+            building.inflict(Fault::PowerCut(node));
         }
         building.run_for(secs(3));
         building.recovers();
@@ -97,7 +97,7 @@ fn a_forged_term_is_not_the_last() {
     building.run_for(secs(2));
     for _ in 0..2 {
         let before = building.node(1).expect("it runs").term();
-        building.inflict(Fault::PowerLoss(0));
+        building.inflict(Fault::PowerCut(0));
         building.run_for(secs(2));
         assert!(building.node(1).expect("it runs").term() > before);
         building.inflict(Fault::Restart(0));
@@ -189,7 +189,7 @@ fn a_member_that_sends_rubbish_stops_no_service() {
             building.press(node, button);
             // The lowest of the others fails in the midst of it.
             match round {
-                8 => building.inflict(Fault::PowerLoss(1 - faulty)),
+                8 => building.inflict(Fault::PowerCut(1 - faulty)),
                 14 => building.inflict(Fault::Restart(1 - faulty)),
                 _ => {}
             }
@@ -284,7 +284,7 @@ fn an_order_that_only_the_master_holds_is_served() {
     // Its own car can't serve.
     building.inflict(Fault::StopSwitch(0, true));
     for node in 1..3 {
-        building.inflict(Fault::Pause(node));
+        building.inflict(Fault::Suspend(node));
         building.run_for(millis(170));
         building.inflict(Fault::Resume(node));
     }

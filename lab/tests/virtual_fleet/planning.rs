@@ -30,7 +30,7 @@ fn a_late_plan_harms_nobody() {
                 0 => building.inflict(Fault::Kill(node)),
                 1 => building.inflict(Fault::StopSwitch(node, true)),
                 2 => building.inflict(Fault::Partition(vec![vec![0, 1], vec![2, 3]])),
-                3 => building.inflict(Fault::Pause(node)),
+                3 => building.inflict(Fault::Suspend(node)),
                 4..8 => building.repair_everything(),
                 _ => {}
             }

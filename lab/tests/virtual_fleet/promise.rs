@@ -93,12 +93,12 @@ proptest! {
         let before: Vec<usize> = promised.iter().map(|call| building.served(call)).collect();
         match loss {
             Loss::Node(node) => {
-                building.inflict(Fault::PowerLoss(node % state.nodes));
+                building.inflict(Fault::PowerCut(node % state.nodes));
                 building.inflict(Fault::Replace(node % state.nodes));
             }
             Loss::Mains => {
                 for node in 0..state.nodes {
-                    building.inflict(Fault::PowerLoss(node));
+                    building.inflict(Fault::PowerCut(node));
                 }
                 for node in 0..state.nodes {
                     building.inflict(Fault::Restart(node));
@@ -132,7 +132,7 @@ fn a_lit_order_outlives_its_first_disk_wherever_its_delta_has_got_to() {
         let mut building = fleet_in(&state);
         let call = building.call(up(1), 1);
         let promised = lit(&building).contains(&call);
-        building.inflict(Fault::PowerLoss(1));
+        building.inflict(Fault::PowerCut(1));
         building.inflict(Fault::Replace(1));
         building.run_for(millis(50));
         assert!(!promised || is_open(&building, &call), "lost after {wait} µs");

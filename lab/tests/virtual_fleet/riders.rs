@@ -115,14 +115,14 @@ impl Riders {
 enum Disturbance {
     Partition,
     Restart,
-    Pause,
-    PanelCut,
+    Suspend,
+    LineCut,
     Loss,
 }
 
 impl Disturbance {
     const ALL: [Self; 5] =
-        [Self::Partition, Self::Restart, Self::Pause, Self::PanelCut, Self::Loss];
+        [Self::Partition, Self::Restart, Self::Suspend, Self::LineCut, Self::Loss];
 
     /// Does it, or puts it right.
     fn strike(self, world: &mut World, random: &mut fastrand::Rng) {
@@ -137,9 +137,9 @@ impl Disturbance {
             }
             Self::Restart if begins => world.inflict(Fault::Kill(node)),
             Self::Restart => world.inflict(Fault::Restart(node)),
-            Self::Pause if begins => world.inflict(Fault::Pause(node)),
-            Self::Pause => (0..CARS).for_each(|node| world.inflict(Fault::Resume(node))),
-            Self::PanelCut => world.inflict(Fault::PanelCut(node, begins)),
+            Self::Suspend if begins => world.inflict(Fault::Suspend(node)),
+            Self::Suspend => (0..CARS).for_each(|node| world.inflict(Fault::Resume(node))),
+            Self::LineCut => world.inflict(Fault::LineCut(node, begins)),
             Self::Loss => world.inflict(Fault::Loss(if begins { 30 } else { 0 })),
         }
     }

@@ -99,7 +99,7 @@ fn a_large_fleet_agrees_on_the_next_master_at_once() {
     let master_alone = |world: &World| world.node_state(1) == Some(&NodeState::Master);
     for (fault, limit) in [
         (Fault::Kill(0), Duration::from_millis(100)),
-        (Fault::PowerLoss(0), Duration::from_millis(300)),
+        (Fault::PowerCut(0), Duration::from_millis(300)),
     ] {
         let mut building = large(64);
         let what = format!("{fault:?}");

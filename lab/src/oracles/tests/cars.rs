@@ -58,7 +58,7 @@ fn what_a_sound_car_must_bear_is_no_excuse_for_a_hang() {
         Fault::Speed(0, 80),
         Fault::DoorJammed(0, true),
         Fault::StopSwitch(0, true),
-        Fault::PanelCut(0, true),
+        Fault::LineCut(0, true),
     ];
     for fault in bearable {
         let mut world = calm();
