@@ -11,6 +11,7 @@ use elevator_simulator::shaft::{LevellingFault, MotorFault};
 use super::World;
 use super::disk::Disk;
 use super::history::Note;
+use super::schedule::FaultKind;
 
 /// How long a process must be suspended to notice it.
 const NOTICED: Duration = Duration::from_millis(150);
@@ -43,6 +44,8 @@ pub enum Fault {
     },
     /// Nothing gets from one machine to another, or back.
     Cut(usize, usize),
+    /// The network of a machine is cut, or mended.
+    NetworkCut(usize, bool),
     /// Links between two machines can't be made any more; those that there are stay, and datagrams
     /// pass.
     RefuseLinks(usize, usize),
@@ -106,6 +109,7 @@ impl Fault {
             | Self::Resume(_)
             | Self::CutOneWay { .. }
             | Self::Cut(..)
+            | Self::NetworkCut(..)
             | Self::RefuseLinks(..)
             | Self::Partition(_)
             | Self::Heal
@@ -150,6 +154,12 @@ impl World {
                 self.network.cut(one, other);
                 self.network.cut(other, one);
             }
+            Fault::NetworkCut(node, cut) => {
+                self.network.isolate(node, cut);
+                if !cut {
+                    self.unstall();
+                }
+            }
             Fault::RefuseLinks(one, other) => self.network.refuse_links(one, other),
             Fault::Partition(groups) => self.partition(&groups),
             Fault::Heal => {
@@ -189,6 +199,47 @@ impl World {
             Fault::Key(node, key) => self.touch(node, |car| car.set_key(key)),
             Fault::LineCut(node, cut) => self.cut_panel(node, cut),
             Fault::ClearHang(node) => self.machines[node].latched = false,
+        }
+    }
+
+    /// Begins a fault of a schedule at a node.
+    pub fn begin(&mut self, kind: FaultKind, node: usize) {
+        match kind {
+            FaultKind::Kill => self.inflict(Fault::Kill(node)),
+            FaultKind::Suspension => self.inflict(Fault::Suspend(node)),
+            FaultKind::LineCut => self.inflict(Fault::LineCut(node, true)),
+            FaultKind::NetworkCut => self.inflict(Fault::NetworkCut(node, true)),
+            FaultKind::Hang => self.inflict(Fault::Motor(node, Some(MotorFault::Stuck))),
+            FaultKind::Obstruction => self.inflict(Fault::Obstruct(node, true)),
+            FaultKind::StopSwitch => self.inflict(Fault::StopSwitch(node, true)),
+            FaultKind::PowerCut => {
+                for node in 0..self.machines.len() {
+                    self.inflict(Fault::Resume(node));
+                    self.inflict(Fault::PowerCut(node));
+                }
+            }
+        }
+    }
+
+    /// Puts a fault of a schedule right.
+    pub fn end(&mut self, kind: FaultKind, node: usize) {
+        match kind {
+            FaultKind::Kill => self.inflict(Fault::Restart(node)),
+            FaultKind::Suspension => self.inflict(Fault::Resume(node)),
+            FaultKind::LineCut => self.inflict(Fault::LineCut(node, false)),
+            FaultKind::NetworkCut => self.inflict(Fault::NetworkCut(node, false)),
+            FaultKind::Hang => {
+                self.inflict(Fault::Motor(node, None));
+                self.inflict(Fault::ClearHang(node));
+                self.inflict(Fault::Restart(node));
+            }
+            FaultKind::Obstruction => self.inflict(Fault::Obstruct(node, false)),
+            FaultKind::StopSwitch => self.inflict(Fault::StopSwitch(node, false)),
+            FaultKind::PowerCut => {
+                for node in 0..self.machines.len() {
+                    self.inflict(Fault::Restart(node));
+                }
+            }
         }
     }
 

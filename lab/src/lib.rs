@@ -16,7 +16,8 @@
 //! and no socket either, and the crate builds for `wasm32-unknown-unknown`.
 //!
 //! Read [`World`] first, then [`Fault`] for what can be done to it, `oracles.rs` for what has to
-//! hold whatever is done, and [`Campaign`] for how the two meet. [`elections`] compares the election
+//! hold whatever is done, and [`Campaign`] for how the two meet. A [`Schedule`] of faults is for fleets
+//! of real processes too. [`elections`] compares the election
 //! protocols.
 
 mod agenda;
@@ -32,6 +33,7 @@ mod oracles;
 mod panel;
 mod perform;
 mod planner;
+mod schedule;
 mod snapshot;
 mod view;
 mod world;
@@ -43,4 +45,5 @@ pub use history::Service;
 pub use network::Weather;
 pub use oracles::Violation;
 pub use oracles::mastership::Mastership;
+pub use schedule::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
 pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

@@ -35,21 +35,33 @@ pub(super) struct Network {
     pub(super) weather: Weather,
     /// The directed pairs between which nothing passes.
     cuts: BTreeSet<(usize, usize)>,
+    /// The nodes whose network is cut: they reach nobody.
+    isolated: BTreeSet<usize>,
     /// The pairs, the lower first, between which no link can be made.
     unlinked: BTreeSet<(usize, usize)>,
 }
 
 impl Network {
     pub(super) fn new(weather: Weather) -> Self {
-        Self { weather, cuts: BTreeSet::new(), unlinked: BTreeSet::new() }
+        let (cuts, isolated) = (BTreeSet::new(), BTreeSet::new());
+        Self { weather, cuts, isolated, unlinked: BTreeSet::new() }
     }
 
     pub(super) fn cut(&mut self, from: usize, to: usize) {
         self.cuts.insert((from, to));
     }
 
+    pub(super) fn isolate(&mut self, node: usize, isolated: bool) {
+        if isolated {
+            self.isolated.insert(node);
+        } else {
+            self.isolated.remove(&node);
+        }
+    }
+
     pub(super) fn heal(&mut self) {
         self.cuts.clear();
+        self.isolated.clear();
         self.unlinked.clear();
     }
 
@@ -64,12 +76,15 @@ impl Network {
     }
 
     pub(super) fn passes(&self, from: usize, to: usize) -> bool {
-        self.cuts.is_empty() || !self.cuts.contains(&(from, to))
+        self.is_whole()
+            || !(self.cuts.contains(&(from, to))
+                || self.isolated.contains(&from)
+                || self.isolated.contains(&to))
     }
 
     /// Nothing is cut.
     pub(super) fn is_whole(&self) -> bool {
-        self.cuts.is_empty()
+        self.cuts.is_empty() && self.isolated.is_empty()
     }
 
     /// Both directions are open.

@@ -47,6 +47,8 @@ mod promise;
 mod riders;
 #[path = "virtual_fleet/roles.rs"]
 mod roles;
+#[path = "virtual_fleet/schedule.rs"]
+mod schedule;
 #[path = "virtual_fleet/service.rs"]
 mod service;
 #[path = "virtual_fleet/size.rs"]

@@ -19,7 +19,7 @@ pub(super) enum Wish {
     /// Start it again.
     Restart,
     /// Suspend it, or let it go on.
-    Freeze,
+    Suspend,
     /// Cut its network, or mend it.
     Network,
     /// Cut the line of its panel, or plug it again.
@@ -59,7 +59,7 @@ pub(super) fn wish(event: &Event) -> Option<Wish> {
         KeyCode::Char('c') => Wish::CarCall,
         KeyCode::Char('k') => Wish::Kill,
         KeyCode::Char('r') => Wish::Restart,
-        KeyCode::Char('f') => Wish::Freeze,
+        KeyCode::Char('z') => Wish::Suspend,
         KeyCode::Char('n') => Wish::Network,
         KeyCode::Char('l') => Wish::Line,
         KeyCode::Char('h') => Wish::Motor,

@@ -11,8 +11,8 @@
 //! the simulators. So does chaos, which breaks one thing after the other and puts it right again.
 //! The [`account`](liftmesh_harness::account) looks at the lamps and the doors alone.
 //!
-//! Read `stage` first; `traffic` and `chaos` have no processes, no threads and no clock, nor has
-//! `screen`, which draws a `scene`.
+//! Read `stage` first; `traffic` has no processes, no threads and no clock, nor has `screen`, which
+//! draws a `scene`.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +23,6 @@ use elevator_driver::FloorCount;
 use elevator_fleet::wire::Protocol;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-mod chaos;
 mod error;
 mod keys;
 mod leadership;
@@ -82,7 +81,7 @@ Examples:
 The keys act on the chosen car and floor:
   ←→ ↑↓  choose car and floor     k  kill -9 the node         h  stick the motor, or free it
   u d    press the hall button    r  start it again           x  clear the hang; then r
-  c      press the car button     f  freeze it, or thaw it    o  obstruct the door, or clear it
+  c      press the car button     z  suspend it, or resume    o  obstruct the door, or clear it
   space  hold passengers back     n  cut its network, or mend s  pull the stop switch, or push it
   q      end the demo             l  cut its panel's line, or plug it
   p      cut the power of the whole building: every node is killed, every panel forgets; and
@@ -109,9 +108,8 @@ pub(crate) struct Args {
     /// Lines of text instead of a screen, which is also what comes where there is no terminal
     #[arg(long)]
     pub(crate) headless: bool,
-    /// Break one thing after the other, by the seed: nodes killed and frozen, networks and panel
-    /// lines cut, hangs, obstructions, stop switches, power cuts. At the end everything is put
-    /// right
+    /// Break one thing after the other, by the seed: nodes killed and suspended, networks and panel
+    /// lines cut, hangs, obstructions, stop switches, power cuts. At the end everything is put right
     #[arg(long)]
     pub(crate) chaos: bool,
     /// No more passengers and faults after this time, and the end once all orders are served. They

@@ -138,7 +138,7 @@ pub(super) enum Life {
     /// It runs and answers.
     Running,
     /// It is suspended.
-    Frozen,
+    Suspended,
     /// It was killed, or lost its power.
     Killed,
     /// Its car hung: it stopped the motor and ended (F9).

@@ -200,8 +200,8 @@ fn keys() -> Vec<Line<'static>> {
     ];
     let faults = [
         ("k", "kill"),
-        ("r", "restart"),
-        ("f", "freeze"),
+        ("r", "start"),
+        ("z", "suspend"),
         ("n", "net"),
         ("l", "line"),
         ("h", "hang"),

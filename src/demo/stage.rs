@@ -15,9 +15,9 @@ use elevator_simulator::ControlClient;
 use elevator_simulator::control::ControlError;
 use liftmesh_harness::account::{Account, Sight, Tally};
 use liftmesh_harness::{Process, end};
+use liftmesh_lab::Toll;
 
 use super::Options;
-use super::chaos::Toll;
 use super::error::{DemoError, log_of};
 use super::leadership::Leadership;
 use super::lines::{Line, Update};

@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use liftmesh_harness::account::Tally;
+use liftmesh_lab::Toll;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
 
-use super::chaos::Toll;
 use super::keys::{Wish, wish};
 use super::scene::{Event, Scene};
 use super::screen;

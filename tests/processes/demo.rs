@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::thread;
 
 use elevator_fleet::wire::Protocol;
+use liftmesh_lab::FaultKind;
 
 fn demo(arguments: &[&str], dir: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_liftmesh"))
@@ -95,17 +96,8 @@ fn every_lit_order_is_served_in_chaos_by_a_seed() {
     assert!(lines.lines().next().unwrap().ends_with("seed 3"), "{lines}");
     let mut last = lines.lines().rev();
     let (summary, faults) = (last.next().unwrap(), last.next().unwrap());
-    for kind in [
-        "kill",
-        "freeze",
-        "line cut",
-        "network cut",
-        "hang",
-        "obstruction",
-        "stop switch",
-        "power cut",
-    ] {
-        assert!(count(faults, kind) >= 1, "no {kind}:\n{lines}");
+    for kind in FaultKind::ALL {
+        assert!(count(faults, &kind.to_string()) >= 1, "no {kind}:\n{lines}");
     }
     assert!(figure(summary, "placed") >= 1, "{summary}");
     assert_eq!(figure(summary, "lost"), 0);

@@ -165,7 +165,7 @@ fn bar(order: &OrderStatus) -> Vec<Span<'static>> {
 pub(super) fn node_state(car: &CarScene) -> (String, Style) {
     match (&car.node.life, car.node.view()) {
         (Life::Starting, _) => ("starting".to_owned(), palette::quiet()),
-        (Life::Frozen, _) => ("frozen".to_owned(), palette::bad()),
+        (Life::Suspended, _) => ("suspended".to_owned(), palette::bad()),
         (Life::Killed, _) => ("killed".to_owned(), palette::bad()),
         (Life::Hung, _) => ("hung".to_owned(), palette::bad()),
         (Life::Cleared, _) => ("cleared".to_owned(), palette::notable()),

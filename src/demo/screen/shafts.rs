@@ -291,7 +291,8 @@ fn role(car: &CarScene, room: usize) -> (String, Style) {
     match &car.node.life {
         Life::Starting if fits => ("starting".to_owned(), palette::quiet()),
         Life::Starting => ("starts".to_owned(), palette::quiet()),
-        Life::Frozen => ("frozen".to_owned(), palette::bad()),
+        Life::Suspended if fits => ("suspended".to_owned(), palette::bad()),
+        Life::Suspended => ("susp.".to_owned(), palette::bad()),
         Life::Killed => ("killed".to_owned(), palette::bad()),
         Life::Hung => ("hung".to_owned(), palette::bad()),
         Life::Cleared => ("cleared".to_owned(), palette::notable()),

@@ -4,10 +4,10 @@ use std::iter::Peekable;
 use std::time::Duration;
 
 use elevator_driver::{Button, Floor};
+use liftmesh_lab::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
 
 use super::Stage;
 use super::wishes::{line_fault, motor_fault, obstruct, stop};
-use crate::demo::chaos::{Fault, Mishap, Mishaps, Toll};
 use crate::demo::error::DemoError;
 use crate::demo::scene::{Life, Phase, Power, Weight};
 use crate::mesh::Cable;
@@ -27,7 +27,7 @@ const PRESS_AGAIN: Duration = Duration::from_secs(3);
 /// The faults that are to come, and those that last.
 #[derive(Debug)]
 pub(super) struct Chaos {
-    agenda: Peekable<Mishaps>,
+    schedule: Peekable<Schedule>,
     lasting: Vec<Lasting>,
     toll: Toll,
 }
@@ -35,7 +35,7 @@ pub(super) struct Chaos {
 /// A fault that lasts.
 #[derive(Debug)]
 struct Lasting {
-    mishap: Mishap,
+    fault: ScheduledFault,
     end: End,
 }
 
@@ -54,7 +54,7 @@ enum End {
 impl Chaos {
     pub(super) fn new(seed: u64, cars: usize) -> Self {
         Self {
-            agenda: Mishaps::new(seed, cars).peekable(),
+            schedule: Schedule::new(seed, cars, ScheduleSettings::default()).peekable(),
             lasting: Vec::new(),
             toll: Toll::default(),
         }
@@ -72,7 +72,7 @@ impl Chaos {
 
     fn befalls(&self, car: usize) -> bool {
         let mut lasting = self.lasting.iter();
-        lasting.any(|one| one.mishap.car == car && one.mishap.fault != Fault::PowerCut)
+        lasting.any(|one| one.fault.node == car && one.fault.kind != FaultKind::PowerCut)
     }
 }
 
@@ -94,55 +94,55 @@ impl Stage {
     fn begin_faults(&mut self, chaos: &mut Chaos, now: Duration) {
         let time = self.traffic;
         while self.scene.power == Power::On
-            && let Some(due) = chaos.agenda.peek().copied().filter(|one| one.at <= time)
+            && let Some(due) = chaos.schedule.peek().copied().filter(|one| one.at <= time)
         {
             let cars = self.actors.len();
-            let mut others = (0..cars).map(|step| (due.car + step) % cars);
+            let mut others = (0..cars).map(|step| (due.node + step) % cars);
             let sound = others.find(|car| {
                 self.scene.cars[*car].node.life == Life::Running && !chaos.befalls(*car)
             });
             // With something wrong at every car, the next fault waits.
             let Some(car) = sound else { return };
-            let mishap = Mishap { car, ..due };
-            chaos.agenda.next();
-            chaos.lasting.push(Lasting { end: self.begin(mishap, now), mishap });
-            if mishap.fault != Fault::Hang {
-                chaos.toll.count(mishap.fault);
+            let fault = ScheduledFault { node: car, ..due };
+            chaos.schedule.next();
+            chaos.lasting.push(Lasting { end: self.begin(fault, now), fault });
+            if fault.kind != FaultKind::Hang {
+                chaos.toll.count(fault.kind);
             }
         }
     }
 
-    fn begin(&mut self, mishap: Mishap, now: Duration) -> End {
-        let Mishap { car, fault, .. } = mishap;
-        match fault {
-            Fault::Kill => self.kill(car),
-            Fault::Freeze => self.freeze(car),
-            Fault::Line => self.tell_car(car, line_fault(Cable::Cut)),
-            Fault::Network => self.wire(car, Cable::Cut),
-            Fault::Hang => self.tell(Some(car), Weight::Notable, "is to hang in its next flight"),
-            Fault::Obstruction => self.tell_car(car, obstruct(true)),
-            Fault::Stop => self.tell_car(car, stop(true)),
-            Fault::PowerCut => self.cut_power(),
+    fn begin(&mut self, fault: ScheduledFault, now: Duration) -> End {
+        let ScheduledFault { node: car, kind, .. } = fault;
+        match kind {
+            FaultKind::Kill => self.kill(car),
+            FaultKind::Suspension => self.suspend(car),
+            FaultKind::LineCut => self.tell_car(car, line_fault(Cable::Cut)),
+            FaultKind::NetworkCut => self.wire(car, Cable::Cut),
+            FaultKind::Hang => {
+                self.tell(Some(car), Weight::Notable, "is to hang in its next flight");
+                return End::AfterHang { since: now, pressed_at: None };
+            }
+            FaultKind::Obstruction => self.tell_car(car, obstruct(true)),
+            FaultKind::StopSwitch => self.tell_car(car, stop(true)),
+            FaultKind::PowerCut => self.cut_power(),
         }
-        if fault == Fault::Hang {
-            return End::AfterHang { since: now, pressed_at: None };
-        }
-        End::At(now + mishap.lasts)
+        End::At(now + fault.lasts)
     }
 
     fn end_faults(&mut self, chaos: &mut Chaos, now: Duration) -> Result<(), DemoError> {
         for mut one in std::mem::take(&mut chaos.lasting) {
             // Without power nothing can be put right but the power.
-            let waits = self.scene.power == Power::Off && one.mishap.fault != Fault::PowerCut;
+            let waits = self.scene.power == Power::Off && one.fault.kind != FaultKind::PowerCut;
             if let End::AfterHang { since, pressed_at } = one.end {
                 one.end = if waits {
-                    self.put_off_hang(one.mishap.car, now)
+                    self.put_off_hang(one.fault.node, now)
                 } else {
-                    self.await_hang(chaos, one.mishap, since, pressed_at, now)
+                    self.await_hang(chaos, one.fault, since, pressed_at, now)
                 };
             }
             match one.end {
-                End::At(at) if at <= now && !waits => self.put_right(one.mishap)?,
+                End::At(at) if at <= now && !waits => self.put_right(one.fault)?,
                 End::At(_) | End::AfterHang { .. } => chaos.lasting.push(one),
             }
         }
@@ -152,15 +152,15 @@ impl Stage {
     fn await_hang(
         &mut self,
         chaos: &mut Chaos,
-        mishap: Mishap,
+        fault: ScheduledFault,
         mut since: Duration,
         mut pressed_at: Option<Duration>,
         now: Duration,
     ) -> End {
-        let car = mishap.car;
+        let car = fault.node;
         if self.scene.cars[car].node.life == Life::Hung {
-            chaos.toll.count(Fault::Hang);
-            return End::At(now + mishap.lasts);
+            chaos.toll.count(FaultKind::Hang);
+            return End::At(now + fault.lasts);
         }
         if now.saturating_sub(since) >= HANG_LIMIT {
             let (weight, what) = if self.scene.cars[car].faults.stuck {
@@ -198,20 +198,20 @@ impl Stage {
         if self.scene.cars[car].height < f64::from(top.index()) / 2.0 { top } else { Floor::BOTTOM }
     }
 
-    fn put_right(&mut self, mishap: Mishap) -> Result<(), DemoError> {
-        let car = mishap.car;
-        match mishap.fault {
-            Fault::Kill => self.start(car)?,
-            Fault::Freeze => self.thaw(car),
-            Fault::Line => self.tell_car(car, line_fault(Cable::Whole)),
-            Fault::Network => self.wire(car, Cable::Whole),
-            Fault::Hang => {
+    fn put_right(&mut self, fault: ScheduledFault) -> Result<(), DemoError> {
+        let car = fault.node;
+        match fault.kind {
+            FaultKind::Kill => self.start(car)?,
+            FaultKind::Suspension => self.resume(car),
+            FaultKind::LineCut => self.tell_car(car, line_fault(Cable::Whole)),
+            FaultKind::NetworkCut => self.wire(car, Cable::Whole),
+            FaultKind::Hang => {
                 self.tell_car(car, motor_fault(false));
                 self.bring_back(car)?;
             }
-            Fault::Obstruction => self.tell_car(car, obstruct(false)),
-            Fault::Stop => self.tell_car(car, stop(false)),
-            Fault::PowerCut => self.power_up()?,
+            FaultKind::Obstruction => self.tell_car(car, obstruct(false)),
+            FaultKind::StopSwitch => self.tell_car(car, stop(false)),
+            FaultKind::PowerCut => self.power_up()?,
         }
         Ok(())
     }
@@ -225,7 +225,7 @@ impl Stage {
     }
 
     fn bring_back(&mut self, car: usize) -> Result<(), DemoError> {
-        self.thaw(car);
+        self.resume(car);
         if self.scene.cars[car].node.life == Life::Hung {
             self.clear_hang(car, "the motor moves the car again");
         }

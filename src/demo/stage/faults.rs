@@ -32,7 +32,7 @@ impl Stage {
         let (weight, text) = match &self.scene.cars[car].node.life {
             // It would refuse, and say so in its log alone.
             Life::Hung => (Weight::Bad, HANG_NOT_CLEARED),
-            Life::Frozen => (Weight::Notable, "the node is frozen (f thaws it)"),
+            Life::Suspended => (Weight::Notable, "the node is suspended (z resumes it)"),
             Life::Starting | Life::Running => (Weight::Notable, "the node runs already"),
             Life::Killed | Life::Cleared | Life::Ended(_) => {
                 self.start_node(car)?;
@@ -43,23 +43,23 @@ impl Stage {
         Ok(())
     }
 
-    pub(super) fn freeze(&mut self, car: usize) {
+    pub(super) fn suspend(&mut self, car: usize) {
         let node = &mut self.scene.cars[car].node;
         if !matches!(node.life, Life::Starting | Life::Running) {
             return;
         }
         // Before the signal: what its panel shows from then on means nothing.
-        (node.life, node.said) = (Life::Frozen, None);
+        (node.life, node.said) = (Life::Suspended, None);
         self.signal(car, Signal::STOP);
-        self.tell(Some(car), Weight::Bad, "node frozen (SIGSTOP)");
+        self.tell(Some(car), Weight::Bad, "node suspended (SIGSTOP)");
     }
 
-    pub(super) fn thaw(&mut self, car: usize) {
+    pub(super) fn resume(&mut self, car: usize) {
         let node = &mut self.scene.cars[car].node;
-        if node.life == Life::Frozen {
+        if node.life == Life::Suspended {
             node.life = Life::Starting;
             self.signal(car, Signal::CONT);
-            self.tell(Some(car), Weight::Notable, "node thawed (SIGCONT)");
+            self.tell(Some(car), Weight::Notable, "node resumed (SIGCONT)");
         }
     }
 

@@ -97,7 +97,7 @@ impl Stage {
         let node = &mut self.scene.cars[car].node;
         match node.life {
             // What it said before its end has come late.
-            Life::Frozen | Life::Killed | Life::Hung | Life::Cleared | Life::Ended(_) => return,
+            Life::Suspended | Life::Killed | Life::Hung | Life::Cleared | Life::Ended(_) => return,
             Life::Starting if said.is_some() => node.life = Life::Running,
             Life::Starting | Life::Running => {}
         }

@@ -1,14 +1,16 @@
 //! Random kills, suspensions and returns while passengers press all the time.
 
+use std::iter::Peekable;
 use std::time::{Duration, Instant};
 
 use elevator_driver::Direction;
-use liftmesh_harness::building::{Building, Line, Times};
+use liftmesh_harness::building::{Building, Line};
+use liftmesh_lab::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
 
 /// How many nodes a normal run kills.
-const KILLS: u64 = 14;
+const KILLS: u32 = 14;
 
-/// The passengers and the kills of a normal run.
+/// The passengers and the faults of a normal run.
 const SEED: u64 = 1;
 
 const FLOORS: u8 = 8;
@@ -26,33 +28,24 @@ fn every_lit_order_is_served_in_a_campaign_of_kills() {
         let text = std::env::var(name).ok()?;
         Some(text.parse::<u64>().expect("a number"))
     };
-    let kills = number("LIFTMESH_KILLS").unwrap_or(KILLS);
+    let kills = number("LIFTMESH_KILLS").map_or(KILLS, |kills| kills.try_into().expect("kills"));
     let seed = number("LIFTMESH_SEED").unwrap_or(SEED);
-    let mut building = Building::with_cars(FLOORS, Line::Serial, &FOUR);
-    building.open_books();
-    let mut campaign = Campaign {
-        building,
-        chance: fastrand::Rng::with_seed(seed),
-        down: Vec::new(),
-        killed: 0,
-        suspended: 0,
-        pressed: 0,
-    };
     println!("seed {seed}");
-    while campaign.killed < kills {
-        campaign.press_for_a_while();
-        campaign.fall_or_return();
+    let mut campaign = Campaign::begin(seed);
+    while campaign.toll.of(FaultKind::Kill) < kills {
+        campaign.press();
+        campaign.bring_back_those_due();
+        campaign.strike_if_due();
     }
-    let mut merged = Times::default();
-    merged.add(campaign.bring_all_back());
-    let Campaign { mut building, killed, suspended, pressed, .. } = campaign;
+    let merged = campaign.bring_all_back();
+    let Campaign { mut building, toll, pressed, .. } = campaign;
     let report = building.close_books();
     let settled = building.wait_for_master("A");
     building.assert_safe();
     println!(
-        "{killed} kills, {suspended} suspensions, {pressed} presses: {report:?}; one group \
-         {} ms after the last return, equal stores {settled:?} after the last order",
-        merged.worst().as_millis()
+        "{toll}; {pressed} presses: {report:?}; one group {} ms after the last return, equal stores \
+         {settled:?} after the last order",
+        merged.as_millis()
     );
     assert!(report.tally.placed > 0, "nobody pressed anything");
 }
@@ -60,68 +53,89 @@ fn every_lit_order_is_served_in_a_campaign_of_kills() {
 struct Campaign {
     building: Building,
     chance: fastrand::Rng,
-    down: Vec<Down>,
-    killed: u64,
-    suspended: u64,
+    schedule: Peekable<Schedule>,
+    began: Instant,
+    /// The faults that last.
+    lasting: Vec<ScheduledFault>,
+    toll: Toll,
     pressed: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Down {
-    Killed(&'static str),
-    Suspended(&'static str),
-}
-
 impl Campaign {
-    /// Between two deeds: long enough that what was promised before is on the disks of those that
-    /// promised it, for an order survives the loss of one node at a time (F12).
-    fn press_for_a_while(&mut self) {
-        let until = Instant::now() + Duration::from_millis(self.chance.u64(300..1200));
-        while Instant::now() < until {
-            let at = *self.chance.choice(&FOUR).expect("four");
-            let floor = self.chance.u8(..FLOORS);
-            let button = match self.chance.u8(..3) {
-                0 if floor > 0 => self.building.hall(floor, Direction::Down),
-                1 if floor + 1 < FLOORS => self.building.hall(floor, Direction::Up),
-                _ => self.building.car_call(floor),
-            };
-            self.building.press(at, button);
-            self.pressed += 1;
-            std::thread::sleep(Duration::from_millis(self.chance.u64(20..250)));
+    fn begin(seed: u64) -> Self {
+        let mut building = Building::with_cars(FLOORS, Line::Serial, &FOUR);
+        building.open_books();
+        let settings = ScheduleSettings {
+            round: vec![FaultKind::Kill, FaultKind::Kill, FaultKind::Kill, FaultKind::Suspension],
+            first: Duration::from_millis(300),
+            // Long enough that what was promised before is on the disks of those that promised it,
+            // for an order survives the loss of one node at a time (F12).
+            gap: Duration::from_millis(300)..=Duration::from_millis(2200),
+            ..ScheduleSettings::default()
+        };
+        Self {
+            building,
+            chance: fastrand::Rng::with_seed(seed),
+            schedule: Schedule::new(seed, FOUR.len(), settings).peekable(),
+            began: Instant::now(),
+            lasting: Vec::new(),
+            toll: Toll::default(),
+            pressed: 0,
         }
     }
 
-    fn fall_or_return(&mut self) {
-        let up: Vec<&'static str> = self.building.running().collect();
-        let returns = !self.down.is_empty() && (up.len() == 1 || self.chance.bool());
-        if returns {
-            let index = self.chance.usize(..self.down.len());
-            let down = self.down.swap_remove(index);
-            self.bring_back(down);
+    fn press(&mut self) {
+        let at = *self.chance.choice(&FOUR).expect("four");
+        let floor = self.chance.u8(..FLOORS);
+        let button = match self.chance.u8(..3) {
+            0 if floor > 0 => self.building.hall(floor, Direction::Down),
+            1 if floor + 1 < FLOORS => self.building.hall(floor, Direction::Up),
+            _ => self.building.car_call(floor),
+        };
+        self.building.press(at, button);
+        self.pressed += 1;
+        let pause = Duration::from_millis(self.chance.u64(20..250));
+        let due = self.schedule.peek().map_or(Duration::MAX, |fault| fault.at);
+        std::thread::sleep(pause.min(due.saturating_sub(self.began.elapsed())));
+    }
+
+    fn strike_if_due(&mut self) {
+        let now = self.began.elapsed();
+        let Some(due) = self.schedule.next_if(|fault| fault.at <= now) else { return };
+        // One put off would come too soon before the next.
+        if self.lasting.len() + 1 == FOUR.len() {
             return;
         }
-        let victim = *self.chance.choice(&up).expect("one runs");
-        if self.chance.u8(..4) == 0 {
-            self.building.suspend(victim);
-            self.suspended += 1;
-            self.down.push(Down::Suspended(victim));
-        } else {
-            self.building.kill(victim);
-            self.killed += 1;
-            self.down.push(Down::Killed(victim));
+        let is_up = |node: &usize| self.lasting.iter().all(|fault| fault.node != *node);
+        let mut nodes = (0..FOUR.len()).map(|step| (due.node + step) % FOUR.len());
+        let node = nodes.find(is_up).expect("one runs");
+        match due.kind {
+            FaultKind::Suspension => self.building.suspend(FOUR[node]),
+            _ => self.building.kill(FOUR[node]),
+        }
+        self.toll.count(due.kind);
+        self.lasting.push(ScheduledFault { at: now, node, ..due });
+    }
+
+    fn bring_back_those_due(&mut self) {
+        let now = self.began.elapsed();
+        let due = self.lasting.extract_if(.., |fault| fault.at + fault.lasts <= now);
+        for fault in due.collect::<Vec<_>>() {
+            self.bring_back(fault);
         }
     }
 
-    fn bring_back(&mut self, down: Down) {
-        match down {
-            Down::Killed(name) => self.building.start(name),
-            Down::Suspended(name) => self.building.resume(name),
+    fn bring_back(&mut self, fault: ScheduledFault) {
+        let name = FOUR[fault.node];
+        match fault.kind {
+            FaultKind::Suspension => self.building.resume(name),
+            _ => self.building.start(name),
         }
     }
 
     fn bring_all_back(&mut self) -> Duration {
-        for down in std::mem::take(&mut self.down) {
-            self.bring_back(down);
+        for fault in std::mem::take(&mut self.lasting) {
+            self.bring_back(fault);
         }
         self.building.wait_for_master("A")
     }
