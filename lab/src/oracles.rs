@@ -167,7 +167,7 @@ impl Oracles {
             }
             Report::Promised { call } => self.promises.lamp_is_lit(snapshot, node, call.button()),
             Report::NodeState { to, .. } => {
-                let quiet = election::no_change_of_leader_in_quiet(snapshot, node, report);
+                let quiet = election::no_change_of_master_in_quiet(snapshot, node, report);
                 self.verdicts.record(snapshot, quiet);
                 self.has_yielded(snapshot, node, to)
             }

@@ -112,7 +112,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The calm groups in which the election has had its time. Under `bully` a node that has become
-    /// fitter or less fit may change the leader (E6).
+    /// fitter or less fit may change the master (E6).
     pub(super) fn settled_groups(&self) -> Vec<Vec<usize>> {
         self.groups_settled_for(Duration::ZERO)
     }

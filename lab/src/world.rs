@@ -379,7 +379,7 @@ impl World {
         self.judge(Oracles::inspect);
     }
 
-    /// Under `bully` a node that has become fitter or less fit may change the leader (E6).
+    /// Under `bully` a node that has become fitter or less fit may change the master (E6).
     pub(super) fn note_estimates(&mut self) {
         for machine in &mut self.machines {
             let estimate = machine.node().map_or(0, Node::estimate);

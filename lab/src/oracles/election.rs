@@ -14,7 +14,7 @@ use crate::snapshot::Snapshot;
 const HANDED_OVER_WITHIN: Duration = Duration::from_millis(50);
 
 /// E6: where no node comes or goes, no node becomes master or ceases to be.
-pub(super) fn no_change_of_leader_in_quiet(
+pub(super) fn no_change_of_master_in_quiet(
     snapshot: &Snapshot,
     node: usize,
     report: &Report,

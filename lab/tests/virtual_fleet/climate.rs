@@ -61,9 +61,9 @@ fn under_every_protocol_the_average_is_on_every_panel() {
         let what = format!("the average under {protocol}");
         building.until(bound + secs(8), &what, |w| all_show(w, "25.0"));
         building.run_for(bound);
-        let leader =
+        let master =
             building.running().find(|node| building.node_state(*node) == Some(&NodeState::Master));
-        let victim = leader.expect("a master");
+        let victim = master.expect("a master");
         building.inflict(Fault::PowerCut(victim));
         let left = ["30.0", "26.7", "23.3", "20.0"][victim];
         building.until(bound + secs(8), &what, |w| all_show(w, left));

@@ -18,7 +18,7 @@ fn weathers() -> [Weather; 2] {
     [Weather::default(), rough]
 }
 
-/// Five machines under `ballot`, the last ones of them control units, and their leader.
+/// Five machines under `ballot`, the last ones of them control units, and their master.
 fn led(regular: usize, weather: Weather, round: u64) -> (Building, usize) {
     let mut settings = WorldSettings::new(5, seed() * 1000 + round);
     settings.election = ElectionSettings::of(Protocol::Ballot);
@@ -29,8 +29,8 @@ fn led(regular: usize, weather: Weather, round: u64) -> (Building, usize) {
     building.start_all();
     agree(&mut building, "they have found each other");
     building.run_for(secs(3));
-    let leader = building.master().expect("a leader");
-    (building, leader)
+    let master = building.master().expect("a master");
+    (building, master)
 }
 
 fn bound() -> Duration {
@@ -54,13 +54,13 @@ fn play(what: &str, scenario: impl Fn(Weather, u64) -> Duration) {
 /// C5: while they choose, everybody serves.
 #[test]
 fn nobody_waits_for_the_vote() {
-    let (mut building, leader) = led(0, Weather::default(), 1);
-    building.inflict(Fault::PowerCut(leader));
+    let (mut building, master) = led(0, Weather::default(), 1);
+    building.inflict(Fault::PowerCut(master));
     building.until(secs(1), "somebody seeks", |world| {
         let mut running = world.running();
         running.any(|node| world.node_state(node) == Some(&NodeState::Seeking))
     });
-    let press = (leader + 1) % 5;
+    let press = (master + 1) % 5;
     building.press(press, up(1));
     building.until(millis(100), "the lamp", |world| world.is_lit(press, up(1)));
     building.recovers_under(World::has_the_right_master);
@@ -70,24 +70,24 @@ fn nobody_waits_for_the_vote() {
 #[test]
 fn of_two_regular_leaders_one_leads() {
     play("one of two regular leaders dies", |weather, round| {
-        let (mut building, leader) = led(2, weather, round);
-        assert_eq!(leader, 3);
-        building.inflict(Fault::PowerCut(leader));
+        let (mut building, master) = led(2, weather, round);
+        assert_eq!(master, 3);
+        building.inflict(Fault::PowerCut(master));
         let took = agree(&mut building, "its end");
         assert_eq!(building.master(), Some(4));
         took
     });
 }
 
-/// E6, V2: a leader stays, though packets get lost.
+/// E6, V2: a master stays, though packets get lost.
 #[test]
 fn lost_packets_unseat_nobody() {
     for weather in weathers() {
-        let (mut building, leader) = led(0, weather, 7);
-        let term = building.node(leader).map(elevator_fleet::node::Node::term);
+        let (mut building, master) = led(0, weather, 7);
+        let term = building.node(master).map(elevator_fleet::node::Node::term);
         building.run_for(Duration::from_mins(4));
-        assert_eq!(building.master(), Some(leader));
-        let after = building.node(leader).map(elevator_fleet::node::Node::term);
+        assert_eq!(building.master(), Some(master));
+        let after = building.node(master).map(elevator_fleet::node::Node::term);
         assert_eq!(after, term);
     }
 }

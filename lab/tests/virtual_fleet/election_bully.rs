@@ -61,7 +61,7 @@ fn measure(
 #[test]
 fn as_in_the_source_the_fleet_finds_a_master_too() {
     let as_in_the_source = Settings { mesh_detection: false, ..settings() };
-    measure("leader dark, as in the source", &as_in_the_source, |building, bound| {
+    measure("master dark, as in the source", &as_in_the_source, |building, bound| {
         building.inflict(Fault::PowerCut(BEST));
         let died = leads(building, BEST - 1, bound);
         building.inflict(Fault::Restart(BEST));
@@ -89,10 +89,10 @@ fn a_lesser_node_returns_with_no_change_to_the_others() {
     assert_eq!(terms(&building), before);
 }
 
-/// B1, B10, E6: a car out of service changes no leader, a disk that fails does.
+/// B1, B10, E6: a car out of service changes no master, a disk that fails does.
 #[test]
-fn a_small_change_of_health_changes_no_leader_and_a_large_one_does() {
-    measure("leader's disk fails", &Settings::default(), |building, bound| {
+fn a_small_change_of_health_changes_no_master_and_a_large_one_does() {
+    measure("master's disk fails", &Settings::default(), |building, bound| {
         let term = building.node(0).map(Node::term);
         building.inflict(Fault::StopSwitch(BEST, true));
         building.run_for(secs(5));
@@ -106,7 +106,7 @@ fn a_small_change_of_health_changes_no_leader_and_a_large_one_does() {
 
 /// How often all come to follow another while a fault has its time.
 fn changes(building: &mut Building, faults: &[(Fault, Duration)]) -> usize {
-    let mut leader = building.master();
+    let mut master = building.master();
     let mut changes = 0;
     for (fault, time) in faults {
         building.inflict(fault.clone());
@@ -114,19 +114,19 @@ fn changes(building: &mut Building, faults: &[(Fault, Duration)]) -> usize {
         while building.now() < until {
             building.run_for(millis(5));
             let now = building.master();
-            if now.is_some() && now != leader {
+            if now.is_some() && now != master {
                 changes += 1;
-                leader = now;
+                master = now;
             }
         }
     }
-    assert_eq!(building.master(), leader, "one leads at the end");
+    assert_eq!(building.master(), master, "one leads at the end");
     changes
 }
 
-/// B6, B7, B10, E6: where health ranks, an event changes the leader once, and its end never does.
+/// B6, B7, B10, E6: where health ranks, an event changes the master once, and its end never does.
 #[test]
-fn one_event_changes_the_leader_once_at_most() {
+fn one_event_changes_the_master_once_at_most() {
     let events = events();
     for more in 0..6 {
         let mut building = settled(Settings::default(), seed() + more);
@@ -138,7 +138,7 @@ fn one_event_changes_the_leader_once_at_most() {
     }
 }
 
-/// What happens, the faults that make it up and the time that each has, and how often the leader
+/// What happens, the faults that make it up and the time that each has, and how often the master
 /// is to change.
 type Happening = (&'static str, Vec<(Fault, Duration)>, usize);
 
@@ -154,12 +154,12 @@ fn events() -> [Happening; 9] {
     let power_cut = dark.chain(everybody(Fault::Restart)).chain([(Fault::Heal, secs(5))]).collect();
     [
         (
-            "the leader's panel is away for a moment",
+            "the master's panel is away for a moment",
             vec![(Fault::LineCut(4, true), millis(300)), (Fault::LineCut(4, false), secs(3))],
             0,
         ),
         (
-            "the leader's car stops, and somebody else restarts",
+            "the master's car stops, and somebody else restarts",
             vec![
                 (Fault::StopSwitch(4, true), secs(3)),
                 (Fault::Kill(0), secs(1)),
@@ -169,7 +169,7 @@ fn events() -> [Happening; 9] {
             0,
         ),
         (
-            "the leader's panel is cut and plugged",
+            "the master's panel is cut and plugged",
             vec![(Fault::LineCut(4, true), secs(3)), (Fault::LineCut(4, false), secs(5))],
             1,
         ),
@@ -184,7 +184,7 @@ fn events() -> [Happening; 9] {
             0,
         ),
         (
-            "the leader's network is cut and repaired",
+            "the master's network is cut and repaired",
             vec![(alone(3), secs(3)), (Fault::Heal, secs(3))],
             1,
         ),
@@ -196,7 +196,7 @@ fn events() -> [Happening; 9] {
             ],
             0,
         ),
-        ("the leader restarts", vec![(Fault::Kill(4), secs(2)), (Fault::Restart(4), secs(3))], 1),
+        ("the master restarts", vec![(Fault::Kill(4), secs(2)), (Fault::Restart(4), secs(3))], 1),
         ("all restart, and the highest leads", power_cut, 1),
     ]
 }

@@ -55,7 +55,7 @@ fn measure(what: &str, scenario: impl Fn(u64) -> Duration) {
 
 /// C5: nobody waits for a master in order to serve.
 #[test]
-fn a_unit_that_looks_for_a_master_serves_alone() {
+fn a_node_that_looks_for_a_master_serves_alone() {
     let mut building = led(3, 0);
     let master = building.master().expect("a master");
     building.inflict(Fault::PowerCut(master));
