@@ -1,4 +1,4 @@
-//! Several units on a network in virtual time, without anything of the node around them.
+//! Several nodes on a network in virtual time, without anything of the node around them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const DEAD_AFTER: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) struct Lan {
-    pub(super) units: Vec<Machine>,
+    pub(super) machines: Vec<Machine>,
     /// In per cent, of the protocol's own messages.
     pub(super) loss: u8,
     /// Most delay, in milliseconds.
@@ -34,7 +34,7 @@ pub(super) struct Machine {
     /// `None` while it is off.
     pub(super) election: Option<Senior>,
     pub(super) timers: BTreeMap<Timer, Duration>,
-    /// When each other unit was last heard; who is not in it is lost.
+    /// When each other node was last heard; who is not in it is lost.
     heard: BTreeMap<usize, Duration>,
 }
 
@@ -46,16 +46,16 @@ struct Flight {
 }
 
 impl Lan {
-    /// Units that are all off.
+    /// Nodes that are all off.
     pub(super) fn new(candidates: impl IntoIterator<Item = Candidate>, seed: u64) -> Self {
-        let units = candidates.into_iter().map(|candidate| Machine {
+        let machines = candidates.into_iter().map(|candidate| Machine {
             candidate,
             election: None,
             timers: BTreeMap::new(),
             heard: BTreeMap::new(),
         });
         Self {
-            units: units.collect(),
+            machines: machines.collect(),
             loss: 0,
             delay: 1,
             deaf: BTreeSet::new(),
@@ -67,7 +67,7 @@ impl Lan {
         }
     }
 
-    /// Puts a unit into the middle of its life: what it has armed fires after its full time, whom
+    /// Puts a node into the middle of its life: what it has armed fires after its full time, whom
     /// it hears it has heard just then.
     pub(super) fn place(
         &mut self,
@@ -77,19 +77,19 @@ impl Lan {
         hears: impl Iterator<Item = usize>,
     ) {
         let wait = |timer| election.settings.wait(timer);
-        self.units[at].timers = armed.map(|timer| (timer, wait(timer))).collect();
-        self.units[at].heard = hears.map(|other| (other, Duration::ZERO)).collect();
-        self.units[at].election = Some(election);
+        self.machines[at].timers = armed.map(|timer| (timer, wait(timer))).collect();
+        self.machines[at].heard = hears.map(|other| (other, Duration::ZERO)).collect();
+        self.machines[at].election = Some(election);
     }
 
     pub(super) fn start(&mut self, at: usize, settings: Settings) {
-        let machine = &mut self.units[at];
+        let machine = &mut self.machines[at];
         machine.election = Some(Senior::new(&machine.candidate, settings));
         self.feed(at, Input::Start);
     }
 
     pub(super) fn stop(&mut self, at: usize) {
-        let machine = &mut self.units[at];
+        let machine = &mut self.machines[at];
         machine.election = None;
         machine.timers.clear();
         machine.heard.clear();
@@ -102,21 +102,21 @@ impl Lan {
     }
 
     pub(super) fn node_state(&self, at: usize) -> Option<NodeState> {
-        self.units[at].election.as_ref().map(Election::node_state)
+        self.machines[at].election.as_ref().map(Election::node_state)
     }
 
-    /// The one master of these units, known to all of them.
+    /// The one master of these nodes, known to all of them.
     pub(super) fn master_of(&self, group: &[usize]) -> Option<usize> {
         let leads = |at: &&usize| self.node_state(**at) == Some(NodeState::Master);
         let master = *group.iter().find(leads)?;
-        let named = NodeState::Slave { master: self.units[master].candidate.node.clone() };
+        let named = NodeState::Slave { master: self.machines[master].candidate.node.clone() };
         let agree = |at: &usize| *at == master || self.node_state(*at).as_ref() == Some(&named);
         group.iter().all(agree).then_some(master)
     }
 
     pub(super) fn running(&self) -> Vec<usize> {
-        let runs = |at: &usize| self.units[*at].election.is_some();
-        (0..self.units.len()).filter(runs).collect()
+        let runs = |at: &usize| self.machines[*at].election.is_some();
+        (0..self.machines.len()).filter(runs).collect()
     }
 
     pub(super) fn master(&self) -> Option<usize> {
@@ -148,7 +148,7 @@ impl Lan {
             let first = machine.timers.iter().min_by_key(|(_, due)| **due)?;
             Some((*first.1, at, *first.0))
         };
-        let timer = self.units.iter().enumerate().filter_map(timer).min();
+        let timer = self.machines.iter().enumerate().filter_map(timer).min();
         let flight = self.flights.keys().next().copied();
         let next = [Some(self.beacon_at), timer.map(|t| t.0), flight.map(|f| f.0)];
         let next = next.into_iter().flatten().min().unwrap_or(until);
@@ -158,7 +158,7 @@ impl Lan {
         }
         self.now = next;
         if let Some((_, at, timer)) = timer.filter(|timer| timer.0 == next) {
-            self.units[at].timers.remove(&timer);
+            self.machines[at].timers.remove(&timer);
             self.feed(at, Input::Fired(&timer.into()));
         } else if flight.is_some_and(|flight| flight.0 == next) {
             self.arrive();
@@ -173,8 +173,8 @@ impl Lan {
             return;
         };
         let (from, to) = (flight.from, flight.to);
-        if self.units[to].heard.contains_key(&from) {
-            let name = self.units[from].candidate.node.clone();
+        if self.machines[to].heard.contains_key(&from) {
+            let name = self.machines[from].candidate.node.clone();
             let message = &flight.message;
             self.feed(to, Input::Message { from: &name, message });
         }
@@ -183,31 +183,31 @@ impl Lan {
     /// Everybody hears everybody who is there; who has been silent for too long is lost.
     fn beacons(&mut self) {
         self.beacon_at = self.now + BEACON;
-        let count = self.units.len();
+        let count = self.machines.len();
         for (to, from) in (0..count).flat_map(|to| (0..count).map(move |from| (to, from))) {
-            let peer = self.units[from].candidate.clone();
+            let peer = self.machines[from].candidate.clone();
             let node_state = self.node_state(from).filter(|_| self.connects(from, to));
             if let Some(node_state) = node_state {
-                self.units[to].heard.insert(from, self.now);
+                self.machines[to].heard.insert(from, self.now);
                 let heard =
                     Input::Heard { peer: &peer, node_state: &node_state, term: Term::default() };
                 self.feed(to, heard);
-            } else if let Some(at) = self.units[to].heard.get(&from)
+            } else if let Some(at) = self.machines[to].heard.get(&from)
                 && self.now >= *at + DEAD_AFTER
             {
-                self.units[to].heard.remove(&from);
+                self.machines[to].heard.remove(&from);
                 self.feed(to, Input::Lost { peer: &peer.node });
             }
         }
     }
 
     fn connects(&self, from: usize, to: usize) -> bool {
-        let runs = |at: usize| self.units[at].election.is_some();
+        let runs = |at: usize| self.machines[at].election.is_some();
         from != to && runs(from) && runs(to) && !self.deaf.contains(&(from, to))
     }
 
     fn feed(&mut self, at: usize, input: Input<'_>) {
-        let machine = &mut self.units[at];
+        let machine = &mut self.machines[at];
         let mut outputs = Vec::new();
         if let Some(election) = machine.election.as_mut() {
             election.handle(input, 0, &mut outputs);
@@ -218,7 +218,7 @@ impl Lan {
     }
 
     fn perform(&mut self, at: usize, output: Output) {
-        let timers = &mut self.units[at].timers;
+        let timers = &mut self.machines[at].timers;
         match output {
             Output::Arm(ElectionTimer::Senior(timer), wait) => {
                 timers.insert(timer, self.now + wait);
@@ -227,13 +227,13 @@ impl Lan {
                 timers.remove(&timer);
             }
             Output::Broadcast(message) => {
-                for to in 0..self.units.len() {
+                for to in 0..self.machines.len() {
                     self.post(at, to, message.clone());
                 }
             }
             Output::Send(to, message) => {
                 let named = |machine: &Machine| machine.candidate.node == to;
-                if let Some(to) = self.units.iter().position(named) {
+                if let Some(to) = self.machines.iter().position(named) {
                     self.post(at, to, message);
                 }
             }

@@ -1,4 +1,4 @@
-//! The unit with the highest MAC address leads, or the control unit (M1 to M9).
+//! The node with the highest MAC address leads, or the control unit (M1 to M9).
 //!
 //! ```text
 //!   an indicator unit starts                              a control unit starts
@@ -15,14 +15,14 @@
 //! ```
 //!
 //! Questions go to all: *need master* (NM), *need executors* (NI), *sensor request* (ZDZ). Answers
-//! go to the unit that asked: *I am master* (`YaM`), *I am executor* (`YaI`), *sensor data* (ZDO).
-//! A unit is master in both states on the right. A unit hears a master by its *need executors*, *I
+//! go to the node that asked: *I am master* (`YaM`), *I am executor* (`YaI`), *sensor data* (ZDO).
+//! A node is master in both states on the right. A node hears a master by its *need executors*, *I
 //! am master* or *sensor request*.
 //!
 //! # What it adds to the source
 //!
-//! - A waiting unit also follows a sensor request, because the answer may have been lost.
-//! - A unit that already follows a master does not switch: a unit that starts or comes back does
+//! - A waiting node also follows a sensor request, because the answer may have been lost.
+//! - A node that already follows a master does not switch: a node that starts or comes back does
 //!   not replace a master with a lower address, unless it is the control unit (E6). Only two
 //!   masters that meet, after a partition, are ranked: the control unit wins, otherwise the higher
 //!   MAC address. The stronger one sends *I am master* to the weaker one (M9). Therefore one wait,
@@ -30,9 +30,9 @@
 //! - Of two control units, or of two equal MAC addresses, the lower name wins. `liftmesh status`
 //!   shows the conflict.
 
+mod member;
 mod settings;
 mod transitions;
-mod unit;
 
 use std::collections::BTreeMap;
 
@@ -42,17 +42,17 @@ use super::{Candidate, Detail, Election, ElectionTimer, Input, Output, Preferred
 use crate::model::NodeId;
 use crate::wire::NodeState;
 
+use member::{Kind, Member};
 pub use settings::Settings;
-use unit::{Kind, Unit};
 
-/// The messages between units (M1), beside the three about sensors.
+/// The messages between nodes (M1), beside the three about sensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// NM, to all: is there a master?
     NeedMaster,
     /// NI, to all: here is a master without executors.
     NeedExecutors,
-    /// `YaM`, the answer to a unit that needs a master, or wrongly acts as one.
+    /// `YaM`, the answer to a node that needs a master, or wrongly acts as one.
     IAmMaster,
     /// `YaI`, the answer to the master that needs executors.
     IAmExecutor,
@@ -87,10 +87,10 @@ const PROFILE: Profile =
 /// The `senior` protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Senior {
-    own: Unit,
+    own: Member,
     settings: Settings,
-    /// The other units that are heard.
-    units: BTreeMap<NodeId, Unit>,
+    /// The other nodes that are heard.
+    peers: BTreeMap<NodeId, Member>,
     state: State,
 }
 
@@ -107,9 +107,9 @@ enum State {
 struct Attempt {
     /// Counts from 1.
     number: u32,
-    /// The flag *I am senior*: no unit above this one needs a master too.
+    /// The flag *I am senior*: no node above this one needs a master too.
     senior: bool,
-    /// How many requests of units that need a master too have been heard.
+    /// How many requests of nodes that need a master too have been heard.
     seen: u32,
 }
 
@@ -123,13 +123,13 @@ impl Attempt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     Start,
-    /// Another unit needs a master.
-    NeedsMaster(Unit),
-    /// Another unit has shown that it leads.
-    Leads(Unit, Sign),
-    /// Another unit has shown that it follows.
+    /// Another node needs a master.
+    NeedsMaster(Member),
+    /// Another node has shown that it leads.
+    Leads(Member, Sign),
+    /// Another node has shown that it follows.
     Executes,
-    /// The mesh has lost this unit, or its beacon reports that it is not master.
+    /// The mesh has lost this node, or its beacon reports that it is not master.
     LeadsNoLonger(NodeId),
     Fired(Timer),
 }
@@ -143,27 +143,27 @@ enum Sign {
 }
 
 impl Senior {
-    /// A unit at its start: a control unit leads, an indicator unit looks for a master (M2).
+    /// A node at its start: a control unit leads, an indicator unit looks for a master (M2).
     #[must_use]
     pub fn new(own: &Candidate, settings: Settings) -> Self {
-        let own = Unit::of(own);
+        let own = Member::of(own);
         let state = match own.kind {
             Kind::Control => State::WaitingForExecutors,
             Kind::Indicator => State::WaitingForMaster(Attempt::new(1)),
         };
-        Self { own, settings, units: BTreeMap::new(), state }
+        Self { own, settings, peers: BTreeMap::new(), state }
     }
 
-    /// What an input means; updates the units that are heard.
+    /// What an input means; updates the nodes that are heard.
     fn event(&mut self, input: &Input<'_>) -> Option<Event> {
         match input {
             Input::Start => Some(Event::Start),
             Input::Heard { peer, node_state, .. } => {
-                self.units.insert(peer.node.clone(), Unit::of(peer));
+                self.peers.insert(peer.node.clone(), Member::of(peer));
                 (**node_state != NodeState::Master).then(|| Event::LeadsNoLonger(peer.node.clone()))
             }
             Input::Lost { peer } => {
-                self.units.remove(*peer);
+                self.peers.remove(*peer);
                 self.settings.mesh_detection.then(|| Event::LeadsNoLonger((*peer).clone()))
             }
             Input::Message { from, message } => self.on_message(from, message),
@@ -178,14 +178,14 @@ impl Senior {
         }
     }
 
-    /// What a message means. Only units that are heard count, and a unit's own broadcasts do not
+    /// What a message means. Only nodes that are heard count, and a node's own broadcasts do not
     /// (M4).
     fn on_message(&self, from: &NodeId, message: &super::Message) -> Option<Event> {
-        let unit = self.units.get(from).filter(|_| *from != self.own.node)?;
-        let leads = |sign| Some(Event::Leads(unit.clone(), sign));
+        let peer = self.peers.get(from).filter(|_| *from != self.own.node)?;
+        let leads = |sign| Some(Event::Leads(peer.clone(), sign));
         if let super::Message::Senior(message) = message {
             match message {
-                Message::NeedMaster => Some(Event::NeedsMaster(unit.clone())),
+                Message::NeedMaster => Some(Event::NeedsMaster(peer.clone())),
                 Message::NeedExecutors => leads(Sign::NeedExecutors),
                 Message::IAmMaster => leads(Sign::IAmMaster),
                 Message::IAmExecutor => Some(Event::Executes),
@@ -198,18 +198,18 @@ impl Senior {
     }
 
     /// What is wrong with the installation, as far as it concerns the ranks: the names of these
-    /// units decide.
+    /// nodes decide.
     fn conflicts(&self) -> impl Iterator<Item = Detail> {
-        let names = |alike: &dyn Fn(&&Unit) -> bool| {
+        let names = |alike: &dyn Fn(&&Member) -> bool| {
             let names: Vec<&str> =
-                self.units.values().filter(alike).map(|unit| unit.node.as_str()).collect();
+                self.peers.values().filter(alike).map(|peer| peer.node.as_str()).collect();
             (!names.is_empty()).then(|| names.join(", "))
         };
-        let control = |unit: &&Unit| unit.kind == Kind::Control && self.own.kind == Kind::Control;
-        let address = |unit: &&Unit| unit.mac == self.own.mac;
+        let control = |peer: &&Member| peer.kind == Kind::Control && self.own.kind == Kind::Control;
+        let address = |peer: &&Member| peer.mac == self.own.mac;
         [("other control unit", names(&control)), ("same MAC address", names(&address))]
             .into_iter()
-            .filter_map(|(name, units)| Some(Detail::new(name, units?)))
+            .filter_map(|(name, peers)| Some(Detail::new(name, peers?)))
     }
 }
 

@@ -1,17 +1,17 @@
-//! A few units under the model checker, whatever is lost, late or repeated: on a network that
+//! A few nodes under the model checker, whatever is lost, late or repeated: on a network that
 //! remembers every message, and on one that forges them.
 //!
-//! In every state: a unit becomes master only after all its attempts; the control unit leads; a
+//! In every state: a node becomes master only after all its attempts; the control unit leads; a
 //! master that hears of one above it yields. And from each of them, as soon as the network is calm,
-//! the units come to one master in bounded time and stay with it (M8, M9): that is tried out, in
+//! the nodes come to one master in bounded time and stay with it (M8, M9): that is tried out, in
 //! virtual time, from every state that is reached.
 //!
-//! The states are finite but for the count of units seen, which the machine only compares with
+//! The states are finite but for the count of nodes seen, which the machine only compares with
 //! zero: here it ends at 1. There is no other boundary.
 //!
-//! The largest models that the tests exhaust: on the network that remembers, two units, three
+//! The largest models that the tests exhaust: on the network that remembers, two nodes, three
 //! attempts, one crash, one start anew and one broken link; on the one that forges, with any
-//! number of each of these, two units with four attempts, three indicator units
+//! number of each of these, two nodes with four attempts, three indicator units
 //! with one, and a control unit and two indicator units with two.
 
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 use stateright::Property;
 
 use super::lan::Lan;
-use super::{Attempt, Kind, Message, Senior, Settings, State, Unit};
+use super::{Attempt, Kind, Member, Message, Senior, Settings, State};
 use crate::election::testing::model::{
     At, Beacons, Bounds, Check, Misfortunes, Network, Subject, Taken, WITHOUT_END, exhaust,
     fingerprint,
@@ -35,11 +35,11 @@ use crate::wire::NodeState;
 struct Fleet {
     candidates: Vec<Candidate>,
     settings: Settings,
-    /// What the units make of calm has been tried out for these.
+    /// What the nodes make of calm has been tried out for these.
     tried: Mutex<BTreeSet<u64>>,
 }
 
-/// How often each unit has asked for a master since it last had one; counted up to the attempts.
+/// How often each node has asked for a master since it last had one; counted up to the attempts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 struct Asked([u32; 3]);
 
@@ -57,7 +57,7 @@ impl Subject for Fleet {
     }
 
     fn knows(machine: &Senior, peer: &NodeId) -> bool {
-        machine.units.contains_key(peer)
+        machine.peers.contains_key(peer)
     }
 
     fn forgeries(&self) -> Vec<Any> {
@@ -98,15 +98,15 @@ impl Subject for Fleet {
     fn properties(&self) -> Vec<Property<Check<Self>>> {
         vec![
             Property::always("nobody follows itself", |_, moment: &At<Self>| {
-                moment.living().all(|(_, unit)| match unit.node_state() {
-                    NodeState::Slave { master } => master != unit.own.node,
+                moment.living().all(|(_, node)| match node.node_state() {
+                    NodeState::Slave { master } => master != node.own.node,
                     NodeState::Master | NodeState::Seeking => true,
                 })
             }),
             Property::always(
                 "M2: one control unit leads",
                 |check: &Check<Self>, moment: &At<Self>| {
-                    let control = |at: &usize| check.subject.unit(*at).kind == Kind::Control;
+                    let control = |at: &usize| check.subject.node(*at).kind == Kind::Control;
                     let controls: Vec<usize> = (0..moment.nodes.len()).filter(control).collect();
                     let leads = |at: &usize| !moment.lives(*at) || moment.leads(*at);
                     controls.len() != 1 || controls.iter().all(leads)
@@ -127,7 +127,7 @@ impl Subject for Fleet {
     }
 }
 
-/// Whether the input showed the unit a master above it.
+/// Whether the input showed the node a master above it.
 fn has_heard_better(step: &Taken<'_, Fleet>) -> bool {
     let Input::Message { from, message } = step.input else {
         return false;
@@ -135,13 +135,13 @@ fn has_heard_better(step: &Taken<'_, Fleet>) -> bool {
     let shows_master = **message == Any::SensorRequest
         || **message == Message::NeedExecutors.into()
         || **message == Message::IAmMaster.into();
-    let sender = step.before.units.get(*from);
+    let sender = step.before.peers.get(*from);
     shows_master && sender.is_some_and(|sender| step.before.own < *sender)
 }
 
 fn agrees(moment: &At<Fleet>) -> bool {
-    let mut masters = moment.living().map(|(_, unit)| match unit.node_state() {
-        NodeState::Master => Some(unit.own.node.clone()),
+    let mut masters = moment.living().map(|(_, node)| match node.node_state() {
+        NodeState::Master => Some(node.own.node.clone()),
         NodeState::Slave { master } => Some(master),
         NodeState::Seeking => None,
     });
@@ -150,12 +150,12 @@ fn agrees(moment: &At<Fleet>) -> bool {
 }
 
 impl Fleet {
-    fn unit(&self, at: usize) -> Unit {
-        Unit::of(&self.candidates[at])
+    fn node(&self, at: usize) -> Member {
+        Member::of(&self.candidates[at])
     }
 
     /// In calm there is one master within the time that the protocol takes; it is the control
-    /// unit, if that is there; and it stays.
+    /// node, if that is there; and it stays.
     fn calms_down(&self, moment: &At<Self>) -> bool {
         let print = fingerprint(&(&moment.nodes, &moment.armed, &moment.notes));
         let tried = || self.tried.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,8 +163,8 @@ impl Fleet {
             return true;
         }
         let mut lan = Lan::new(self.candidates.clone(), 0);
-        for (at, unit) in moment.living() {
-            let hears = |other: &usize| unit.units.contains_key(&self.candidates[*other].node);
+        for (at, node) in moment.living() {
+            let hears = |other: &usize| node.peers.contains_key(&self.candidates[*other].node);
             let hears: Vec<usize> = (0..self.candidates.len()).filter(hears).collect();
             let armed = moment.timers(at).map(|timer| {
                 if let ElectionTimer::Senior(timer) = timer {
@@ -173,14 +173,14 @@ impl Fleet {
                     unreachable!("{timer:?} is none of the protocol's")
                 }
             });
-            lan.place(at, unit.clone(), armed, hears.into_iter());
+            lan.place(at, node.clone(), armed, hears.into_iter());
         }
         let within = self.settings.decided_within();
         if lan.running().is_empty() {
             return true;
         }
-        let best = lan.running().into_iter().max_by_key(|at| self.unit(*at));
-        let by_right = best.filter(|at| self.unit(*at).kind == Kind::Control);
+        let best = lan.running().into_iter().max_by_key(|at| self.node(*at));
+        let by_right = best.filter(|at| self.node(*at).kind == Kind::Control);
         let settled = lan.run_until(within, |lan| lan.master().is_some());
         let master = lan.master();
         lan.run_for(self.settings.master_loss);
@@ -208,17 +208,17 @@ fn walk(candidates: Vec<Candidate>, attempts: u32, network: Network, least: usiz
 /// M8, M9, E7
 #[test]
 fn two_indicator_units_are_exhausted() {
-    let units = || (1..=2).map(candidate).collect();
-    walk(units(), 3, Network::Remembers, 31_881);
-    walk(units(), 4, Network::Forges, 748);
+    let nodes = || (1..=2).map(candidate).collect();
+    walk(nodes(), 3, Network::Remembers, 31_881);
+    walk(nodes(), 4, Network::Forges, 748);
 }
 
 /// M8, M9, E7
 #[test]
 fn a_control_unit_and_an_indicator_unit_are_exhausted() {
-    let units = || vec![control_unit(1), candidate(2)];
-    walk(units(), 3, Network::Remembers, 954);
-    walk(units(), 4, Network::Forges, 170);
+    let nodes = || vec![control_unit(1), candidate(2)];
+    walk(nodes(), 3, Network::Remembers, 954);
+    walk(nodes(), 4, Network::Forges, 170);
 }
 
 /// M8, M9, E7
@@ -230,6 +230,6 @@ fn three_indicator_units_are_exhausted() {
 /// M8, M9, E7
 #[test]
 fn a_control_unit_and_two_indicator_units_are_exhausted() {
-    let units = vec![control_unit(1), candidate(2), candidate(3)];
-    walk(units, 2, Network::Forges, 16_317);
+    let nodes = vec![control_unit(1), candidate(2), candidate(3)];
+    walk(nodes, 2, Network::Forges, 16_317);
 }

@@ -16,7 +16,7 @@ pub struct Settings {
     /// How long an attempt waits for a master's answer (M3, M6). More than there and back on the
     /// LAN. Default 100 ms.
     pub answer_wait: Duration,
-    /// How many attempts have to go unanswered before a unit may lead; 1 or more (M6). Together
+    /// How many attempts have to go unanswered before a node may lead; 1 or more (M6). Together
     /// they take longer than a node that starts needs to find the others: it is not to take the
     /// lead from a master that it has not met yet. Default 4.
     pub attempts: u32,

@@ -1,4 +1,4 @@
-//! One unit by hand, and several over a network in virtual time.
+//! One node by hand, and several over a network in virtual time.
 
 mod several;
 
@@ -11,7 +11,8 @@ use crate::climate::{DisplayData, Reading};
 use crate::election::Message as Any;
 use crate::election::Rules;
 use crate::election::testing::{
-    candidate, control_unit as control, detail, feed, fires, hears, loses, name, receives, slave_of,
+    Given, candidate, control_unit as control, detail, feed, fires, hears, loses, name, play,
+    receives, slave_of,
 };
 use crate::model::Role;
 
@@ -30,13 +31,13 @@ fn settings() -> Settings {
     Settings { attempts: 3, ..Settings::fleet() }
 }
 
-/// A unit that has just been made, and hears the others.
-fn unit(own: &Candidate, others: &[Candidate]) -> Senior {
-    let mut unit = Senior::new(own, settings());
+/// A node that has just been made, and hears the others.
+fn node(own: &Candidate, others: &[Candidate]) -> Senior {
+    let mut node = Senior::new(own, settings());
     for other in others {
-        hears(&mut unit, other, &NodeState::Seeking);
+        hears(&mut node, other, &NodeState::Seeking);
     }
-    unit
+    node
 }
 
 fn all(message: impl Into<Any>) -> Output {
@@ -55,15 +56,15 @@ fn stops(timer: Timer) -> Output {
     Output::Disarm(timer.into())
 }
 
-fn shows(unit: &Senior, name: &str, value: &str) {
-    assert_eq!(detail(unit, name).as_deref(), Some(value), "{unit:?}");
+fn shows(node: &Senior, name: &str, value: &str) {
+    assert_eq!(detail(node, name).as_deref(), Some(value), "{node:?}");
 }
 
-/// A unit that has started.
+/// A node that has started.
 fn started(own: &Candidate, others: &[Candidate]) -> Senior {
-    let mut unit = unit(own, others);
-    feed(&mut unit, Input::Start);
-    unit
+    let mut node = node(own, others);
+    feed(&mut node, Input::Start);
+    node
 }
 
 /// An indicator unit, N2, that follows N3 and hears N1 and N4 too.
@@ -96,8 +97,8 @@ fn master() -> Senior {
 #[test]
 fn requests_are_broadcast_and_answers_go_to_who_asked() {
     let requests = [
-        feed(&mut unit(&candidate(2), &[]), Input::Start),
-        feed(&mut unit(&control(2), &[]), Input::Start),
+        feed(&mut node(&candidate(2), &[]), Input::Start),
+        feed(&mut node(&control(2), &[]), Input::Start),
         fires(&mut master(), Timer::Request),
     ];
     let sent = [all(Message::NeedMaster), all(Message::NeedExecutors), all(Any::SensorRequest)];
@@ -116,20 +117,20 @@ fn requests_are_broadcast_and_answers_go_to_who_asked() {
 fn sensor_data_and_display_data_change_nothing() {
     let display = DisplayData { temperature: None, time: 0, brightness: 0 };
     for message in [Any::SensorData(Reading::default()), Any::DisplayData(display)] {
-        for mut unit in [executor(), waiting_master(), master()] {
-            let before = unit.clone();
-            assert_eq!(receives(&mut unit, 3, message.clone()), []);
-            assert_eq!(unit, before);
+        for mut node in [executor(), waiting_master(), master()] {
+            let before = node.clone();
+            assert_eq!(receives(&mut node, 3, message.clone()), []);
+            assert_eq!(node, before);
         }
     }
 }
 
 /// M2: an indicator unit looks for a master, a control unit for executors.
 #[test]
-fn a_unit_starts_as_its_kind_does() {
+fn a_node_starts_as_its_kind_does() {
     for role in [Role::Cabin, Role::Indicator] {
         let own = Candidate { role, ..candidate(2) };
-        let mut indicator = unit(&own, &[]);
+        let mut indicator = node(&own, &[]);
         assert_eq!(indicator.node_state(), NodeState::Seeking);
         assert_eq!(
             feed(&mut indicator, Input::Start),
@@ -137,7 +138,7 @@ fn a_unit_starts_as_its_kind_does() {
         );
         assert_eq!(indicator.node_state(), NodeState::Seeking);
     }
-    let mut control = unit(&control(2), &[]);
+    let mut control = node(&control(2), &[]);
     assert_eq!(control.node_state(), NodeState::Master);
     assert_eq!(
         feed(&mut control, Input::Start),
@@ -175,15 +176,6 @@ fn an_executor_without_sensor_requests_looks_for_a_master() {
     shows(&second, "attempt", "1 of 3");
     shows(&second, "senior flag", "yes");
     shows(&second, "units seen", "0");
-}
-
-/// M3: each request of its own master starts the time anew; nobody else's does.
-#[test]
-fn a_sensor_request_of_the_master_keeps_the_executor() {
-    let mut second = executor();
-    assert_eq!(receives(&mut second, 3, Any::SensorRequest), [arms(Timer::MasterLoss)]);
-    assert_eq!(receives(&mut second, 1, Any::SensorRequest), []);
-    assert_eq!(second.node_state(), slave_of(3));
 }
 
 /// M3
@@ -271,47 +263,51 @@ fn of_two_equal_addresses_the_lower_name_is_senior() {
     assert_eq!(detail(&executor(), "same MAC address"), None);
 }
 
-/// M5
+/// M5: by each of the three signs, for any of them may be lost. A node that starts does not take the
+/// lead from a master below it.
 #[test]
-fn an_answer_makes_an_executor() {
-    let mut second = started(&candidate(2), &[candidate(1)]);
-    assert_eq!(
-        receives(&mut second, 1, Message::IAmMaster),
-        [stops(Timer::Answer), arms(Timer::MasterLoss)]
+fn a_node_that_hears_of_a_master_follows_it() {
+    let follows = [stops(Timer::Answer), arms(Timer::MasterLoss)];
+    let [stop, arm] = follows.clone();
+    let answers = vec![stop, arm, to(1, Message::IAmExecutor)];
+    for own in [2, 4] {
+        for (sign, outputs) in [
+            (Message::IAmMaster.into(), follows.to_vec()),
+            (Message::NeedExecutors.into(), answers.clone()),
+            (Any::SensorRequest, follows.to_vec()),
+        ] {
+            let seeks = started(&candidate(own), &[candidate(1)]);
+            play("M5", seeks, [(Given::Received(1, sign), 0, slave_of(1), outputs)]);
+        }
+    }
+}
+
+/// M3, M7, M9: of two masters that an executor hears, it follows the one that will prevail.
+#[test]
+fn an_executor_follows_its_master_and_those_above_it() {
+    let request = |from| Given::Received(from, Any::SensorRequest);
+    let need = |from| Given::Received(from, Message::NeedExecutors.into());
+    let kept = || vec![arms(Timer::MasterLoss)];
+    let answered = |master| vec![arms(Timer::MasterLoss), to(master, Message::IAmExecutor)];
+    play(
+        "each request of its master starts the time anew, nobody else's does",
+        executor(),
+        [
+            (request(3), 0, slave_of(3), kept()),
+            (request(1), 0, slave_of(3), vec![]),
+            (need(3), 0, slave_of(3), answered(3)),
+            (need(1), 0, slave_of(3), vec![]),
+            (request(4), 0, slave_of(4), kept()),
+            // The control unit.
+            (need(9), 0, slave_of(9), answered(9)),
+            (request(4), 0, slave_of(9), vec![]),
+        ],
     );
-    assert_eq!(second.node_state(), slave_of(1));
-}
-
-/// M5
-#[test]
-fn a_request_for_executors_makes_an_executor_that_answers() {
-    let mut second = started(&candidate(2), &[candidate(1)]);
-    assert_eq!(
-        receives(&mut second, 1, Message::NeedExecutors),
-        [stops(Timer::Answer), arms(Timer::MasterLoss), to(1, Message::IAmExecutor)]
-    );
-    assert_eq!(second.node_state(), slave_of(1));
-}
-
-/// M5: where both of these are lost, the sensor request tells of the master.
-#[test]
-fn a_sensor_request_makes_an_executor_too() {
-    let mut second = started(&candidate(2), &[candidate(1)]);
-    receives(&mut second, 1, Any::SensorRequest);
-    assert_eq!(second.node_state(), slave_of(1));
-}
-
-/// M5: a unit that starts does not take the lead from a master below it.
-#[test]
-fn a_higher_address_that_comes_late_follows() {
-    let mut fourth = started(&candidate(4), &[candidate(1)]);
-    receives(&mut fourth, 1, Message::IAmMaster);
-    assert_eq!(fourth.node_state(), slave_of(1));
 }
 
 /// M6, E7
 #[test]
-fn a_unit_alone_leads_after_all_attempts() {
+fn a_node_alone_leads_after_all_attempts() {
     let mut second = started(&candidate(2), &[]);
     for _ in 1..settings().attempts {
         assert_eq!(
@@ -345,7 +341,7 @@ fn the_flag_of_the_last_attempt_decides() {
 
 /// M6: whoever is neither alone nor senior begins again.
 #[test]
-fn a_unit_that_is_not_senior_starts_its_attempts_again() {
+fn a_node_that_is_not_senior_starts_its_attempts_again() {
     let mut second = started(&candidate(2), &[candidate(3)]);
     for round in 0..10 {
         for attempt in 1..=settings().attempts {
@@ -392,16 +388,6 @@ fn both_kinds_of_master_lead_and_answer_who_needs_one() {
     }
 }
 
-/// M7: a unit that became an executor by its answer is counted by the next request for executors.
-#[test]
-fn an_executor_answers_its_waiting_master() {
-    let mut second = executor();
-    assert_eq!(
-        receives(&mut second, 3, Message::NeedExecutors),
-        [arms(Timer::MasterLoss), to(3, Message::IAmExecutor)]
-    );
-}
-
 /// M9: by each of the three signs; the other is told.
 #[test]
 fn of_two_masters_the_lower_address_yields() {
@@ -432,21 +418,6 @@ fn the_control_unit_prevails_over_any_address() {
     assert_eq!(second.node_state(), slave_of(1));
 }
 
-/// M9: of two masters that an executor hears, it follows the one that will prevail.
-#[test]
-fn an_executor_goes_over_to_a_master_above_its_own() {
-    let mut second = executor();
-    assert_eq!(receives(&mut second, 1, Message::NeedExecutors), []);
-    receives(&mut second, 4, Any::SensorRequest);
-    assert_eq!(second.node_state(), slave_of(4));
-    assert_eq!(
-        receives(&mut second, 9, Message::NeedExecutors),
-        [arms(Timer::MasterLoss), to(9, Message::IAmExecutor)]
-    );
-    receives(&mut second, 4, Any::SensorRequest);
-    assert_eq!(second.node_state(), slave_of(9), "the control unit");
-}
-
 /// M2, M9: two control units are a fault; the lower name leads, and operators are told. The other
 /// one leads again as soon as it is alone.
 #[test]
@@ -471,35 +442,35 @@ fn of_two_control_units_the_lower_name_leads() {
 #[test]
 fn late_timers_are_harmless() {
     let seeking = started(&candidate(2), &[]);
-    for (unit, late) in [
+    for (node, late) in [
         (seeking, vec![Timer::MasterLoss, Timer::Request]),
         (executor(), vec![Timer::Answer, Timer::Request]),
         (waiting_master(), vec![Timer::Answer, Timer::MasterLoss]),
         (master(), vec![Timer::Answer, Timer::MasterLoss]),
     ] {
         for timer in late {
-            let mut after = unit.clone();
+            let mut after = node.clone();
             assert_eq!(fires(&mut after, timer), []);
-            assert_eq!(after, unit);
+            assert_eq!(after, node);
         }
     }
 }
 
 proptest! {
-    /// M4, M9: of any two units exactly one prevails, and there is one above all.
+    /// M4, M9: of any two nodes exactly one prevails, and there is one above all.
     #[test]
     fn the_ranks_are_a_total_order(
         ranks in proptest::collection::vec((0..3_u8, any::<bool>()), 3),
     ) {
-        let units: Vec<Unit> = (1..).zip(ranks).map(|(index, (mac, is_control))| {
+        let nodes: Vec<Member> = (1..).zip(ranks).map(|(index, (mac, is_control))| {
             let own = if is_control { control(index) } else { candidate(index) };
-            Unit::of(&Candidate { mac: candidate(mac).mac, ..own })
+            Member::of(&Candidate { mac: candidate(mac).mac, ..own })
         }).collect();
-        for one in &units {
-            for other in &units {
+        for one in &nodes {
+            for other in &nodes {
                 prop_assert_eq!(one.cmp(other), other.cmp(one).reverse());
                 prop_assert_eq!(one == other, one.cmp(other).is_eq());
-                for third in &units {
+                for third in &nodes {
                     prop_assert!(!(one < other && other < third) || one < third);
                 }
             }

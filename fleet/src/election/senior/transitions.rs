@@ -7,28 +7,28 @@ use crate::model::NodeId;
 impl Senior {
     pub(super) fn step(&mut self, event: Event, outputs: &mut Vec<Output>) {
         match (&mut self.state, event) {
-            (State::WaitingForMaster(attempt), Event::NeedsMaster(unit)) => {
+            (State::WaitingForMaster(attempt), Event::NeedsMaster(peer)) => {
                 attempt.seen = attempt.seen.saturating_add(1);
-                attempt.senior &= unit < self.own;
+                attempt.senior &= peer < self.own;
             }
-            (State::WaitingForExecutors | State::Master, Event::NeedsMaster(unit)) => {
-                outputs.push(Output::Send(unit.node, Message::IAmMaster.into()));
+            (State::WaitingForExecutors | State::Master, Event::NeedsMaster(peer)) => {
+                outputs.push(Output::Send(peer.node, Message::IAmMaster.into()));
             }
 
-            (State::WaitingForMaster(_), Event::Leads(unit, sign)) => {
-                self.follow(unit.node, sign, outputs);
+            (State::WaitingForMaster(_), Event::Leads(peer, sign)) => {
+                self.follow(peer.node, sign, outputs);
             }
-            (State::Executor { master }, Event::Leads(unit, sign)) => {
-                let present = self.units.get(master);
-                if *master == unit.node || present.is_none_or(|present| *present < unit) {
-                    self.follow(unit.node, sign, outputs);
+            (State::Executor { master }, Event::Leads(peer, sign)) => {
+                let present = self.peers.get(master);
+                if *master == peer.node || present.is_none_or(|present| *present < peer) {
+                    self.follow(peer.node, sign, outputs);
                 }
             }
-            (State::WaitingForExecutors | State::Master, Event::Leads(unit, sign)) => {
-                if self.own < unit {
-                    self.follow(unit.node, sign, outputs);
+            (State::WaitingForExecutors | State::Master, Event::Leads(peer, sign)) => {
+                if self.own < peer {
+                    self.follow(peer.node, sign, outputs);
                 } else {
-                    outputs.push(Output::Send(unit.node, Message::IAmMaster.into()));
+                    outputs.push(Output::Send(peer.node, Message::IAmMaster.into()));
                 }
             }
 
@@ -37,8 +37,8 @@ impl Senior {
                 self.request(Any::SensorRequest, outputs);
             }
 
-            (State::Executor { master }, Event::LeadsNoLonger(unit)) => {
-                if *master == unit {
+            (State::Executor { master }, Event::LeadsNoLonger(peer)) => {
+                if *master == peer {
                     self.on_master_lost(outputs);
                 }
             }

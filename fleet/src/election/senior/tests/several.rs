@@ -1,4 +1,4 @@
-//! Several units: there is a master in the end (M8), and one only (M9).
+//! Several nodes: there is a master in the end (M8), and one only (M9).
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// After this the units alone, without links to be made, have one master.
+/// After this the nodes alone, without links to be made, have one master.
 fn limit() -> Duration {
     Settings::fleet().decided_within()
 }
@@ -35,7 +35,7 @@ fn lan(candidates: impl IntoIterator<Item = Candidate>, seed: u64, delay: u64, l
 /// Starts all, each a little later than the one before.
 fn start_all(lan: &mut Lan, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
-    for at in 0..lan.units.len() {
+    for at in 0..lan.machines.len() {
         lan.start(at, Settings::fleet());
         lan.run_for(millis(random.u64(0..150)));
     }
@@ -50,7 +50,7 @@ fn settles(lan: &mut Lan) -> Duration {
     took
 }
 
-/// M8: one unit, and each set of survivors of four.
+/// M8: one node, and each set of survivors of four.
 #[test]
 fn whoever_is_left_has_a_master() {
     for survivors in 1_u8..16 {
@@ -106,11 +106,11 @@ fn lost_messages_delay_a_master_but_do_not_prevent_one() {
 fn groups_that_meet_have_one_master() {
     for with_control in [false, true] {
         for seed in 0..SEEDS {
-            let mut units: Vec<Candidate> = indicators(5).collect();
+            let mut nodes: Vec<Candidate> = indicators(5).collect();
             if with_control {
-                units[usize::try_from(seed % 5).unwrap_or(0)].role = Role::ControlUnit;
+                nodes[usize::try_from(seed % 5).unwrap_or(0)].role = Role::ControlUnit;
             }
-            let mut lan = lan(units, seed, 40, 5);
+            let mut lan = lan(nodes, seed, 40, 5);
             let left: Vec<usize> = (0..5).filter(|at| seed >> at & 1 == 0).collect();
             let right: Vec<usize> = (0..5).filter(|at| seed >> at & 1 == 1).collect();
             lan.cut(&left, &right);
@@ -119,8 +119,8 @@ fn groups_that_meet_have_one_master() {
             let masters = [lan.master_of(&left), lan.master_of(&right)];
             lan.deaf.clear();
             settles(&mut lan);
-            let units = |at: &usize| super::Unit::of(&lan.units[*at].candidate);
-            let best = masters.into_iter().flatten().max_by_key(units);
+            let nodes = |at: &usize| super::Member::of(&lan.machines[*at].candidate);
+            let best = masters.into_iter().flatten().max_by_key(nodes);
             assert_eq!(lan.master(), best, "seed {seed}");
         }
     }
@@ -130,8 +130,8 @@ fn groups_that_meet_have_one_master() {
 #[test]
 fn the_control_unit_leads_whenever_it_is_there() {
     for seed in 0..SEEDS {
-        let units = [control(1), candidate(2), candidate(3), candidate(4)];
-        let mut lan = lan(units, seed, 40, 5);
+        let nodes = [control(1), candidate(2), candidate(3), candidate(4)];
+        let mut lan = lan(nodes, seed, 40, 5);
         for at in 1..4 {
             lan.start(at, Settings::fleet());
         }
@@ -148,9 +148,9 @@ fn the_control_unit_leads_whenever_it_is_there() {
     }
 }
 
-/// M5, M9: a unit that comes back finds a master above or below it, and follows.
+/// M5, M9: a node that comes back finds a master above or below it, and follows.
 #[test]
-fn a_unit_that_comes_back_follows_the_master_that_there_is() {
+fn a_node_that_comes_back_follows_the_master_that_there_is() {
     for seed in 0..SEEDS {
         let mut lan = lan(indicators(4), seed, 40, 5);
         start_all(&mut lan, seed);
@@ -188,12 +188,12 @@ fn without_the_mesh_a_loss_is_noticed_after_the_interval() {
 #[test]
 fn two_control_units_end_with_one_master() {
     for seed in 0..SEEDS {
-        let units = [control(2), candidate(3), control(1)];
-        let mut lan = lan(units, seed, 40, 5);
+        let nodes = [control(2), candidate(3), control(1)];
+        let mut lan = lan(nodes, seed, 40, 5);
         start_all(&mut lan, seed);
         settles(&mut lan);
         assert_eq!(lan.master(), Some(2), "the lower name");
-        let election = lan.units[0].election.as_ref().expect("it runs");
+        let election = lan.machines[0].election.as_ref().expect("it runs");
         assert!(election.details().iter().any(|d| d.name == "other control unit"));
         lan.stop(2);
         settles(&mut lan);

@@ -1,26 +1,26 @@
-//! Which of two units prevails.
+//! Which of two nodes prevails.
 
 use std::cmp::Ordering;
 
 use crate::election::Candidate;
 use crate::model::{Mac, NodeId, Role};
 
-/// A unit as the protocol ranks it. The greater one prevails (M4, M9).
+/// A node as the protocol ranks it. The greater one prevails (M4, M9).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Unit {
+pub(super) struct Member {
     pub(super) node: NodeId,
     pub(super) mac: Mac,
     pub(super) kind: Kind,
 }
 
-/// The two kinds of units (M2).
+/// The two kinds of nodes (M2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Indicator,
     Control,
 }
 
-impl Unit {
+impl Member {
     pub(super) fn of(candidate: &Candidate) -> Self {
         Self {
             node: candidate.node.clone(),
@@ -33,7 +33,7 @@ impl Unit {
     }
 }
 
-impl Ord for Unit {
+impl Ord for Member {
     /// A control unit is above every indicator unit; of two indicator units the higher MAC address
     /// is above. Where the source knows no order, between two control units and between two equal
     /// addresses, the lower name is above, as under `lowest-ip`.
@@ -46,7 +46,7 @@ impl Ord for Unit {
     }
 }
 
-impl PartialOrd for Unit {
+impl PartialOrd for Member {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
