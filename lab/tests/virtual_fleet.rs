@@ -43,6 +43,8 @@ mod network;
 mod planning;
 #[path = "virtual_fleet/promise.rs"]
 mod promise;
+#[path = "virtual_fleet/resumed.rs"]
+mod resumed;
 #[path = "virtual_fleet/riders.rs"]
 mod riders;
 #[path = "virtual_fleet/roles.rs"]

@@ -23,9 +23,10 @@ impl Orders {
         self.pass_reports();
         for open in admitted.disowned {
             self.promise.forget_holding(open, peer);
+            self.replication.answered(peer, open);
         }
         for (car, open) in admitted.questions {
-            self.replication.enqueue(&car, open);
+            self.replication.ask(&car, open);
         }
         if let Some(reason) = admitted.renewal {
             self.renew_journal(&reason, random, now);

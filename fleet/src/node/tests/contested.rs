@@ -4,7 +4,7 @@ use super::forged::{LINK, call, conflicts, delta, dot, exchange, pair, sound, wi
 use super::*;
 use crate::model::{JournalId, NodeId};
 use crate::orders::{Record, RecordState, Service};
-use crate::wire::Echo;
+use crate::wire::{Ack, Delta, Echo};
 
 fn served(journal: u64, sequence: u64, by: Option<NodeId>, waited: Duration) -> Record {
     Record {
@@ -85,36 +85,48 @@ fn a_call_is_placed_again_seldom() {
     assert_eq!(one.orders().digest(), two.orders().digest());
 }
 
-/// O1: of a car that is heard its own node is asked, and believed.
+/// O1: of a car that is heard its own node is asked, and believed. What it acknowledges to another
+/// meanwhile, as each beacon goes to all, is no answer.
 #[test]
 fn hearsay_of_a_service_is_asked_of_the_car_that_is_named() {
-    let (mut one, mut two, now) = pair();
-    let mut three = with_journal(3, sound(3));
-    let met = now + PERIOD * 4;
-    talk(&mut one, &mut three, now, met);
-    // The third knows the order.
-    let later = met + PERIOD * 2;
-    exchange(&mut one, &mut two, met, later);
-    let settled = later + PERIOD * 2;
-    talk(&mut one, &mut three, later, settled);
-    assert!(one.has_synced(&name(2)));
-    assert_eq!(open(&three), [dot(2, 1)]);
-    let told = served(2, 1, Some(name(3)), PERIOD);
-    let asked = |one: &mut Node| {
-        let actions = drain(one);
-        assert!(conflicts(&actions).is_empty(), "{actions:?}");
-        let mut records = broadcasts(&actions).flat_map(|beacon| &beacon.delta.records);
-        records.any(|record| record.dot == told.dot && !record.state.is_served())
-    };
-    assert!(!asked(&mut one));
-    one.handle_frame(LINK, delta(vec![told.clone()]), settled);
-    assert_eq!(open(&one), [dot(2, 1)], "not on another's word");
-    one.handle_timeout(settled + PERIOD);
-    assert!(asked(&mut one), "the order is the question");
-    let mut beacon = three.plain_beacon(settled + PERIOD);
-    beacon.delta.records = vec![told];
-    one.handle_beacon(three.hello().address, &beacon, settled + PERIOD);
-    assert_eq!(open(&one), []);
+    for acks_to_another in [false, true] {
+        let (mut one, mut two, now) = pair();
+        let mut three = with_journal(3, sound(3));
+        let met = now + PERIOD * 4;
+        talk(&mut one, &mut three, now, met);
+        // The third knows the order.
+        let later = met + PERIOD * 2;
+        exchange(&mut one, &mut two, met, later);
+        let settled = later + PERIOD * 2;
+        talk(&mut one, &mut three, later, settled);
+        assert!(one.has_synced(&name(2)));
+        assert_eq!(open(&three), [dot(2, 1)]);
+        let told = served(2, 1, Some(name(3)), PERIOD);
+        let asked = |one: &mut Node| {
+            let actions = drain(one);
+            assert!(conflicts(&actions).is_empty(), "{actions:?}");
+            let mut records = broadcasts(&actions).flat_map(|beacon| &beacon.delta.records);
+            records.any(|record| record.dot == told.dot && !record.state.is_served())
+        };
+        assert!(!asked(&mut one));
+        one.handle_frame(LINK, delta(vec![told.clone()]), settled);
+        assert_eq!(open(&one), [dot(2, 1)], "not on another's word");
+        three.merge_record(&told, None, settled);
+        let mut says = |one: &mut Node, delta: Delta, at| {
+            let mut beacon = three.plain_beacon(at);
+            beacon.delta = delta;
+            one.handle_beacon(three.hello().address, &beacon, at);
+        };
+        if acks_to_another {
+            let acks = vec![Ack { dot: told.dot, served: true, durable: true }];
+            says(&mut one, Delta { acks, ..Delta::default() }, settled);
+        }
+        one.handle_timeout(settled + PERIOD);
+        assert!(asked(&mut one), "the order is the question");
+        let records = vec![told.clone()];
+        says(&mut one, Delta { records, ..Delta::default() }, settled + PERIOD);
+        assert_eq!(open(&one), []);
+    }
 }
 
 /// A record that gives a press another call is neither taken in nor acknowledged.
