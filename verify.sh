@@ -69,7 +69,7 @@ fi
 step "tests"
 cargo test --workspace --no-run
 if [ -n "$full" ]; then
-    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-40}"
+    export LIFTMESH_CAMPAIGN="${LIFTMESH_CAMPAIGN:-40}" LIFTMESH_KILLS="${LIFTMESH_KILLS:-14}"
 fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -82,10 +82,10 @@ tests() {
 }
 failed=
 tests virtual cargo test --workspace --lib --bins --test virtual_fleet || failed=1
-# Tests with real processes mostly wait: six at once even where there are fewer processors. They need
+# Tests with real processes mostly wait: ten at once even where there are fewer processors. They need
 # the machine for themselves, for a simulated panel that is starved counts as silent.
 threads=$(nproc)
-RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 6 ? threads : 6))}" \
+RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((threads > 10 ? threads : 10))}" \
     tests processes cargo test --workspace --test processes --test control \
     --test elevator_server --test panel_line --test program --test serial_panel || failed=1
 if [ -n "$full" ]; then

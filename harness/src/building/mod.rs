@@ -283,7 +283,7 @@ impl Building {
         };
         let mut command = settings.build(program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
-        command.args(["--dwell", "1s", "--flight-limit", &limit]);
+        command.args(["--dwell", "1s", "--flight-limit", &limit, "--homing-limit", "10s"]);
         command.args(["--rated-speed", "6", "--acceleration", "3", "--jerk", "10"]);
         command
     }

@@ -8,7 +8,7 @@ use liftmesh_harness::building::{Building, Line};
 use liftmesh_lab::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
 
 /// How many nodes a normal run kills.
-const KILLS: u32 = 14;
+const KILLS: u32 = 5;
 
 /// The passengers and the faults of a normal run.
 const SEED: u64 = 1;
