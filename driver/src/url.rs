@@ -4,6 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The address of a panel: `serial:///dev/ttyUSB0?baud=115200` or `tcp://host:port`.
+///
+/// ```
+/// use elevator_driver::PanelUrl;
+///
+/// let url: PanelUrl = "tcp://panel.local".parse()?;
+/// assert_eq!(url, PanelUrl::Tcp { host: "panel.local".to_owned(), port: 15657 });
+/// assert_eq!(url.to_string(), "tcp://panel.local:15657");
+/// # Ok::<(), elevator_driver::PanelUrlError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",

@@ -22,6 +22,12 @@ const NEXT_LOOK: Duration = Duration::from_secs(25);
 const ROUNDS_WITH_ONE_BROKEN: usize = 3;
 
 /// A run of random faults. The same campaign always runs the same.
+///
+/// ```
+/// let outcome = liftmesh_lab::Campaign::by_seed(7).run()?;
+/// assert!(outcome.violations.is_empty());
+/// # Ok::<(), liftmesh_lab::WorldError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Campaign {
     /// The world; its seed also decides what happens in it.

@@ -16,9 +16,25 @@
 //! and no socket either, and the crate builds for `wasm32-unknown-unknown`.
 //!
 //! Read [`World`] first, then [`Fault`] for what can be done to it, `oracles.rs` for what has to
-//! hold whatever is done, and [`Campaign`] for how the two meet. A [`Schedule`] of faults is for fleets
-//! of real processes too. [`elections`] compares the election
-//! protocols.
+//! hold whatever is done, and [`Campaign`] for how the two meet. A [`Schedule`] of faults is for
+//! fleets of real processes too. [`elections`] compares the election protocols.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use liftmesh_lab::{Fault, World, WorldSettings};
+//!
+//! let mut world = World::new(WorldSettings::new(3, 1))?;
+//! world.start_all();
+//! world.run_for(Duration::from_secs(2));
+//! assert_eq!(world.master(), Some(0));
+//!
+//! world.inflict(Fault::Kill(0));
+//! let failover = world.run_until(Duration::from_secs(2), |world| world.master() == Some(1));
+//! assert!(failover.is_some());
+//! assert!(world.violations().is_empty());
+//! # Ok::<(), liftmesh_lab::WorldError>(())
+//! ```
 
 mod agenda;
 mod campaign;

@@ -35,6 +35,24 @@ const VIOLATIONS: usize = 100;
 /// The interlocks of its panel apply to any command of the controller (S1): the motor starts only
 /// while the door is fully closed and not commanded to open, and the door opens only while the car
 /// is at rest in an active floor zone. A refused command is recorded as a [`Violation`].
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use elevator_driver::{Direction, Floor, FloorCount, MotorCommand, PanelOutputs};
+/// use elevator_simulator::{CarConfig, SimulatedCar};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut car = SimulatedCar::new(&CarConfig::new(FloorCount::new(4).ok_or("floors")?), 1)?;
+/// let floor = Floor::try_from(1)?;
+/// let motor = MotorCommand::Run { direction: Direction::Up, stop_at: floor };
+/// car.set_outputs(&PanelOutputs { motor, ..PanelOutputs::default() });
+/// car.advance(Duration::from_secs(10));
+/// assert_eq!(car.inputs().floor, Some(floor));
+/// assert!(car.is_at_rest());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct SimulatedCar {
     floors: FloorCount,

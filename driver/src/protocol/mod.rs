@@ -18,6 +18,24 @@
 //! Each end keeps sending its whole *state*, at once when it changes and again at every heartbeat,
 //! so that the next frame repairs the loss of one. Only presses are events: a panel repeats one
 //! until the controller has acknowledged it.
+//!
+//! ```
+//! use elevator_driver::protocol::{BootId, Decoder, PanelFrame, Press, encode};
+//! use elevator_driver::{Button, Direction, Floor};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let press = PanelFrame::Press(Press {
+//!     boot: BootId::new(1).ok_or("zero is no boot id")?,
+//!     sequence: 1,
+//!     button: Button::Hall(Floor::try_from(3)?, Direction::Up),
+//! });
+//! let mut decoder = Decoder::<PanelFrame>::new();
+//! let mut frames = encode(&press, 7).into_iter().filter_map(|byte| decoder.push(byte));
+//! let frame = frames.next().ok_or("a frame")??;
+//! assert_eq!((frame.sequence, frame.frame), (7, press));
+//! # Ok(())
+//! # }
+//! ```
 
 mod codec;
 mod controller;
