@@ -123,7 +123,7 @@ impl Drop for Indicator {
 
 /// C1, V1 to V3: orders are served, and a dead leader is replaced.
 #[test]
-fn three_nodes_choose_a_leader_serve_and_choose_another() {
+fn three_nodes_elect_a_master_serve_and_elect_another() {
     let mut building = fleet(&free_port());
     let first = building.wait_for_one_master();
     let button = building.hall(2, Direction::Up);

@@ -45,7 +45,7 @@ fn press_all_over(building: &Building) -> [Button; 3] {
 
 /// F6, F7, F8, F13, C1, C3, C5: the leader is killed and comes back, is suspended and comes back, and
 /// at last everything is restarted; no order is lost.
-fn nothing_is_lost_when_leaders_fail(protocol: Protocol) {
+fn nothing_is_lost_when_masters_fail(protocol: Protocol) {
     let mut building = three(protocol, 8);
     let first = building.wait_for_one_master();
     press_all_over(&building);
@@ -179,8 +179,8 @@ macro_rules! under {
             use super::Protocol;
 
             #[test]
-            fn nothing_is_lost_when_leaders_fail() {
-                super::nothing_is_lost_when_leaders_fail(Protocol::$protocol);
+            fn nothing_is_lost_when_masters_fail() {
+                super::nothing_is_lost_when_masters_fail(Protocol::$protocol);
             }
 
             #[test]

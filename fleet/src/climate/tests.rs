@@ -140,7 +140,7 @@ fn a_shadow_is_hardly_seen_and_the_night_is() {
 }
 
 #[test]
-fn the_next_coordinator_goes_on_from_what_is_shown() {
+fn the_next_master_goes_on_from_what_is_shown() {
     let settings = ClimateSettings::default();
     let mut dimmer = Dimmer::default();
     dimmer.dim(Some(0), &settings, at(0));

@@ -255,7 +255,7 @@ fn frames(node: &mut Node) -> Vec<Frame> {
 /// C3, F14: what one end says last in the exchange of states may be all that is lost, and TCP may
 /// take many seconds to send it again. The end that waits for it makes room for another link.
 #[test]
-fn a_link_that_has_joined_at_one_end_only_is_given_up() {
+fn a_link_that_is_synced_at_one_end_only_is_closed() {
     for protocol in [Protocol::LowestIp, Protocol::TokenRing] {
         let of = |index| electing(index, 1, ElectionSettings::of(protocol));
         let (mut one, mut two, link) = (of(1), of(2), LinkId(7));

@@ -276,7 +276,7 @@ fn whoever_yields_with_orders_of_its_own_is_noticed() {
 }
 
 #[test]
-fn a_change_of_leader_in_calm_is_noticed() {
+fn a_change_of_master_in_calm_is_noticed() {
     let mut world = calm();
     let report =
         Report::NodeState { from: NodeState::Master, to: NodeState::Seeking, term: Term(1) };

@@ -69,7 +69,7 @@ fn a_drive_that_trips_is_no_black_hole_for_calls() {
 
 /// The floor is left out, and tried again once a minute.
 #[test]
-fn without_levelling_a_floor_with_a_dead_sensor_is_left_out() {
+fn without_levelling_a_floor_with_a_dead_sensor_is_locked_out() {
     let mut building = building(1, 6);
     building.inflict(Fault::Levelling(0, Some(LevellingFault::Off)));
     building.inflict(Fault::DeadSensor(0, Some(floor(3))));

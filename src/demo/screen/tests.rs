@@ -158,7 +158,7 @@ fn electing(election: Protocol, node_state: NodeState, pairs: &[(&str, &str)]) -
 
 /// C1: the state of the election has room in the narrowest usual terminal.
 #[test]
-fn two_lines_of_eighty_columns_tell_who_leads_and_what_the_election_is_at() {
+fn two_lines_of_eighty_columns_show_the_master_and_the_election_state() {
     let mut ring = electing(
         Protocol::TokenRing,
         NodeState::Master,

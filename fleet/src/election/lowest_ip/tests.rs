@@ -35,7 +35,7 @@ fn every_node_starts_as_a_master() {
 
 /// F3, C6
 #[test]
-fn a_master_dials_a_lower_master_and_follows_it_once_joined() {
+fn a_master_dials_a_lower_master_and_follows_it_once_synced() {
     let mut third = node(3);
     assert_eq!(hears(&mut third, 2, &NodeState::Master), [Output::Dial(name(2))]);
     assert_eq!(third.node_state(), NodeState::Master, "until the link carries");

@@ -67,7 +67,7 @@ fn votes_and_control_packets_are_broadcast_by_packet() {
 
 /// V12
 #[test]
-fn a_vote_counts_from_the_address_of_a_node_that_has_joined() {
+fn a_vote_counts_from_the_address_of_a_synced_node() {
     let (mut one, two, now) = pair();
     let two = two.hello().address;
     one.handle_packet(two, &bytes(&vote(0)), now);
@@ -82,7 +82,7 @@ fn a_vote_counts_from_the_address_of_a_node_that_has_joined() {
 
 /// V12: known, but states have not been exchanged; and not known at all.
 #[test]
-fn what_a_node_may_send_that_has_joined_is_dropped_from_others_and_counted() {
+fn what_only_a_synced_node_may_send_is_dropped_from_others_and_counted() {
     let (mut one, mut two) = (ballot(1), ballot(2));
     let now = Timestamp::START + PERIOD * 3;
     talk(&mut one, &mut two, Timestamp::START, now);

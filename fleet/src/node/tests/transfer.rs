@@ -150,7 +150,7 @@ fn equal_digests_tell_who_holds_an_order() {
 
 /// A press between the two digests: both ends still agree on whether states are sent.
 #[test]
-fn a_store_that_changes_while_digests_are_told_joins() {
+fn a_store_that_changes_while_digests_are_sent_syncs() {
     for equal in [true, false] {
         let others = if equal { Vec::new() } else { tombstones(2) };
         let (mut one, mut two, now) = acquainted(with(1, Vec::new()), with(2, others));

@@ -68,7 +68,7 @@ fn whoever_is_left_has_a_master() {
 
 /// M4, M6: without loss or delay those that start together get the highest address.
 #[test]
-fn units_that_start_together_get_the_highest_address_as_master() {
+fn nodes_that_start_together_get_the_highest_address_as_master() {
     for count in 2..=5 {
         let mut lan = lan(indicators(count), 1, 1, 0);
         for at in 0..usize::from(count) {

@@ -190,7 +190,7 @@ fn who_does_not_answer_is_waited_for_no_longer_than_the_gather_time() {
 
 /// C4: where the mastership rotates.
 #[test]
-fn who_has_asked_tells_even_if_it_leads_no_longer() {
+fn a_node_that_has_asked_answers_even_if_it_leads_no_longer() {
     let (mut first, _, asked) = unanswered();
     let node_state = NodeState::Slave { master: name(2) };
     first.leadership.set_state(node_state);
@@ -226,7 +226,7 @@ fn a_request_is_answered_to_the_asker_alone() {
 
 /// Between two groups that hear each other in part a display would change with every word.
 #[test]
-fn a_display_shows_what_its_own_coordinator_tells() {
+fn a_display_shows_what_its_own_master_sends() {
     let (_, mut second, now) = unanswered();
     let told = |temperature| {
         Message::DisplayData(DisplayData {
