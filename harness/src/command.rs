@@ -1,4 +1,4 @@
-//! The command lines of a fleet's processes. What only some fleets need is added to the `Command`.
+//! The command lines of a fleet's processes. Callers add further flags to the `Command`.
 //!
 //! Every process ends with the thread that starts it.
 
@@ -30,7 +30,7 @@ pub enum PanelEnd {
 }
 
 impl SimulatorCommand {
-    /// `program`, which is Liftmesh or becomes it, with its arguments.
+    /// Adds the arguments to `program`, which is Liftmesh or executes it.
     #[must_use]
     pub fn build(&self, program: Command) -> Command {
         let mut command = program;
@@ -59,7 +59,7 @@ pub struct NodeCommand {
     pub data_dir: PathBuf,
 }
 
-/// What a node has.
+/// Whether a node has a car.
 #[derive(Debug, Clone)]
 pub enum NodeKind {
     Car {
@@ -71,8 +71,8 @@ pub enum NodeKind {
 }
 
 impl NodeCommand {
-    /// `program`, which is Liftmesh or becomes it, with its arguments. Settings in the environment
-    /// are for other nodes.
+    /// Adds the arguments to `program`, which is Liftmesh or executes it, and removes the settings
+    /// in the environment, which are not meant for this node.
     #[must_use]
     pub fn build(&self, program: Command) -> Command {
         let mut command = program;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Where all of loopback hears.
+/// The broadcast address of loopback.
 pub const BROADCAST: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
 
-/// How often another port is tried.
+/// How many ports are tried.
 const PORT_ATTEMPTS: usize = 50;
 
 /// The directory of a fleet, with one for each node. It is removed when this is dropped; the

@@ -32,7 +32,7 @@ impl Process {
         Self::start_unlogged(name, command, log)
     }
 
-    /// Starts `command`, which writes wherever it is told to; perhaps `log`.
+    /// Starts `command`, whose output is redirected already; `log` is where it may write.
     ///
     /// # Errors
     /// Nothing was started.
@@ -50,7 +50,7 @@ impl Process {
         &self.name
     }
 
-    /// Its number.
+    /// The process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -117,7 +117,7 @@ pub fn kill_all(processes: Vec<Process>) {
     drop(processes);
 }
 
-/// Ends processes in an orderly way: all are asked, then waited for; who is not done then is ended.
+/// Ends processes in an orderly way: asks all, waits for them, and kills the rest.
 pub fn end(processes: Vec<Process>) {
     let mut processes = processes;
     processes.iter_mut().for_each(Process::ask_to_end);

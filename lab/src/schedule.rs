@@ -1,5 +1,5 @@
-//! Faults one after the other, each of which is put right after a while. The seed alone decides
-//! which comes when, at which node and for how long; what the fleet makes of it is its own affair.
+//! Faults one after the other, each of which is repaired after a while. The seed decides which
+//! fault begins when, at which node and for how long.
 //!
 //! Fleets in virtual time, tests of real processes and the demo use the same schedules.
 
@@ -15,11 +15,11 @@ use fastrand::Rng;
 pub enum FaultKind {
     /// The node is killed, and started again later (F6, F7).
     Kill,
-    /// The node is suspended, and goes on later.
+    /// The node is suspended, and resumes later.
     Suspension,
-    /// The line between the node and its panel is cut, and plugged again.
+    /// The line between the node and its panel is cut, and plugged in again.
     LineCut,
-    /// The network of the node is cut, and mended (F8).
+    /// The network of the node is cut, and repaired (F8).
     NetworkCut,
     /// The motor is driven and does not move its car, until the node has ended; then the hang is
     /// cleared and the node started again (F9).
@@ -63,7 +63,7 @@ impl fmt::Display for FaultKind {
 /// What can happen in a fleet, and how fast.
 #[derive(Debug, Clone)]
 pub struct ScheduleSettings {
-    /// The faults of a round, in which each comes once. One that is listed twice comes twice.
+    /// The faults of a round, which come in random order. One that is listed twice comes twice.
     pub round: Vec<FaultKind>,
     /// When the first fault comes.
     pub first: Duration,
@@ -76,8 +76,8 @@ pub struct ScheduleSettings {
 /// Every fault once a round.
 ///
 /// The gap is long enough that what was promised before is on the disks of those that promised it,
-/// for an order survives the loss of one node at a time (F12). Faults last shorter and longer than
-/// it takes the others to notice.
+/// because an order survives the loss of one node at a time (F12). Some faults end before the other
+/// nodes detect them, others after that.
 impl Default for ScheduleSettings {
     fn default() -> Self {
         Self {
@@ -95,9 +95,9 @@ pub struct ScheduledFault {
     /// When, since the start of the schedule.
     pub at: Duration,
     pub kind: FaultKind,
-    /// At which node, counted from 0; the next is meant where something is wrong with this one.
+    /// The node, counted from 0. If it has a fault already, the next one without is meant.
     pub node: usize,
-    /// How long; for a hang, how long it takes an operator to look into it.
+    /// How long the fault lasts; for a hang, how long an operator takes to clear it.
     pub lasts: Duration,
 }
 
@@ -116,7 +116,7 @@ impl Schedule {
     #[must_use]
     pub fn new(seed: u64, nodes: usize, settings: ScheduleSettings) -> Self {
         Self {
-            // Not the draws of whatever else is made from the seed.
+            // Independent of other draws from the same seed.
             random: Rng::with_seed(seed).fork(),
             nodes,
             next_at: settings.first,
@@ -152,7 +152,7 @@ fn between(range: &RangeInclusive<Duration>, random: &mut Rng) -> Duration {
 pub struct Toll(BTreeMap<FaultKind, u32>);
 
 impl Toll {
-    /// One more.
+    /// Counts a fault.
     pub fn count(&mut self, kind: FaultKind) {
         *self.0.entry(kind).or_default() += 1;
     }

@@ -352,7 +352,7 @@ pub trait Rules {
         0
     }
 
-    /// Whether a node is to lead in place of a master, by the estimates and names of both (B1, B10).
+    /// Whether a node should replace a master, by the estimates and names of both (B1, B10).
     fn outranks(&self, _node: (u32, &NodeId), _master: (u32, &NodeId)) -> bool {
         false
     }

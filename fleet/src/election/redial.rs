@@ -21,8 +21,8 @@ pub(crate) fn wait(redial_after: Duration, failures: u32, draw: u64) -> Duration
     wait + wait * u32::try_from(draw % 512).unwrap_or(0) / 1024
 }
 
-/// How long two nodes that hear and can reach each other may take until they are synced: each notices
-/// that a former link is gone (`dead_after`), a dial that was under way fails (as long again), and the
+/// How long two nodes that hear and can reach each other may take until they are synced. Each
+/// detects the loss of a former link (`dead_after`), a pending dial fails (as long again), and the
 /// longest wait before the next dial passes.
 pub(crate) fn linked_within(mesh: &MeshTimes) -> Duration {
     let longest_wait = mesh.redial_after * (1 << MOST_DOUBLINGS) * 3 / 2;

@@ -47,8 +47,8 @@ use crate::{
 /// How long anything may take that should take a moment: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The flight limit of every node: twice what a flight over one floor takes, so that a machine that is
-/// busy with other tests makes no hang.
+/// The flight limit of every node: twice the time of a flight over one floor, so that no car counts
+/// as hung on a machine that is busy with other tests.
 pub const FLIGHT_LIMIT: Duration = Duration::from_secs(5);
 
 /// The fleet of every node.
@@ -222,7 +222,7 @@ impl Building {
         command.args(["--between-floors", "300ms", "--passing-floor", "100ms"]);
         command.args(["--door-opening", "200ms", "--door-closing", "200ms"]);
         let log = self.place.simulator_log(name);
-        // What an earlier one has told is not for this one.
+        // An earlier simulator of the car may have written its panel to it.
         fs::write(&log, "").expect("a log");
         let simulator = Process::start(format!("the simulator of {name}"), command, log);
         let simulator = simulator.expect("the simulator");
@@ -470,7 +470,7 @@ pub fn skip(lack: &str) {
     println!("skipped: {}: {lack}", test.name().unwrap_or("a test"));
 }
 
-/// The program under test; Cargo tells tests and benchmarks where it is.
+/// The program under test. Cargo gives its path to tests and benchmarks.
 fn program() -> String {
     env::var("CARGO_BIN_EXE_liftmesh").expect("to be run by Cargo, which sets this variable")
 }
@@ -491,7 +491,7 @@ fn announced(simulator: &Process) -> String {
     }
 }
 
-/// What the node with this data directory says of itself, as any program may ask it.
+/// The status of the node with this data directory, by the operator's socket.
 fn status(data_dir: &Path) -> io::Result<Status> {
     #[derive(Deserialize)]
     struct Reply {

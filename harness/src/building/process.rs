@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use super::{Building, Line, program};
 use crate::Process;
 
-/// In these parts of a second Linux tells the processor time of a process.
+/// The units per second in which Linux gives the processor time of a process.
 const TICKS: f64 = 100.0;
 
 impl Building {

@@ -127,7 +127,7 @@ fn the_highest_address_returns_and_follows() {
     }
 }
 
-/// M3, C5: at 30 % loss a master keeps its executors for as long as they hear it at all.
+/// M3, C5: at 30 % loss a master keeps its slaves for as long as they hear it at all.
 #[test]
 fn a_fleet_on_a_bad_line_is_led_almost_always() {
     let mut building = led(4, 0);

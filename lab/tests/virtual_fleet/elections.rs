@@ -1,5 +1,5 @@
-//! What every election does, whatever the protocol: one table of scenarios, each of which runs under
-//! each protocol, on a sound LAN and on one with 40 ms of jitter and 5 % of loss.
+//! What every election does: one table of scenarios, each of which runs under each protocol, on a
+//! sound LAN and on one with 40 ms of jitter and 5 % of loss.
 //!
 //! What is special about a protocol is in `election_<protocol>.rs`.
 
@@ -17,7 +17,7 @@ const NODES: usize = 5;
 /// How often each scenario runs, on a sound LAN and on a rough one, each time with another seed.
 const ROUNDS: [(&str, u64); 2] = [("sound", 4), ("rough", 8)];
 
-/// What happens to a fleet. In the end it has one master, the right one, within the bound.
+/// What happens to a fleet. Afterwards it has one master, the right one, within the bound.
 #[derive(Debug, Clone, Copy)]
 enum Scenario {
     /// All nodes start, so many milliseconds apart.
@@ -28,7 +28,7 @@ enum Scenario {
     MasterLosesPower,
     /// The master is suspended for so many milliseconds.
     MasterIsSuspended(u64),
-    /// The master is replaced, and starts again.
+    /// The master ends, another one takes over, and the first starts again.
     MasterReturns,
     /// The network is partitioned into two parts, each with a master, and heals.
     PartsMerge,
@@ -36,8 +36,8 @@ enum Scenario {
     AllMerge,
 }
 
-/// Each scenario with its requirements (beside C3, E1 and E7, which hold in all), and the part of the
-/// rounds that it has: one in so many.
+/// Each scenario with its requirements (besides C3, E1 and E7, which hold in all), and the divisor
+/// of its number of rounds.
 const SCENARIOS: [(&str, Scenario, u64); 17] = [
     ("F2, F3, B7, M2, M6, M8, V3, V7", Scenario::Start(0), 1),
     ("F2, F3, B7, M2, M6, M8, V3, V7", Scenario::Start(40), 1),

@@ -6,8 +6,8 @@ use liftmesh_lab::Fault;
 
 use crate::building::{Building, down, millis, secs};
 
-/// O1, F8, H1: a slave that goes on learns of the service soon, whenever it goes on: its master sends
-/// the record, and it asks the car's node, to which it has no link. The lamp must not stay lit after
+/// O1, F8, H1: a slave learns of the service soon, whenever it resumes. Its master sends the
+/// record, and it asks the car's node, to which it has no link. The lamp must not stay lit after
 /// the car has left.
 #[test]
 fn a_resumed_slave_soon_learns_what_was_served() {

@@ -196,7 +196,7 @@ impl Fleet {
 
 fn walk(candidates: Vec<Candidate>, attempts: u32, network: Network, least: usize) {
     let nodes = candidates.len();
-    let what = format!("{nodes} units, {attempts} attempts, {network:?}");
+    let what = format!("{nodes} nodes, {attempts} attempts, {network:?}");
     let settings = Settings { attempts, ..Settings::fleet() };
     let often = if network == Network::Forges { WITHOUT_END } else { 1 };
     let most = Misfortunes { crashes: often, restarts: often, breaks: often, falls: 0 };

@@ -156,8 +156,8 @@ impl Orders {
         if open && ack.served {
             self.promise.forget_holding(ack.dot, peer);
         }
-        // A peer that holds it as served sends the service once it knows that this node lacks it; one
-        // that does not keep it does not need it.
+        // A peer that holds it as served sends the service once it knows that this node lacks it.
+        // One that does not keep it does not need it.
         match (open, ack.served) {
             (true, true) => self.replication.acked_as_served(peer, ack.dot),
             (true, false) | (false, true) => self.replication.acked(peer, ack.dot),

@@ -31,7 +31,7 @@ struct Outbox {
     unsent: BTreeSet<Dot>,
     /// Sent over the current link: TCP delivers them, or breaks.
     sent: BTreeSet<Dot>,
-    /// Those of them that ask the peer what became of the press.
+    /// Records of both sets that ask the peer whether the order was served.
     questions: BTreeSet<Dot>,
 }
 
@@ -109,7 +109,8 @@ impl Replication {
         }
     }
 
-    /// A peer may know what became of a press that is open here: sends it the order until it answers.
+    /// A peer may know whether an order that is open here was served: sends it the order until it
+    /// answers.
     pub(super) fn ask(&mut self, peer: &NodeId, dot: Dot) {
         self.enqueue(peer, dot);
         if let Some(outbox) = self.outbox.get_mut(peer) {
@@ -122,16 +123,16 @@ impl Replication {
         outbox.is_some_and(|outbox| outbox.questions.contains(&dot))
     }
 
-    /// A peer has sent a record of a press: if it was asked, that is its answer.
+    /// A peer has sent a record of an order. If it was asked, that is its answer.
     pub(super) fn answered(&mut self, peer: &NodeId, dot: Dot) {
         if self.asks(peer, dot) {
             self.acked(peer, dot);
         }
     }
 
-    /// A peer has acknowledged a press as served that is open here.
+    /// A peer has acknowledged as served an order that is open here.
     ///
-    /// That is no answer to a question: beacons acknowledge to everybody, so the peer may not know
+    /// That does not answer a question. Beacons acknowledge to all peers, so the peer may not know
     /// that this node lacks the service, and then it does not send it.
     pub(super) fn acked_as_served(&mut self, peer: &NodeId, dot: Dot) {
         if !self.asks(peer, dot) {
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(told(&mut replication, 9), [dot(4), dot(3), dot(1)]);
     }
 
-    /// Beacons acknowledge to everybody: what is meant for another is no answer.
+    /// Beacons acknowledge to all peers: an acknowledgement for another node is not an answer.
     #[test]
     fn a_question_stands_until_it_is_answered() {
         let mut replication = Replication::default();
