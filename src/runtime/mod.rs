@@ -206,7 +206,7 @@ struct Running {
     /// Ends the loop's sleep. It is reused because usually its deadline only moves later, which is
     /// cheap.
     timer: Pin<Box<Sleep>>,
-    /// When the current turn of the loop began.
+    /// When the current turn of the loop began: the time of all that the node is told in it.
     turned: Timestamp,
     /// How long the panel line lets the motor run without a keep-alive.
     lease: Duration,
@@ -294,6 +294,7 @@ impl Running {
             running.node.handle_disk_failed(spare, now);
         }
         running.set_wall_clock(now);
+        running.turned = now;
         running.node.start(now);
         running.drain();
         running.turned = running.clock.now();
@@ -388,7 +389,7 @@ impl Running {
 
     /// The wall clock is only displayed; nothing else depends on it (E5).
     fn refresh_wall_clock(&mut self) {
-        let now = self.clock.now();
+        let now = self.turned;
         if now.since(self.wall_clock_at) >= clock::WALL_CLOCK_PERIOD {
             self.set_wall_clock(now);
             self.drain();
@@ -402,8 +403,10 @@ impl Running {
         }
     }
 
+    /// Everything in a turn happens at its beginning: a later time would count as seen to pass,
+    /// although the process may have been suspended since.
     fn handle(&mut self, event: Event) {
-        let now = self.clock.now();
+        let now = self.turned;
         match event {
             Event::Mesh(event) => self.handle_mesh(event, now),
             Event::Panel(event) => self.node.handle_panel(event, now),
@@ -513,7 +516,7 @@ impl Running {
             let Some(DiskFailure) = failure else {
                 return;
             };
-            self.node.handle_disk_failed(self.spare, self.clock.now());
+            self.node.handle_disk_failed(self.spare, self.turned);
         }
     }
 

@@ -311,6 +311,30 @@ fn a_node_whose_port_is_taken_does_not_start() {
     assert!(matches!(ended, Err(RunError::Mesh(_))), "{ended:?}");
 }
 
+/// H1: a suspension that begins in the middle of a turn is no time that the loop has watched. It is
+/// noticed in the next turn.
+#[test]
+fn time_stands_still_during_a_turn() {
+    const SUSPENDED: Duration = Duration::from_secs(1);
+    let cabin = Cabin::new(&Lan::new(), 1);
+    let turn = async {
+        let mut running = Running::start(&cabin.settings, Box::new(Broken)).expect("it starts");
+        running.turned = running.clock.now();
+        thread::sleep(SUSPENDED);
+        running.handle(Event::Timeout);
+        let (next, _) = running.node.poll_timeout().expect("a beacon is due");
+        assert!(next < running.turned + SUSPENDED, "{next:?}, after {:?}", running.turned);
+        let (_, planned) = running.next(std::future::pending()).await;
+        assert!(clock::suspended(planned, running.clock.now()).is_some());
+        running.end(&Ending::Stopped, None).await;
+    };
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(turn);
+}
+
 /// A dispatcher that fails.
 #[derive(Debug)]
 struct Broken;
