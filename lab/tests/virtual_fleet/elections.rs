@@ -10,7 +10,7 @@ use elevator_fleet::model::Role;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Fault, Weather, World, WorldSettings};
 
-use crate::building::{Building, bound_of, down, millis, secs, seed, up};
+use crate::building::{Building, bound_of, car_call, down, millis, secs, seed, up};
 
 const NODES: usize = 5;
 
@@ -205,13 +205,22 @@ impl Fleet {
     fn is_suspended(&self, pause: Duration) -> Duration {
         let (mut building, master) = self.led();
         building.press((master + 1) % NODES, down(2));
-        building.inflict(Fault::Suspend(master));
-        building.run_for(pause);
-        if pause >= self.bound() {
-            self.agree(&mut building, &all_but(master), "its loss");
+        if !self.is_rough {
+            // Its own car is under way.
+            building.press(master, up(1));
+            building.press(master, car_call(3));
+            building.run_for(millis(700));
         }
+        building.inflict(Fault::Suspend(master));
+        let agreed = if pause >= self.bound() {
+            self.agree(&mut building, &all_but(master), "its loss")
+        } else {
+            Duration::ZERO
+        };
+        building.run_for(pause.saturating_sub(agreed));
         building.inflict(Fault::Resume(master));
         let took = self.agree(&mut building, &all(), "its return");
+        self.stays(&mut building, &all());
         self.recovers(&mut building);
         took
     }
@@ -235,6 +244,7 @@ impl Fleet {
         building.run_for(millis(200));
         building.inflict(Fault::Heal);
         let took = self.agree(&mut building, &all(), "the merge");
+        self.stays(&mut building, &all());
         self.recovers(&mut building);
         took
     }
