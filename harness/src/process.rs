@@ -19,6 +19,8 @@ pub struct Process {
     name: String,
     log: PathBuf,
     child: Child,
+    /// It has been seen to end, and reaped.
+    has_ended: bool,
 }
 
 impl Process {
@@ -41,7 +43,7 @@ impl Process {
         mut command: Command,
         log: PathBuf,
     ) -> io::Result<Self> {
-        Ok(Self { name: name.into(), log, child: command.spawn()? })
+        Ok(Self { name: name.into(), log, child: command.spawn()?, has_ended: false })
     }
 
     /// What it is, for messages.
@@ -65,7 +67,9 @@ impl Process {
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         // An error means that it is no child of this process any more.
-        self.child.try_wait().unwrap_or_else(|_gone| Some(ExitStatus::from_raw(0)))
+        let status = self.child.try_wait().unwrap_or_else(|_gone| Some(ExitStatus::from_raw(0)));
+        self.has_ended |= status.is_some();
+        status
     }
 
     /// Ends it at once.
@@ -75,9 +79,11 @@ impl Process {
 
     /// Sends it a signal; one that has ended gets none.
     pub fn signal(&self, signal: Signal) {
-        // The only way to fail is that it has ended; it is reaped here alone, so that its number
-        // is nobody else's.
-        kill_process(Pid::from_child(&self.child), signal).unwrap_or_default();
+        // Once it has been reaped, its number may be another process's.
+        if !self.has_ended {
+            // The only way to fail is that it has ended.
+            kill_process(Pid::from_child(&self.child), signal).unwrap_or_default();
+        }
     }
 
     /// The end of its log, each line indented.

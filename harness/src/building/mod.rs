@@ -472,7 +472,9 @@ pub fn skip(lack: &str) {
 
 /// The program under test. Cargo gives its path to tests and benchmarks.
 fn program() -> String {
-    env::var("CARGO_BIN_EXE_liftmesh").expect("to be run by Cargo, which sets this variable")
+    let program = env::var("CARGO_BIN_EXE_liftmesh");
+    program
+        .expect("CARGO_BIN_EXE_liftmesh: cargo test and cargo bench set it to the program's path")
 }
 
 /// The URL of the panel of a simulator that has just been started, once it is ready.
