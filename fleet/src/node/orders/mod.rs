@@ -255,7 +255,10 @@ impl Orders {
     /// A peer is lost.
     pub(super) fn peer_lost(&mut self, peer: &NodeId) {
         self.replication.lost(peer);
-        self.admission.peer_lost(peer);
+        for (reporter, open) in self.admission.peer_lost(peer) {
+            self.replication.ask(&reporter, open);
+            self.hurry();
+        }
         self.promise.forget_node(peer);
         self.promise.invalidate();
     }

@@ -187,3 +187,28 @@ fn hearsay_that_nobody_answers_counts_as_refused() {
     assert_eq!(again.len(), 1, "{again:?}");
     assert!(open(&one).contains(&again[0]));
 }
+
+/// P2: the node of the car is lost before it answers. Those that reported the service are asked
+/// again, and a repair need not be awaited.
+#[test]
+fn hearsay_of_a_car_that_is_lost_is_asked_of_the_reporters() {
+    let (mut one, mut two, now) = pair();
+    let mut three = with_journal(3, sound(3));
+    let met = now + PERIOD * 4;
+    talk(&mut one, &mut three, now, met);
+    two.merge_record(&served(2, 1, Some(name(3)), PERIOD), None, met);
+    let is_known = |one: &Node| one.peers.members().get(&name(3)).is_some();
+    let step = Duration::from_millis(1);
+    let (mut later, mut lost) = (met, None);
+    while lost.is_none_or(|lost| later < lost + step * 3) {
+        exchange(&mut one, &mut two, later, later + step);
+        later = later + step;
+        if is_known(&one) {
+            assert_eq!(open(&one), [dot(2, 1)], "not on another's word");
+        } else {
+            lost.get_or_insert(later);
+        }
+    }
+    assert!(later.since(met) < MeshTimes::default().repair_after, "{later}");
+    assert_eq!(open(&one), []);
+}

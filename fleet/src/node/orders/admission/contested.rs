@@ -11,7 +11,8 @@
 //! register for it.
 //!
 //! If the car is heard, its node is asked. If it does not answer, the service counts as refused
-//! after [`ANSWER_LIMIT`].
+//! after [`ANSWER_LIMIT`]. If it is lost meanwhile, it can't answer, and those that reported the
+//! service are asked once more.
 //!
 //! Once the call is really served, so is every press that was waiting then.
 
@@ -57,6 +58,8 @@ struct Contest {
     since: Timestamp,
     /// The peers that reported a service.
     reporters: BTreeSet<NodeId>,
+    /// The nodes that were asked whether their cars have served the order.
+    asked: BTreeSet<NodeId>,
 }
 
 /// When the orders of a call came to be contested.
@@ -87,14 +90,22 @@ impl Contested {
         if !is_answerable {
             return;
         }
-        let contest = self
-            .orders
-            .entry(open)
-            .or_insert_with(|| Contest { since, reporters: BTreeSet::new() });
+        let contest = self.orders.entry(open).or_insert_with(|| Contest {
+            since,
+            reporters: BTreeSet::new(),
+            asked: BTreeSet::new(),
+        });
         contest.since = contest.since.min(since);
         contest.reporters.insert(reporter.clone());
         let due = since + WAIT;
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+    }
+
+    /// The node of this car was asked whether it has served the order.
+    pub(super) fn note_question(&mut self, open: Dot, car: &NodeId) {
+        if let Some(contest) = self.orders.get_mut(&open) {
+            contest.asked.insert(car.clone());
+        }
     }
 
     /// Whether this peer said that the order was served.
@@ -107,10 +118,17 @@ impl Contested {
         self.orders.contains_key(&dot)
     }
 
-    pub(super) fn peer_lost(&mut self, peer: &NodeId) {
-        for contest in self.orders.values_mut() {
+    /// A peer is lost. Returns the nodes to ask about orders about which it was asked in vain.
+    pub(super) fn peer_lost(&mut self, peer: &NodeId) -> Vec<(NodeId, Dot)> {
+        let mut questions = Vec::new();
+        for (open, contest) in &mut self.orders {
             contest.reporters.remove(peer);
+            if contest.asked.remove(peer) {
+                let reporters = contest.reporters.iter();
+                questions.extend(reporters.map(|reporter| (reporter.clone(), *open)));
+            }
         }
+        questions
     }
 
     /// The calls to place again now, the longest contested first: those of which every open order

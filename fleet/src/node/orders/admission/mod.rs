@@ -135,8 +135,9 @@ impl Admission {
                 Credit::Accepted => admitted.records.push(record),
                 Credit::Hearsay { car, open } => {
                     admitted.disowned.push(open);
-                    admitted.questions.push((car, open));
                     self.contested.add(&record.call, open, peer, known.own, now + ANSWER_LIMIT);
+                    self.contested.note_question(open, &car);
+                    admitted.questions.push((car, open));
                 }
                 Credit::Refused { open, why } => {
                     admitted.disowned.push(open);
@@ -248,9 +249,10 @@ impl Admission {
         self.attentive_since = now;
     }
 
-    /// A peer is lost.
-    pub(super) fn peer_lost(&mut self, peer: &NodeId) {
+    /// A peer is lost. Returns the nodes to ask about orders about which it was asked in vain, by
+    /// sending them the order.
+    pub(super) fn peer_lost(&mut self, peer: &NodeId) -> Vec<(NodeId, Dot)> {
         self.refusals.peer_lost(peer);
-        self.contested.peer_lost(peer);
+        self.contested.peer_lost(peer)
     }
 }

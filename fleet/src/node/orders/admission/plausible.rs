@@ -78,7 +78,7 @@ pub(super) fn credit(
         };
     }
     let is_heard = peer != car && fleet.members.get(car).is_some();
-    if is_heard || fleet.is_gone(car, open_since) {
+    if is_heard || fleet.is_gone(car, open_since, attentive_since) {
         let car = car.clone();
         return Credit::Hearsay { car, open };
     }
@@ -105,9 +105,16 @@ impl Fleet<'_> {
     }
 
     /// Whether a lost car has been heard by nobody since before this moment.
-    fn is_gone(&self, car: &NodeId, from: Timestamp) -> bool {
+    fn is_gone(&self, car: &NodeId, from: Timestamp, attentive_since: Timestamp) -> bool {
+        // What a node hears first after an interruption was sent long before, both by that car and
+        // about the press.
+        let is_known = |heard_at| {
+            attentive_since == Timestamp::START || attentive_since + TOLERANCE <= heard_at
+        };
         let lost = self.members.lost().get(car);
-        lost.is_some_and(|lost| lost.heard_at <= from && self.knows_all(lost.heard_at))
+        lost.is_some_and(|lost| {
+            lost.heard_at <= from && is_known(lost.heard_at) && self.knows_all(lost.heard_at)
+        })
     }
 
     /// Whether since then no peer can have heard a node that this one does not hear.
