@@ -268,6 +268,11 @@ impl OrderStore {
         self.registers.get(&dot)?.service.as_ref()
     }
 
+    /// Whether this process made this press, so that no earlier one can have served it.
+    pub(crate) fn is_made_here(&self, dot: Dot) -> bool {
+        self.registers.get(&dot).is_some_and(|register| register.made_here)
+    }
+
     /// The call of this press, if known.
     pub(crate) fn call(&self, dot: Dot) -> Option<&Call> {
         self.registers.get(&dot).map(|register| &register.order.call)

@@ -124,3 +124,35 @@ fn a_failed_disk_lights_no_lamp_on_its_strength_and_service_goes_on() {
     });
     building.recovers();
 }
+
+/// C7, O1, O7: a car serves, and a crash leaves nothing of that on its node's disk. What is left of
+/// the press comes back from a node that was away, and the service from another one. Nobody lies.
+#[test]
+fn a_service_that_a_crash_has_erased_is_no_lie() {
+    for button in [up(0), car_call(0)] {
+        let mut building = Building::merged(3);
+        let (witness, away, server) = (0, 1, 2);
+        building.inflict(Fault::StopSwitch(witness, true));
+        building.inflict(Fault::StopSwitch(away, true));
+        building.inflict(Fault::DiskFail(server));
+        building.run_for(secs(1));
+        let call = building.call(button, server);
+        building.press(server, button);
+        building.run_for(millis(100));
+        building.inflict(Fault::Partition(vec![vec![witness, server], vec![away]]));
+        building.until(secs(60), "it is served", |world: &World| world.served(&call) > 0);
+        building.run_for(secs(1));
+        building.inflict(Fault::Kill(server));
+        building.inflict(Fault::Partition(vec![vec![witness], vec![away, server]]));
+        building.run_for(secs(1));
+        building.inflict(Fault::Restart(server));
+        let is_open = |world: &World| {
+            let store = world.node(server).expect("it runs").orders();
+            store.of_call(&call).count() > 0
+        };
+        building.until(secs(1), "it is heard of again", is_open);
+        building.inflict(Fault::Heal);
+        building.recovers();
+        assert_eq!((0..3).map(|node| building.conflicts(node)).sum::<usize>(), 0);
+    }
+}

@@ -5,7 +5,8 @@ use fastrand::Rng;
 
 use super::admission::Knowledge;
 use super::{Effect, Fleet, Orders};
-use crate::model::{Dot, JournalId, NodeId, Order, Timestamp};
+use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
+use crate::node::Taken;
 use crate::orders::{Record, Service};
 
 impl Orders {
@@ -19,7 +20,7 @@ impl Orders {
         now: Timestamp,
     ) -> Vec<&'a Record> {
         let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
-        let admitted = self.admission.admit(peer, records, &known, now);
+        let mut admitted = self.admission.admit(peer, records, &known, now);
         self.pass_reports();
         for open in admitted.disowned {
             self.promise.forget_holding(open, peer);
@@ -31,7 +32,27 @@ impl Orders {
         if let Some(reason) = admitted.renewal {
             self.renew_journal(&reason, random, now);
         }
+        for record in admitted.unconfirmed {
+            if self.keep_open(&record.call, now) {
+                admitted.records.push(record);
+            }
+        }
         admitted.records
+    }
+
+    /// Makes sure that a call stays open whose service nobody here can confirm: at worst it is
+    /// served twice. `false` while there is no sequence for another press.
+    fn keep_open(&mut self, call: &Call, now: Timestamp) -> bool {
+        let (store, mut orders) = (&self.store, self.store.of_call(call));
+        let is_open = orders.any(|order| store.is_made_here(order.dot));
+        drop(orders);
+        if is_open {
+            return true;
+        }
+        match self.place(call.clone(), now) {
+            Taken::Placed => true,
+            Taken::Waiting | Taken::Absorbed => false,
+        }
     }
 
     /// Whether there is room for a record.

@@ -212,3 +212,38 @@ fn hearsay_of_a_car_that_is_lost_is_asked_of_the_reporters() {
     assert!(later.since(met) < MeshTimes::default().repair_after, "{later}");
     assert_eq!(open(&one), []);
 }
+
+/// O1: a node that has just found its peers can't know whether an earlier process of it served what
+/// they hold open. It believes those that say so, and has the call served again in case it did not.
+#[test]
+fn a_service_by_an_earlier_process_is_believed_and_repeated() {
+    let (mut one, mut two, now) = pair();
+    let heard = dot(2, 1);
+    assert_eq!(open(&one), [heard]);
+    let believed = served(2, 1, Some(name(1)), PERIOD);
+    one.handle_frame(LINK, delta(vec![believed.clone()]), now);
+    assert!(conflicts(&drain(&mut one)).is_empty(), "its peer does not lie");
+    let [again] = open(&one)[..] else { panic!("{:?}", open(&one)) };
+    assert_eq!(again.journal, JournalId(1));
+    let waited = one.orders().waited(&call(2), now).expect("it is open");
+    assert!(waited >= PERIOD * 7, "as old as the first: {waited:?}");
+
+    // The same of a press that follows: one of its own is enough.
+    let next = Record { dot: dot(2, 9), ..believed.clone() };
+    let placed = Record { state: RecordState::Open { waited: PERIOD }, ..next.clone() };
+    for record in [placed, next.clone()] {
+        one.handle_frame(LINK, delta(vec![record]), now);
+    }
+    assert_eq!(open(&one), [again]);
+
+    two.merge_record(&next, None, now);
+    let later = now + PERIOD * 8;
+    exchange(&mut one, &mut two, now, later);
+    assert_eq!(open(&two), [again]);
+    assert_eq!(one.orders().digest(), two.orders().digest());
+    // No earlier process can have served what this one made.
+    let lie = Record { dot: again, origin: name(1), ..believed };
+    one.handle_frame(LINK, delta(vec![lie]), later);
+    assert_eq!(open(&one), [again]);
+    assert_eq!(conflicts(&drain(&mut one)).len(), 1);
+}

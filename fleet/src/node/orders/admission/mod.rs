@@ -81,6 +81,9 @@ pub(super) struct Admitted<'a> {
     pub(super) disowned: Vec<Dot>,
     /// Nodes to ask whether their car has served an order, by sending them the order.
     pub(super) questions: Vec<(NodeId, Dot)>,
+    /// Records of services by an earlier process of this node, which may have happened: to merge
+    /// once the call has another open press.
+    pub(super) unconfirmed: Vec<&'a Record>,
     /// Why this node has to replace its journal.
     pub(super) renewal: Option<String>,
 }
@@ -138,6 +141,11 @@ impl Admission {
                     self.contested.add(&record.call, open, peer, known.own, now + ANSWER_LIMIT);
                     self.contested.note_question(open, &car);
                     admitted.questions.push((car, open));
+                }
+                Credit::EarlierProcess { open } => {
+                    admitted.disowned.push(open);
+                    self.contested.add(&record.call, open, peer, known.own, now);
+                    admitted.unconfirmed.push(record);
                 }
                 Credit::Refused { open, why } => {
                     admitted.disowned.push(open);

@@ -29,6 +29,12 @@ pub(super) enum Credit {
         /// The press that is open here. Sending it to the node asks the question.
         open: Dot,
     },
+    /// This node's car is said to have served the press before the present process began. That
+    /// can't be known here.
+    EarlierProcess {
+        /// The press that is open here.
+        open: Dot,
+    },
     /// It can't be true.
     Refused {
         /// The press that is open here.
@@ -70,11 +76,14 @@ pub(super) fn credit(
         return refused(what);
     }
     if *car == known.own.node {
-        // An earlier process of this node may have served what was open before this one began.
-        return if open_since > Timestamp::START {
+        // An earlier process of this node may have served what was open before this one began. The
+        // disk, if it works, holds most of that; the rest comes from peers that were away.
+        return if open_since == Timestamp::START {
+            Credit::Accepted
+        } else if known.store.is_made_here(open) || fleet.knows_all(open_since - TOLERANCE) {
             refused("this node's car did not".to_owned())
         } else {
-            Credit::Accepted
+            Credit::EarlierProcess { open }
         };
     }
     let is_heard = peer != car && fleet.members.get(car).is_some();
