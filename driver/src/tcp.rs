@@ -54,7 +54,7 @@ pub(crate) fn run(
         held: BTreeMap::new(),
         car: Car::new(floors),
         counters: LineCounters::default(),
-        told_reason: None,
+        reported_reason: None,
         stirred: Instant::now(),
         inbox,
         sink,
@@ -75,7 +75,7 @@ struct TcpLine<S> {
     car: Car,
     counters: LineCounters,
     /// The reason that was last reported for being disconnected.
-    told_reason: Option<String>,
+    reported_reason: Option<String>,
     /// When the car last moved, had its door open, or got a new command.
     stirred: Instant,
     inbox: Inbox,
@@ -108,7 +108,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
                 },
                 Err(fault) => fault,
             };
-            if self.told_reason.is_none() {
+            if self.reported_reason.is_none() {
                 retry.reset();
             }
             self.report_lost(&fault);
@@ -128,8 +128,8 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         }
         self.inbox.publish(self.counters);
         let reason = format!("{}:{}: {fault}", self.host, self.port);
-        if self.told_reason.as_ref() != Some(&reason) {
-            self.told_reason = Some(reason.clone());
+        if self.reported_reason.as_ref() != Some(&reason) {
+            self.reported_reason = Some(reason.clone());
             (self.sink)(PanelEvent::Disconnected(reason));
         }
     }
@@ -261,7 +261,7 @@ impl<S: FnMut(PanelEvent)> TcpLine<S> {
         self.counters.frames = self.counters.frames.saturating_add(answers);
         self.inbox.publish(self.counters);
         if greeting {
-            self.told_reason = None;
+            self.reported_reason = None;
             (self.sink)(PanelEvent::Connected);
         }
         self.emit_inputs(connection);

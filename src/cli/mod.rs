@@ -91,7 +91,7 @@ pub(crate) enum Command {
     /// Run the node of one car, until a signal ends it
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Show the state of a running node: role, peers, open orders, car
+    /// Show a running node: its state, peers, open orders and car
     #[command(after_help = status::EXAMPLES)]
     Status(StatusArgs),
     /// Follow what happens at a running node, line by line

@@ -185,7 +185,7 @@ impl Scene {
     }
 
     /// Puts an event on top.
-    pub(super) fn tell(&mut self, event: Event) {
+    pub(super) fn log(&mut self, event: Event) {
         self.events.push_front(event);
         self.events.truncate(EVENTS);
     }

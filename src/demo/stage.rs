@@ -187,7 +187,7 @@ impl Stage {
         };
         let Options { election, seed, .. } = stage.options;
         let text = format!("simulators and nodes started, election {election}, seed {seed}");
-        stage.tell(None, Weight::Notable, text);
+        stage.log(None, Weight::Notable, text);
         Ok(stage)
     }
 
@@ -257,14 +257,14 @@ impl Stage {
         self.begun.elapsed()
     }
 
-    fn tell(&mut self, car: Option<usize>, weight: Weight, text: impl Into<String>) {
+    fn log(&mut self, car: Option<usize>, weight: Weight, text: impl Into<String>) {
         let event = Event {
             at: self.now(),
             car: car.map(|car| self.scene.cars[car].name.clone()),
             text: text.into(),
             weight,
         };
-        self.scene.tell(event.clone());
+        self.scene.log(event.clone());
         self.fresh.push(event);
     }
 
@@ -286,15 +286,15 @@ impl Stage {
             if exit(Exit::Hung) {
                 scene.life = Life::Hung;
                 let text = "hung: its node has stopped the motor and ended";
-                self.tell(Some(car), Weight::Bad, text);
+                self.log(Some(car), Weight::Bad, text);
             } else if exit(Exit::Refused) {
                 scene.life = Life::Hung;
-                self.tell(Some(car), Weight::Bad, faults::HANG_NOT_CLEARED);
+                self.log(Some(car), Weight::Bad, faults::HANG_NOT_CLEARED);
             } else if self.options.unattended || self.scene.phase == Phase::Starting {
                 return Err(failure);
             } else {
                 scene.life = Life::Ended(status.to_string());
-                self.tell(Some(car), Weight::Bad, failure.to_string().replace('\n', " "));
+                self.log(Some(car), Weight::Bad, failure.to_string().replace('\n', " "));
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ impl Node {
         Facts {
             node_state: self.leadership.node_state().clone(),
             term: self.leadership.term(),
-            estimate: self.leadership.told_estimate(),
+            estimate: self.leadership.sent_estimate(),
             digest: self.orders.store().digest(),
             durable: self.orders.all_durable(),
             journal: self.orders.journal(),
@@ -51,7 +51,7 @@ impl Node {
     /// Adds what fits into a datagram: acknowledgements first, then orders, then the plan.
     fn add_delta(&mut self, beacon: &mut Beacon, now: Timestamp) {
         let plans = self.leadership.leads() && !self.dispatching.is_empty();
-        if !self.orders.has_untold() && !plans {
+        if !self.orders.has_unsent() && !plans {
             return;
         }
         let mut room = Room::left_by(beacon);

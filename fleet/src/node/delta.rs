@@ -90,7 +90,7 @@ impl Node {
 
     /// Sends this node's digest over a fresh link.
     pub(super) fn send_digest(&mut self, link: LinkId) {
-        let digest = self.orders.told_digest(self.leadership.term());
+        let digest = self.orders.store_digest(self.leadership.term());
         let frame = Frame::Digest(digest);
         self.actions.push_back(Action::Send { link, frame });
     }

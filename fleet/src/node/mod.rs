@@ -151,7 +151,7 @@ impl Node {
     }
 
     /// Whether this node has the mastership, even if another acts in its place: see
-    /// [`Election::has_mastership`](crate::election::Election::holds_duty).
+    /// [`Election::has_mastership`](crate::election::Election::has_mastership).
     #[must_use]
     pub fn has_mastership(&self) -> bool {
         self.leadership.has_mastership()

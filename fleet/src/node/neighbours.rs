@@ -91,7 +91,7 @@ impl Node {
             let delta = Delta { plan, car: self.cabin.view(now), ..Delta::default() };
             self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
         }
-        self.cabin.forget_told();
+        self.cabin.forget_sent();
         self.dispatching.invalidate();
     }
 

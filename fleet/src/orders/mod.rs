@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Read [`OrderStore`] first: a replicated set whose memory is bounded by the calls that can exist.
-//! [`Promise`] is the lamp rule.
+//! `Promise` is the lamp rule.
 
 mod promise;
 mod store;

@@ -14,7 +14,7 @@ use elevator_simulator::{CarState, ControlClient};
 use crate::account::{Account, Sight, Tally, Verdict};
 
 /// How many changes wait for the keeper; a thread that sends more waits.
-const NEWS: usize = 1024;
+const CHANGES: usize = 1024;
 
 /// A node that has just started, or goes on, gets its lamps in line within this.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -24,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The account while it is kept.
 pub(super) struct Books {
-    delta: SyncSender<Option<Delta>>,
+    changes: SyncSender<Option<Change>>,
     keeper: JoinHandle<Report>,
 }
 
@@ -37,31 +37,31 @@ pub struct Report {
     pub lost: Vec<String>,
 }
 
-/// What a panel showed before its node stood still is seen within this.
+/// What a panel showed before its node stopped is seen within this.
 const LATE: Duration = Duration::from_millis(500);
 
 /// What has happened before the books are closed is known to the keeper within this.
-const LATEST_NEWS: Duration = Duration::from_secs(5);
+const LATEST_CHANGE: Duration = Duration::from_secs(5);
 
-enum Delta {
+enum Change {
     Seen(NodeId, Box<CarState>),
     Pressed(Call),
     Runs(NodeId),
-    StandsStill(NodeId),
+    Stopped(NodeId),
 }
 
 impl Books {
     /// Opens the books for these cars, whose nodes run and have settled.
     pub(super) fn open(cars: &[(NodeId, PathBuf)]) -> Self {
-        let (delta, heard) = sync_channel(NEWS);
+        let (changes, heard) = sync_channel(CHANGES);
         for (car, control) in cars {
             let panel = ControlClient::connect(control).expect("the simulator's control socket");
             let states = panel.watch().expect("a watch");
-            let (car, delta) = (car.clone(), delta.clone());
+            let (car, changes) = (car.clone(), changes.clone());
             // Ends with the simulator, or with the books.
             std::thread::spawn(move || {
                 for state in states {
-                    if delta.send(Some(Delta::Seen(car.clone(), Box::new(state)))).is_err() {
+                    if changes.send(Some(Change::Seen(car.clone(), Box::new(state)))).is_err() {
                         return;
                     }
                 }
@@ -69,32 +69,32 @@ impl Books {
         }
         let cars: Vec<NodeId> = cars.iter().map(|(car, _)| car.clone()).collect();
         let keeper = std::thread::spawn(move || Keeper::new(&cars).keep(&heard));
-        Self { delta, keeper }
+        Self { changes, keeper }
     }
 
     /// A button is pressed.
     pub(super) fn press(&self, at: &NodeId, button: Button) {
-        self.tell(Delta::Pressed(Call::of_button(button, at)));
+        self.record(Change::Pressed(Call::of_button(button, at)));
     }
 
     /// A node has been started, or goes on.
     pub(super) fn runs(&self, node: &NodeId) {
-        self.tell(Delta::Runs(node.clone()));
+        self.record(Change::Runs(node.clone()));
     }
 
     /// A node is about to be killed or suspended: its panel means nothing from here on.
-    pub(super) fn stands_still(&self, node: &NodeId) {
-        self.tell(Delta::StandsStill(node.clone()));
+    pub(super) fn stopped(&self, node: &NodeId) {
+        self.record(Change::Stopped(node.clone()));
     }
 
     /// Closes the books: whatever is still lit is lost.
     pub(super) fn close(self) -> Report {
-        self.delta.send(None).expect("the keeper of the books");
+        self.changes.send(None).expect("the keeper of the books");
         self.keeper.join().expect("the keeper of the books")
     }
 
-    fn tell(&self, delta: Delta) {
-        self.delta.send(Some(delta)).expect("the keeper of the books");
+    fn record(&self, change: Change) {
+        self.changes.send(Some(change)).expect("the keeper of the books");
     }
 }
 
@@ -113,7 +113,7 @@ struct Watched {
 
 #[derive(Clone, Copy, Default)]
 enum NodeState {
-    StandsStillSince(Duration),
+    StoppedSince(Duration),
     RunsSince(Duration),
     #[default]
     Settled,
@@ -131,13 +131,13 @@ impl Keeper {
     }
 
     /// Keeps the books until they are to be closed, which `None` says.
-    fn keep(mut self, heard: &Receiver<Option<Delta>>) -> Report {
+    fn keep(mut self, heard: &Receiver<Option<Change>>) -> Report {
         let mut looked = Instant::now();
         let mut closing: Option<Instant> = None;
-        while closing.is_none_or(|since| self.is_open() && since.elapsed() < LATEST_NEWS) {
+        while closing.is_none_or(|since| self.is_open() && since.elapsed() < LATEST_CHANGE) {
             match heard.recv_timeout(LOOK_EVERY) {
                 Ok(None) | Err(RecvTimeoutError::Disconnected) => closing = Some(Instant::now()),
-                Ok(Some(delta)) => self.hear(delta),
+                Ok(Some(change)) => self.hear(change),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if looked.elapsed() >= LOOK_EVERY {
@@ -157,17 +157,17 @@ impl Keeper {
         self.account.lit().next().is_some()
     }
 
-    fn hear(&mut self, delta: Delta) {
+    fn hear(&mut self, change: Change) {
         let now = self.begun.elapsed();
-        match delta {
-            Delta::Seen(car, state) => {
+        match change {
+            Change::Seen(car, state) => {
                 self.watched(&car).state = Some(state);
                 self.look(&car);
             }
-            Delta::Pressed(call) => self.account.press(call, now),
-            Delta::Runs(node) => self.watched(&node).node = NodeState::RunsSince(now),
-            Delta::StandsStill(node) => {
-                self.watched(&node).node = NodeState::StandsStillSince(now);
+            Change::Pressed(call) => self.account.press(call, now),
+            Change::Runs(node) => self.watched(&node).node = NodeState::RunsSince(now),
+            Change::Stopped(node) => {
+                self.watched(&node).node = NodeState::StoppedSince(now);
                 self.look(&node);
             }
         }
@@ -185,7 +185,7 @@ impl Keeper {
         let living = matches!(watched.node, NodeState::Settled);
         let mut sight = Sight::new(state, living);
         // A door that was left open serves nobody; one that was opened just before is seen late.
-        if let NodeState::StandsStillSince(since) = watched.node
+        if let NodeState::StoppedSince(since) = watched.node
             && now.saturating_sub(since) > LATE
         {
             sight.serves = None;

@@ -345,7 +345,7 @@ impl Building {
 
     fn note_standstill(&self, name: &str) {
         if let Some(books) = &self.books {
-            books.stands_still(&node_id(name));
+            books.stopped(&node_id(name));
         }
     }
 

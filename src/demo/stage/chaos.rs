@@ -117,14 +117,14 @@ impl Stage {
         match kind {
             FaultKind::Kill => self.kill(car),
             FaultKind::Suspension => self.suspend(car),
-            FaultKind::LineCut => self.tell_car(car, line_fault(Cable::Cut)),
+            FaultKind::LineCut => self.command_car(car, line_fault(Cable::Cut)),
             FaultKind::NetworkCut => self.wire(car, Cable::Cut),
             FaultKind::Hang => {
-                self.tell(Some(car), Weight::Notable, "is to hang in its next flight");
+                self.log(Some(car), Weight::Notable, "is to hang in its next flight");
                 return End::AfterHang { since: now, pressed_at: None };
             }
-            FaultKind::Obstruction => self.tell_car(car, obstruct(true)),
-            FaultKind::StopSwitch => self.tell_car(car, stop(true)),
+            FaultKind::Obstruction => self.command_car(car, obstruct(true)),
+            FaultKind::StopSwitch => self.command_car(car, stop(true)),
             FaultKind::PowerCut => self.cut_power(),
         }
         End::At(now + fault.lasts)
@@ -168,7 +168,7 @@ impl Stage {
             } else {
                 (Weight::Notable, "has not flown, so it could not hang")
             };
-            self.tell(Some(car), weight, what);
+            self.log(Some(car), weight, what);
             return End::At(now);
         }
         let is_due = pressed_at.is_none_or(|at| now.saturating_sub(at) >= PRESS_AGAIN);
@@ -179,7 +179,7 @@ impl Stage {
                 self.press(car, Button::Car(self.far_end(car)));
             }
         } else if !scene.faults.stuck && scene.speed.abs() >= FAST {
-            self.tell_car(car, motor_fault(true));
+            self.command_car(car, motor_fault(true));
             since = now;
         }
         End::AfterHang { since, pressed_at }
@@ -188,7 +188,7 @@ impl Stage {
     /// Without power no car hangs: one that is stuck is freed, and flies anew once the power is back.
     fn put_off_hang(&mut self, car: usize, now: Duration) -> End {
         if self.scene.cars[car].faults.stuck {
-            self.tell_car(car, motor_fault(false));
+            self.command_car(car, motor_fault(false));
         }
         End::AfterHang { since: now, pressed_at: None }
     }
@@ -203,14 +203,14 @@ impl Stage {
         match fault.kind {
             FaultKind::Kill => self.start(car)?,
             FaultKind::Suspension => self.resume(car),
-            FaultKind::LineCut => self.tell_car(car, line_fault(Cable::Whole)),
+            FaultKind::LineCut => self.command_car(car, line_fault(Cable::Whole)),
             FaultKind::NetworkCut => self.wire(car, Cable::Whole),
             FaultKind::Hang => {
-                self.tell_car(car, motor_fault(false));
+                self.command_car(car, motor_fault(false));
                 self.bring_back(car)?;
             }
-            FaultKind::Obstruction => self.tell_car(car, obstruct(false)),
-            FaultKind::StopSwitch => self.tell_car(car, stop(false)),
+            FaultKind::Obstruction => self.command_car(car, obstruct(false)),
+            FaultKind::StopSwitch => self.command_car(car, stop(false)),
             FaultKind::PowerCut => self.power_up()?,
         }
         Ok(())

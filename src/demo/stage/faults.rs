@@ -18,7 +18,7 @@ impl Stage {
         if let Some(node) = self.actors[car].node.take() {
             node.kill();
             self.lose_node(car);
-            self.tell(Some(car), Weight::Bad, "node killed (kill -9)");
+            self.log(Some(car), Weight::Bad, "node killed (kill -9)");
         }
     }
 
@@ -26,7 +26,7 @@ impl Stage {
     /// does everywhere (H3), so that the reason is told instead.
     pub(super) fn start(&mut self, car: usize) -> Result<(), DemoError> {
         if self.scene.power == Power::Off {
-            self.tell(Some(car), Weight::Notable, "there is no power");
+            self.log(Some(car), Weight::Notable, "there is no power");
             return Ok(());
         }
         let (weight, text) = match &self.scene.cars[car].node.life {
@@ -39,7 +39,7 @@ impl Stage {
                 (Weight::Notable, "node started again")
             }
         };
-        self.tell(Some(car), weight, text);
+        self.log(Some(car), weight, text);
         Ok(())
     }
 
@@ -51,7 +51,7 @@ impl Stage {
         // Before the signal: what its panel shows from then on means nothing.
         (node.life, node.said) = (Life::Suspended, None);
         self.signal(car, Signal::STOP);
-        self.tell(Some(car), Weight::Bad, "node suspended (SIGSTOP)");
+        self.log(Some(car), Weight::Bad, "node suspended (SIGSTOP)");
     }
 
     pub(super) fn resume(&mut self, car: usize) {
@@ -59,7 +59,7 @@ impl Stage {
         if node.life == Life::Suspended {
             node.life = Life::Starting;
             self.signal(car, Signal::CONT);
-            self.tell(Some(car), Weight::Notable, "node resumed (SIGCONT)");
+            self.log(Some(car), Weight::Notable, "node resumed (SIGCONT)");
         }
     }
 
@@ -74,7 +74,7 @@ impl Stage {
                 Cable::Cut => "network cut: the node is alone",
                 Cable::Whole => "network repaired",
             };
-            self.tell(Some(car), Weight::Bad, text);
+            self.log(Some(car), Weight::Bad, text);
         }
     }
 
@@ -82,7 +82,7 @@ impl Stage {
     /// started.
     pub(super) fn clear_hang(&mut self, car: usize, reason: &str) {
         if self.actors[car].node.is_some() || self.scene.cars[car].node.life != Life::Hung {
-            self.tell(Some(car), Weight::Notable, "no hang to clear");
+            self.log(Some(car), Weight::Notable, "no hang to clear");
             return;
         }
         let by = Clearance { operator: "demo", reason, account: &Account::of_process() };
@@ -94,7 +94,7 @@ impl Stage {
             Ok(None) => (Weight::Notable, "no hang to clear".to_owned()),
             Err(error) => (Weight::Bad, error.to_string()),
         };
-        self.tell(Some(car), weight, text);
+        self.log(Some(car), weight, text);
     }
 
     /// All nodes at once; the panels forget, and so the motors stop. What no power moves stays as
@@ -110,14 +110,14 @@ impl Stage {
         }
         kill_all(nodes.into_iter().flatten().collect());
         for car in 0..self.actors.len() {
-            self.tell_car(car, "fault panel restart");
+            self.command_car(car, "fault panel restart");
         }
-        self.tell(None, Weight::Bad, "the building has lost its power");
+        self.log(None, Weight::Bad, "the building has lost its power");
     }
 
     pub(super) fn power_up(&mut self) -> Result<(), DemoError> {
         self.scene.power = Power::On;
-        self.tell(None, Weight::Notable, "the power is back: every node starts");
+        self.log(None, Weight::Notable, "the power is back: every node starts");
         for car in 0..self.actors.len() {
             // A hung one would only refuse.
             if self.scene.cars[car].node.life != Life::Hung {
@@ -127,9 +127,9 @@ impl Stage {
         Ok(())
     }
 
-    pub(super) fn tell_car(&mut self, car: usize, command: impl Into<String>) {
+    pub(super) fn command_car(&mut self, car: usize, command: impl Into<String>) {
         if !self.actors[car].to_car.say(command.into()) {
-            self.tell(Some(car), Weight::Bad, "the simulator is too busy");
+            self.log(Some(car), Weight::Bad, "the simulator is too busy");
         }
     }
 

@@ -17,7 +17,7 @@ impl Stage {
     pub(super) fn hear(&mut self, update: Update) -> Result<(), DemoError> {
         match update {
             Update::Car(car, state) => self.see(car, &state),
-            Update::Refused(car, why) => self.tell(Some(car), Weight::Bad, why),
+            Update::Refused(car, why) => self.log(Some(car), Weight::Bad, why),
             Update::CarGone(car, source) => {
                 let simulator = &mut self.actors[car].simulator;
                 // Its exit code says more than its silence.
@@ -29,7 +29,7 @@ impl Stage {
             Update::Node(car, said) => self.listen(car, said),
             Update::Unmoved(car, why) => {
                 self.scene.cars[car].node.cable = Cable::Whole;
-                self.tell(Some(car), Weight::Bad, why);
+                self.log(Some(car), Weight::Bad, why);
             }
         }
         Ok(())
@@ -63,15 +63,15 @@ impl Stage {
             (line == Cable::Cut, line_before == Cable::Cut, "panel line cut", "panel line plugged"),
         ] {
             if is != was {
-                self.tell(Some(car), Weight::Notable, if is { set } else { unset });
+                self.log(Some(car), Weight::Notable, if is { set } else { unset });
             }
         }
         for verdict in verdicts {
-            self.tell_verdict(verdict);
+            self.log_verdict(verdict);
         }
     }
 
-    pub(super) fn tell_verdict(&mut self, verdict: Verdict) {
+    pub(super) fn log_verdict(&mut self, verdict: Verdict) {
         let (who, weight, text) = match verdict {
             Verdict::Placed { call, at } => (at, Weight::Plain, format!("lit     {call}")),
             Verdict::Served { call, by, waited } => {
@@ -90,7 +90,7 @@ impl Stage {
             }
         };
         let car = self.site.cars().iter().position(|name| *name == who);
-        self.tell(car, weight, text);
+        self.log(car, weight, text);
     }
 
     fn listen(&mut self, car: usize, said: Option<Box<Status>>) {
@@ -111,10 +111,10 @@ impl Stage {
             let lost: Vec<_> = before.iter().filter(|one| !after.contains(one)).collect();
             let found: Vec<_> = after.iter().filter(|one| !before.contains(one)).collect();
             for peer in lost {
-                self.tell(Some(car), Weight::Notable, format!("hears {peer} no more"));
+                self.log(Some(car), Weight::Notable, format!("hears {peer} no more"));
             }
             for peer in found {
-                self.tell(Some(car), Weight::Plain, format!("hears {peer}"));
+                self.log(Some(car), Weight::Plain, format!("hears {peer}"));
             }
         }
     }
@@ -125,7 +125,7 @@ impl Stage {
         let node_states = self.scene.node_states();
         if let Some(master) = self.leadership.observe(&node_states) {
             let leads = self.site.cars().iter().position(|name| *name == master);
-            self.tell(leads, Weight::Notable, "is the master");
+            self.log(leads, Weight::Notable, "is the master");
         }
     }
 

@@ -49,7 +49,7 @@ impl Stage {
         self.drain = Some(Drain { since: now, limit });
         let limit = limit.as_secs();
         let text = format!("no more passengers; serving the last orders, for {limit} s at most");
-        self.tell(None, Weight::Notable, text);
+        self.log(None, Weight::Notable, text);
     }
 
     /// How long ago the fleet was ready.
@@ -61,7 +61,7 @@ impl Stage {
         let Some((car, missing)) = self.missing() else {
             self.ready_at = Some(now);
             self.scene.phase = Phase::Traffic;
-            self.tell(None, Weight::Notable, "the fleet is ready; passengers come");
+            self.log(None, Weight::Notable, "the fleet is ready; passengers come");
             return Ok(());
         };
         let limit = fleet_limit(self.actors.len());
@@ -101,7 +101,7 @@ impl Stage {
         while let Some(arrival) = self.arrivals.next_if(|one| one.at <= traffic) {
             self.crowd.join(&arrival);
             let text = format!("passenger at {} wants to go to {}", arrival.from, arrival.to);
-            self.tell(None, Weight::Plain, text);
+            self.log(None, Weight::Plain, text);
         }
         for deed in self.crowd.step(now, &self.sights) {
             match deed {
@@ -116,7 +116,7 @@ impl Stage {
         let now = self.now();
         self.account.press(call, now);
         if !self.actors[car].to_car.say(format!("press {button}")) {
-            self.tell(Some(car), Weight::Bad, "the simulator is too busy for a press");
+            self.log(Some(car), Weight::Bad, "the simulator is too busy for a press");
         }
     }
 
@@ -151,7 +151,7 @@ impl Stage {
     /// No car comes any more: what is still lit stays unserved.
     pub(in crate::demo) fn close_account(&mut self) {
         for verdict in self.account.close(&self.living()) {
-            self.tell_verdict(verdict);
+            self.log_verdict(verdict);
         }
     }
 

@@ -31,11 +31,11 @@ impl Stage {
             Wish::Suspend if scene.node.life == Life::Suspended => self.resume(car),
             Wish::Suspend => self.suspend(car),
             Wish::Network => self.wire(car, other(cable)),
-            Wish::Line => self.tell_car(car, line_fault(other(line))),
-            Wish::Motor => self.tell_car(car, motor_fault(!faults.stuck)),
+            Wish::Line => self.command_car(car, line_fault(other(line))),
+            Wish::Motor => self.command_car(car, motor_fault(!faults.stuck)),
             Wish::ClearHang => self.clear_hang(car, "cleared by hand"),
-            Wish::Obstruct => self.tell_car(car, obstruct(!faults.obstructed)),
-            Wish::Stop => self.tell_car(car, stop(!faults.stopped)),
+            Wish::Obstruct => self.command_car(car, obstruct(!faults.obstructed)),
+            Wish::Stop => self.command_car(car, stop(!faults.stopped)),
             Wish::Power => match self.scene.power {
                 Power::On => self.cut_power(),
                 Power::Off => self.power_up()?,
@@ -58,9 +58,9 @@ impl Stage {
     fn press_if_there(&mut self, button: Button) {
         let car = self.scene.car;
         if self.scene.power == Power::Off {
-            self.tell(Some(car), Weight::Notable, "there is no power");
+            self.log(Some(car), Weight::Notable, "there is no power");
         } else if self.scene.floors.has_button(button) {
-            self.tell(Some(car), Weight::Notable, format!("pressed {button}"));
+            self.log(Some(car), Weight::Notable, format!("pressed {button}"));
             self.press(car, button);
         }
     }

@@ -30,7 +30,7 @@ pub(super) struct Climate {
     /// When any node last requested sensor data.
     requested_at: Option<Timestamp>,
     gathering: Option<Gathering>,
-    told: Option<(DisplayData, Timestamp)>,
+    latest: Option<(DisplayData, Timestamp)>,
     /// The wall clock, and when it was read.
     wall_clock: Option<(u32, Timestamp)>,
 }
@@ -62,7 +62,7 @@ impl Climate {
             dimmer: Dimmer::default(),
             requested_at: None,
             gathering: None,
-            told: None,
+            latest: None,
             wall_clock: None,
         }
     }
@@ -81,7 +81,7 @@ impl Climate {
     pub(super) fn due(&self, asks: bool) -> Option<(Timestamp, ClimateTimer)> {
         let gather = self.gathering.as_ref();
         let gather = gather.map(|gathering| (gathering.until, ClimateTimer::Gather));
-        let display = self.told.as_ref().map(|(_, at)| {
+        let display = self.latest.as_ref().map(|(_, at)| {
             let limit = self.settings.display_limit;
             (*at + limit, ClimateTimer::Display)
         });
@@ -142,21 +142,21 @@ impl Climate {
             time: self.wall_clock(now).unwrap_or(0),
             brightness: self.dimmer.dim(illuminance, &self.settings, now),
         };
-        self.told = Some((data, now));
+        self.latest = Some((data, now));
         Some(data)
     }
 
     /// Shows the data of a master.
     pub(super) fn follow(&mut self, data: DisplayData, now: Timestamp) {
         self.dimmer.follow(data.brightness, now);
-        self.told = Some((data, now));
+        self.latest = Some((data, now));
     }
 
     /// Drops the shown data if it has expired; `true` if it did.
     pub(super) fn expire(&mut self, now: Timestamp) -> bool {
-        let is_expired = self.told.is_some() && self.display_data(now).is_none();
+        let is_expired = self.latest.is_some() && self.display_data(now).is_none();
         if is_expired {
-            self.told = None;
+            self.latest = None;
         }
         is_expired
     }
@@ -164,20 +164,20 @@ impl Climate {
     /// The display data and when it was received, unless it has expired.
     pub(super) fn display_data(&self, now: Timestamp) -> Option<(DisplayData, Timestamp)> {
         let limit = self.settings.display_limit;
-        self.told.filter(|(_, at)| now.since(*at) < limit)
+        self.latest.filter(|(_, at)| now.since(*at) < limit)
     }
 
     /// What the indicator shows.
     pub(super) fn display(&self, now: Timestamp) -> Display {
-        let told = self.display_data(now).map(|(data, _)| data);
-        let time = match told {
+        let latest = self.display_data(now).map(|(data, _)| data);
+        let time = match latest {
             Some(data) => Some(data.time).filter(|time| *time > 0),
             None => self.wall_clock(now),
         };
-        let temperature = told.and_then(|data| data.temperature);
+        let temperature = latest.and_then(|data| data.temperature);
         Display {
             text: display_text(temperature, time, self.settings.utc_offset),
-            brightness: told.map(|data| data.brightness),
+            brightness: latest.map(|data| data.brightness),
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) struct Cabin {
     /// The stops have changed, so the car needs an update.
     are_stops_dirty: bool,
     /// The car as last sent to the linked peers.
-    told: Option<CarView>,
+    sent: Option<CarView>,
 }
 
 /// An event of the panel that concerns other components.
@@ -76,7 +76,7 @@ impl Cabin {
             panel_update: None,
             is_dirty: false,
             are_stops_dirty: false,
-            told: None,
+            sent: None,
         }
     }
 
@@ -94,17 +94,17 @@ impl Cabin {
     pub(super) fn delta(&mut self, now: Timestamp) -> Option<CarView> {
         let view = self.view(now)?;
         let is_known =
-            self.told.is_some_and(|told| CarView { elapsed: view.elapsed, ..told } == view);
+            self.sent.is_some_and(|sent| CarView { elapsed: view.elapsed, ..sent } == view);
         if is_known {
             return None;
         }
-        self.told = Some(view);
+        self.sent = Some(view);
         Some(view)
     }
 
     /// Another peer was linked, which does not know the car.
-    pub(super) fn forget_told(&mut self) {
-        self.told = None;
+    pub(super) fn forget_sent(&mut self) {
+        self.sent = None;
         self.is_dirty = true;
     }
 
@@ -373,7 +373,7 @@ mod tests {
         let (mut cabin, now) = (cabin(Some(car())), Timestamp::START);
         assert_eq!(cabin.delta(now), cabin.view(now));
         assert_eq!(cabin.delta(now + Duration::from_secs(1)), None);
-        cabin.forget_told();
+        cabin.forget_sent();
         assert!(cabin.delta(now).is_some());
     }
 }

@@ -176,7 +176,7 @@ impl Leadership {
     }
 
     /// The fitness as sent in beacons.
-    pub(super) fn told_estimate(&self) -> u32 {
+    pub(super) fn sent_estimate(&self) -> u32 {
         self.election.estimate()
     }
 

@@ -16,7 +16,7 @@ const MOST_OVER_A_LINK: usize = 2048;
 
 impl Orders {
     /// The digest to send over a new link.
-    pub(in crate::node) fn told_digest(&self, term: Term) -> StoreDigest {
+    pub(in crate::node) fn store_digest(&self, term: Term) -> StoreDigest {
         StoreDigest { term, digest: self.store.digest(), durable: self.ledger.all_durable() }
     }
 
@@ -93,7 +93,7 @@ impl Orders {
     }
 
     /// Whether there is something to send in a beacon.
-    pub(in crate::node) fn has_untold(&self) -> bool {
+    pub(in crate::node) fn has_unsent(&self) -> bool {
         self.replication.is_waiting()
     }
 

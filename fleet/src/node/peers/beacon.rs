@@ -34,7 +34,7 @@ pub(super) struct BeaconClock {
     sequence: u64,
     last: Option<Timestamp>,
     /// The period that the last beacon announced.
-    told: Duration,
+    sent: Duration,
     /// How many beacons were sent early since the last periodic one.
     early: usize,
     /// There are changes that should not wait for the period.
@@ -48,9 +48,9 @@ impl BeaconClock {
 
     /// A beacon is sent.
     fn send(&mut self, period: Duration, now: Timestamp) {
-        let is_due = self.last.is_none_or(|last| last + self.told <= now);
+        let is_due = self.last.is_none_or(|last| last + self.sent <= now);
         self.early = if is_due { 0 } else { self.early.saturating_add(1) };
-        (self.last, self.told, self.urgent) = (Some(now), period, false);
+        (self.last, self.sent, self.urgent) = (Some(now), period, false);
     }
 }
 
@@ -93,7 +93,7 @@ impl Peers {
             self.times.beacon_gap
         } else {
             // The peers rely on the announced period.
-            self.beacon_period(leads).min(clock.told)
+            self.beacon_period(leads).min(clock.sent)
         }
     }
 
@@ -155,7 +155,7 @@ impl Peers {
     /// A beacon with the node's identity, its state and its car.
     pub(in crate::node) fn plain_beacon(&mut self, facts: Facts, now: Timestamp) -> Beacon {
         self.clock.sequence = self.clock.sequence.saturating_add(1);
-        let period = self.clock.told;
+        let period = self.clock.sent;
         self.membership.sent(self.clock.sequence, period, now);
         let Facts { node_state, term, estimate, digest, durable, journal, car } = facts;
         Beacon {

@@ -21,7 +21,7 @@ pub(in crate::node) struct Link {
     pub(in crate::node) side: LinkSide,
     /// The digest of this node's store as sent to the peer, until the peer's has arrived. Both ends
     /// compare these two, so that they agree on the result even though stores change.
-    told: Option<u64>,
+    sent: Option<u64>,
     /// This node has received the peer's state.
     state_received: bool,
     /// The peer has received this node's state.
@@ -50,14 +50,14 @@ impl Links {
         id: LinkId,
         peer: NodeId,
         side: LinkSide,
-        told: u64,
+        sent: u64,
     ) -> Option<LinkId> {
         let before = self.by_peer.insert(peer.clone(), id);
         if let Some(before) = before {
             self.links.remove(&before);
         }
         let link =
-            Link { peer, side, told: Some(told), state_received: false, state_delivered: false };
+            Link { peer, side, sent: Some(sent), state_received: false, state_delivered: false };
         self.links.insert(id, link);
         before
     }
@@ -74,8 +74,8 @@ impl Links {
 
     /// Compares the peer's digest with the one sent to it; `None` if that was done before.
     pub(super) fn equals(&mut self, id: LinkId, digest: u64) -> Option<bool> {
-        let told = self.links.get_mut(&id)?.told.take()?;
-        Some(told == digest)
+        let sent = self.links.get_mut(&id)?.sent.take()?;
+        Some(sent == digest)
     }
 
     pub(in crate::node) fn to(&self, peer: &NodeId) -> Option<LinkId> {

@@ -129,7 +129,7 @@ impl Membership {
     }
 
     /// Whether a node of this name is heard, even if it does not hear this one.
-    pub(in crate::node) fn hears_of(&self, name: &NodeId) -> bool {
+    pub(in crate::node) fn is_heard(&self, name: &NodeId) -> bool {
         self.incarnations.values().any(|peer| peer.hello.node == *name)
     }
 

@@ -245,10 +245,10 @@ impl Peers {
         link: LinkId,
         peer: &NodeId,
         side: LinkSide,
-        told: u64,
+        sent: u64,
         now: Timestamp,
     ) -> Option<LinkId> {
-        let before = self.links.open(link, peer.clone(), side, told);
+        let before = self.links.open(link, peer.clone(), side, sent);
         self.link_has_changed(peer);
         if let Some(pairing) = self.pairing.as_mut() {
             pairing.opened(peer, now);

@@ -113,7 +113,7 @@ fn a_car_that_others_may_hear_may_have_served() {
                 one.handle_beacon(three.hello().address, &beacon, now);
             }
         }
-        assert_eq!(one.peers.members().hears_of(&name(3)), hears_it);
+        assert_eq!(one.peers.members().is_heard(&name(3)), hears_it);
         assert!(one.peers.members().get(&name(3)).is_none());
         let service = Service { waited: PERIOD, car: name(3) };
         let told = Record {

@@ -116,7 +116,7 @@ fn a_steady_climate_is_told_to_the_panel_once_and_the_time_once_a_minute() {
 fn what_nobody_tells_any_more_is_unknown() {
     let mut node = alone(reads(21, 100));
     pass(&mut node, at(3_000));
-    let told = node.cabin.climate.told.map(|(_, at)| at).expect("told");
+    let told = node.cabin.climate.latest.map(|(_, at)| at).expect("told");
     node.leadership.set_state(NodeState::Seeking);
     let limit = node.cabin.climate.settings.display_limit;
     pass(&mut node, told + limit - Duration::from_millis(1));

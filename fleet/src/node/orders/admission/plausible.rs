@@ -108,7 +108,7 @@ impl Fleet<'_> {
             return excluded.then(|| format!("by {car}, which was not there"));
         }
         let was_lost = self.members.lost().get(car).is_some();
-        let is_heard = self.members.hears_of(car);
+        let is_heard = self.members.is_heard(car);
         (!was_lost && !is_heard && self.knows_all(from))
             .then(|| format!("by {car}, which does not exist"))
     }
