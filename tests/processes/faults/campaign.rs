@@ -111,7 +111,8 @@ impl Campaign {
         let node = nodes.find(is_up).expect("one runs");
         match due.kind {
             FaultKind::Suspension => self.building.suspend(FOUR[node]),
-            _ => self.building.kill(FOUR[node]),
+            FaultKind::Kill => self.building.kill(FOUR[node]),
+            other => unreachable!("{other} is not in the round"),
         }
         self.toll.count(due.kind);
         self.lasting.push(ScheduledFault { at: now, node, ..due });
@@ -129,7 +130,8 @@ impl Campaign {
         let name = FOUR[fault.node];
         match fault.kind {
             FaultKind::Suspension => self.building.resume(name),
-            _ => self.building.start(name),
+            FaultKind::Kill => self.building.start(name),
+            other => unreachable!("{other} is not in the round"),
         }
     }
 
