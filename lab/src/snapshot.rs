@@ -98,7 +98,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The groups of nodes that run, all hear each other and can all have links, once nothing has
-    /// disturbed them for so long.
+    /// disturbed them for this time.
     pub(super) fn calm_groups(&self, for_at_least: Duration) -> Vec<Vec<usize>> {
         let calm = self.now.saturating_sub(self.disturbances.fleet_at) >= for_at_least;
         if !calm || self.network.weather.loss > QUIET_LOSS || self.settings.twins.is_some() {

@@ -136,7 +136,7 @@ fn three_nodes_elect_a_master_serve_and_elect_another() {
     building.assert_safe();
 }
 
-/// V2, V8, V9, V11, V12, C4: whoever leads hears it, and it shows what whoever leads tells.
+/// V2, V8, V9, V11, V12, C4: every master receives its readings, and it shows what that one sends.
 #[test]
 fn a_device_by_another_hand_answers_whoever_leads_and_shows_temperature_and_time() {
     let port = free_port();

@@ -265,7 +265,7 @@ fn can_be_nobody() -> bool {
     can
 }
 
-/// P5: a missing right is a mistake of whoever set the node up, not a disk that fails.
+/// P5: a missing right is a mistake in the installation, not a disk that fails.
 #[test]
 fn a_missing_right_ends_with_two_and_names_path_and_right() {
     if !can_be_nobody() {

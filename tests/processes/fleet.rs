@@ -64,7 +64,7 @@ fn a_cab_lamp_is_lit_in_its_own_car_only() {
     building.assert_safe();
 }
 
-/// F2, F3: whoever starts first, the lowest address leads in the end.
+/// F2, F3: no matter who starts first, the lowest address leads in the end.
 #[test]
 fn the_lowest_address_becomes_master_in_any_starting_order() {
     let mut building = Building::new(4, Line::Tcp);

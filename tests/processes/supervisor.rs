@@ -37,7 +37,7 @@ impl Supervisor {
         });
     }
 
-    /// The next thing told, or `None` when nothing is for so long.
+    /// The next notification, or `None` if none comes within this time.
     fn next_within(&self, limit: Duration) -> Option<String> {
         self.socket.set_read_timeout(Some(limit)).expect("set");
         let mut bytes = [0; 1024];

@@ -12,7 +12,7 @@
 //! by a model checker.
 //!
 //! Under `lowest-ip` the election opens and closes the links (F3). Under every other protocol each
-//! pair of nodes keeps a link whoever is master (C6), and the election hears of a peer only while
+//! pair of nodes keeps a link, no matter who is master (C6), and the election sees a peer only while
 //! it is synced: a node that yields to a peer has handed its orders over already (E4), and no node
 //! follows a node that it can't reach (F14).
 

@@ -14,7 +14,7 @@ pub struct Sight {
     pub living: bool,
     /// The lit lamps.
     pub lamps: LampSet,
-    /// The floor where the car stands with its door open: whoever waits there is served (F18).
+    /// The floor where the car stands with its door open: it serves those who wait there (F18).
     pub serves: Option<Floor>,
     /// The floor where passengers can walk in and out.
     pub walkable: Option<Floor>,

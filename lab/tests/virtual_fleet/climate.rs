@@ -46,7 +46,7 @@ fn the_average_of_all_cabins_is_on_every_panel() {
     assert_eq!(display(&building, 1), "1.0 C 12:01");
 }
 
-/// C1, C4: whoever elects, and whoever asks.
+/// C1, C4: under every protocol, no matter who asks.
 #[test]
 fn under_every_protocol_the_average_is_on_every_panel() {
     for protocol in Protocol::ALL {

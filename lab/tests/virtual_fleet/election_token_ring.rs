@@ -222,7 +222,7 @@ fn a_node_that_refuses_every_token_does_not_stop_the_ring() {
     println!("led meanwhile: {holders:?}");
     building.falsify(2, None);
     recovers(&mut building);
-    // The ring goes on, whoever leaves it.
+    // The ring goes on, no matter which node leaves it.
     building.inflict(Fault::PowerCut(2));
     let took = one_holder(&mut building);
     println!("one holder {took:?} after the loss of another");

@@ -1,4 +1,4 @@
-//! Two machines with one name, or one address: a mistake of whoever installed them.
+//! Two machines with one name, or one address: a mistake in the installation.
 
 use elevator_driver::Button;
 use elevator_fleet::model::Call;

@@ -14,7 +14,7 @@ use super::super::scene::{CarScene, Event, Life, Scene, Weight};
 use super::{LISTS, block, clock, first_shown, palette, seconds};
 use crate::mesh::Cable;
 
-/// An order that has waited for so long fills its bar.
+/// An order that has waited for this time fills its bar.
 const LONG_WAIT: Duration = Duration::from_secs(40);
 
 /// The columns of a node's peers; where their names have no room, they are counted.

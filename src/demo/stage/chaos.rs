@@ -216,7 +216,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Whatever has ended or stands still runs again, whoever stopped it.
+    /// Every node that has ended or is suspended runs again, no matter what stopped it.
     fn bring_all_back(&mut self) -> Result<(), DemoError> {
         if self.scene.power == Power::Off {
             self.power_up()?;

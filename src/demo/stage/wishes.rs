@@ -9,7 +9,7 @@ use crate::demo::scene::{Life, Phase, Power, Weight};
 use crate::mesh::Cable;
 
 impl Stage {
-    /// Does what the operator wants; [`Wish::Quit`] is for whoever called.
+    /// Does what the operator wants; the caller handles [`Wish::Quit`].
     ///
     /// # Errors
     /// A node could not be started.

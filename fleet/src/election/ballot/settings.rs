@@ -11,9 +11,9 @@ use crate::wire::{Nonce, Protocol};
 pub struct Settings {
     /// Between two control packets of the leader (V2). Default 100 ms.
     pub control_period: Duration,
-    /// A leader of which no control packet came for so long is lost (V2); so long is one waited
-    /// for after a lost vote (V6). Default 200 ms; at least two `control_period`s, and longer than
-    /// `round`.
+    /// A leader that sends no control packet for this time is lost (V2); a node
+    /// that lost a vote waits as long for the winner (V6). Default 200 ms; at
+    /// least two `control_period`s, and longer than `round`.
     pub lost_after: Duration,
     /// How long a round of votes lasts (V5). Default 100 ms; at least twice the longest delay of
     /// the network: a vote has to get to everybody, and the answers back.

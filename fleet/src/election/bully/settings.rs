@@ -16,7 +16,7 @@ pub struct Settings {
     /// By how much a node's estimate must exceed the master's before it starts an election
     /// (B10). 0 counts as 1. Default 25: a car that leaves service (20) changes no leader, a panel
     /// or a disk that fails does. With [`Estimate::Health`] a master that is followed is
-    /// ahead by 1 less in every election, whoever starts it.
+    /// ahead by 1 less in every election, no matter who starts it.
     pub hysteresis: u32,
     /// How long a node's estimate must have exceeded the master's before it starts an
     /// election (B10). Default 500 ms: a panel's line that is soon back changes no leader. At least
@@ -36,7 +36,7 @@ pub struct Settings {
     /// lost is not asked any more (C5). Default `true`. Otherwise nodes are asked whether they
     /// live or not, as in the source, and `silence` decides.
     pub mesh_detection: bool,
-    /// Without `mesh_detection`: a master of which no beacon came for so long counts as silent
+    /// Without `mesh_detection`: a master that sends no beacon for this time counts as silent
     /// (B2). Default 400 ms; at least eight beacon periods.
     pub silence: Duration,
 }

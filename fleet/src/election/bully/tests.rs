@@ -229,7 +229,7 @@ fn a_node_that_is_asked_answers_and_holds_an_election_of_its_own() {
     let outputs = receives(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer)], "one is running");
     assert_eq!(receives(&mut second, 3, Message::Election), [], "it is lower itself");
-    assert_eq!(receives(&mut second, 9, Message::Election), [], "whoever that is");
+    assert_eq!(receives(&mut second, 9, Message::Election), [], "from anybody");
 }
 
 /// B6, B10: a master that nobody outranks has won its election at once.
@@ -483,7 +483,7 @@ fn a_number_that_was_configured_ranks_as_it_is() {
     }
 }
 
-/// B1, E6: whoever is cut off from all that followed is followed by nobody, also as in the source.
+/// B1, E6: nobody follows a master that is cut off from all its slaves, also as in the source.
 #[test]
 fn who_is_lost_follows_no_more() {
     for mesh_detection in [true, false] {

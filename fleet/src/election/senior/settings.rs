@@ -9,7 +9,7 @@ use crate::wire::{Nonce, Protocol};
 /// How long things take, and how often they are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// An executor that has had no sign of its master for so long looks for another (M3). Several
+    /// After this time without a sign of its master an executor looks for another (M3). Several
     /// times `request_period`, and a LAN's delay: where one request in twenty is lost, ten in a
     /// row hardly ever are. Default 500 ms.
     pub master_loss: Duration,

@@ -93,7 +93,7 @@ fn master() -> Senior {
     second
 }
 
-/// M1: requests go to all, answers to whoever asked; the three of the sensors are shared.
+/// M1: requests go to all, answers to the node that asked; the three of the sensors are shared.
 #[test]
 fn requests_are_broadcast_and_answers_go_to_who_asked() {
     let requests = [
@@ -209,7 +209,7 @@ fn a_master_that_the_mesh_has_lost_counts_as_lost_unless_set_as_in_the_source() 
     }
 }
 
-/// M3: whoever says that it does not lead sends no sensor requests.
+/// M3: a node that says that it does not lead sends no sensor requests.
 #[test]
 fn a_master_that_leads_no_longer_counts_as_lost() {
     for says in [NodeState::Seeking, slave_of(4)] {
@@ -339,7 +339,7 @@ fn the_flag_of_the_last_attempt_decides() {
     }
 }
 
-/// M6: whoever is neither alone nor senior begins again.
+/// M6: a node that is neither alone nor senior begins again.
 #[test]
 fn a_node_that_is_not_senior_starts_its_attempts_again() {
     let mut second = started(&candidate(2), &[candidate(3)]);

@@ -270,8 +270,8 @@ fn a_press_that_was_made_here_is_not_made_older_by_others() {
     assert_eq!((order.placed, order.open_since), (at(5), at(9)));
 }
 
-/// Whatever was open when, and whoever hears of which first: no open order goes, and what is served
-/// comes to be the same everywhere.
+/// In whatever order presses and services arrive: no open order is lost, and all
+/// stores agree on what is served.
 #[test]
 fn of_one_press_with_two_calls_no_open_order_is_lost() {
     let tells = |index, served| Record {

@@ -126,7 +126,8 @@ fn groups_that_meet_have_one_master() {
     }
 }
 
-/// M9: the control unit leads from its start, whoever leads already, and again when it comes back.
+/// M9: the control unit leads from its start, even if another node leads already, and again when it
+/// comes back.
 #[test]
 fn the_control_unit_leads_whenever_it_is_there() {
     for seed in 0..SEEDS {

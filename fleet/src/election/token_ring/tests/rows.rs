@@ -33,7 +33,7 @@ fn a_holder_answers_too() {
     assert_eq!(said(&answer), [(Some(name(2)), Message::Here(mac(1)))]);
 }
 
-/// T2, T6: whoever is passed the token acknowledges it, says that it lives, computes (as master),
+/// T2, T6: a node that receives the token acknowledges it, says that it lives, computes (as master),
 /// and looks for the next node once it has kept it for its time.
 #[test]
 fn a_new_holder_computes_and_then_searches() {

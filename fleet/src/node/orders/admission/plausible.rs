@@ -60,7 +60,7 @@ pub(super) fn credit(
     let Some(order) = open.and_then(|open| known.store.get(open)) else {
         return Credit::Accepted;
     };
-    // Its age is no help: whoever lies about its service may have made it old before.
+    // Its age does not help: a peer that lies about the service may have made it old before.
     let (open_since, open) = (order.open_since, order.dot);
     let refused = |why: String| Credit::Refused { open, why };
     // A node that refuses must be able to have it served after all.
