@@ -188,10 +188,10 @@ fn hearsay_that_nobody_answers_counts_as_refused() {
     assert!(open(&one).contains(&again[0]));
 }
 
-/// P2: the node of the car is lost before it answers. Those that reported the service are asked
-/// again, and a repair need not be awaited.
+/// P2: the node of the car is lost before it answers. The order is closed soon after that, without a
+/// repair.
 #[test]
-fn hearsay_of_a_car_that_is_lost_is_asked_of_the_reporters() {
+fn hearsay_about_a_lost_car_is_settled_without_a_repair() {
     let (mut one, mut two, now) = pair();
     let mut three = with_journal(3, sound(3));
     let met = now + PERIOD * 4;
