@@ -19,7 +19,7 @@ use elevator_fleet::model::{Call, FleetName, HallCall, JournalId, Mac, NodeId, R
 use elevator_fleet::node::{
     Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, Restored,
 };
-use elevator_fleet::wire::Nonce;
+use elevator_fleet::wire::{Nonce, Protocol};
 
 type Failed = Box<dyn std::error::Error>;
 
@@ -128,7 +128,7 @@ fn node(number: u8, name: &str) -> Result<Node, Failed> {
             link_port: 46_100,
             nonce: Nonce(u64::from(number)),
         },
-        election: ElectionSettings::LowestIp,
+        election: ElectionSettings::of(Protocol::LowestIp),
         floors: FloorCount::new(4).ok_or("floors")?,
         mesh: MeshTimes::default(),
         car: None,

@@ -13,7 +13,7 @@
 //! use elevator_fleet::election::ElectionSettings;
 //! use elevator_fleet::model::{Call, FleetName, HallCall, JournalId, Mac, NodeId, Role, Timestamp};
 //! use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings, Restored};
-//! use elevator_fleet::wire::Nonce;
+//! use elevator_fleet::wire::{Nonce, Protocol};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let address = Ipv4Addr::LOCALHOST;
@@ -27,7 +27,7 @@
 //!         link_port: 46_100,
 //!         nonce: Nonce(1),
 //!     },
-//!     election: ElectionSettings::LowestIp,
+//!     election: ElectionSettings::of(Protocol::LowestIp),
 //!     floors: FloorCount::new(4).ok_or("floors")?,
 //!     mesh: MeshTimes::default(),
 //!     car: None,

@@ -12,7 +12,7 @@ use elevator_fleet::dispatch::{CollectiveCost, Kinematics};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{FleetName, JournalId, Mac, NameError, NodeId, Role, Timestamp};
 use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings};
-use elevator_fleet::wire::{Beacon, Nonce};
+use elevator_fleet::wire::{Beacon, Nonce, Protocol};
 use elevator_simulator::config::ConfigError;
 use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
 use fastrand::Rng;
@@ -67,7 +67,7 @@ impl WorldSettings {
             nodes,
             seed,
             floors: CarSettings::default().floors,
-            election: ElectionSettings::LowestIp,
+            election: ElectionSettings::of(Protocol::LowestIp),
             roles: BTreeMap::new(),
             weather: Weather::default(),
             commit: 1_000..=8_000,

@@ -317,7 +317,7 @@ pub enum ElectionTimer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElectionSettings {
     /// `lowest-ip`.
-    LowestIp,
+    LowestIp(lowest_ip::Settings),
     /// `bully`.
     Bully(bully::Settings),
     /// `senior`.
@@ -326,6 +326,22 @@ pub enum ElectionSettings {
     Ballot(ballot::Settings),
     /// `token-ring`.
     TokenRing(token_ring::Settings),
+}
+
+/// A whole set of figures and rules of a protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// For a fleet of elevators on one LAN; the default.
+    Fleet,
+    /// The figures and rules of the protocol's source, and only those completions without which it
+    /// can't run.
+    Source,
+}
+
+impl Preset {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Fleet, Self::Source];
 }
 
 /// What a protocol is, apart from its state machine. Implemented by the settings of each.
@@ -368,21 +384,27 @@ pub trait Rules {
 }
 
 impl ElectionSettings {
-    /// The protocol's defaults.
+    /// The protocol's defaults: those of [`Preset::Fleet`].
     #[must_use]
     pub fn of(protocol: Protocol) -> Self {
+        Self::preset(protocol, Preset::Fleet)
+    }
+
+    /// What a preset of the protocol says.
+    #[must_use]
+    pub fn preset(protocol: Protocol, preset: Preset) -> Self {
         match protocol {
-            Protocol::LowestIp => Self::LowestIp,
-            Protocol::Bully => Self::Bully(bully::Settings::default()),
-            Protocol::Senior => Self::Senior(senior::Settings::default()),
-            Protocol::Ballot => Self::Ballot(ballot::Settings::default()),
-            Protocol::TokenRing => Self::TokenRing(token_ring::Settings::default()),
+            Protocol::LowestIp => Self::LowestIp(lowest_ip::Settings::of(preset)),
+            Protocol::Bully => Self::Bully(bully::Settings::of(preset)),
+            Protocol::Senior => Self::Senior(senior::Settings::of(preset)),
+            Protocol::Ballot => Self::Ballot(ballot::Settings::of(preset)),
+            Protocol::TokenRing => Self::TokenRing(token_ring::Settings::of(preset)),
         }
     }
 
     fn rules(&self) -> &dyn Rules {
         match self {
-            Self::LowestIp => &lowest_ip::Settings,
+            Self::LowestIp(settings) => settings,
             Self::Bully(settings) => settings,
             Self::Senior(settings) => settings,
             Self::Ballot(settings) => settings,

@@ -30,7 +30,7 @@ const PERIOD: Duration = Duration::from_millis(25);
 
 /// The node whose address ends so, in one of its incarnations.
 pub(super) fn node(index: u8, incarnation: u64) -> Node {
-    electing(index, incarnation, ElectionSettings::LowestIp)
+    electing(index, incarnation, ElectionSettings::of(Protocol::LowestIp))
 }
 
 /// The same under another protocol.
@@ -67,7 +67,7 @@ fn settings(index: u8, incarnation: u64, election: ElectionSettings) -> NodeSett
 
 /// A node whose car stands at the lowest floor with its door closed, and that moment.
 fn cabin(index: u8) -> (Node, Timestamp) {
-    let settings = settings(index, 1, ElectionSettings::LowestIp);
+    let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
     let car = Some(crate::car::CarSettings::new(settings.floors));
     // A disk on which presses need not wait for a sequence.
     let restored = Restored { reserved: 1_000, ..Restored::default() };

@@ -20,7 +20,7 @@ use elevator_fleet::model::{
 use elevator_fleet::node::{
     Action, Identity, LinkId, LinkSide, MeshTimes, Node, NodeSettings, PlanRequest, Restored,
 };
-use elevator_fleet::wire::{Delta, Frame, Nonce, StateTransfer};
+use elevator_fleet::wire::{Delta, Frame, Nonce, Protocol, StateTransfer};
 use rustix::time::{ClockId, clock_gettime};
 
 /// In the thread's own time on the processor: what else the machine does hardly counts.
@@ -103,7 +103,7 @@ fn cabin(number: u8) -> Node {
             link_port: 46_000,
             nonce: Nonce(u64::from(number)),
         },
-        election: ElectionSettings::LowestIp,
+        election: ElectionSettings::of(Protocol::LowestIp),
         floors,
         mesh: MeshTimes::default(),
         car: Some(CarSettings::new(floors)),

@@ -147,7 +147,7 @@ impl Senior {
 pub(in crate::config) fn election(tables: &Tables) -> ElectionSettings {
     let mesh_detection = tables.node.mesh_detection;
     match tables.node.election {
-        Protocol::LowestIp => ElectionSettings::LowestIp,
+        Protocol::LowestIp => ElectionSettings::of(Protocol::LowestIp),
         Protocol::Bully => {
             ElectionSettings::Bully(bully::Settings { mesh_detection, ..tables.bully.clone() })
         }

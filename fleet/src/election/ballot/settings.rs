@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Ballot, PROFILE};
-use crate::election::{Candidate, Election, Profile, Rules};
+use crate::election::{Candidate, Election, Preset, Profile, Rules};
 use crate::wire::{Nonce, Protocol};
 
 /// The rules and times of `ballot`; alike on every node.
@@ -29,6 +29,23 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
+        Self::fleet()
+    }
+}
+
+impl Settings {
+    /// The preset.
+    #[must_use]
+    pub fn of(preset: Preset) -> Self {
+        match preset {
+            Preset::Fleet => Self::fleet(),
+            Preset::Source => Self::source(),
+        }
+    }
+
+    /// For a fleet of elevators on one LAN; the default.
+    #[must_use]
+    pub fn fleet() -> Self {
         Self {
             control_period: Duration::from_millis(100),
             lost_after: Duration::from_millis(200),
@@ -36,6 +53,12 @@ impl Default for Settings {
             patience: 5,
             mesh_detection: true,
         }
+    }
+
+    /// As in the source: the peers' losses and states that the mesh reports do not count.
+    #[must_use]
+    pub fn source() -> Self {
+        Self { mesh_detection: false, ..Self::fleet() }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Bully, PROFILE};
-use crate::election::{Candidate, Election, Profile, Rules};
+use crate::election::{Candidate, Election, Preset, Profile, Rules};
 use crate::model::NodeId;
 use crate::wire::{Nonce, Protocol};
 
@@ -43,6 +43,23 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
+        Self::fleet()
+    }
+}
+
+impl Settings {
+    /// The preset.
+    #[must_use]
+    pub fn of(preset: Preset) -> Self {
+        match preset {
+            Preset::Fleet => Self::fleet(),
+            Preset::Source => Self::source(),
+        }
+    }
+
+    /// For a fleet of elevators on one LAN; the default.
+    #[must_use]
+    pub fn fleet() -> Self {
         Self {
             estimate: Estimate::Health,
             hysteresis: 25,
@@ -53,6 +70,12 @@ impl Default for Settings {
             mesh_detection: true,
             silence: Duration::from_millis(400),
         }
+    }
+
+    /// As in the source: the peers' losses and states that the mesh reports do not count.
+    #[must_use]
+    pub fn source() -> Self {
+        Self { mesh_detection: false, ..Self::fleet() }
     }
 }
 

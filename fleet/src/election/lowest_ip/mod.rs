@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use super::{
     Candidate, Detail, Election, ElectionTimer, Input, LinkRule, LinkSide, Output, Preferred,
-    Profile, Rules, redial,
+    Preset, Profile, Rules, redial,
 };
 use crate::model::NodeId;
 use crate::wire::{NodeState, Nonce, Protocol};
@@ -56,8 +56,16 @@ const PROFILE: Profile = Profile {
 };
 
 /// `lowest-ip` has nothing to set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Settings;
+
+impl Settings {
+    /// The preset.
+    #[must_use]
+    pub fn of(_: Preset) -> Self {
+        Self
+    }
+}
 
 impl Rules for Settings {
     fn protocol(&self) -> Protocol {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{PROFILE, Senior, Timer};
-use crate::election::{Candidate, Election, Profile, Rules};
+use crate::election::{Candidate, Election, Preset, Profile, Rules};
 use crate::wire::{Nonce, Protocol};
 
 /// How long things take, and how often they are tried.
@@ -29,6 +29,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The preset.
+    #[must_use]
+    pub const fn of(preset: Preset) -> Self {
+        match preset {
+            Preset::Fleet => Self::fleet(),
+            Preset::Source => Self::source(),
+        }
+    }
+
     /// For a fleet of elevators on one LAN; the default (M3).
     #[must_use]
     pub const fn fleet() -> Self {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{PROFILE, TokenRing};
-use crate::election::{Candidate, Election, Profile, Rules};
+use crate::election::{Candidate, Election, Preset, Profile, Rules};
 use crate::wire::{Nonce, Protocol};
 
 /// Every interval, count and rule of `token-ring`. The defaults suit a fleet on a LAN with 40 ms of
@@ -49,6 +49,23 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
+        Self::fleet()
+    }
+}
+
+impl Settings {
+    /// The preset.
+    #[must_use]
+    pub fn of(preset: Preset) -> Self {
+        match preset {
+            Preset::Fleet => Self::fleet(),
+            Preset::Source => Self::source(),
+        }
+    }
+
+    /// For a fleet of elevators on one LAN; the default.
+    #[must_use]
+    pub fn fleet() -> Self {
         Self {
             t: Duration::from_millis(200),
             grace: Duration::from_millis(50),
@@ -61,6 +78,12 @@ impl Default for Settings {
             claim_wait_per_rank: Duration::from_millis(25),
             mesh_detection: true,
         }
+    }
+
+    /// As in the source: the peers' losses and states that the mesh reports do not count.
+    #[must_use]
+    pub fn source() -> Self {
+        Self { mesh_detection: false, ..Self::fleet() }
     }
 }
 

@@ -376,13 +376,15 @@ mod tests {
     use crate::election::lowest_ip;
     use crate::election::testing::name;
     use crate::node::tests::node;
+    use crate::wire::Protocol;
 
     fn timer(index: u8) -> ElectionTimer {
         ElectionTimer::LowestIp(lowest_ip::Timer::Redial(name(index)))
     }
 
     fn leadership() -> Leadership {
-        let (settings, hello) = (ElectionSettings::LowestIp, node(1, 1).hello().clone());
+        let (settings, hello) =
+            (ElectionSettings::of(Protocol::LowestIp), node(1, 1).hello().clone());
         Leadership::new(settings, &hello, 100, Term(7), Duration::from_millis(50))
     }
 

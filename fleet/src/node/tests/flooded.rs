@@ -294,7 +294,7 @@ fn the_disk_holds_what_the_store_holds() {
 fn two_hundred_starts_on_a_failing_disk_leave_few_journals() {
     let (mut one, _, mut now) = settled();
     for incarnation in 1..=300 {
-        let mut settings = settings(5, incarnation, ElectionSettings::LowestIp);
+        let mut settings = settings(5, incarnation, ElectionSettings::of(Protocol::LowestIp));
         let journal = JournalId(INVENTED + incarnation);
         settings.restored = Restored { journal, ..Restored::default() };
         let mut failing = Node::new(settings);

@@ -30,7 +30,7 @@ fn served(journal: u8, sequence: u64, call: Call) -> Record {
 
 /// A node with a journal of its number, which has reserved a thousand sequences.
 pub(super) fn with_journal(index: u8, restored: Restored) -> Node {
-    let settings = settings(index, 1, ElectionSettings::LowestIp);
+    let settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
     let mut node = Node::new(NodeSettings { restored, ..settings });
     node.start(Timestamp::START);
     node

@@ -8,8 +8,10 @@ use crate::wire::Echo;
 fn pair() -> (Node, Node, Timestamp) {
     let (mut slave, now) = cabin(2);
     let restored = Restored { journal: JournalId(1), ..Restored::default() };
-    let mut master =
-        Node::new(NodeSettings { restored, ..settings(1, 1, ElectionSettings::LowestIp) });
+    let mut master = Node::new(NodeSettings {
+        restored,
+        ..settings(1, 1, ElectionSettings::of(Protocol::LowestIp))
+    });
     master.start(Timestamp::START);
     let later = now + PERIOD * 8;
     talk(&mut slave, &mut master, now, later);

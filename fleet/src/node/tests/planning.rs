@@ -29,7 +29,7 @@ fn idle_at(floor: u8) -> CarView {
 /// A master with a car, and a slave that has one.
 fn master() -> (Node, Timestamp) {
     let (mut node, now) = cabin(1);
-    let slave = unstarted(2, 1, ElectionSettings::LowestIp);
+    let slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
     node.handle_link_up(LINK, slave.hello(), LinkSide::Accepted, now);
     let state =
         StateTransfer { term: Term::default(), records: Vec::new(), durable: true, more: false };

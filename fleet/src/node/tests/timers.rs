@@ -57,7 +57,7 @@ impl Election for Pair {
 
 /// How many timers have fired when both are due in one tick, and a while later.
 fn fired(again: Option<Duration>) -> [String; 2] {
-    let mut node = unstarted(1, 1, ElectionSettings::LowestIp);
+    let mut node = unstarted(1, 1, ElectionSettings::of(Protocol::LowestIp));
     let fired = Vec::new();
     node.leadership.set_election(Box::new(Pair { again, fired }));
     node.start(Timestamp::START);

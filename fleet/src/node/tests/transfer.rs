@@ -34,7 +34,7 @@ fn tombstones(journals: u64) -> Vec<Record> {
 }
 
 fn with(index: u8, records: Vec<Record>) -> Node {
-    let mut settings = settings(index, 1, ElectionSettings::LowestIp);
+    let mut settings = settings(index, 1, ElectionSettings::of(Protocol::LowestIp));
     settings.floors = FloorCount::new(FLOORS).expect("floors");
     settings.restored = Restored {
         journal: JournalId(u64::from(index)),
