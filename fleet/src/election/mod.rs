@@ -298,6 +298,15 @@ pub enum Message {
     TokenRing(token_ring::Message),
 }
 
+impl Message {
+    /// Whether the node that sends this to all gathers readings then, and shows their average (C4):
+    /// with a sensor request, and, as nobody answers it with a reading, with its own alone while a
+    /// master under `senior` has no executors (M7).
+    pub(crate) fn begins_gathering(&self) -> bool {
+        *self == Self::SensorRequest || *self == senior::Message::NeedExecutors.into()
+    }
+}
+
 /// The timers of elections.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElectionTimer {
@@ -361,6 +370,12 @@ pub trait Rules {
     /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
     fn settles_within(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// How often the protocol itself sends sensor requests, if it does
+    /// ([`Profile::requests_sensor_data`]).
+    fn request_period(&self) -> Option<Duration> {
+        None
     }
 
     /// The estimate of a node of this health (B1); 0 under a protocol that does not use it.
@@ -436,6 +451,12 @@ impl ElectionSettings {
     #[must_use]
     pub fn settles_within(&self) -> Duration {
         self.rules().settles_within()
+    }
+
+    /// See [`Rules::request_period`].
+    #[must_use]
+    pub fn request_period(&self) -> Option<Duration> {
+        self.rules().request_period()
     }
 
     /// See [`Rules::estimate`].

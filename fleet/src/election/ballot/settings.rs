@@ -77,6 +77,10 @@ impl Rules for Settings {
         linked_within + (self.lost_after + self.round) * 4
     }
 
+    fn request_period(&self) -> Option<Duration> {
+        Some(self.control_period)
+    }
+
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
         Box::new(Ballot::new(own, *self))
     }
