@@ -366,6 +366,12 @@ pub trait Rules {
     /// `linked_within`.
     fn bound(&self, linked_within: Duration) -> Duration;
 
+    /// Whether the bound holds, and no master changes, although up to one packet in twenty gets
+    /// lost. Otherwise a network counts as quiet only while none is.
+    fn bears_loss(&self) -> bool {
+        true
+    }
+
     /// C3: how long after a change of master all that hear the new one may take to follow it. T
     /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
     fn settles_within(&self) -> Duration {
@@ -445,6 +451,12 @@ impl ElectionSettings {
     #[must_use]
     pub fn bound(&self, mesh: &MeshTimes) -> Duration {
         self.rules().bound(redial::linked_within(mesh))
+    }
+
+    /// See [`Rules::bears_loss`].
+    #[must_use]
+    pub fn bears_loss(&self) -> bool {
+        self.rules().bears_loss()
     }
 
     /// See [`Rules::settles_within`].
