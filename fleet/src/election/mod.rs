@@ -361,10 +361,10 @@ pub trait Rules {
     /// What is fixed about the protocol.
     fn profile(&self) -> &'static Profile;
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it. Any two nodes of it have a link after
-    /// `linked_within`.
-    fn bound(&self, linked_within: Duration) -> Duration;
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for so long, has exactly one master, known to all of it. Any two nodes of
+    /// it have a link after `linked_within`.
+    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration;
 
     /// Whether the bound holds, and no master changes, although up to one packet in twenty gets
     /// lost. Otherwise a network counts as quiet only while none is.
@@ -445,12 +445,12 @@ impl ElectionSettings {
         self.rules().profile()
     }
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it. It depends on how soon the mesh makes
-    /// links.
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for so long, has exactly one master, known to all of it. It depends on how
+    /// soon the mesh makes links.
     #[must_use]
-    pub fn bound(&self, mesh: &MeshTimes) -> Duration {
-        self.rules().bound(redial::linked_within(mesh))
+    pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {
+        self.rules().bound(redial::linked_within(mesh), nodes)
     }
 
     /// See [`Rules::bears_loss`].
@@ -528,12 +528,12 @@ impl fmt::Display for Detail {
 mod tests {
     use super::*;
 
-    /// C3
+    /// C3: the document has the bounds of a fleet of five.
     #[test]
     fn documented_bounds_are_those_of_the_defaults() {
         let document = include_str!("../../../docs/ELECTIONS.md");
         for protocol in Protocol::ALL {
-            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default());
+            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default(), 5);
             let row = format!("| `{protocol}` | {} s |", bound.as_secs_f64());
             assert!(document.contains(&row), "{row}");
         }
