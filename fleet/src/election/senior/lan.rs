@@ -8,10 +8,6 @@ use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output
 use crate::model::Term;
 use crate::wire::NodeState;
 
-/// As the mesh does by default.
-const BEACON: Duration = Duration::from_millis(25);
-const DEAD_AFTER: Duration = Duration::from_millis(200);
-
 #[derive(Debug)]
 pub(super) struct Lan {
     pub(super) machines: Vec<Machine>,
@@ -25,8 +21,12 @@ pub(super) struct Lan {
     random: fastrand::Rng,
     flights: BTreeMap<(Duration, u64), Flight>,
     sent: u64,
+    beacon_period: Duration,
     beacon_at: Duration,
 }
+
+/// A node that has not been heard for so many beacons is lost.
+const DEAD_AFTER: u32 = 8;
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -46,8 +46,13 @@ struct Flight {
 }
 
 impl Lan {
-    /// Nodes that are all off.
-    pub(super) fn new(candidates: impl IntoIterator<Item = Candidate>, seed: u64) -> Self {
+    /// Nodes that are all off. Their beacons are twice as frequent as requests, as with the
+    /// defaults of both.
+    pub(super) fn new(
+        candidates: impl IntoIterator<Item = Candidate>,
+        settings: Settings,
+        seed: u64,
+    ) -> Self {
         let machines = candidates.into_iter().map(|candidate| Machine {
             candidate,
             election: None,
@@ -63,6 +68,7 @@ impl Lan {
             random: fastrand::Rng::with_seed(seed),
             flights: BTreeMap::new(),
             sent: 0,
+            beacon_period: settings.request_period / 2,
             beacon_at: Duration::ZERO,
         }
     }
@@ -182,7 +188,7 @@ impl Lan {
 
     /// Everybody hears everybody who is there; who has been silent for too long is lost.
     fn beacons(&mut self) {
-        self.beacon_at = self.now + BEACON;
+        self.beacon_at = self.now + self.beacon_period;
         let count = self.machines.len();
         for (to, from) in (0..count).flat_map(|to| (0..count).map(move |from| (to, from))) {
             let peer = self.machines[from].candidate.clone();
@@ -193,7 +199,7 @@ impl Lan {
                     Input::Heard { peer: &peer, node_state: &node_state, term: Term::default() };
                 self.feed(to, heard);
             } else if let Some(at) = self.machines[to].heard.get(&from)
-                && self.now >= *at + DEAD_AFTER
+                && self.now >= *at + self.beacon_period * DEAD_AFTER
             {
                 self.machines[to].heard.remove(&from);
                 self.feed(to, Input::Lost { peer: &peer.node });

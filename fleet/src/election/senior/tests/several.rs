@@ -26,7 +26,7 @@ fn indicators(count: u8) -> impl Iterator<Item = Candidate> {
 
 /// With so much delay, in milliseconds, and so much loss, in per cent.
 fn lan(candidates: impl IntoIterator<Item = Candidate>, seed: u64, delay: u64, loss: u8) -> Lan {
-    let mut lan = Lan::new(candidates, seed);
+    let mut lan = Lan::new(candidates, Settings::fleet(), seed);
     lan.delay = delay;
     lan.loss = loss;
     lan

@@ -12,7 +12,7 @@ mod calm;
 mod check;
 mod components;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -273,44 +273,6 @@ pub(in crate::election) fn exhaust<S: Subject>(what: &str, check: Check<S>, leas
     let whole = checker.is_done() && checker.state_count() < MOST_STATES;
     assert!(whole, "{what}: not exhausted");
     assert!(states >= least, "{what}: {states} states, of at least {least}");
-}
-
-/// From every state that can be reached, one can be reached in which the `goal` holds.
-pub(in crate::election) fn can_always_reach<S: Subject>(
-    what: &str,
-    check: &Check<S>,
-    least: usize,
-    goal: impl Fn(&At<S>) -> bool,
-) {
-    let mut comes_from: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    let mut reached = Vec::new();
-    let mut open = check.init_states();
-    let mut seen: BTreeSet<u64> = open.iter().map(fingerprint).collect();
-    while let Some(moment) = open.pop() {
-        let from = fingerprint(&moment);
-        if goal(&moment) {
-            reached.push(from);
-        }
-        let next = check.next_steps(&moment).into_iter().map(|(_, next)| next);
-        for next in next.filter(|next| check.within_boundary(next)) {
-            let to = fingerprint(&next);
-            comes_from.entry(to).or_default().push(from);
-            if seen.insert(to) {
-                open.push(next);
-            }
-        }
-    }
-    let mut good: BTreeSet<u64> = reached.iter().copied().collect();
-    while let Some(state) = reached.pop() {
-        for before in comes_from.remove(&state).unwrap_or_default() {
-            if good.insert(before) {
-                reached.push(before);
-            }
-        }
-    }
-    println!("{what}: {} states, the goal ahead of {}", seen.len(), good.len());
-    assert_eq!(seen.len(), good.len(), "{what}: dead ends");
-    assert!(seen.len() >= least, "{what}: {} states, of at least {least}", seen.len());
 }
 
 pub(in crate::election) fn fingerprint(state: &impl Hash) -> u64 {
