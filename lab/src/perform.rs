@@ -12,6 +12,7 @@ use super::World;
 use super::agenda::Event;
 use super::connection::{ConnectionId, EndState, Packet, Side};
 use super::history::{Note, Service};
+use super::wire::{Flow, Size};
 
 /// How long a dial may take.
 const DIAL_LIMIT: Duration = Duration::from_millis(200);
@@ -24,7 +25,9 @@ impl World {
                 self.mesh_traffic.unicasts += 1;
                 if let Some(to) = self.at_address(to) {
                     let beacon = self.datagram(node, beacon);
-                    self.post(node, to, &beacon);
+                    let size = Size::of_beacon(&beacon);
+                    self.flow(&beacon).send(size);
+                    self.post(node, to, &beacon, size);
                 }
             }
             Action::Packet { to, bytes } => self.send_packet(node, to, bytes),
@@ -84,6 +87,7 @@ impl World {
             Report::PeerLost { .. } => self.mesh_traffic.losses += 1,
             Report::NodeState { .. } => {
                 self.mesh_traffic.changes += 1;
+                self.state_changes += 1;
                 self.note_estimates();
             }
             Report::Conflict(_) => self.machines[node].conflicts += 1,
@@ -93,8 +97,8 @@ impl World {
                 self.disturbed_until(self.now + *wait);
             }
             Report::TakenOver { .. } => self.taken_over += 1,
+            Report::Rotated { .. } => self.state_changes += 1,
             Report::Served { here: false, .. }
-            | Report::Rotated { .. }
             | Report::Promised { .. }
             | Report::Hung(_)
             | Report::PeerDiscovered { .. }
@@ -116,17 +120,30 @@ impl World {
     fn broadcast(&mut self, from: usize, beacon: Beacon) {
         self.mesh_traffic.broadcasts += 1;
         let beacon = self.datagram(from, beacon);
+        let size = Size::of_beacon(&beacon);
+        self.flow(&beacon).send(size);
         for to in 0..self.machines.len() {
             if to != from && self.machines[to].process.is_some() {
-                self.post(from, to, &beacon);
+                self.post(from, to, &beacon, size);
             }
         }
     }
 
-    fn post(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
+    fn post(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>, size: Size) {
         for at in self.arrivals(from, to).into_iter().flatten() {
+            if self.machines[to].process.is_some() {
+                self.flow(beacon).receive(size);
+            }
             let beacon = Arc::clone(beacon);
             self.agenda.enter(at, Event::Datagram { from, to, beacon });
+        }
+    }
+
+    /// Where a beacon counts.
+    fn flow(&mut self, beacon: &Beacon) -> &mut Flow {
+        match beacon.piggybacked {
+            Some(_) => &mut self.wire.election,
+            None => &mut self.wire.beacons,
         }
     }
 
@@ -134,6 +151,8 @@ impl World {
     fn send_packet(&mut self, from: usize, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
         self.election_traffic.count(bytes.len());
         let bytes: Arc<[u8]> = bytes.into();
+        let size = Size::datagram(bytes.len());
+        self.wire.election.send(size);
         let everybody = 0..self.machines.len();
         let receivers: Vec<usize> = match to {
             Some(to) => self.at_address(to).into_iter().collect(),
@@ -142,6 +161,10 @@ impl World {
         for to in receivers {
             for at in self.arrivals(from, to).into_iter().flatten() {
                 let bytes = Arc::clone(&bytes);
+                // What comes back to its sender does not cross the wire.
+                if to != from && self.machines[to].process.is_some() {
+                    self.wire.election.receive(size);
+                }
                 self.agenda.enter(at, Event::Told { from, to, bytes });
             }
         }
@@ -151,10 +174,14 @@ impl World {
     fn arrivals(&mut self, from: usize, to: usize) -> [Option<Duration>; 2] {
         let twice = self.network.duplicates(&mut self.random);
         [true, twice].map(|sent| {
-            let arrives =
-                sent && self.network.passes(from, to) && !self.network.loses(&mut self.random);
+            let arrives = sent && self.network.passes(from, to) && !self.loses(from, to);
             arrives.then(|| self.now + self.network.delay(&mut self.random))
         })
+    }
+
+    /// Whether a packet gets lost that is sent now.
+    fn loses(&mut self, from: usize, to: usize) -> bool {
+        self.network.loses(&mut self.random, self.now, (from, to))
     }
 
     fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
@@ -195,7 +222,8 @@ impl World {
         let id = self.connections.dial((node, machine.incarnation), hello, target, peer);
         let limit = self.now + DIAL_LIMIT;
         self.agenda.enter(limit, Event::DialTimeout(id));
-        if !self.network.loses(&mut self.random) {
+        self.wire.links.send(Size::SEGMENT);
+        if !self.loses(node, target) {
             let at = self.now + self.network.delay(&mut self.random);
             self.agenda.enter(at, Event::Dialled(id));
         }
@@ -213,6 +241,8 @@ impl World {
         if !self.network.links(from, to) || !self.machines[to].powered {
             return;
         }
+        self.wire.links.receive(Size::SEGMENT);
+        self.wire.links.send(Size::SEGMENT);
         let back = self.now + self.network.delay(&mut self.random);
         let machine = &self.machines[to];
         let incarnation = machine.incarnation;
@@ -227,7 +257,7 @@ impl World {
             target.state = EndState::Open;
             target.in_order = back;
         }
-        if !self.network.loses(&mut self.random) {
+        if !self.loses(to, from) {
             self.agenda.enter(back, Event::Answered(id));
         }
         self.with(to, |node, now| {
@@ -250,6 +280,7 @@ impl World {
             return self.agenda.enter(self.now, Event::Reset(id, Side::Target));
         }
         dialler.state = EndState::Open;
+        self.wire.links.receive(Size::SEGMENT);
         match hello {
             Some(hello) if self.machines[from].incarnation == incarnation => {
                 self.with(from, |node, now| {
@@ -312,11 +343,13 @@ impl World {
     }
 
     fn enqueue(&mut self, id: ConnectionId, side: Side, packet: Packet) {
-        let delay = self.network.link_delay(&mut self.random);
         let now = self.now;
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
+        self.wire.links.send(Size::of_packet(&packet));
+        let pair = (connection.end(side).node, connection.end(side.other()).node);
+        let delay = self.network.link_delay(&mut self.random, now, pair);
         let end = connection.end_mut(side);
         end.in_order = end.in_order.max(now + delay);
         end.sent.push_back((end.in_order, packet));
@@ -353,6 +386,7 @@ impl World {
             self.send_reset(id, side);
             return;
         }
+        self.wire.links.receive(Size::of_packet(&packet));
         if let Some((at, _)) = sender.sent.front() {
             self.agenda.enter(*at, Event::Packet(id, side));
         }
