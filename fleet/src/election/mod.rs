@@ -362,10 +362,10 @@ pub trait Rules: fmt::Debug {
     /// What is fixed about the protocol.
     fn profile(&self) -> &'static Profile;
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it. Any two nodes of it have a link after
-    /// `linked_within`.
-    fn bound(&self, linked_within: Duration) -> Duration;
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for so long, has exactly one master, known to all of it. Any two nodes of
+    /// it have a link after `linked_within`.
+    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration;
 
     /// C3: how long after a change of master all that hear the new one may take to follow it. T
     /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
@@ -435,12 +435,12 @@ impl ElectionSettings {
         self.rules().profile()
     }
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it. It depends on how soon the mesh makes
-    /// links.
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for so long, has exactly one master, known to all of it. It depends on how
+    /// soon the mesh makes links.
     #[must_use]
-    pub fn bound(&self, mesh: &MeshTimes) -> Duration {
-        self.rules().bound(redial::linked_within(mesh))
+    pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {
+        self.rules().bound(redial::linked_within(mesh), nodes)
     }
 
     /// See [`Rules::settles_within`].
@@ -506,12 +506,12 @@ impl fmt::Display for Detail {
 mod tests {
     use super::*;
 
-    /// C3
+    /// C3: the document has the bounds of a fleet of five.
     #[test]
     fn documented_bounds_are_those_of_the_defaults() {
         let document = include_str!("../../../docs/ELECTIONS.md");
         for protocol in Protocol::ALL {
-            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default());
+            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default(), 5);
             let row = format!("| `{protocol}` | {} s |", bound.as_secs_f64());
             assert!(document.contains(&row), "{row}");
         }

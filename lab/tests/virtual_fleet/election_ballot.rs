@@ -34,7 +34,7 @@ fn led(regular: usize, weather: Weather, round: u64) -> (Building, usize) {
 }
 
 fn bound() -> Duration {
-    bound_of(&ElectionSettings::of(Protocol::Ballot))
+    bound_of(&ElectionSettings::of(Protocol::Ballot), 5)
 }
 
 /// Waits until all that run follow the right one.

@@ -16,7 +16,7 @@ fn election() -> ElectionSettings {
 }
 
 fn bound() -> Duration {
-    bound_of(&election())
+    bound_of(&election(), 5)
 }
 
 /// A world on a LAN with 40 ms jitter and 5 % loss.

@@ -73,7 +73,7 @@ impl Rules for Settings {
 
     /// C3: links are made and the leader's loss is noticed, then a few votes decide, should
     /// packets of the first ones get lost.
-    fn bound(&self, linked_within: Duration) -> Duration {
+    fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within + (self.lost_after + self.round) * 4
     }
 

@@ -105,7 +105,7 @@ impl Rules for Settings {
     /// C3: after so long in a whole and quiet network there is one master, and all know it.
     ///
     /// The links have to be made first.
-    fn bound(&self, linked_within: Duration) -> Duration {
+    fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within + self.decided_within()
     }
 

@@ -188,7 +188,7 @@ fn the_presets_are_those_of_fleet_source_and_emulator() {
     for preset in [Settings::fleet(), Settings::source(), Settings::emulator()] {
         assert!(preset.master_loss >= preset.request_period * 5);
         assert!(
-            preset.bound(Duration::ZERO)
+            preset.bound(Duration::ZERO, 2)
                 > preset.master_loss + preset.answer_wait * preset.attempts
         );
     }
