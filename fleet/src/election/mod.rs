@@ -303,6 +303,15 @@ pub enum Message {
     Experiment(experiment::Message),
 }
 
+impl Message {
+    /// Whether the node that sends this to all gathers readings then, and shows their average (C4):
+    /// with a sensor request, and, as nobody answers it with a reading, with its own alone while a
+    /// master under `senior` has no executors (M7).
+    pub(crate) fn begins_gathering(&self) -> bool {
+        *self == Self::SensorRequest || *self == senior::Message::NeedExecutors.into()
+    }
+}
+
 /// The timers of elections.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElectionTimer {
@@ -367,10 +376,22 @@ pub trait Rules: fmt::Debug {
     /// it have a link after `linked_within`.
     fn bound(&self, linked_within: Duration, nodes: usize) -> Duration;
 
+    /// Whether the bound holds, and no master changes, although up to one packet in twenty gets
+    /// lost. Otherwise a network counts as quiet only while none is.
+    fn bears_loss(&self) -> bool {
+        true
+    }
+
     /// C3: how long after a change of master all that hear the new one may take to follow it. T
     /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
     fn settles_within(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// How often the protocol itself sends sensor requests, if it does
+    /// ([`Profile::requests_sensor_data`]).
+    fn request_period(&self) -> Option<Duration> {
+        None
     }
 
     /// The estimate of a node of this health (B1); 0 under a protocol that does not use it.
@@ -443,10 +464,22 @@ impl ElectionSettings {
         self.rules().bound(redial::linked_within(mesh), nodes)
     }
 
+    /// See [`Rules::bears_loss`].
+    #[must_use]
+    pub fn bears_loss(&self) -> bool {
+        self.rules().bears_loss()
+    }
+
     /// See [`Rules::settles_within`].
     #[must_use]
     pub fn settles_within(&self) -> Duration {
         self.rules().settles_within()
+    }
+
+    /// See [`Rules::request_period`].
+    #[must_use]
+    pub fn request_period(&self) -> Option<Duration> {
+        self.rules().request_period()
     }
 
     /// See [`Rules::estimate`].
