@@ -12,6 +12,7 @@ use super::World;
 use super::agenda::Event;
 use super::connection::{ConnectionId, EndState, Packet, Side};
 use super::history::{Note, Service};
+use super::trace::{Kind, MarkKind, SentId, Signal};
 
 /// How long a dial may take.
 const DIAL_LIMIT: Duration = Duration::from_millis(200);
@@ -24,7 +25,8 @@ impl World {
                 self.mesh_traffic.unicasts += 1;
                 if let Some(to) = self.at_address(to) {
                     let beacon = self.datagram(node, beacon);
-                    self.post(node, to, &beacon);
+                    let sent = self.trace_beacon(node, &beacon);
+                    self.post((node, to), &beacon, sent);
                 }
             }
             Action::Packet { to, bytes } => self.send_packet(node, to, bytes),
@@ -116,17 +118,27 @@ impl World {
     fn broadcast(&mut self, from: usize, beacon: Beacon) {
         self.mesh_traffic.broadcasts += 1;
         let beacon = self.datagram(from, beacon);
+        let sent = self.trace_beacon(from, &beacon);
         for to in 0..self.machines.len() {
             if to != from && self.machines[to].process.is_some() {
-                self.post(from, to, &beacon);
+                self.post((from, to), &beacon, sent);
             }
         }
     }
 
-    fn post(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
-        for at in self.arrivals(from, to).into_iter().flatten() {
-            let beacon = Arc::clone(beacon);
-            self.agenda.enter(at, Event::Datagram { from, to, beacon });
+    fn trace_beacon(&mut self, from: usize, beacon: &Beacon) -> Option<SentId> {
+        let recorder = self.recorder.as_mut()?;
+        recorder.sent(self.now, from, |trace| Kind::of_beacon(beacon, trace.protocol))
+    }
+
+    fn post(&mut self, (from, to): (usize, usize), beacon: &Arc<Beacon>, sent: Option<SentId>) {
+        let arrivals = self.arrivals(from, to);
+        let arrows = self.trace_arrows(sent, (from, to), arrivals);
+        for (at, arrow) in arrivals.into_iter().zip(arrows) {
+            if let Some(at) = at {
+                let beacon = Arc::clone(beacon);
+                self.agenda.enter(at, Event::Datagram { from, to, beacon, arrow });
+            }
         }
     }
 
@@ -139,10 +151,18 @@ impl World {
             Some(to) => self.at_address(to).into_iter().collect(),
             None => everybody.filter(|to| self.machines[*to].process.is_some()).collect(),
         };
+        let sent = self
+            .recorder
+            .as_mut()
+            .and_then(|recorder| recorder.sent(self.now, from, |_| Kind::of_packet(&bytes)));
         for to in receivers {
-            for at in self.arrivals(from, to).into_iter().flatten() {
-                let bytes = Arc::clone(&bytes);
-                self.agenda.enter(at, Event::Told { from, to, bytes });
+            let arrivals = self.arrivals(from, to);
+            let arrows = self.trace_arrows(sent, (from, to), arrivals);
+            for (at, arrow) in arrivals.into_iter().zip(arrows) {
+                if let Some(at) = at {
+                    let bytes = Arc::clone(&bytes);
+                    self.agenda.enter(at, Event::Told { from, to, bytes, arrow });
+                }
             }
         }
     }
@@ -195,8 +215,10 @@ impl World {
         let id = self.connections.dial((node, machine.incarnation), hello, target, peer);
         let limit = self.now + DIAL_LIMIT;
         self.agenda.enter(limit, Event::DialTimeout(id));
-        if !self.network.loses(&mut self.random) {
-            let at = self.now + self.network.delay(&mut self.random);
+        let is_lost = self.network.loses(&mut self.random);
+        let at = (!is_lost).then(|| self.now + self.network.delay(&mut self.random));
+        self.trace_signal(id, Signal::Dial, (node, target), at);
+        if let Some(at) = at {
             self.agenda.enter(at, Event::Dialled(id));
         }
     }
@@ -210,13 +232,16 @@ impl World {
         let Some(hello) = dialler.hello.clone() else {
             return;
         };
-        if !self.network.links(from, to) || !self.machines[to].powered {
+        let is_reached = self.network.links(from, to) && self.machines[to].powered;
+        self.trace_signalled(id, Signal::Dial, is_reached);
+        if !is_reached {
             return;
         }
         let back = self.now + self.network.delay(&mut self.random);
         let machine = &self.machines[to];
         let incarnation = machine.incarnation;
         let Some(own) = machine.node().map(|node| node.hello().clone()) else {
+            self.trace_signal(id, Signal::Reset(Side::Dialler), (to, from), Some(back));
             self.agenda.enter(back, Event::Reset(id, Side::Dialler));
             return;
         };
@@ -227,31 +252,39 @@ impl World {
             target.state = EndState::Open;
             target.in_order = back;
         }
-        if !self.network.loses(&mut self.random) {
+        let is_lost = self.network.loses(&mut self.random);
+        self.trace_signal(id, Signal::Accept, (to, from), (!is_lost).then_some(back));
+        if !is_lost {
             self.agenda.enter(back, Event::Answered(id));
         }
+        self.trace_link(to, id, MarkKind::LinkUp);
         self.with(to, |node, now| {
             node.handle_link_up(id.link(), &hello, LinkSide::Accepted, now);
         });
     }
 
     pub(super) fn answered(&mut self, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(id) else {
+        let Some(connection) = self.connections.get(id) else {
+            return;
+        };
+        let passes = {
+            let (target, dialler) = (connection.end(Side::Target), connection.end(Side::Dialler));
+            self.network.passes(target.node, dialler.node)
+        };
+        self.trace_signalled(id, Signal::Accept, passes);
+        let Some(connection) = self.connections.get_mut(id).filter(|_| passes) else {
             return;
         };
         let hello = connection.end(Side::Target).hello.clone();
-        let to = connection.end(Side::Target).node;
         let dialler = connection.end_mut(Side::Dialler);
         let (from, incarnation) = (dialler.node, dialler.incarnation);
-        if !self.network.passes(to, from) {
-            return;
-        }
         if dialler.state != EndState::Waiting {
             return self.agenda.enter(self.now, Event::Reset(id, Side::Target));
         }
         dialler.state = EndState::Open;
         match hello {
             Some(hello) if self.machines[from].incarnation == incarnation => {
+                self.trace_link(from, id, MarkKind::LinkUp);
                 self.with(from, |node, now| {
                     node.handle_link_up(id.link(), &hello, LinkSide::Dialled, now);
                 });
@@ -314,6 +347,7 @@ impl World {
     fn enqueue(&mut self, id: ConnectionId, side: Side, packet: Packet) {
         let delay = self.network.link_delay(&mut self.random);
         let now = self.now;
+        self.trace_enqueued(id, side, &packet, now + delay);
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
@@ -347,6 +381,8 @@ impl World {
             self.machines[to].process.is_some() && self.machines[to].incarnation == incarnation;
         if !alive {
             sender.sent.clear();
+            self.trace_dequeued(id, side, false);
+            self.trace_dropped(id, side);
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.end_mut(side.other()).state = EndState::Closed;
             }
@@ -356,6 +392,7 @@ impl World {
         if let Some((at, _)) = sender.sent.front() {
             self.agenda.enter(*at, Event::Packet(id, side));
         }
+        self.trace_dequeued(id, side, true);
         match (packet, state) {
             (Packet::Frame(frame), EndState::Open) => {
                 self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
@@ -366,6 +403,7 @@ impl World {
                 if let Some(connection) = self.connections.get_mut(id) {
                     connection.end_mut(side.other()).state = EndState::Closed;
                 }
+                self.trace_link(to, id, MarkKind::LinkDown);
                 self.with(to, |node, now| node.handle_link_down(id.link(), now));
             }
             (Packet::Close, EndState::Waiting | EndState::Closed) => {}
@@ -381,11 +419,14 @@ impl World {
         let (to, from) = (connection.end(side).node, connection.end(side.other()).node);
         if self.network.passes(from, to) {
             let at = self.now + self.network.delay(&mut self.random);
+            self.trace_signal(id, Signal::Reset(side), (from, to), Some(at));
             self.agenda.enter(at, Event::Reset(id, side));
         }
     }
 
     pub(super) fn reset(&mut self, id: ConnectionId, side: Side) {
+        self.trace_signalled(id, Signal::Reset(side), true);
+        self.trace_dropped(id, side);
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
@@ -398,6 +439,7 @@ impl World {
             (Side::Target, EndState::Waiting) | (_, EndState::Open) => {
                 end.state = EndState::Closed;
                 if self.machines[node].incarnation == incarnation {
+                    self.trace_link(node, id, MarkKind::LinkDown);
                     self.with(node, |node, now| node.handle_link_down(id.link(), now));
                 }
             }
@@ -442,6 +484,7 @@ impl World {
                 connection.end_mut(side).state = EndState::Closed;
                 connection.end_mut(side).sent.clear();
             }
+            self.trace_dropped(id, side);
             if powered {
                 self.send_reset(id, side.other());
             }

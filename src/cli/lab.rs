@@ -1,10 +1,14 @@
 //! `liftmesh lab`: the brain in virtual time.
 
+mod trace;
+
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use elevator_fleet::election::Preset;
 use elevator_fleet::wire::Protocol;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -14,6 +18,7 @@ use liftmesh_lab::WorldError;
 use liftmesh_lab::elections::{
     Comparison, Figures, PlotError, Situation, WriteError, figures, plot, write_csv, write_json,
 };
+use liftmesh_lab::trace::UnknownFilter;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +40,9 @@ pub(crate) enum Experiment {
     /// Compare the election protocols: time until one node leads, messages and bytes
     #[command(after_help = EXAMPLES)]
     Elections(ElectionsArgs),
+    /// Draw a run as a space-time diagram: nodes, messages, states, orders and faults
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(trace::TraceArgs),
 }
 
 /// The arguments of `liftmesh lab elections`.
@@ -87,12 +95,24 @@ pub enum LabError {
     /// They can't be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// A filter fits nothing.
+    #[error(transparent)]
+    Filter(#[from] UnknownFilter),
+}
+
+/// The names of the presets.
+fn preset() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(["fleet", "source"]).map(|name| match name.as_str() {
+        "source" => Preset::Source,
+        _ => Preset::Fleet,
+    })
 }
 
 impl LabArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         match &self.experiment {
             Experiment::Elections(args) => args.execute(),
+            Experiment::Trace(args) => args.execute(),
         }
     }
 }
