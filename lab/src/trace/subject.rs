@@ -10,11 +10,11 @@ use super::{Trace, Window};
 use crate::elections::{Situation, Trial};
 use crate::{Campaign, WorldError};
 
-/// A drawing of a situation begins so long before it.
-const LEAD: Duration = Duration::from_millis(20);
-
-/// And ends so long after one node leads.
-const AFTER: Duration = Duration::from_millis(80);
+/// A drawing of a situation begins before it, and ends after one node leads: by this share of the
+/// time that it takes, within these bounds.
+const MARGIN: u32 = 8;
+const LEAST_MARGIN: Duration = Duration::from_millis(1);
+const GREATEST_MARGIN: Duration = Duration::from_millis(50);
 
 /// A drawing of a campaign begins so long before its first violation.
 const BEFORE_VIOLATION: Duration = Duration::from_secs(2);
@@ -60,9 +60,10 @@ impl Subject {
                 let (zero, lasts) = sample.map_or((Duration::ZERO, START), |sample| {
                     (sample.began, sample.took.unwrap_or(sample.watched))
                 });
+                let margin = (lasts / MARGIN).clamp(LEAST_MARGIN, GREATEST_MARGIN);
                 let window = Window {
-                    from: from.map_or(zero.saturating_sub(LEAD), |from| zero + from),
-                    to: zero + to.unwrap_or(lasts + AFTER),
+                    from: from.map_or(zero.saturating_sub(margin), |from| zero + from),
+                    to: zero + to.unwrap_or(lasts + margin * 2),
                     zero,
                 };
                 trial.record(window)?

@@ -93,6 +93,7 @@ impl<'a> Drawing<'a> {
         self.grid();
         self.network_bands();
         self.rows();
+        self.name_states();
         if self.dense {
             self.runs();
             self.rate();
@@ -101,7 +102,6 @@ impl<'a> Drawing<'a> {
             self.label_arrows();
         }
         self.marks();
-        self.name_states();
         self.axis();
         let about = format!("Space-time diagram: {}", self.trace.title);
         let shown = match self.trace.command.as_str() {
@@ -123,7 +123,11 @@ impl<'a> Drawing<'a> {
         let mut line = Line { x: left, y: 50.0, right: self.layout.right };
         for (name, colour) in STATES {
             let at = line.take(&mut self.layout.legend, 26.0 + width_of(name, 12.0));
-            self.canvas.bar((at.0, at.1 - 9.0), (16.0, 9.0), colour, 1.0);
+            if name == "down" {
+                self.canvas.line((at.0, at.1 - 4.0), (at.0 + 16.0, at.1 - 4.0), Style::Down);
+            } else {
+                self.canvas.bar((at.0, at.1 - 9.0), (16.0, 9.0), colour, 1.0);
+            }
             self.canvas.text((at.0 + 22.0, at.1), name, Style::Legend);
         }
         for (kind, number) in self.kinds.clone() {
