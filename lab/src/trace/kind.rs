@@ -131,9 +131,13 @@ impl Kind {
                 (Self::new(Category::Climate, "display data"), String::new())
             }
             Message::Bully(message) => of_bully(message),
-            Message::Senior(message) => (of_senior(message), String::new()),
+            Message::Senior(message) => (of_senior(*message), String::new()),
             Message::Ballot(message) => of_ballot(message),
             Message::TokenRing(message) => of_token_ring(message),
+            Message::Experiment(message) => {
+                let about = message.node.as_ref().map(|node| format!(", {node}"));
+                election(message.kind, format!("{}{}", message.number, about.unwrap_or_default()))
+            }
         }
     }
 
@@ -161,7 +165,7 @@ fn of_bully(message: &bully::Message) -> (Kind, String) {
     }
 }
 
-fn of_senior(message: &senior::Message) -> Kind {
+fn of_senior(message: senior::Message) -> Kind {
     Kind::new(
         Category::Election,
         match message {

@@ -173,8 +173,8 @@ impl Recorder {
     }
 
     /// A line of the story.
-    pub(crate) fn note(&mut self, at: Duration, node: usize, note: &Note) {
-        match note {
+    pub(crate) fn note(&mut self, at: Duration, node: usize, happened: &Note) {
+        match happened {
             Note::Started => {
                 self.ends_as[node] = ENDS_BY_ITSELF;
                 self.close(at, (Some(node), "down"));

@@ -174,13 +174,7 @@ impl Layout {
         let power = 10_f64.powf(rough.log10().floor());
         let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
         let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(power * 10.0);
-        let digits = if step < 0.1 {
-            2
-        } else if step < 1.0 {
-            1
-        } else {
-            0
-        };
+        let digits = if step < 0.1 { 2 } else { usize::from(step < 1.0) };
         let first = (from / step).ceil();
         let ticks = (0_u32..200).map(|tick| (first + f64::from(tick)) * step);
         ticks
