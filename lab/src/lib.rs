@@ -55,14 +55,16 @@ mod schedule;
 mod snapshot;
 pub mod trace;
 mod view;
+mod wire;
 mod world;
 
 pub use campaign::{Campaign, Outcome};
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::{BadMaster, Fault};
 pub use history::Service;
-pub use network::Weather;
+pub use network::{Bursts, Weather};
 pub use oracles::Violation;
 pub use oracles::mastership::Mastership;
 pub use schedule::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
+pub use wire::{Flow, Wire};
 pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

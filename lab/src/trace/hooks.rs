@@ -5,9 +5,9 @@ use std::time::Duration;
 use elevator_fleet::node::Node;
 
 use super::recorder::Signal;
-use super::{ArrowId, Fate, Kind, MarkKind, Recorder, SentId, Trace, TracedNode, Window};
+use super::{ArrowId, Fate, MarkKind, Recorder, SentId, Trace, TracedNode, Window};
 use crate::World;
-use crate::connection::{ConnectionId, Packet, Side};
+use crate::connection::{ConnectionId, Side};
 
 impl World {
     /// Records this part of the run, from here on. An earlier recording is dropped.
@@ -75,7 +75,7 @@ impl World {
         ends: (usize, usize),
         [first, copy]: [Option<Duration>; 2],
     ) -> [Option<ArrowId>; 2] {
-        if self.recorder.is_none() {
+        if self.recorder.is_none() || ends.0 == ends.1 {
             return [None; 2];
         }
         let arrow = self.trace_arrow(sent, ends, first);
@@ -119,28 +119,6 @@ impl World {
             let fate = if taken { Fate::Received } else { Fate::Unheard };
             recorder.signalled(id, signal, fate(self.now));
         }
-    }
-
-    /// A packet sets out over a link.
-    pub(crate) fn trace_enqueued(
-        &mut self,
-        id: ConnectionId,
-        side: Side,
-        packet: &Packet,
-        due: Duration,
-    ) {
-        let Some(recorder) = self.recorder.as_mut() else {
-            return;
-        };
-        let Some(connection) = self.connections.get(id) else {
-            return;
-        };
-        let ends = (connection.end(side).node, connection.end(side.other()).node);
-        let described = match packet {
-            Packet::Frame(frame) => Kind::of_frame(frame),
-            Packet::Close => (Kind::CLOSE, String::new()),
-        };
-        recorder.enqueued(self.now, (id, side), ends, described, due);
     }
 
     /// The oldest packet of a link is here, and is taken or not.

@@ -7,6 +7,8 @@ use elevator_fleet::election::ballot::packet;
 use elevator_fleet::election::{Message, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::{Beacon, Frame, NodeState, Protocol};
 
+use crate::connection::Packet;
+
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
@@ -101,8 +103,15 @@ impl Kind {
         }
     }
 
-    /// The kind of a frame, and what it says.
-    pub(crate) fn of_frame(frame: &Frame) -> (Self, String) {
+    /// The kind of what goes over a link, and what it says.
+    pub(crate) fn of_link_packet(packet: &Packet) -> (Self, String) {
+        match packet {
+            Packet::Frame(frame) => Self::of_frame(frame),
+            Packet::Close => (Self::CLOSE, String::new()),
+        }
+    }
+
+    fn of_frame(frame: &Frame) -> (Self, String) {
         let (category, name, says) = match frame {
             Frame::Hello(_) => (Category::Link, "hello", String::new()),
             Frame::Probe => (Category::Link, "link probe", String::new()),

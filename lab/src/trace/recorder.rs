@@ -110,7 +110,11 @@ impl Recorder {
     pub(crate) fn becomes(&mut self, arrow: Option<ArrowId>, fate: Fate) {
         let place = arrow.and_then(|ArrowId(place)| usize::try_from(place).ok());
         if let Some(arrow) = place.and_then(|place| self.trace.arrows.get_mut(place)) {
-            arrow.fate = fate;
+            arrow.fate = match (arrow.fate, fate) {
+                // It was here before, and is handled late.
+                (Fate::Waits(at), Fate::Received(_)) => Fate::Waits(at),
+                (_, fate) => fate,
+            };
         }
     }
 
