@@ -44,7 +44,8 @@ pub(crate) struct Recorder {
     /// What is under way over each direction of a link; `None` is not recorded.
     queues: BTreeMap<(ConnectionId, Side), VecDeque<Option<ArrowId>>>,
     signals: BTreeMap<(ConnectionId, Signal), ArrowId>,
-    /// The latest protocol state of each node.
+    /// The latest state of each node, and of its protocol.
+    known: Vec<Option<NodeState>>,
     latest: Vec<String>,
 }
 
@@ -61,12 +62,18 @@ impl Recorder {
             ends_as: vec![ENDS_BY_ITSELF; nodes],
             queues: BTreeMap::new(),
             signals: BTreeMap::new(),
+            known: vec![None; nodes],
             latest: vec![String::new(); nodes],
         }
     }
 
     pub(crate) fn finish(mut self) -> Trace {
+        let from = self.window.from;
         self.trace.states.sort_by_key(|state| state.at);
+        for state in &mut self.trace.states {
+            state.at = state.at.max(from);
+        }
+        self.trace.bands.retain(|band| band.to.is_none_or(|to| to >= from));
         self.trace
     }
 
@@ -182,7 +189,6 @@ impl Recorder {
             Note::Started => {
                 self.ends_as[node] = ENDS_BY_ITSELF;
                 self.close(at, (Some(node), "down"));
-                self.state(at, node, Some(NodeState::Seeking), Term::default());
             }
             Note::Ended => {
                 self.latest[node].clear();
@@ -214,9 +220,6 @@ impl Recorder {
 
     fn report(&mut self, at: Duration, node: usize, report: &Report) {
         let kind = match report {
-            Report::NodeState { to, term, .. } | Report::Rotated { to, term, .. } => {
-                return self.state(at, node, Some(to.clone()), *term);
-            }
             Report::Served { here: true, .. } => MarkKind::Served,
             Report::PeerLost { .. } => MarkKind::PeerLost,
             Report::PeerDiscovered { .. }
@@ -237,8 +240,11 @@ impl Recorder {
                 self.ends_as[node] = "hung";
                 MarkKind::Report
             }
-            // Every node reports them of every other; the car's own movement is no mark.
-            Report::Served { here: false, .. }
+            // States are looked at after every event. Every node reports the orders of every other;
+            // the car's own movement is no mark.
+            Report::NodeState { .. }
+            | Report::Rotated { .. }
+            | Report::Served { here: false, .. }
             | Report::Placed { .. }
             | Report::Door { .. }
             | Report::Floor { .. } => return,
@@ -254,6 +260,7 @@ impl Recorder {
         state: Option<NodeState>,
         term: Term,
     ) {
+        self.known[node].clone_from(&state);
         let states = &mut self.trace.states;
         if at < self.window.from {
             states.retain(|known| known.node != node);
@@ -267,8 +274,11 @@ impl Recorder {
         states.push(StateAt { at, node, state, term });
     }
 
-    /// A node has handled something: what its protocol is doing may have changed.
+    /// A node has handled something: its state may have changed, and what its protocol is doing.
     pub(crate) fn looked(&mut self, at: Duration, node: usize, of: &Node) {
+        if self.known[node].as_ref() != Some(of.node_state()) {
+            self.state(at, node, Some(of.node_state().clone()), of.term());
+        }
         if !self.window.contains(at) || self.trace.details.len() >= MOST_NOTES {
             return;
         }

@@ -47,10 +47,12 @@ pub fn story(trace: &Trace, selection: &Selection) -> String {
     for mark in trace.marks.iter().filter(|mark| rows.contains(&mark.node)) {
         lines.push((mark.at, format!("{}: {}", name(mark.node), mark.what)));
     }
-    for band in &trace.bands {
+    for band in trace.bands.iter().filter(|band| band.from <= trace.window.to) {
         let of = band.node.map_or_else(String::new, |node| format!("{}: ", name(node)));
-        lines.push((band.from, format!("{of}{} begins", band.what)));
-        if let Some(to) = band.to {
+        if trace.window.contains(band.from) {
+            lines.push((band.from, format!("{of}{} begins", band.what)));
+        }
+        if let Some(to) = band.to.filter(|to| trace.window.contains(*to)) {
             lines.push((to, format!("{of}{} ends", band.what)));
         }
     }
