@@ -17,8 +17,8 @@
 //!
 //! Read [`World`] first, then [`Fault`] for what can be done to it, `oracles.rs` for what has to
 //! hold whatever is done, and [`Campaign`] for how the two meet. A [`Schedule`] of faults is for
-//! fleets of real processes too. [`elections`] compares the election protocols, and [`controls`] are
-//! elections of the literature that stand beside them.
+//! fleets of real processes too. [`elections`] compares the election protocols, also with those of
+//! the literature that [`controls`] has, and [`trace`] draws what happens in a run.
 //!
 //! ```
 //! use std::time::Duration;
@@ -53,6 +53,7 @@ mod perform;
 mod planner;
 mod schedule;
 mod snapshot;
+pub mod trace;
 mod view;
 mod wire;
 mod world;

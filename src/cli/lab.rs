@@ -1,12 +1,16 @@
 //! `liftmesh lab`: the brain in virtual time.
 
 mod elections;
+mod trace;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use elevator_fleet::election::Preset;
 use liftmesh_lab::WorldError;
 use liftmesh_lab::elections::{PlotError, WriteError};
+use liftmesh_lab::trace::UnknownFilter;
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
@@ -25,6 +29,9 @@ pub(crate) enum Experiment {
     /// Compare the election protocols: time until one node leads, messages and bytes
     #[command(after_help = elections::EXAMPLES)]
     Elections(ElectionsArgs),
+    /// Draw a run as a space-time diagram: nodes, messages, states, orders and faults
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(trace::TraceArgs),
 }
 
 /// An experiment failed.
@@ -47,12 +54,24 @@ pub enum LabError {
     /// They can't be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// A filter fits nothing.
+    #[error(transparent)]
+    Filter(#[from] UnknownFilter),
+}
+
+/// The names of the presets.
+fn preset() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(["fleet", "source"]).map(|name| match name.as_str() {
+        "source" => Preset::Source,
+        _ => Preset::Fleet,
+    })
 }
 
 impl LabArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         match &self.experiment {
             Experiment::Elections(args) => args.execute(),
+            Experiment::Trace(args) => args.execute(),
         }
     }
 }
