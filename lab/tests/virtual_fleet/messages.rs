@@ -58,7 +58,7 @@ impl Fleet {
             }
         }
         let sent = self.count() - before;
-        let took = self.building.now() - start;
+        let took = self.building.now().saturating_sub(start);
         let anyway = (took * u32::try_from(self.messages_per_second).expect("few")).as_secs();
         let nodes = self.nodes as u64;
         println!("{}: {event}: {sent} messages, {anyway} of them anyway, {took:?}", self.what);
