@@ -17,6 +17,7 @@ use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::wire::Protocol;
 use serde::Serialize;
 
+use super::trace::{Trace, Window};
 use super::{Fault, World, WorldError, WorldSettings};
 
 pub use self::plot::{PlotError, plot};
@@ -93,6 +94,8 @@ impl Situation {
 pub struct Sample {
     /// The situation.
     pub situation: Situation,
+    /// When it began.
+    pub began: Duration,
     /// How long it took until each group had one leader, known to all of it; `None` if longer than
     /// [`LIMIT`].
     pub took: Option<Duration>,
@@ -123,6 +126,18 @@ impl Trial {
     /// # Errors
     /// There is no fleet of this size.
     pub fn run(self) -> Result<Vec<Sample>, WorldError> {
+        Ok(self.course(None)?.samples)
+    }
+
+    /// Runs it, and records this part of it.
+    ///
+    /// # Errors
+    /// There is no fleet of this size.
+    pub fn record(self, window: Window) -> Result<Trace, WorldError> {
+        Ok(self.course(Some(window))?.world.recorded())
+    }
+
+    fn course(self, window: Option<Window>) -> Result<Course, WorldError> {
         let mut settings = WorldSettings::new(self.size, self.seed);
         settings.election = ElectionSettings::of(self.protocol);
         settings.weather.loss = self.loss;
@@ -133,8 +148,11 @@ impl Trial {
             rotates: self.protocol.profile().rotates,
             samples: Vec::new(),
         };
+        if let Some(window) = window {
+            course.world.record(window);
+        }
         course.run(self.size);
-        Ok(course.samples)
+        Ok(course)
     }
 }
 
@@ -188,6 +206,7 @@ impl Course {
         let after = self.world.election_traffic();
         self.samples.push(Sample {
             situation: Situation::Quiet,
+            began: self.world.now().saturating_sub(QUIET),
             took: None,
             watched: QUIET,
             messages: after.messages - before.messages,
@@ -214,6 +233,7 @@ impl Course {
         let after = self.world.election_traffic();
         self.samples.push(Sample {
             situation,
+            began: start,
             took: since.map(|at| at.saturating_sub(start)),
             watched: self.world.now().saturating_sub(start),
             messages: after.messages - before.messages,

@@ -17,7 +17,8 @@
 //!
 //! Read [`World`] first, then [`Fault`] for what can be done to it, `oracles.rs` for what has to
 //! hold whatever is done, and [`Campaign`] for how the two meet. A [`Schedule`] of faults is for
-//! fleets of real processes too. [`elections`] compares the election protocols.
+//! fleets of real processes too. [`elections`] compares the election protocols, also with those of
+//! the literature that [`controls`] has, and [`trace`] draws what happens in a run.
 //!
 //! ```
 //! use std::time::Duration;
@@ -39,6 +40,7 @@
 mod agenda;
 mod campaign;
 mod connection;
+pub mod controls;
 mod disk;
 pub mod elections;
 mod fault;
@@ -51,15 +53,18 @@ mod perform;
 mod planner;
 mod schedule;
 mod snapshot;
+pub mod trace;
 mod view;
+mod wire;
 mod world;
 
 pub use campaign::{Campaign, Outcome};
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::{BadMaster, Fault};
 pub use history::Service;
-pub use network::Weather;
+pub use network::{Bursts, Weather};
 pub use oracles::Violation;
 pub use oracles::mastership::Mastership;
 pub use schedule::{FaultKind, Schedule, ScheduleSettings, ScheduledFault, Toll};
+pub use wire::{Flow, Wire};
 pub use world::{MeshTraffic, Traffic, Twins, World, WorldError, WorldSettings};

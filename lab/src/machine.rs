@@ -66,6 +66,8 @@ pub(super) struct Process {
     pub(super) node: Node,
     pub(super) dispatcher: CollectiveCost,
     pub(super) born: Duration,
+    /// How many milliseconds its clock counts in a second.
+    pub(super) clock_rate: u32,
     /// The earliest wake-up on the agenda.
     pub(super) wake: Option<Duration>,
     /// While it is suspended: the inputs that wait for it.
@@ -76,12 +78,17 @@ pub(super) struct Process {
 impl Process {
     /// A moment of the world on the clock of this process.
     pub(super) fn clock(&self, now: Duration) -> Timestamp {
-        Timestamp::after_start(now.saturating_sub(self.born))
+        Timestamp::after_start(now.saturating_sub(self.born) * self.clock_rate / 1_000)
     }
 
-    /// A moment on the clock of this process in the world.
+    /// A moment on the clock of this process in the world: when the clock has reached it.
     pub(super) fn world(&self, at: Timestamp) -> Duration {
-        self.born + at.since_start()
+        if self.clock_rate == 1_000 {
+            return self.born + at.since_start();
+        }
+        let nanos = at.since_start().as_nanos() * 1_000;
+        let nanos = nanos.div_ceil(u128::from(self.clock_rate));
+        self.born + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 

@@ -12,6 +12,8 @@ use super::World;
 use super::agenda::Event;
 use super::connection::{ConnectionId, EndState, Packet, Side};
 use super::history::{Note, Service};
+use super::trace::{Kind, MarkKind, SentId, Signal};
+use super::wire::{Flow, Size};
 
 /// How long a dial may take.
 const DIAL_LIMIT: Duration = Duration::from_millis(200);
@@ -24,7 +26,10 @@ impl World {
                 self.mesh_traffic.unicasts += 1;
                 if let Some(to) = self.at_address(to) {
                     let beacon = self.datagram(node, beacon);
-                    self.post(node, to, &beacon);
+                    let size = Size::of_beacon(&beacon);
+                    self.flow(&beacon).send(size);
+                    let sent = self.trace_beacon(node, &beacon);
+                    self.post((node, to), &beacon, size, sent);
                 }
             }
             Action::Packet { to, bytes } => self.send_packet(node, to, bytes),
@@ -84,6 +89,7 @@ impl World {
             Report::PeerLost { .. } => self.mesh_traffic.losses += 1,
             Report::NodeState { .. } => {
                 self.mesh_traffic.changes += 1;
+                self.state_changes += 1;
                 self.note_estimates();
             }
             Report::Conflict(_) => self.machines[node].conflicts += 1,
@@ -93,8 +99,8 @@ impl World {
                 self.disturbed_until(self.now + *wait);
             }
             Report::TakenOver { .. } => self.taken_over += 1,
+            Report::Rotated { .. } => self.state_changes += 1,
             Report::Served { here: false, .. }
-            | Report::Rotated { .. }
             | Report::Promised { .. }
             | Report::Hung(_)
             | Report::PeerDiscovered { .. }
@@ -116,17 +122,47 @@ impl World {
     fn broadcast(&mut self, from: usize, beacon: Beacon) {
         self.mesh_traffic.broadcasts += 1;
         let beacon = self.datagram(from, beacon);
+        let size = Size::of_beacon(&beacon);
+        self.flow(&beacon).send(size);
+        let sent = self.trace_beacon(from, &beacon);
         for to in 0..self.machines.len() {
             if to != from && self.machines[to].process.is_some() {
-                self.post(from, to, &beacon);
+                self.post((from, to), &beacon, size, sent);
             }
         }
     }
 
-    fn post(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
-        for at in self.arrivals(from, to).into_iter().flatten() {
+    fn trace_beacon(&mut self, from: usize, beacon: &Beacon) -> Option<SentId> {
+        let recorder = self.recorder.as_mut()?;
+        recorder.sent(self.now, from, |trace| Kind::of_beacon(beacon, trace.protocol))
+    }
+
+    fn post(
+        &mut self,
+        (from, to): (usize, usize),
+        beacon: &Arc<Beacon>,
+        size: Size,
+        sent: Option<SentId>,
+    ) {
+        let arrivals = self.arrivals(from, to);
+        let arrows = self.trace_arrows(sent, (from, to), arrivals);
+        for (at, arrow) in arrivals.into_iter().zip(arrows) {
+            let Some(at) = at else {
+                continue;
+            };
+            if self.machines[to].process.is_some() {
+                self.flow(beacon).receive(size);
+            }
             let beacon = Arc::clone(beacon);
-            self.agenda.enter(at, Event::Datagram { from, to, beacon });
+            self.agenda.enter(at, Event::Datagram { from, to, beacon, arrow });
+        }
+    }
+
+    /// Where a beacon counts.
+    fn flow(&mut self, beacon: &Beacon) -> &mut Flow {
+        match beacon.piggybacked {
+            Some(_) => &mut self.wire.election,
+            None => &mut self.wire.beacons,
         }
     }
 
@@ -134,15 +170,30 @@ impl World {
     fn send_packet(&mut self, from: usize, to: Option<Ipv4Addr>, bytes: Vec<u8>) {
         self.election_traffic.count(bytes.len());
         let bytes: Arc<[u8]> = bytes.into();
+        let size = Size::datagram(bytes.len());
+        self.wire.election.send(size);
         let everybody = 0..self.machines.len();
         let receivers: Vec<usize> = match to {
             Some(to) => self.at_address(to).into_iter().collect(),
             None => everybody.filter(|to| self.machines[*to].process.is_some()).collect(),
         };
+        let sent = self
+            .recorder
+            .as_mut()
+            .and_then(|recorder| recorder.sent(self.now, from, |_| Kind::of_packet(&bytes)));
         for to in receivers {
-            for at in self.arrivals(from, to).into_iter().flatten() {
+            let arrivals = self.arrivals(from, to);
+            let arrows = self.trace_arrows(sent, (from, to), arrivals);
+            for (at, arrow) in arrivals.into_iter().zip(arrows) {
+                let Some(at) = at else {
+                    continue;
+                };
                 let bytes = Arc::clone(&bytes);
-                self.agenda.enter(at, Event::Told { from, to, bytes });
+                // What comes back to its sender does not cross the wire.
+                if to != from && self.machines[to].process.is_some() {
+                    self.wire.election.receive(size);
+                }
+                self.agenda.enter(at, Event::Told { from, to, bytes, arrow });
             }
         }
     }
@@ -151,10 +202,14 @@ impl World {
     fn arrivals(&mut self, from: usize, to: usize) -> [Option<Duration>; 2] {
         let twice = self.network.duplicates(&mut self.random);
         [true, twice].map(|sent| {
-            let arrives =
-                sent && self.network.passes(from, to) && !self.network.loses(&mut self.random);
+            let arrives = sent && self.network.passes(from, to) && !self.loses(from, to);
             arrives.then(|| self.now + self.network.delay(&mut self.random))
         })
+    }
+
+    /// Whether a packet gets lost that is sent now.
+    fn loses(&mut self, from: usize, to: usize) -> bool {
+        self.network.loses(&mut self.random, self.now, (from, to))
     }
 
     fn datagram(&mut self, node: usize, mut beacon: Beacon) -> Arc<Beacon> {
@@ -195,8 +250,11 @@ impl World {
         let id = self.connections.dial((node, machine.incarnation), hello, target, peer);
         let limit = self.now + DIAL_LIMIT;
         self.agenda.enter(limit, Event::DialTimeout(id));
-        if !self.network.loses(&mut self.random) {
-            let at = self.now + self.network.delay(&mut self.random);
+        self.wire.links.send(Size::SEGMENT);
+        let is_lost = self.loses(node, target);
+        let at = (!is_lost).then(|| self.now + self.network.delay(&mut self.random));
+        self.trace_signal(id, Signal::Dial, (node, target), at);
+        if let Some(at) = at {
             self.agenda.enter(at, Event::Dialled(id));
         }
     }
@@ -210,13 +268,18 @@ impl World {
         let Some(hello) = dialler.hello.clone() else {
             return;
         };
-        if !self.network.links(from, to) || !self.machines[to].powered {
+        let is_reached = self.network.links(from, to) && self.machines[to].powered;
+        self.trace_signalled(id, Signal::Dial, is_reached);
+        if !is_reached {
             return;
         }
+        self.wire.links.receive(Size::SEGMENT);
+        self.wire.links.send(Size::SEGMENT);
         let back = self.now + self.network.delay(&mut self.random);
         let machine = &self.machines[to];
         let incarnation = machine.incarnation;
         let Some(own) = machine.node().map(|node| node.hello().clone()) else {
+            self.trace_signal(id, Signal::Reset(Side::Dialler), (to, from), Some(back));
             self.agenda.enter(back, Event::Reset(id, Side::Dialler));
             return;
         };
@@ -227,31 +290,40 @@ impl World {
             target.state = EndState::Open;
             target.in_order = back;
         }
-        if !self.network.loses(&mut self.random) {
+        let is_lost = self.loses(to, from);
+        self.trace_signal(id, Signal::Accept, (to, from), (!is_lost).then_some(back));
+        if !is_lost {
             self.agenda.enter(back, Event::Answered(id));
         }
+        self.trace_link(to, id, MarkKind::LinkUp);
         self.with(to, |node, now| {
             node.handle_link_up(id.link(), &hello, LinkSide::Accepted, now);
         });
     }
 
     pub(super) fn answered(&mut self, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(id) else {
+        let Some(connection) = self.connections.get(id) else {
+            return;
+        };
+        let passes = {
+            let (target, dialler) = (connection.end(Side::Target), connection.end(Side::Dialler));
+            self.network.passes(target.node, dialler.node)
+        };
+        self.trace_signalled(id, Signal::Accept, passes);
+        let Some(connection) = self.connections.get_mut(id).filter(|_| passes) else {
             return;
         };
         let hello = connection.end(Side::Target).hello.clone();
-        let to = connection.end(Side::Target).node;
         let dialler = connection.end_mut(Side::Dialler);
         let (from, incarnation) = (dialler.node, dialler.incarnation);
-        if !self.network.passes(to, from) {
-            return;
-        }
         if dialler.state != EndState::Waiting {
             return self.agenda.enter(self.now, Event::Reset(id, Side::Target));
         }
         dialler.state = EndState::Open;
+        self.wire.links.receive(Size::SEGMENT);
         match hello {
             Some(hello) if self.machines[from].incarnation == incarnation => {
+                self.trace_link(from, id, MarkKind::LinkUp);
                 self.with(from, |node, now| {
                     node.handle_link_up(id.link(), &hello, LinkSide::Dialled, now);
                 });
@@ -312,16 +384,23 @@ impl World {
     }
 
     fn enqueue(&mut self, id: ConnectionId, side: Side, packet: Packet) {
-        let delay = self.network.link_delay(&mut self.random);
         let now = self.now;
+        let described = self.recorder.is_some().then(|| Kind::of_link_packet(&packet));
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
+        self.wire.links.send(Size::of_packet(&packet));
+        let pair = (connection.end(side).node, connection.end(side.other()).node);
+        let delay = self.network.link_delay(&mut self.random, now, pair);
         let end = connection.end_mut(side);
-        end.in_order = end.in_order.max(now + delay);
-        end.sent.push_back((end.in_order, packet));
+        let due = end.in_order.max(now + delay);
+        end.in_order = due;
+        end.sent.push_back((due, packet));
         if end.sent.len() == 1 && !end.stalled {
-            self.agenda.enter(end.in_order, Event::Packet(id, side));
+            self.agenda.enter(due, Event::Packet(id, side));
+        }
+        if let (Some(recorder), Some(described)) = (self.recorder.as_mut(), described) {
+            recorder.enqueued(now, (id, side), pair, described, due);
         }
     }
 
@@ -347,15 +426,19 @@ impl World {
             self.machines[to].process.is_some() && self.machines[to].incarnation == incarnation;
         if !alive {
             sender.sent.clear();
+            self.trace_dequeued(id, side, false);
+            self.trace_dropped(id, side);
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.end_mut(side.other()).state = EndState::Closed;
             }
             self.send_reset(id, side);
             return;
         }
+        self.wire.links.receive(Size::of_packet(&packet));
         if let Some((at, _)) = sender.sent.front() {
             self.agenda.enter(*at, Event::Packet(id, side));
         }
+        self.trace_dequeued(id, side, true);
         match (packet, state) {
             (Packet::Frame(frame), EndState::Open) => {
                 self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
@@ -366,6 +449,7 @@ impl World {
                 if let Some(connection) = self.connections.get_mut(id) {
                     connection.end_mut(side.other()).state = EndState::Closed;
                 }
+                self.trace_link(to, id, MarkKind::LinkDown);
                 self.with(to, |node, now| node.handle_link_down(id.link(), now));
             }
             (Packet::Close, EndState::Waiting | EndState::Closed) => {}
@@ -381,11 +465,14 @@ impl World {
         let (to, from) = (connection.end(side).node, connection.end(side.other()).node);
         if self.network.passes(from, to) {
             let at = self.now + self.network.delay(&mut self.random);
+            self.trace_signal(id, Signal::Reset(side), (from, to), Some(at));
             self.agenda.enter(at, Event::Reset(id, side));
         }
     }
 
     pub(super) fn reset(&mut self, id: ConnectionId, side: Side) {
+        self.trace_signalled(id, Signal::Reset(side), true);
+        self.trace_dropped(id, side);
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
@@ -398,6 +485,7 @@ impl World {
             (Side::Target, EndState::Waiting) | (_, EndState::Open) => {
                 end.state = EndState::Closed;
                 if self.machines[node].incarnation == incarnation {
+                    self.trace_link(node, id, MarkKind::LinkDown);
                     self.with(node, |node, now| node.handle_link_down(id.link(), now));
                 }
             }
@@ -442,6 +530,7 @@ impl World {
                 connection.end_mut(side).state = EndState::Closed;
                 connection.end_mut(side).sent.clear();
             }
+            self.trace_dropped(id, side);
             if powered {
                 self.send_reset(id, side.other());
             }

@@ -8,7 +8,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
 
-use super::{Mastership, MeshTraffic, Service, Traffic, Violation, World};
+use super::{Mastership, MeshTraffic, Service, Traffic, Violation, Wire, World};
 
 impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.
@@ -115,6 +115,30 @@ impl World {
     #[must_use]
     pub fn election_traffic(&self) -> Traffic {
         self.election_traffic
+    }
+
+    /// What has been put on the wire so far, and what got through.
+    #[must_use]
+    pub fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    /// How many changes of nodes' states have been reported so far, rotations included.
+    #[must_use]
+    pub fn state_changes(&self) -> u64 {
+        self.state_changes
+    }
+
+    /// Whether the network lets two machines reach each other, both ways.
+    #[must_use]
+    pub fn connects(&self, one: usize, other: usize) -> bool {
+        self.network.connects(one, other)
+    }
+
+    /// Whether a machine's process runs and is not suspended.
+    #[must_use]
+    pub fn is_awake(&self, node: usize) -> bool {
+        self.machines[node].awake().is_some()
     }
 
     /// What the nodes have done so far to stay together.

@@ -22,9 +22,11 @@ use super::connection::{Connections, Side};
 use super::disk::Disk;
 use super::history::{History, Note};
 use super::machine::{Line, Machine, Process};
-use super::network::{Network, Weather};
+use super::network::{Bursts, Network, Weather};
 use super::oracles::Oracles;
 use super::snapshot::{Disturbances, Snapshot};
+use super::trace::Recorder;
+use super::wire::Wire;
 
 /// How often the invariants are looked at that no single event shows.
 const INSPECTION: Duration = Duration::from_millis(50);
@@ -43,10 +45,17 @@ pub struct WorldSettings {
     pub floors: FloorCount,
     /// How the master is elected.
     pub election: ElectionSettings,
+    /// The machines that have other settings of it: estimates, for example.
+    pub elections: BTreeMap<usize, ElectionSettings>,
     /// The machines that are no cabins.
     pub roles: BTreeMap<usize, Role>,
     /// How the LAN treats packets.
     pub weather: Weather,
+    /// Its losses come in bursts.
+    pub bursts: Option<Bursts>,
+    /// The machines whose clocks are wrong: how many milliseconds they count in a second, more than
+    /// 0. A process measures every time by its clock.
+    pub clock_rates: BTreeMap<usize, u32>,
     /// How long a disk takes for a transaction, in microseconds.
     pub commit: std::ops::RangeInclusive<u64>,
     /// How long a plan takes, in microseconds; up to 0, the answer comes at once.
@@ -68,8 +77,11 @@ impl WorldSettings {
             seed,
             floors: CarSettings::default().floors,
             election: ElectionSettings::of(Protocol::LowestIp),
+            elections: BTreeMap::new(),
             roles: BTreeMap::new(),
             weather: Weather::default(),
+            bursts: None,
+            clock_rates: BTreeMap::new(),
             commit: 1_000..=8_000,
             planning: 0..=0,
             codec: true,
@@ -128,8 +140,13 @@ pub struct World {
     pub(super) events: u64,
     pub(super) election_traffic: Traffic,
     pub(super) mesh_traffic: MeshTraffic,
+    pub(super) wire: Wire,
+    /// How many changes of nodes' states have been reported, rotations included.
+    pub(super) state_changes: u64,
     /// How often a slave's car went for a call that its master had left without a car.
     pub(super) taken_over: u64,
+    /// What happens is recorded, if anybody wants it.
+    pub(super) recorder: Option<Box<Recorder>>,
 }
 
 /// What has been sent.
@@ -197,7 +214,7 @@ impl World {
             agenda: Agenda::default(),
             random,
             machines,
-            network: Network::new(settings.weather.clone()),
+            network: Network::new(settings.weather.clone(), settings.bursts),
             connections: Connections::default(),
             history: History::default(),
             addresses,
@@ -208,7 +225,10 @@ impl World {
             events: 0,
             election_traffic: Traffic::default(),
             mesh_traffic: MeshTraffic::default(),
+            wire: Wire::default(),
+            state_changes: 0,
             taken_over: 0,
+            recorder: None,
             settings,
         })
     }
@@ -229,6 +249,7 @@ impl World {
         self.machines[node].disk.set_clock(self.now);
         self.judge(|oracles, snapshot| oracles.starting(snapshot, node));
         let settings = self.node_settings(node);
+        let clock_rate = self.settings.clock_rates.get(&node).copied().unwrap_or(1_000);
         let machine = &mut self.machines[node];
         machine.powered = true;
         machine.incarnation += 1;
@@ -236,6 +257,7 @@ impl World {
             node: Node::new(settings),
             dispatcher: CollectiveCost::new(Kinematics::default(), self.settings.floors),
             born: self.now,
+            clock_rate,
             wake: None,
             backlog: None,
             suspended_at: self.now,
@@ -312,6 +334,7 @@ impl World {
         if let Some(outputs) = shown.filter(|_| self.machines[node].process.is_some()) {
             self.compare_lamps(node, &outputs);
         }
+        self.trace_looked(node);
         self.arm(node);
     }
 
@@ -333,6 +356,9 @@ impl World {
     }
 
     pub(super) fn note(&mut self, machine: usize, note: Note) {
+        if let Some(recorder) = self.recorder.as_mut() {
+            recorder.note(self.now, machine, &note);
+        }
         self.history.note(self.now, machine, note);
     }
 
@@ -417,8 +443,14 @@ impl World {
         };
         match event {
             Event::Wake { node, incarnation } => self.wake(node, incarnation),
-            Event::Datagram { from, to, beacon } => self.hear(from, to, &beacon),
-            Event::Told { from, to, bytes } => self.hear_packet(from, to, &bytes),
+            Event::Datagram { from, to, beacon, arrow } => {
+                self.trace_arrival(arrow, from, to);
+                self.hear(from, to, &beacon);
+            }
+            Event::Told { from, to, bytes, arrow } => {
+                self.trace_arrival(arrow, from, to);
+                self.hear_packet(from, to, &bytes);
+            }
             Event::Dialled(id) => self.dialled(id),
             Event::Answered(id) => self.answered(id),
             Event::DialTimeout(id) => self.dial_timeout(id),
@@ -461,13 +493,17 @@ impl World {
             .and_then(|process| process.backlog.as_mut());
         match (backlog, &event) {
             (None, _) => Some(event),
-            (Some(backlog), Event::Datagram { .. } | Event::Told { .. })
+            (Some(backlog), Event::Datagram { arrow, .. } | Event::Told { arrow, .. })
                 if backlog.len() >= MOST_BACKLOG =>
             {
+                let arrow = *arrow;
+                self.trace_wait(arrow, false);
                 None
             }
             (Some(backlog), _) => {
+                let arrow = event.arrow();
                 backlog.push_back(event);
+                self.trace_wait(arrow, true);
                 None
             }
         }
@@ -536,7 +572,7 @@ impl World {
                 link_port: 46_000,
                 nonce: Nonce(self.random.u64(1..)),
             },
-            election: self.settings.election.clone(),
+            election: self.settings.elections.get(&node).unwrap_or(&self.settings.election).clone(),
             floors: self.settings.floors,
             mesh: MeshTimes::default(),
             car: (role == Role::Cabin).then(|| CarSettings::new(self.settings.floors)),

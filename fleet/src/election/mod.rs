@@ -33,6 +33,7 @@ macro_rules! for_every_protocol {
 
 pub mod ballot;
 pub mod bully;
+pub mod experiment;
 pub mod lowest_ip;
 pub(crate) mod redial;
 pub mod senior;
@@ -54,6 +55,7 @@ use crate::wire::{Hello, NodeState, Nonce, Protocol};
 
 pub use ballot::Ballot;
 pub use bully::Bully;
+pub use experiment::Experiment;
 pub use lowest_ip::LowestIp;
 pub use senior::Senior;
 pub use token_ring::TokenRing;
@@ -296,6 +298,9 @@ pub enum Message {
     Ballot(ballot::Message),
     /// Of `token-ring`.
     TokenRing(token_ring::Message),
+    /// Of a protocol that is studied; never decoded.
+    #[serde(skip_deserializing)]
+    Experiment(experiment::Message),
 }
 
 impl Message {
@@ -320,6 +325,8 @@ pub enum ElectionTimer {
     Ballot(ballot::Timer),
     /// One of `token-ring`.
     TokenRing(token_ring::Timer),
+    /// One of a protocol that is studied.
+    Experiment(experiment::Timer),
 }
 
 /// Which protocol elects, and its settings.
@@ -335,6 +342,8 @@ pub enum ElectionSettings {
     Ballot(ballot::Settings),
     /// `token-ring`.
     TokenRing(token_ring::Settings),
+    /// A protocol that is studied.
+    Experiment(Experiment),
 }
 
 /// A whole set of figures and rules of a protocol.
@@ -354,8 +363,9 @@ impl Preset {
 }
 
 /// What a protocol is, apart from its state machine. Implemented by the settings of each.
-pub trait Rules {
-    /// The protocol that these are the settings of.
+pub trait Rules: fmt::Debug {
+    /// The protocol that these are the settings of. An experiment gives the one that it is most
+    /// like: its nodes announce it.
     fn protocol(&self) -> Protocol;
 
     /// What is fixed about the protocol.
@@ -430,6 +440,7 @@ impl ElectionSettings {
             Self::Senior(settings) => settings,
             Self::Ballot(settings) => settings,
             Self::TokenRing(settings) => settings,
+            Self::Experiment(rules) => &**rules,
         }
     }
 

@@ -39,6 +39,7 @@ fn the_same_comparison_gives_the_same_figures() {
 fn figures_are_medians_and_means_of_what_settled() {
     let trial = |seed| Trial { protocol: Protocol::LowestIp, size: 3, loss: 5, seed };
     let sample = |took: Option<u64>, messages| Sample {
+        began: Duration::ZERO,
         situation: Situation::LeaderDead,
         took: took.map(Duration::from_millis),
         watched: Duration::from_secs(1),
@@ -46,6 +47,7 @@ fn figures_are_medians_and_means_of_what_settled() {
         bytes: messages * 10,
     };
     let quiet = Sample {
+        began: Duration::ZERO,
         situation: Situation::Quiet,
         took: None,
         watched: Duration::from_secs(5),

@@ -14,6 +14,11 @@
 //! is exact: a wrong state there is one that a fair run comes back to again and again, and
 //! without one every fair run is right from some moment on.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "looked up, never walked: no result depends on the order"
+)]
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -300,7 +305,7 @@ impl<S: Calms> Graph<S> {
                 calm.follow(&moment, &act).into_iter().map(move |n| (act.clone(), n))
             });
             if let Some((act, after)) = next.find(|(_, next)| fingerprint(next) == print) {
-                story += &format!("calm: {act:?}\n");
+                story.extend([format!("calm: {act:?}\n")]);
                 moment = after;
             }
         }
@@ -338,7 +343,7 @@ fn left_behind<S: Calms>(check: &Check<S>, calm: &Check<S>, print: u64) -> (Stri
             for print in path.into_iter().rev().skip(1) {
                 let mut next = check.next_steps(&moment).into_iter();
                 if let Some((step, after)) = next.find(|(_, next)| fingerprint(next) == print) {
-                    story += &format!("{step:?}\n");
+                    story.extend([format!("{step:?}\n")]);
                     moment = after;
                 }
             }
