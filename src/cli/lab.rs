@@ -22,7 +22,7 @@ pub(crate) struct LabArgs {
 /// The experiments.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Experiment {
-    /// Compare the election protocols: time until one node leads, messages and bytes
+    /// Compare the election protocols: time to one master, messages, and times without a master
     #[command(after_help = elections::EXAMPLES)]
     Elections(ElectionsArgs),
 }
@@ -47,6 +47,9 @@ pub enum LabError {
     /// They can't be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// The figures show that something stated does not hold; they have been written.
+    #[error("what is stated does not hold:\n{0}")]
+    Broken(String),
 }
 
 impl LabArgs {
