@@ -11,6 +11,7 @@ use elevator_fleet::node::PlanVersion;
 use elevator_fleet::wire::Beacon;
 
 use super::connection::{ConnectionId, Side};
+use super::trace::ArrowId;
 
 /// Something that is about to happen.
 #[derive(Debug, Clone)]
@@ -18,9 +19,9 @@ pub(super) enum Event {
     /// The node asked to be woken.
     Wake { node: usize, incarnation: u64 },
     /// A datagram arrives.
-    Datagram { from: usize, to: usize, beacon: Arc<Beacon> },
+    Datagram { from: usize, to: usize, beacon: Arc<Beacon>, arrow: Option<ArrowId> },
     /// A packet of the protocol's own port arrives.
-    Told { from: usize, to: usize, bytes: Arc<[u8]> },
+    Told { from: usize, to: usize, bytes: Arc<[u8]>, arrow: Option<ArrowId> },
     /// A dial reaches its target.
     Dialled(ConnectionId),
     /// The target's answer reaches the dialler.
@@ -41,6 +42,26 @@ pub(super) enum Event {
     CarMoves { node: usize },
     /// The panel's watchdog runs out, unless the controller has spoken since.
     Watchdog { node: usize, silence: u64 },
+}
+
+impl Event {
+    /// The arrow of a datagram, if it is recorded.
+    pub(super) fn arrow(&self) -> Option<ArrowId> {
+        match self {
+            Self::Datagram { arrow, .. } | Self::Told { arrow, .. } => *arrow,
+            Self::Wake { .. }
+            | Self::Dialled(_)
+            | Self::Answered(_)
+            | Self::DialTimeout(_)
+            | Self::Packet(..)
+            | Self::Reset(..)
+            | Self::Committed { .. }
+            | Self::Planned { .. }
+            | Self::Panel { .. }
+            | Self::CarMoves { .. }
+            | Self::Watchdog { .. } => None,
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -5,9 +5,12 @@ mod fate;
 use std::time::Duration;
 
 use elevator_driver::FloorCount;
+use elevator_fleet::election::{ElectionSettings, Preferred};
+use elevator_fleet::model::Role;
 use fastrand::Rng;
 
 use self::fate::Fate;
+use super::trace::Window;
 use super::{Violation, World, WorldError, WorldSettings};
 
 /// After everything is put right, the fleet has this long to serve what is open. A car that was
@@ -60,12 +63,41 @@ impl Campaign {
         Self { world, duration: Duration::from_mins(1) }
     }
 
+    /// The same under this election. Where a designated master leads, some fleets have a control
+    /// unit, and some two.
+    #[must_use]
+    pub fn under(mut self, election: ElectionSettings) -> Self {
+        let WorldSettings { nodes, seed, .. } = self.world;
+        let units = match election.profile().preferred {
+            Preferred::LowestAddress | Preferred::Fittest | Preferred::Anybody => 0,
+            Preferred::Designated => usize::from(seed % 3 == 2) + usize::from(seed % 9 == 2),
+        };
+        self.world.roles = (nodes - units..nodes).map(|node| (node, Role::ControlUnit)).collect();
+        self.world.election = election;
+        self
+    }
+
     /// Runs it.
     ///
     /// # Errors
     /// Such a world can't be made.
     pub fn run(&self) -> Result<Outcome, WorldError> {
+        self.play(None)
+    }
+
+    /// Runs it, and records this part of it: see [`World::recorded`].
+    ///
+    /// # Errors
+    /// Such a world can't be made.
+    pub fn record(&self, window: Window) -> Result<Outcome, WorldError> {
+        self.play(Some(window))
+    }
+
+    fn play(&self, window: Option<Window>) -> Result<Outcome, WorldError> {
         let mut world = World::new(self.world.clone())?;
+        if let Some(window) = window {
+            world.record(window);
+        }
         let mut fate = Fate::new(self.world.seed, self.world.nodes);
         world.start_all();
         world.run_for(Duration::from_secs(1));

@@ -17,7 +17,8 @@
 //!
 //! Read [`World`] first, then [`Fault`] for what can be done to it, `oracles.rs` for what has to
 //! hold whatever is done, and [`Campaign`] for how the two meet. A [`Schedule`] of faults is for
-//! fleets of real processes too. [`elections`] compares the election protocols.
+//! fleets of real processes too. [`elections`] compares the election protocols, also with those of
+//! the literature that [`controls`] has, and [`trace`] draws what happens in a run.
 //!
 //! ```
 //! use std::time::Duration;
@@ -39,6 +40,7 @@
 mod agenda;
 mod campaign;
 mod connection;
+pub mod controls;
 mod disk;
 pub mod elections;
 mod fault;
@@ -51,6 +53,7 @@ mod perform;
 mod planner;
 mod schedule;
 mod snapshot;
+pub mod trace;
 mod view;
 mod wire;
 mod world;

@@ -12,6 +12,7 @@ use super::World;
 use super::agenda::Event;
 use super::connection::{ConnectionId, EndState, Packet, Side};
 use super::history::{Note, Service};
+use super::trace::{Kind, MarkKind, SentId, Signal};
 use super::wire::{Flow, Size};
 
 /// How long a dial may take.
@@ -27,7 +28,8 @@ impl World {
                     let beacon = self.datagram(node, beacon);
                     let size = Size::of_beacon(&beacon);
                     self.flow(&beacon).send(size);
-                    self.post(node, to, &beacon, size);
+                    let sent = self.trace_beacon(node, &beacon);
+                    self.post((node, to), &beacon, size, sent);
                 }
             }
             Action::Packet { to, bytes } => self.send_packet(node, to, bytes),
@@ -122,20 +124,37 @@ impl World {
         let beacon = self.datagram(from, beacon);
         let size = Size::of_beacon(&beacon);
         self.flow(&beacon).send(size);
+        let sent = self.trace_beacon(from, &beacon);
         for to in 0..self.machines.len() {
             if to != from && self.machines[to].process.is_some() {
-                self.post(from, to, &beacon, size);
+                self.post((from, to), &beacon, size, sent);
             }
         }
     }
 
-    fn post(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>, size: Size) {
-        for at in self.arrivals(from, to).into_iter().flatten() {
+    fn trace_beacon(&mut self, from: usize, beacon: &Beacon) -> Option<SentId> {
+        let recorder = self.recorder.as_mut()?;
+        recorder.sent(self.now, from, |trace| Kind::of_beacon(beacon, trace.protocol))
+    }
+
+    fn post(
+        &mut self,
+        (from, to): (usize, usize),
+        beacon: &Arc<Beacon>,
+        size: Size,
+        sent: Option<SentId>,
+    ) {
+        let arrivals = self.arrivals(from, to);
+        let arrows = self.trace_arrows(sent, (from, to), arrivals);
+        for (at, arrow) in arrivals.into_iter().zip(arrows) {
+            let Some(at) = at else {
+                continue;
+            };
             if self.machines[to].process.is_some() {
                 self.flow(beacon).receive(size);
             }
             let beacon = Arc::clone(beacon);
-            self.agenda.enter(at, Event::Datagram { from, to, beacon });
+            self.agenda.enter(at, Event::Datagram { from, to, beacon, arrow });
         }
     }
 
@@ -158,14 +177,23 @@ impl World {
             Some(to) => self.at_address(to).into_iter().collect(),
             None => everybody.filter(|to| self.machines[*to].process.is_some()).collect(),
         };
+        let sent = self
+            .recorder
+            .as_mut()
+            .and_then(|recorder| recorder.sent(self.now, from, |_| Kind::of_packet(&bytes)));
         for to in receivers {
-            for at in self.arrivals(from, to).into_iter().flatten() {
+            let arrivals = self.arrivals(from, to);
+            let arrows = self.trace_arrows(sent, (from, to), arrivals);
+            for (at, arrow) in arrivals.into_iter().zip(arrows) {
+                let Some(at) = at else {
+                    continue;
+                };
                 let bytes = Arc::clone(&bytes);
                 // What comes back to its sender does not cross the wire.
                 if to != from && self.machines[to].process.is_some() {
                     self.wire.election.receive(size);
                 }
-                self.agenda.enter(at, Event::Told { from, to, bytes });
+                self.agenda.enter(at, Event::Told { from, to, bytes, arrow });
             }
         }
     }
@@ -223,8 +251,10 @@ impl World {
         let limit = self.now + DIAL_LIMIT;
         self.agenda.enter(limit, Event::DialTimeout(id));
         self.wire.links.send(Size::SEGMENT);
-        if !self.loses(node, target) {
-            let at = self.now + self.network.delay(&mut self.random);
+        let is_lost = self.loses(node, target);
+        let at = (!is_lost).then(|| self.now + self.network.delay(&mut self.random));
+        self.trace_signal(id, Signal::Dial, (node, target), at);
+        if let Some(at) = at {
             self.agenda.enter(at, Event::Dialled(id));
         }
     }
@@ -238,7 +268,9 @@ impl World {
         let Some(hello) = dialler.hello.clone() else {
             return;
         };
-        if !self.network.links(from, to) || !self.machines[to].powered {
+        let is_reached = self.network.links(from, to) && self.machines[to].powered;
+        self.trace_signalled(id, Signal::Dial, is_reached);
+        if !is_reached {
             return;
         }
         self.wire.links.receive(Size::SEGMENT);
@@ -247,6 +279,7 @@ impl World {
         let machine = &self.machines[to];
         let incarnation = machine.incarnation;
         let Some(own) = machine.node().map(|node| node.hello().clone()) else {
+            self.trace_signal(id, Signal::Reset(Side::Dialler), (to, from), Some(back));
             self.agenda.enter(back, Event::Reset(id, Side::Dialler));
             return;
         };
@@ -257,25 +290,32 @@ impl World {
             target.state = EndState::Open;
             target.in_order = back;
         }
-        if !self.loses(to, from) {
+        let is_lost = self.loses(to, from);
+        self.trace_signal(id, Signal::Accept, (to, from), (!is_lost).then_some(back));
+        if !is_lost {
             self.agenda.enter(back, Event::Answered(id));
         }
+        self.trace_link(to, id, MarkKind::LinkUp);
         self.with(to, |node, now| {
             node.handle_link_up(id.link(), &hello, LinkSide::Accepted, now);
         });
     }
 
     pub(super) fn answered(&mut self, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(id) else {
+        let Some(connection) = self.connections.get(id) else {
+            return;
+        };
+        let passes = {
+            let (target, dialler) = (connection.end(Side::Target), connection.end(Side::Dialler));
+            self.network.passes(target.node, dialler.node)
+        };
+        self.trace_signalled(id, Signal::Accept, passes);
+        let Some(connection) = self.connections.get_mut(id).filter(|_| passes) else {
             return;
         };
         let hello = connection.end(Side::Target).hello.clone();
-        let to = connection.end(Side::Target).node;
         let dialler = connection.end_mut(Side::Dialler);
         let (from, incarnation) = (dialler.node, dialler.incarnation);
-        if !self.network.passes(to, from) {
-            return;
-        }
         if dialler.state != EndState::Waiting {
             return self.agenda.enter(self.now, Event::Reset(id, Side::Target));
         }
@@ -283,6 +323,7 @@ impl World {
         self.wire.links.receive(Size::SEGMENT);
         match hello {
             Some(hello) if self.machines[from].incarnation == incarnation => {
+                self.trace_link(from, id, MarkKind::LinkUp);
                 self.with(from, |node, now| {
                     node.handle_link_up(id.link(), &hello, LinkSide::Dialled, now);
                 });
@@ -344,6 +385,7 @@ impl World {
 
     fn enqueue(&mut self, id: ConnectionId, side: Side, packet: Packet) {
         let now = self.now;
+        let described = self.recorder.is_some().then(|| Kind::of_link_packet(&packet));
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
@@ -351,10 +393,14 @@ impl World {
         let pair = (connection.end(side).node, connection.end(side.other()).node);
         let delay = self.network.link_delay(&mut self.random, now, pair);
         let end = connection.end_mut(side);
-        end.in_order = end.in_order.max(now + delay);
-        end.sent.push_back((end.in_order, packet));
+        let due = end.in_order.max(now + delay);
+        end.in_order = due;
+        end.sent.push_back((due, packet));
         if end.sent.len() == 1 && !end.stalled {
-            self.agenda.enter(end.in_order, Event::Packet(id, side));
+            self.agenda.enter(due, Event::Packet(id, side));
+        }
+        if let (Some(recorder), Some(described)) = (self.recorder.as_mut(), described) {
+            recorder.enqueued(now, (id, side), pair, described, due);
         }
     }
 
@@ -380,6 +426,8 @@ impl World {
             self.machines[to].process.is_some() && self.machines[to].incarnation == incarnation;
         if !alive {
             sender.sent.clear();
+            self.trace_dequeued(id, side, false);
+            self.trace_dropped(id, side);
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.end_mut(side.other()).state = EndState::Closed;
             }
@@ -390,6 +438,7 @@ impl World {
         if let Some((at, _)) = sender.sent.front() {
             self.agenda.enter(*at, Event::Packet(id, side));
         }
+        self.trace_dequeued(id, side, true);
         match (packet, state) {
             (Packet::Frame(frame), EndState::Open) => {
                 self.with(to, |node, now| node.handle_frame(id.link(), frame, now));
@@ -400,6 +449,7 @@ impl World {
                 if let Some(connection) = self.connections.get_mut(id) {
                     connection.end_mut(side.other()).state = EndState::Closed;
                 }
+                self.trace_link(to, id, MarkKind::LinkDown);
                 self.with(to, |node, now| node.handle_link_down(id.link(), now));
             }
             (Packet::Close, EndState::Waiting | EndState::Closed) => {}
@@ -415,11 +465,14 @@ impl World {
         let (to, from) = (connection.end(side).node, connection.end(side.other()).node);
         if self.network.passes(from, to) {
             let at = self.now + self.network.delay(&mut self.random);
+            self.trace_signal(id, Signal::Reset(side), (from, to), Some(at));
             self.agenda.enter(at, Event::Reset(id, side));
         }
     }
 
     pub(super) fn reset(&mut self, id: ConnectionId, side: Side) {
+        self.trace_signalled(id, Signal::Reset(side), true);
+        self.trace_dropped(id, side);
         let Some(connection) = self.connections.get_mut(id) else {
             return;
         };
@@ -432,6 +485,7 @@ impl World {
             (Side::Target, EndState::Waiting) | (_, EndState::Open) => {
                 end.state = EndState::Closed;
                 if self.machines[node].incarnation == incarnation {
+                    self.trace_link(node, id, MarkKind::LinkDown);
                     self.with(node, |node, now| node.handle_link_down(id.link(), now));
                 }
             }
@@ -476,6 +530,7 @@ impl World {
                 connection.end_mut(side).state = EndState::Closed;
                 connection.end_mut(side).sent.clear();
             }
+            self.trace_dropped(id, side);
             if powered {
                 self.send_reset(id, side.other());
             }

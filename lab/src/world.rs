@@ -25,6 +25,7 @@ use super::machine::{Line, Machine, Process};
 use super::network::{Bursts, Network, Weather};
 use super::oracles::Oracles;
 use super::snapshot::{Disturbances, Snapshot};
+use super::trace::Recorder;
 use super::wire::Wire;
 
 /// How often the invariants are looked at that no single event shows.
@@ -92,7 +93,7 @@ impl WorldSettings {
     /// C3: how long the election may take once the network is whole and quiet.
     #[must_use]
     pub fn bound(&self) -> Duration {
-        self.election.bound(&MeshTimes::default())
+        self.election.bound(&MeshTimes::default(), self.nodes)
     }
 }
 
@@ -144,6 +145,8 @@ pub struct World {
     pub(super) state_changes: u64,
     /// How often a slave's car went for a call that its master had left without a car.
     pub(super) taken_over: u64,
+    /// What happens is recorded, if anybody wants it.
+    pub(super) recorder: Option<Box<Recorder>>,
 }
 
 /// What has been sent.
@@ -225,6 +228,7 @@ impl World {
             wire: Wire::default(),
             state_changes: 0,
             taken_over: 0,
+            recorder: None,
             settings,
         })
     }
@@ -330,6 +334,7 @@ impl World {
         if let Some(outputs) = shown.filter(|_| self.machines[node].process.is_some()) {
             self.compare_lamps(node, &outputs);
         }
+        self.trace_looked(node);
         self.arm(node);
     }
 
@@ -351,6 +356,9 @@ impl World {
     }
 
     pub(super) fn note(&mut self, machine: usize, note: Note) {
+        if let Some(recorder) = self.recorder.as_mut() {
+            recorder.note(self.now, machine, &note);
+        }
         self.history.note(self.now, machine, note);
     }
 
@@ -435,8 +443,14 @@ impl World {
         };
         match event {
             Event::Wake { node, incarnation } => self.wake(node, incarnation),
-            Event::Datagram { from, to, beacon } => self.hear(from, to, &beacon),
-            Event::Told { from, to, bytes } => self.hear_packet(from, to, &bytes),
+            Event::Datagram { from, to, beacon, arrow } => {
+                self.trace_arrival(arrow, from, to);
+                self.hear(from, to, &beacon);
+            }
+            Event::Told { from, to, bytes, arrow } => {
+                self.trace_arrival(arrow, from, to);
+                self.hear_packet(from, to, &bytes);
+            }
             Event::Dialled(id) => self.dialled(id),
             Event::Answered(id) => self.answered(id),
             Event::DialTimeout(id) => self.dial_timeout(id),
@@ -479,13 +493,17 @@ impl World {
             .and_then(|process| process.backlog.as_mut());
         match (backlog, &event) {
             (None, _) => Some(event),
-            (Some(backlog), Event::Datagram { .. } | Event::Told { .. })
+            (Some(backlog), Event::Datagram { arrow, .. } | Event::Told { arrow, .. })
                 if backlog.len() >= MOST_BACKLOG =>
             {
+                let arrow = *arrow;
+                self.trace_wait(arrow, false);
                 None
             }
             (Some(backlog), _) => {
+                let arrow = event.arrow();
                 backlog.push_back(event);
+                self.trace_wait(arrow, true);
                 None
             }
         }

@@ -1,12 +1,16 @@
 //! `liftmesh lab`: the brain in virtual time.
 
 mod elections;
+mod trace;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use elevator_fleet::election::Preset;
 use liftmesh_lab::WorldError;
-use liftmesh_lab::elections::{PlotError, WriteError};
+use liftmesh_lab::elections::{Contestant, PlotError, WriteError};
+use liftmesh_lab::trace::UnknownFilter;
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
@@ -25,6 +29,9 @@ pub(crate) enum Experiment {
     /// Compare the election protocols: time to one master, messages, and times without a master
     #[command(after_help = elections::EXAMPLES)]
     Elections(ElectionsArgs),
+    /// Draw a run as a space-time diagram: nodes, messages, states, orders and faults
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(trace::TraceArgs),
 }
 
 /// An experiment failed.
@@ -50,12 +57,27 @@ pub enum LabError {
     /// The figures show that something stated does not hold; they have been written.
     #[error("what is stated does not hold:\n{0}")]
     Broken(String),
+    /// A campaign of something else than a protocol and a preset.
+    #[error("a campaign needs a protocol and a preset, not {0}")]
+    Variant(Contestant),
+    /// A filter fits nothing.
+    #[error(transparent)]
+    Filter(#[from] UnknownFilter),
+}
+
+/// The names of the presets.
+fn preset() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(["fleet", "source"]).map(|name| match name.as_str() {
+        "source" => Preset::Source,
+        _ => Preset::Fleet,
+    })
 }
 
 impl LabArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         match &self.experiment {
             Experiment::Elections(args) => args.execute(),
+            Experiment::Trace(args) => args.execute(),
         }
     }
 }

@@ -134,7 +134,11 @@ pub(super) fn is_urgent(beacon: &Beacon) -> bool {
     };
     let elects = beacon.piggybacked.as_ref().is_some_and(|piggybacked| match piggybacked.message {
         Message::SensorRequest | Message::SensorData(_) | Message::DisplayData(_) => false,
-        Message::Bully(_) | Message::Senior(_) | Message::Ballot(_) | Message::TokenRing(_) => true,
+        Message::Bully(_)
+        | Message::Senior(_)
+        | Message::Ballot(_)
+        | Message::TokenRing(_)
+        | Message::Experiment(_) => true,
     });
     let delta = &beacon.delta;
     let tells = !(delta.records.is_empty() && delta.acks.is_empty() && delta.plan.is_empty());

@@ -33,6 +33,7 @@ macro_rules! for_every_protocol {
 
 pub mod ballot;
 pub mod bully;
+pub mod experiment;
 pub mod lowest_ip;
 pub(crate) mod redial;
 pub mod senior;
@@ -54,6 +55,7 @@ use crate::wire::{Hello, NodeState, Nonce, Protocol};
 
 pub use ballot::Ballot;
 pub use bully::Bully;
+pub use experiment::Experiment;
 pub use lowest_ip::LowestIp;
 pub use senior::Senior;
 pub use token_ring::TokenRing;
@@ -296,6 +298,18 @@ pub enum Message {
     Ballot(ballot::Message),
     /// Of `token-ring`.
     TokenRing(token_ring::Message),
+    /// Of a protocol that is studied; never decoded.
+    #[serde(skip_deserializing)]
+    Experiment(experiment::Message),
+}
+
+impl Message {
+    /// Whether the node that sends this to all gathers readings then, and shows their average (C4):
+    /// with a sensor request, and, as nobody answers it with a reading, with its own alone while a
+    /// master under `senior` has no executors (M7).
+    pub(crate) fn begins_gathering(&self) -> bool {
+        *self == Self::SensorRequest || *self == senior::Message::NeedExecutors.into()
+    }
 }
 
 /// The timers of elections.
@@ -311,6 +325,8 @@ pub enum ElectionTimer {
     Ballot(ballot::Timer),
     /// One of `token-ring`.
     TokenRing(token_ring::Timer),
+    /// One of a protocol that is studied.
+    Experiment(experiment::Timer),
 }
 
 /// Which protocol elects, and its settings.
@@ -326,6 +342,8 @@ pub enum ElectionSettings {
     Ballot(ballot::Settings),
     /// `token-ring`.
     TokenRing(token_ring::Settings),
+    /// A protocol that is studied.
+    Experiment(Experiment),
 }
 
 /// A whole set of figures and rules of a protocol.
@@ -345,22 +363,35 @@ impl Preset {
 }
 
 /// What a protocol is, apart from its state machine. Implemented by the settings of each.
-pub trait Rules {
-    /// The protocol that these are the settings of.
+pub trait Rules: fmt::Debug {
+    /// The protocol that these are the settings of. An experiment gives the one that it is most
+    /// like: its nodes announce it.
     fn protocol(&self) -> Protocol;
 
     /// What is fixed about the protocol.
     fn profile(&self) -> &'static Profile;
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it. Any two nodes of it have a link after
-    /// `linked_within`.
-    fn bound(&self, linked_within: Duration) -> Duration;
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for so long, has exactly one master, known to all of it. Any two nodes of
+    /// it have a link after `linked_within`.
+    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration;
+
+    /// Whether the bound holds, and no master changes, although up to one packet in twenty gets
+    /// lost. Otherwise a network counts as quiet only while none is.
+    fn bears_loss(&self) -> bool {
+        true
+    }
 
     /// C3: how long after a change of master all that hear the new one may take to follow it. T
     /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
     fn settles_within(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// How often the protocol itself sends sensor requests, if it does
+    /// ([`Profile::requests_sensor_data`]).
+    fn request_period(&self) -> Option<Duration> {
+        None
     }
 
     /// The estimate of a node of this health (B1); 0 under a protocol that does not use it.
@@ -409,6 +440,7 @@ impl ElectionSettings {
             Self::Senior(settings) => settings,
             Self::Ballot(settings) => settings,
             Self::TokenRing(settings) => settings,
+            Self::Experiment(rules) => &**rules,
         }
     }
 
@@ -424,18 +456,30 @@ impl ElectionSettings {
         self.rules().profile()
     }
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it. It depends on how soon the mesh makes
-    /// links.
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for so long, has exactly one master, known to all of it. It depends on how
+    /// soon the mesh makes links.
     #[must_use]
-    pub fn bound(&self, mesh: &MeshTimes) -> Duration {
-        self.rules().bound(redial::linked_within(mesh))
+    pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {
+        self.rules().bound(redial::linked_within(mesh), nodes)
+    }
+
+    /// See [`Rules::bears_loss`].
+    #[must_use]
+    pub fn bears_loss(&self) -> bool {
+        self.rules().bears_loss()
     }
 
     /// See [`Rules::settles_within`].
     #[must_use]
     pub fn settles_within(&self) -> Duration {
         self.rules().settles_within()
+    }
+
+    /// See [`Rules::request_period`].
+    #[must_use]
+    pub fn request_period(&self) -> Option<Duration> {
+        self.rules().request_period()
     }
 
     /// See [`Rules::estimate`].
@@ -495,12 +539,12 @@ impl fmt::Display for Detail {
 mod tests {
     use super::*;
 
-    /// C3
+    /// C3: the document has the bounds of a fleet of five.
     #[test]
     fn documented_bounds_are_those_of_the_defaults() {
         let document = include_str!("../../../docs/ELECTIONS.md");
         for protocol in Protocol::ALL {
-            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default());
+            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default(), 5);
             let row = format!("| `{protocol}` | {} s |", bound.as_secs_f64());
             assert!(document.contains(&row), "{row}");
         }

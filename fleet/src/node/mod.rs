@@ -57,7 +57,7 @@ use self::leadership::Leadership;
 use self::orders::Orders;
 use self::peers::Peers;
 use crate::car::CarTimer;
-use crate::election::ElectionTimer;
+use crate::election::{Detail, ElectionTimer};
 use crate::model::{Dot, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
 use crate::wire::{Hello, NodeState};
@@ -118,6 +118,7 @@ impl Node {
         let NodeSettings { identity, election, floors: _, mesh, car, climate, restored, seed } =
             settings;
         let flight_times = &restored.flight_times;
+        let climate = climate.requested_every(election.request_period());
         let cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
         // A car is out of service until its panel is heard.
         let (health, term) = (cabin.health(true), restored.term.restored());
@@ -174,6 +175,12 @@ impl Node {
     #[must_use]
     pub fn estimate(&self) -> u32 {
         self.leadership.estimate()
+    }
+
+    /// The election protocol's own state, as in its [`Status`].
+    #[must_use]
+    pub fn election_state(&self) -> Vec<Detail> {
+        self.leadership.details()
     }
 
     /// Every order that the node knows of.

@@ -12,13 +12,14 @@ use elevator_fleet::wire::Protocol;
 use serde::{Serialize, Serializer};
 
 use crate::WorldSettings;
+use crate::controls::Control;
 
 /// A run is censored after this time, or after twice the stated bound if that is longer.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A protocol, and what is changed about it.
+/// A protocol and what is changed about it, or a control.
 ///
-/// Its name is that of the protocol, and those of the variants after colons, in any order:
+/// The name of a protocol is followed by those of the variants, after colons and in any order:
 ///
 /// ```
 /// use liftmesh_lab::elections::Contestant;
@@ -26,13 +27,20 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// let contestant: Contestant = "bully:numbers:source".parse()?;
 /// assert_eq!(contestant.to_string(), "bully:source:numbers");
 /// assert_eq!(Contestant::list("all")?.len(), 5);
+/// assert_eq!(Contestant::list("controls")?.len(), 3);
 /// assert!("lowest-ip:numbers".parse::<Contestant>().is_err());
 /// # Ok::<(), liftmesh_lab::elections::UnknownContestant>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Contestant {
-    protocol: Protocol,
+    base: Base,
     variants: Variants,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Base {
+    Protocol(Protocol),
+    Control(Control),
 }
 
 /// What can be changed about a protocol.
@@ -75,20 +83,20 @@ const EQUAL: Equal = Equal {
 /// Text that names no contestant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownContestant {
-    /// No such protocol.
-    #[error("there is no protocol {0}")]
-    Protocol(String),
+    /// No such protocol or control.
+    #[error("there is no contestant {0}")]
+    Base(String),
     /// No such variant.
     #[error(
         "there is no variant {0}; choose from source, own-detection, equal-timeouts, \
          control-unit, regular-leader, numbers"
     )]
     Variant(String),
-    /// The protocol has nothing that the variant would change.
-    #[error("{protocol} has no variant {variant}")]
+    /// There is nothing that the variant would change.
+    #[error("{contestant} has no variant {variant}")]
     Without {
-        /// The protocol.
-        protocol: Protocol,
+        /// The protocol or control.
+        contestant: String,
         /// The variant.
         variant: String,
     },
@@ -113,8 +121,15 @@ impl Variant {
         Self::Numbers,
     ];
 
-    /// Its name under this protocol, or `None` if the protocol does not have it.
-    fn name(self, protocol: Protocol) -> Option<&'static str> {
+    /// Its name with this contestant, or `None` if there is none.
+    fn name(self, base: Base) -> Option<&'static str> {
+        match base {
+            Base::Protocol(protocol) => self.name_of(protocol),
+            Base::Control(_) => None,
+        }
+    }
+
+    fn name_of(self, protocol: Protocol) -> Option<&'static str> {
         let detects = protocol != Protocol::LowestIp;
         match self {
             Self::Source => Some("source"),
@@ -129,11 +144,12 @@ impl Variant {
         }
     }
 
-    fn parse(name: &str, protocol: Protocol) -> Result<Self, UnknownContestant> {
-        let find = |protocol| Self::ALL.into_iter().find(|one| one.name(protocol) == Some(name));
-        find(protocol).ok_or_else(|| {
-            if Protocol::ALL.into_iter().any(|protocol| find(protocol).is_some()) {
-                UnknownContestant::Without { protocol, variant: name.to_owned() }
+    fn parse(name: &str, base: Base) -> Result<Self, UnknownContestant> {
+        let find = |base| Self::ALL.into_iter().find(|one| one.name(base) == Some(name));
+        find(base).ok_or_else(|| {
+            if Protocol::ALL.into_iter().any(|protocol| find(Base::Protocol(protocol)).is_some()) {
+                let contestant = base.to_string();
+                UnknownContestant::Without { contestant, variant: name.to_owned() }
             } else {
                 UnknownContestant::Variant(name.to_owned())
             }
@@ -145,10 +161,43 @@ impl Contestant {
     /// The protocol as it is by default.
     #[must_use]
     pub fn of(protocol: Protocol) -> Self {
-        Self { protocol, variants: Variants::default() }
+        Self { base: Base::Protocol(protocol), variants: Variants::default() }
+    }
+
+    /// A preset of the protocol.
+    #[must_use]
+    pub fn preset(protocol: Protocol, preset: Preset) -> Self {
+        let variants = match preset {
+            Preset::Fleet => Variants::default(),
+            Preset::Source => Variants::default().with(Variant::Source),
+        };
+        Self { base: Base::Protocol(protocol), variants }
+    }
+
+    /// This, with the figures of the source if that is the preset. A control has no presets.
+    #[must_use]
+    pub fn under(self, preset: Preset) -> Self {
+        match (self.base, preset) {
+            (Base::Protocol(_), Preset::Source) => {
+                Self { variants: self.variants.with(Variant::Source), ..self }
+            }
+            (Base::Protocol(_), Preset::Fleet) | (Base::Control(_), _) => self,
+        }
+    }
+
+    /// The protocol and its preset, if it is nothing else.
+    #[must_use]
+    pub fn as_preset(self) -> Option<(Protocol, Preset)> {
+        let Base::Protocol(protocol) = self.base else {
+            return None;
+        };
+        let mut presets = Preset::ALL.into_iter();
+        let preset = presets.find(|preset| self == Self::preset(protocol, *preset))?;
+        Some((protocol, preset))
     }
 
     /// The contestants that a text means: one, or after `all` every protocol that has the variants.
+    /// `controls` means every control.
     ///
     /// # Errors
     /// [`UnknownContestant`]
@@ -156,7 +205,10 @@ impl Contestant {
         let Some(variants) =
             text.strip_prefix("all").filter(|rest| rest.is_empty() || rest.starts_with(':'))
         else {
-            return Ok(vec![text.parse()?]);
+            return match text {
+                "controls" => Ok(Control::ALL.map(Self::control).into()),
+                _ => Ok(vec![text.parse()?]),
+            };
         };
         let mut found = Vec::new();
         for protocol in Protocol::ALL {
@@ -169,12 +221,19 @@ impl Contestant {
         Ok(found)
     }
 
-    /// Its settings of the election, without what differs between nodes.
+    fn control(control: Control) -> Self {
+        Self { base: Base::Control(control), variants: Variants::default() }
+    }
+
+    /// Its settings of the election in a fleet of so many nodes, without what differs between them.
     #[must_use]
-    pub fn election(self) -> ElectionSettings {
+    pub fn election(self, nodes: usize) -> ElectionSettings {
         let has = |variant| self.variants.contains(variant);
         let preset = if has(Variant::Source) { Preset::Source } else { Preset::Fleet };
-        let mut settings = ElectionSettings::preset(self.protocol, preset);
+        let mut settings = match self.base {
+            Base::Protocol(protocol) => ElectionSettings::preset(protocol, preset),
+            Base::Control(control) => control.settings(nodes),
+        };
         if has(Variant::OwnDetection) {
             detect_losses_alone(&mut settings);
         }
@@ -187,7 +246,7 @@ impl Contestant {
     /// A fleet of it.
     pub(super) fn settings(self, nodes: usize, seed: u64) -> WorldSettings {
         let mut settings = WorldSettings::new(nodes, seed);
-        settings.election = self.election();
+        settings.election = self.election(nodes);
         if self.variants.contains(Variant::DesignatedMaster) {
             settings.roles.insert(0, Role::ControlUnit);
         }
@@ -206,8 +265,18 @@ impl Contestant {
 
     /// The stated bound of a fleet of so many nodes (C3).
     #[must_use]
-    pub fn bound(self, _nodes: usize) -> Duration {
-        self.election().bound(&MeshTimes::default())
+    pub fn bound(self, nodes: usize) -> Duration {
+        self.election(nodes).bound(&MeshTimes::default(), nodes)
+    }
+
+    /// Whether it is not one of the five protocols.
+    pub(super) fn is_control(self) -> bool {
+        matches!(self.base, Base::Control(_))
+    }
+
+    /// Whether the bound is stated for a network that loses up to 5 % too.
+    pub(super) fn bears_loss(self) -> bool {
+        self.election(2).bears_loss()
     }
 
     /// After this time a fleet of so many nodes counts as unsettled: 30 s, or twice the bound.
@@ -218,18 +287,18 @@ impl Contestant {
 
     /// How long all interruptions of an agreement together may last.
     pub(super) fn allowance(self) -> Duration {
-        self.election().settles_within()
+        self.election(2).settles_within()
     }
 
     /// Whether the mastership rotates.
     pub(super) fn rotates(self) -> bool {
-        self.election().profile().rotates
+        self.election(2).profile().rotates
     }
 }
 
 fn detect_losses_alone(settings: &mut ElectionSettings) {
     match settings {
-        ElectionSettings::LowestIp(_) => {}
+        ElectionSettings::LowestIp(_) | ElectionSettings::Experiment(_) => {}
         ElectionSettings::Bully(settings) => settings.mesh_detection = false,
         ElectionSettings::Senior(settings) => settings.mesh_detection = false,
         ElectionSettings::Ballot(settings) => settings.mesh_detection = false,
@@ -240,7 +309,7 @@ fn detect_losses_alone(settings: &mut ElectionSettings) {
 fn equalise(settings: &mut ElectionSettings) {
     let Equal { silence, answer, period } = EQUAL;
     match settings {
-        ElectionSettings::LowestIp(_) => {}
+        ElectionSettings::LowestIp(_) | ElectionSettings::Experiment(_) => {}
         ElectionSettings::Bully(settings) => {
             settings.silence = silence;
             settings.answer_wait = answer;
@@ -267,11 +336,20 @@ fn equalise(settings: &mut ElectionSettings) {
     }
 }
 
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Protocol(protocol) => protocol.fmt(f),
+            Self::Control(control) => control.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for Contestant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut name = self.protocol.to_string();
+        let mut name = self.base.to_string();
         let variants = Variant::ALL.into_iter().filter(|variant| self.variants.contains(*variant));
-        for variant in variants.filter_map(|variant| variant.name(self.protocol)) {
+        for variant in variants.filter_map(|variant| variant.name(self.base)) {
             name.push(':');
             name.push_str(variant);
         }
@@ -285,10 +363,12 @@ impl FromStr for Contestant {
     fn from_str(text: &str) -> Result<Self, UnknownContestant> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
-        let protocol = name.parse().map_err(|_| UnknownContestant::Protocol(name.to_owned()))?;
-        let mut contestant = Self::of(protocol);
+        let protocol = name.parse().map(Base::Protocol);
+        let base = protocol.or_else(|_| name.parse().map(Base::Control));
+        let base = base.map_err(|_| UnknownContestant::Base(name.to_owned()))?;
+        let mut contestant = Self { base, variants: Variants::default() };
         for part in parts {
-            contestant.variants = contestant.variants.with(Variant::parse(part, protocol)?);
+            contestant.variants = contestant.variants.with(Variant::parse(part, base)?);
         }
         Ok(contestant)
     }

@@ -7,6 +7,7 @@ use fastrand::Rng;
 use super::agreement::Agreement;
 use super::observer::Observer;
 use super::{Conditions, Contestant, Situation, WINDOW};
+use crate::trace::{Trace, Window};
 use crate::{Fault, Traffic, Wire, World, WorldError};
 
 /// How long a fleet that has settled is left alone at least before something happens to it.
@@ -91,6 +92,18 @@ impl Trial {
         let mut course = Course::new(self)?;
         let prepared_to = course.prepare_and_run();
         Ok(course.finish(prepared_to))
+    }
+
+    /// Runs it, and records this part of it.
+    ///
+    /// # Errors
+    /// There is no fleet of this size.
+    pub fn record(self, window: Window) -> Result<Trace, WorldError> {
+        let mut course = Course::new(self)?;
+        course.world.record(window);
+        // The recording ends with the window, whatever becomes of the run.
+        let _: Option<Settled> = course.prepare_and_run();
+        Ok(course.world.recorded())
     }
 
     /// The seed of its world: independent of the contestant, so that all meet the same fleets.

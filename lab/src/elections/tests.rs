@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
 
 use super::*;
@@ -122,11 +123,19 @@ fn contestants_are_told_by_their_names() {
         "senior:control-unit",
         "bully:source:numbers",
         "token-ring:equal-timeouts",
+        "raft",
     ] {
         let contestant: Contestant = name.parse().expect("a contestant");
         assert_eq!(contestant.to_string(), name);
     }
-    for wrong in ["", "raft-style", "bully:", "bully:regular-leader", "lowest-ip:own-detection"] {
+    for wrong in [
+        "",
+        "raft:source",
+        "raft-style",
+        "bully:",
+        "bully:regular-leader",
+        "lowest-ip:own-detection",
+    ] {
         assert!(wrong.parse::<Contestant>().is_err(), "{wrong}");
     }
     let names = |list: &str| {
@@ -134,6 +143,7 @@ fn contestants_are_told_by_their_names() {
         found.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(names("all").len(), 5);
+    assert_eq!(names("controls"), ["raft", "chang-roberts", "invitation"]);
     assert_eq!(
         names("all:own-detection:source"),
         [
@@ -167,9 +177,21 @@ fn variants_settle_and_differ() {
         let plain = crate::WorldSettings::new(3, 1);
         let is_changed = settings.roles != plain.roles || !settings.elections.is_empty();
         let protocol = settings.election.protocol();
-        let usual = elevator_fleet::election::ElectionSettings::of(protocol);
+        let usual = ElectionSettings::of(protocol);
         assert!(is_changed || settings.election != usual, "{}", run.trial.contestant);
     }
+}
+
+/// A majority of two is both: Raft is left without a master, and nothing is checked of controls.
+#[test]
+fn controls_take_part() {
+    let contestants = Contestant::list("controls").expect("controls");
+    let runs = runs(&Comparison { contestants, ..small(&[Situation::PowerLoss]) });
+    for run in &runs {
+        let is_raft = run.trial.contestant.to_string() == "raft";
+        assert_eq!(run.is_unsettled(), is_raft && run.trial.size == 2, "{run:?}");
+    }
+    assert_eq!(check(&runs), []);
 }
 
 /// With numbers the last node ranks highest, and takes over when it returns (B1, B7).
@@ -346,4 +368,18 @@ fn figures_can_be_written_and_drawn() {
         assert!(svg.contains(part), "no {part}");
     }
     assert!(!svg.contains("loses power"), "a panel without data");
+}
+
+#[test]
+fn a_preset_is_a_contestant() {
+    for protocol in Protocol::ALL {
+        for preset in Preset::ALL {
+            let contestant = Contestant::of(protocol).under(preset);
+            assert_eq!(contestant, Contestant::preset(protocol, preset));
+            assert_eq!(contestant.as_preset(), Some((protocol, preset)));
+        }
+    }
+    for other in ["raft", "bully:numbers", "bully:source:numbers"] {
+        assert_eq!(other.parse::<Contestant>().expect("a contestant").as_preset(), None);
+    }
 }

@@ -22,12 +22,13 @@ use crate::cli::{CommandError, output};
 pub(super) const EXAMPLES: &str = "\
 Contestants are protocols, with variants after colons: bully, bully:source, bully:numbers,
 senior:own-detection, senior:control-unit, ballot:regular-leader, token-ring:equal-timeouts;
-all:source means every protocol that has the variant.
+all:source means every protocol that has the variant. The controls raft, chang-roberts and
+invitation (all of them: controls) exist in virtual time only.
 
 Examples:
   liftmesh lab elections
   liftmesh lab elections --sizes 3,8 --losses 0 --contestants bully,senior --situations master-dead
-  liftmesh lab elections --contestants all,all:own-detection --csv runs.csv.gz --svg elections.svg
+  liftmesh lab elections --contestants all,controls --csv runs.csv.gz --svg elections.svg
   liftmesh lab elections --situations quiet --conditions jitter,bursts --sizes 8 --watch 600
   liftmesh lab elections --sizes 2,4,8,16,32,64 --losses 0,5,25 --check";
 

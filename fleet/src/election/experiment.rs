@@ -1,0 +1,89 @@
+//! A protocol that is studied and not deployed.
+//!
+//! Whoever compares the five protocols with another one gives its [`Rules`] here: it then runs in
+//! the real node and under the same faults as they do. No configuration can select it, and no
+//! message of it is ever decoded: it exists in virtual time only.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use super::{ElectionTimer, Rules};
+use crate::model::NodeId;
+
+/// The rules of an experiment. Two are equal if they are the same.
+#[derive(Debug, Clone)]
+pub struct Experiment(Arc<dyn Rules + Send + Sync>);
+
+impl Experiment {
+    /// An experiment with these rules.
+    #[must_use]
+    pub fn new(rules: impl Rules + Send + Sync + 'static) -> Self {
+        Self(Arc::new(rules))
+    }
+}
+
+impl Deref for Experiment {
+    type Target = dyn Rules + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl PartialEq for Experiment {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Experiment {}
+
+/// A message of an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Message {
+    /// What it says, in a word or two. Counts as one byte, as the kind of any other message does.
+    #[serde(serialize_with = "one_byte")]
+    pub kind: &'static str,
+    /// A term, a round, or the number of a group.
+    pub number: u64,
+    /// The node that it is about, if that is neither its sender nor its receiver.
+    pub node: Option<NodeId>,
+}
+
+impl From<Message> for super::Message {
+    fn from(message: Message) -> Self {
+        Self::Experiment(message)
+    }
+}
+
+fn one_byte<S: Serializer>(_: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u8(0)
+}
+
+/// A timer of an experiment, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timer(pub &'static str);
+
+impl From<Timer> for ElectionTimer {
+    fn from(timer: Timer) -> Self {
+        Self::Experiment(timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::Message as Any;
+    use crate::election::testing::name;
+
+    #[test]
+    fn no_message_is_decoded() {
+        let message = Any::from(Message { kind: "vote", number: 7, node: Some(name(1)) });
+        let bytes = postcard::to_allocvec(&message).expect("it is encoded, to be counted");
+        let [protocol, kind, number, some, length] = [1; 5];
+        assert_eq!(bytes.len(), protocol + kind + number + some + length + "N1".len());
+        assert!(postcard::from_bytes::<Any>(&bytes).is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! What a fault looks like in a drawing: a band that begins or ends.
+
+use elevator_driver::KeySwitch;
+
+use super::TracedNode;
+use crate::Fault;
+
+/// What a fault does to the bands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// If the node's process ends now, this is why.
+    EndsProcess(usize, &'static str),
+    /// A band of this key begins, with this text.
+    Begins((Option<usize>, &'static str), String),
+    /// Likewise, and all other faults of the network end.
+    Replaces((Option<usize>, &'static str), String),
+    /// The band of this key ends.
+    Ends((Option<usize>, &'static str)),
+    /// All faults of the network end, except for loss.
+    EndsNetworkFaults,
+    /// It shows in something else.
+    None,
+}
+
+/// The keys of network faults that healing ends.
+const CUT: &str = "cut";
+const ONE_WAY: &str = "one-way cut";
+const REFUSED: &str = "links refused";
+const PARTITION: &str = "partition";
+const NETWORK: &str = "network cut";
+
+/// Whether [`Fault::Heal`] ends this.
+pub(super) fn is_healed((_, key): (Option<usize>, &'static str)) -> bool {
+    [CUT, ONE_WAY, REFUSED, PARTITION, NETWORK].contains(&key)
+}
+
+/// What a fault does to the bands.
+pub(super) fn effect(fault: &Fault, nodes: &[TracedNode]) -> Effect {
+    let name = |node: usize| nodes.get(node).map_or("?", |node| node.name.as_str());
+    let pair = |one: usize, by: &str, other: usize| format!("{}{by}{}", name(one), name(other));
+    match fault {
+        Fault::Kill(node) => Effect::EndsProcess(*node, "killed"),
+        Fault::PowerCut(node) => Effect::EndsProcess(*node, "power cut"),
+        Fault::Suspend(node) => begins(*node, "suspended"),
+        Fault::Resume(node) => ends(*node, "suspended"),
+        Fault::CutOneWay { from, to } => {
+            Effect::Begins((Some(*from), ONE_WAY), format!("{} cut", pair(*from, " → ", *to)))
+        }
+        Fault::Cut(one, other) => {
+            Effect::Begins((None, CUT), format!("{} cut", pair(*one, " – ", *other)))
+        }
+        Fault::RefuseLinks(one, other) => {
+            Effect::Begins((None, REFUSED), format!("no link {}", pair(*one, " – ", *other)))
+        }
+        Fault::Partition(groups) => {
+            let names = |group: &Vec<usize>| {
+                group.iter().map(|node| name(*node)).collect::<Vec<_>>().join(" ")
+            };
+            let groups: Vec<String> = groups.iter().map(names).collect();
+            Effect::Replaces((None, PARTITION), format!("partition {}", groups.join(" | ")))
+        }
+        Fault::NetworkCut(node, true) => begins(*node, NETWORK),
+        Fault::NetworkCut(node, false) => ends(*node, NETWORK),
+        Fault::Heal => Effect::EndsNetworkFaults,
+        Fault::Loss(0) => Effect::Ends((None, "loss")),
+        Fault::Loss(percent) => Effect::Begins((None, "loss"), format!("loss {percent} %")),
+        Fault::DiskFail(node) => begins(*node, "disk failed"),
+        Fault::Replace(node) => ends(*node, "disk failed"),
+        Fault::Restart(_) | Fault::ClearHang(_) => Effect::None,
+        Fault::Leads(node, bad) => lasts(*node, "bad master", bad.is_some()),
+        Fault::Motor(node, broken) => lasts(*node, "motor broken", broken.is_some()),
+        Fault::Levelling(node, broken) => lasts(*node, "levelling broken", broken.is_some()),
+        Fault::Speed(node, percent) => lasts(*node, "wrong speed", *percent != 100),
+        Fault::DeadSensor(node, dead) => lasts(*node, "dead sensor", dead.is_some()),
+        Fault::AllSensorsDead(node, dead) => lasts(*node, "all sensors dead", *dead),
+        Fault::DoorJammed(node, jammed) => lasts(*node, "door jammed", *jammed),
+        Fault::Obstruct(node, active) => lasts(*node, "door obstructed", *active),
+        Fault::StopSwitch(node, pulled) => lasts(*node, "stop switch", *pulled),
+        Fault::Load(node, load) => lasts(*node, "load", *load != Some(0)),
+        Fault::Key(node, key) => lasts(*node, "key switch", *key != KeySwitch::Normal),
+        Fault::LineCut(node, cut) => lasts(*node, "panel line cut", *cut),
+    }
+}
+
+fn begins(node: usize, key: &'static str) -> Effect {
+    Effect::Begins((Some(node), key), key.to_owned())
+}
+
+fn ends(node: usize, key: &'static str) -> Effect {
+    Effect::Ends((Some(node), key))
+}
+
+fn lasts(node: usize, key: &'static str, is_so: bool) -> Effect {
+    if is_so { begins(node, key) } else { ends(node, key) }
+}

@@ -1,0 +1,130 @@
+//! Which run to record.
+
+use std::fmt;
+use std::time::Duration;
+
+use elevator_fleet::election::{ElectionSettings, Preset};
+use elevator_fleet::wire::Protocol;
+
+use super::{Trace, Window};
+use crate::elections::{Conditions, Trial};
+use crate::{Campaign, WorldError};
+
+/// A drawing of a situation begins before it, and ends after one node leads: by this share of the
+/// time that it takes, within these bounds.
+const MARGIN: u32 = 8;
+const LEAST_MARGIN: Duration = Duration::from_millis(1);
+const GREATEST_MARGIN: Duration = Duration::from_millis(50);
+
+/// A drawing of a campaign begins so long before its first violation.
+const BEFORE_VIOLATION: Duration = Duration::from_secs(2);
+
+/// And ends so long after it.
+const AFTER_VIOLATION: Duration = Duration::from_millis(200);
+
+/// A drawing of a campaign without a violation shows its start.
+const START: Duration = Duration::from_secs(2);
+
+/// A run that can be recorded: always the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// What happens to one fleet of [`elections`](crate::elections).
+    /// The drawing's 0 is the event.
+    Situation(Trial),
+    /// A campaign of random faults; the drawing's 0 is its beginning.
+    Campaign {
+        /// Its seed.
+        seed: u64,
+        /// The protocol.
+        protocol: Protocol,
+        /// Its settings.
+        preset: Preset,
+    },
+}
+
+impl Subject {
+    /// Records it from one moment to another, both relative to the drawing's 0. Without them the
+    /// drawing shows the situation until one node leads, or the first violation of the campaign.
+    ///
+    /// # Errors
+    /// There is no such world.
+    pub fn trace(&self, from: Option<Duration>, to: Option<Duration>) -> Result<Trace, WorldError> {
+        let mut trace = match *self {
+            Self::Situation(trial) => {
+                let run = trial.run()?;
+                let (zero, lasts) = if run.prepared {
+                    (run.began, run.took.unwrap_or(run.watched))
+                } else {
+                    (Duration::ZERO, START)
+                };
+                let margin = (lasts / MARGIN).clamp(LEAST_MARGIN, GREATEST_MARGIN);
+                let window = Window {
+                    from: from.map_or(zero.saturating_sub(margin), |from| zero + from),
+                    to: zero + to.unwrap_or(lasts + margin * 2),
+                    zero,
+                };
+                trial.record(window)?
+            }
+            Self::Campaign { seed, protocol, preset } => {
+                let election = ElectionSettings::preset(protocol, preset);
+                let campaign = Campaign::by_seed(seed).under(election);
+                let (from, to) = match (from, to) {
+                    (Some(from), Some(to)) => (from, to),
+                    (from, to) => {
+                        let outcome = campaign.run()?;
+                        let first = outcome.violations.iter().map(|violation| violation.at).min();
+                        let before = |at: Duration| at.saturating_sub(BEFORE_VIOLATION);
+                        let from = from.or(first.map(before)).unwrap_or_default();
+                        (from, to.unwrap_or(first.map_or(from + START, |at| at + AFTER_VIOLATION)))
+                    }
+                };
+                campaign.record(Window::new(from, to))?.world.recorded()
+            }
+        };
+        trace.title = self.title();
+        trace.command = self.to_string();
+        Ok(trace)
+    }
+
+    fn title(&self) -> String {
+        match self {
+            Self::Situation(Trial { contestant, size, loss, situation, seed, .. }) => {
+                let situation = situation.title();
+                format!("{contestant}: {situation}, {size} nodes, {loss} % loss, seed {seed}")
+            }
+            Self::Campaign { seed, protocol, .. } => {
+                format!("{protocol}: campaign of random faults, seed {seed}")
+            }
+        }
+    }
+}
+
+/// The command that draws it, without what it writes to.
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Situation(trial) => {
+                let Trial { contestant, size, loss, conditions, situation, watch, seed } = trial;
+                write!(
+                    f,
+                    "liftmesh lab trace --election {contestant} --size {size} --loss {loss} \
+                     --situation {situation} --seed {seed}"
+                )?;
+                if *conditions != Conditions::Steady {
+                    write!(f, " --conditions {conditions}")?;
+                }
+                if !situation.settles() {
+                    write!(f, " --watch {}", watch.as_secs())?;
+                }
+                Ok(())
+            }
+            Self::Campaign { seed, protocol, preset } => {
+                write!(f, "liftmesh lab trace --campaign {seed} --election {protocol}")?;
+                match preset {
+                    Preset::Fleet => Ok(()),
+                    Preset::Source => f.write_str(" --preset source"),
+                }
+            }
+        }
+    }
+}

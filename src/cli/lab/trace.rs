@@ -1,0 +1,127 @@
+//! `liftmesh lab trace`: a run as a space-time diagram.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use elevator_fleet::election::Preset;
+use elevator_fleet::model::NodeId;
+use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
+use liftmesh_lab::trace::{Selection, Subject, story, svg};
+
+use super::LabError;
+use crate::cli::{CommandError, output};
+
+pub(super) const EXAMPLES: &str = "\
+Without --svg and --html the messages and states are printed, one a line.
+
+Examples:
+  liftmesh lab trace --election bully --size 4 --situation master-dead --svg bully.svg
+  liftmesh lab trace --election token-ring --situation merge --seed 3 --only election,link
+  liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg";
+
+/// The arguments of `liftmesh lab trace`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TraceArgs {
+    /// The election protocol; of a situation also a variant of it, or a control, as for `lab
+    /// elections`
+    #[arg(long, value_name = "NAME", visible_alias = "protocol", default_value = "lowest-ip")]
+    pub(crate) election: Contestant,
+    /// Which settings of the protocol
+    #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
+    pub(crate) preset: Preset,
+    /// The number of nodes, 2 to 200
+    #[arg(long, value_name = "NUMBER", default_value = "5")]
+    pub(crate) size: usize,
+    /// How many of a hundred packets get lost
+    #[arg(long, value_name = "PERCENTAGE", default_value = "0",
+          value_parser = clap::value_parser!(u8).range(0..=90))]
+    pub(crate) loss: u8,
+    /// What happens to the fleet; its beginning is the 0 of the drawing
+    #[arg(long, value_name = "NAME", default_value = "start")]
+    pub(crate) situation: Situation,
+    /// The network and the clocks
+    #[arg(long, value_name = "NAME", default_value = "steady")]
+    pub(crate) conditions: Conditions,
+    /// How many seconds a fleet is watched where it need not settle
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) watch: u64,
+    /// The seed; equal seeds give equal drawings
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Draw the campaign of random faults with this seed instead
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "conditions", "watch", "seed"])]
+    pub(crate) campaign: Option<u64>,
+    /// Where the drawing begins [default: just before the situation or the first violation]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) from: Option<Duration>,
+    /// Where it ends [default: when one node leads, or just after the violation]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) to: Option<Duration>,
+    /// Only messages of these categories or kinds: election, link, orders, climate, beacon, vote, …
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Only these nodes
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) nodes: Vec<NodeId>,
+    /// Draw it as SVG into this file
+    #[arg(long, value_name = "PATH")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+impl TraceArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let subject = self.subject()?;
+        let mut trace = subject.trace(self.from, self.to).map_err(LabError::from)?;
+        trace.command = self.command(&subject);
+        let selection = Selection { only: self.only.clone(), nodes: self.nodes.clone() };
+        selection.check(&trace).map_err(LabError::from)?;
+        if let Some(path) = &self.svg {
+            write(path, &svg(&trace, &selection))?;
+        }
+        if self.svg.is_none() {
+            output::print(&story(&trace, &selection))?;
+        }
+        Ok(())
+    }
+
+    fn subject(&self) -> Result<Subject, LabError> {
+        let contestant = self.election.under(self.preset);
+        let Some(seed) = self.campaign else {
+            return Ok(Subject::Situation(Trial {
+                contestant,
+                size: self.size,
+                loss: self.loss,
+                conditions: self.conditions,
+                situation: self.situation,
+                watch: Duration::from_secs(self.watch),
+                seed: self.seed,
+            }));
+        };
+        let (protocol, preset) = contestant.as_preset().ok_or(LabError::Variant(contestant))?;
+        Ok(Subject::Campaign { seed, protocol, preset })
+    }
+
+    /// The command that draws the same.
+    fn command(&self, subject: &Subject) -> String {
+        let mut command = subject.to_string();
+        for (flag, time) in [("--from", self.from), ("--to", self.to)] {
+            if let Some(time) = time {
+                let time = humantime::format_duration(time).to_string().replace(' ', "");
+                command = format!("{command} {flag} {time}");
+            }
+        }
+        if !self.only.is_empty() {
+            command = format!("{command} --only '{}'", self.only.join(","));
+        }
+        if !self.nodes.is_empty() {
+            let names: Vec<&str> = self.nodes.iter().map(NodeId::as_str).collect();
+            command = format!("{command} --nodes {}", names.join(","));
+        }
+        command
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), LabError> {
+    std::fs::write(path, text).map_err(|source| LabError::File { path: path.to_owned(), source })
+}
