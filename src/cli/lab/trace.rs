@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::Preset;
 use elevator_fleet::model::NodeId;
-use elevator_fleet::wire::Protocol;
-use liftmesh_lab::elections::{Situation, Trial};
+use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
 use liftmesh_lab::trace::{Selection, Subject, story, svg};
 
 use super::LabError;
@@ -18,17 +16,17 @@ pub(super) const EXAMPLES: &str = "\
 Without --svg and --html the messages and states are printed, one a line.
 
 Examples:
-  liftmesh lab trace --election bully --size 4 --situation leader-dead --svg bully.svg
+  liftmesh lab trace --election bully --size 4 --situation master-dead --svg bully.svg
   liftmesh lab trace --election token-ring --situation merge --seed 3 --only election,link
   liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg";
 
 /// The arguments of `liftmesh lab trace`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TraceArgs {
-    /// The election protocol
-    #[arg(long, value_name = "NAME", visible_alias = "protocol", default_value = "lowest-ip",
-          value_parser = crate::cli::protocol())]
-    pub(crate) election: Protocol,
+    /// The election protocol; of a situation also a variant of it, or a control, as for `lab
+    /// elections`
+    #[arg(long, value_name = "NAME", visible_alias = "protocol", default_value = "lowest-ip")]
+    pub(crate) election: Contestant,
     /// Which settings of the protocol
     #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
     pub(crate) preset: Preset,
@@ -40,13 +38,19 @@ pub(crate) struct TraceArgs {
           value_parser = clap::value_parser!(u8).range(0..=90))]
     pub(crate) loss: u8,
     /// What happens to the fleet; its beginning is the 0 of the drawing
-    #[arg(long, value_name = "NAME", default_value = "start", value_parser = situation())]
+    #[arg(long, value_name = "NAME", default_value = "start")]
     pub(crate) situation: Situation,
+    /// The network and the clocks
+    #[arg(long, value_name = "NAME", default_value = "steady")]
+    pub(crate) conditions: Conditions,
+    /// How many seconds a fleet is watched where it need not settle
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) watch: u64,
     /// The seed; equal seeds give equal drawings
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
     /// Draw the campaign of random faults with this seed instead
-    #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "seed"])]
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "conditions", "watch", "seed"])]
     pub(crate) campaign: Option<u64>,
     /// Where the drawing begins [default: just before the situation or the first violation]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
@@ -65,18 +69,9 @@ pub(crate) struct TraceArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// The names of the situations, as one word each.
-fn situation() -> impl TypedValueParser<Value = Situation> {
-    let named = |situation: Situation| situation.name().replace(' ', "-");
-    PossibleValuesParser::new(Situation::ALL.map(named)).map(move |name| {
-        let mut all = Situation::ALL.into_iter();
-        all.find(|known| named(*known) == name).unwrap_or(Situation::Start)
-    })
-}
-
 impl TraceArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let subject = self.subject();
+        let subject = self.subject()?;
         let mut trace = subject.trace(self.from, self.to).map_err(LabError::from)?;
         trace.command = self.command(&subject);
         let selection = Selection { only: self.only.clone(), nodes: self.nodes.clone() };
@@ -90,15 +85,21 @@ impl TraceArgs {
         Ok(())
     }
 
-    fn subject(&self) -> Subject {
-        let (protocol, preset) = (self.election, self.preset);
-        match self.campaign {
-            Some(seed) => Subject::Campaign { seed, protocol, preset },
-            None => Subject::Situation {
-                trial: Trial { protocol, size: self.size, loss: self.loss, seed: self.seed },
+    fn subject(&self) -> Result<Subject, LabError> {
+        let contestant = self.election.under(self.preset);
+        let Some(seed) = self.campaign else {
+            return Ok(Subject::Situation(Trial {
+                contestant,
+                size: self.size,
+                loss: self.loss,
+                conditions: self.conditions,
                 situation: self.situation,
-            },
-        }
+                watch: Duration::from_secs(self.watch),
+                seed: self.seed,
+            }));
+        };
+        let (protocol, preset) = contestant.as_preset().ok_or(LabError::Variant(contestant))?;
+        Ok(Subject::Campaign { seed, protocol, preset })
     }
 
     /// The command that draws the same.
