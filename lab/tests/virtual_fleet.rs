@@ -27,6 +27,8 @@ mod dispatch;
 mod election_ballot;
 #[path = "virtual_fleet/election_bully.rs"]
 mod election_bully;
+#[path = "virtual_fleet/election_costs.rs"]
+mod election_costs;
 #[path = "virtual_fleet/election_lowest_ip.rs"]
 mod election_lowest_ip;
 #[path = "virtual_fleet/election_senior.rs"]

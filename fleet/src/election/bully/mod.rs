@@ -1,4 +1,6 @@
-//! The fittest node leads, even if it has to replace a working master: the bully algorithm.
+//! The fittest node leads, even if it has to replace a working master: the bully algorithm. With
+//! estimates by health a node that restarts replaces only a master that is clearly less fit, so B7
+//! holds with configured numbers and as in the source.
 //!
 //! ```text
 //!             starts (B7)                   nobody answers within T, nobody to ask (B3)
@@ -21,20 +23,35 @@
 //! (*answer*), and a new master announces itself to every node with a lower estimate
 //! (*master*) (B1 to B5). With equal estimates the higher name ranks higher. An estimate of 0
 //! bars a node: it neither answers nor leads (B6). An election with no node to ask is over at once.
+//! [`Wins::Lowest`] is the variant in which the lowest estimate ranks highest.
 //!
 //! # What it adds to the source
 //!
-//! - *Election* is repeated within T, because it may be lost. A candidate that hears of another
-//!   higher node asks it too, and waits for T again. Once the mesh has lost every higher node,
-//!   there is nothing to wait for (C5).
-//! - An election by itself interrupts no service. A node that votes while a master works
-//!   continues under it, and a master stays master, until another node has announced itself.
+//! Without which it could not run, so as in the source ([`Settings::source`]) too:
+//!
+//! - A candidate that hears of another higher node asks it too: no node has a list of all.
 //! - *Master* carries a term, so that a late one changes nothing (E7). Of two with the same
 //!   term the higher node counts.
+//! - An election by itself interrupts no service. A node that votes while a master works
+//!   continues under it, and a master stays master, until another node has announced itself.
+//! - A master that hears a beacon of another one holds an election; if nobody outranks it, it
+//!   announces itself to that one alone (B10). A master that a lower node asks, and that no node
+//!   outranks, announces itself to that node alone. The others follow it already.
+//! - A follower that is asked within T of its last election answers, and holds no other: otherwise
+//!   each election would begin n others, and the death of a master would cost n³ messages.
+//! - Only the beacons of a node that is master keep its followers from missing it.
+//!
+//! With [`Settings::mesh_detection`], so in a fleet, moreover:
+//!
+//! - A node that misses the master lets the higher ones announce themselves for a moment before it
+//!   asks: usually the highest survivor does at once, and the election costs n messages. A
+//!   follower whose master works and outranks it answers, and holds no election of its own.
+//! - A beacon of a higher node that is master counts as its *master*.
+//! - *Election* is repeated within T, because it may be lost. A candidate that hears of another
+//!   higher node waits for T again. Once the mesh has lost every higher node, there is nothing to
+//!   wait for (C5).
 //! - A follower whose master reports that it is no longer master starts an election. A node
 //!   that waits for a master which dies after its *answer* begins again (B4, B8).
-//! - A master that a lower node asks, and that no node outranks, announces itself to that node
-//!   alone, because the others follow it already.
 //! - With estimates by health, a master's estimate gets a bonus: the hysteresis less 1 while a
 //!   node follows it, otherwise 1. A fitter follower starts an election only after it has exceeded
 //!   the master by the hysteresis for the hold-off (B10). Decision 10 has the reasons.
@@ -53,7 +70,7 @@ use super::{
 use crate::model::{NodeId, Term};
 use crate::wire::NodeState;
 
-pub use settings::{Estimate, Settings};
+pub use settings::{Estimate, Settings, Wins};
 
 /// The messages between nodes (B1). The source calls a node *site* and the master *coordinator*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,6 +99,10 @@ pub enum Timer {
     Silence,
     /// This node's estimate has exceeded the master's for long enough (B10).
     HoldOff,
+    /// The higher nodes have had their time to announce themselves.
+    HeadStart,
+    /// As in the source: the last election is over for T.
+    Pause,
 }
 
 impl From<Timer> for ElectionTimer {
@@ -122,7 +143,7 @@ enum State {
     /// It holds an election.
     Candidate(Stage, Interim),
     /// It has lost, and follows who won.
-    Lost { master: NodeId, comparison: Comparison },
+    Lost { master: NodeId, comparison: Comparison, ended: Ended },
     /// It has won.
     Master,
 }
@@ -136,9 +157,18 @@ enum Comparison {
     Exceeds,
 }
 
+/// When a follower's last election has ended; as in the source it holds no other for T.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Ended {
+    JustNow,
+    LongAgo,
+}
+
 /// How far an election has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Stage {
+    /// It lets the higher nodes announce themselves.
+    Listening,
     /// It waits for an *answer*, for at most T.
     Asking,
     /// It waits for *master*.
@@ -179,7 +209,7 @@ enum Event {
     /// The master that this node follows is lost, or no longer master.
     MasterLost,
     /// A beacon of another node reports that it is master.
-    AnotherMaster,
+    AnotherMaster(NodeId),
     /// This node's estimate has been compared with its master's.
     Compared(Comparison),
     /// *Election* from a lower node.
@@ -211,8 +241,9 @@ impl Bully {
         match input {
             Input::Start => vec![Event::Started],
             Input::Heard { peer, node_state, term } => {
+                let is_recent = *term >= self.term;
                 self.term = self.term.hear(*term);
-                self.on_heard(peer, node_state)
+                self.on_heard(peer, node_state, is_recent)
             }
             Input::Lost { peer } => self.on_lost(peer),
             Input::Message { from, message: Any::Bully(message) } => {
@@ -230,7 +261,12 @@ impl Bully {
         }
     }
 
-    fn on_heard(&mut self, peer: &Candidate, node_state: &NodeState) -> Vec<Event> {
+    fn on_heard(
+        &mut self,
+        peer: &Candidate,
+        node_state: &NodeState,
+        is_recent: bool,
+    ) -> Vec<Event> {
         let was_higher = self.is_higher(&peer.node);
         self.peers.insert(peer.node.clone(), peer.estimate);
         let ours = matches!(node_state, NodeState::Slave { master } if *master == self.node);
@@ -239,21 +275,24 @@ impl Bully {
         } else {
             self.followers.remove(&peer.node);
         }
-        let found = !was_higher && self.is_higher(&peer.node);
-        let mut events = Vec::new();
-        if found {
-            events.push(Event::HigherFound(peer.node.clone()));
-        }
+        let is_higher = self.is_higher(&peer.node);
         let leads = *node_state == NodeState::Master;
+        let trusted = self.settings.mesh_detection;
+        let mut events = Vec::new();
         if self.follows() == Some(&peer.node) {
             if leads {
                 events.push(Event::MasterAlive);
                 events.extend(self.compare());
-            } else {
+            } else if trusted {
                 events.push(Event::MasterLost);
             }
+        } else if leads && trusted && is_higher && is_recent {
+            return vec![Event::Announced(peer.node.clone())];
         } else if leads {
-            events.push(Event::AnotherMaster);
+            events.push(Event::AnotherMaster(peer.node.clone()));
+        }
+        if is_higher && !was_higher {
+            events.insert(0, Event::HigherFound(peer.node.clone()));
         }
         events
     }
@@ -295,10 +334,13 @@ impl Bully {
     /// Compares this node's estimate with that of its master, if it has one (B10).
     fn compare(&self) -> Option<Event> {
         let master = self.peers.get(self.follows()?)?;
+        if !self.settings.challenges {
+            return None;
+        }
         let clearly = match self.settings.estimate {
             Estimate::Fixed(_) => self.settings.exceeds(self.fitness, *master),
             // The hysteresis is in the master's estimate.
-            Estimate::Health => self.fitness > *master,
+            Estimate::Health => self.settings.merit(self.fitness) > self.settings.merit(*master),
         };
         let exceeds = clearly && !self.is_barred();
         Some(Event::Compared(if exceeds { Comparison::Exceeds } else { Comparison::Trails }))
@@ -324,12 +366,12 @@ impl Bully {
     }
 
     fn is_higher(&self, node: &NodeId) -> bool {
-        self.rank(node) > Some((self.estimate(), &self.node))
+        self.rank(node) > Some((self.settings.merit(self.estimate()), &self.node))
     }
 
     /// What ranks a node (B1); `None` if it is not known.
     fn rank<'a>(&self, node: &'a NodeId) -> Option<(u32, &'a NodeId)> {
-        Some((*self.peers.get(node)?, node))
+        Some((self.settings.merit(*self.peers.get(node)?), node))
     }
 
     /// B6
@@ -358,15 +400,20 @@ impl Election for Bully {
     /// A master gets a bonus, the larger one if a node follows it: it stays master until another
     /// node is clearly fitter, whatever causes an election.
     fn estimate(&self) -> u32 {
-        let bonus = if self.leads() { self.settings.bonus(!self.followers.is_empty()) } else { 0 };
-        self.fitness.saturating_add(bonus)
+        if self.leads() {
+            self.settings.as_master(self.fitness, !self.followers.is_empty())
+        } else {
+            self.fitness
+        }
     }
 
     fn details(&self) -> Vec<Detail> {
         let (state, waits_for) = match &self.state {
             State::Sleep => ("sleep", None),
             State::Candidate(Stage::Asking, _) => ("candidate", Some("answer")),
-            State::Candidate(Stage::Answered, _) => ("candidate", Some("master")),
+            State::Candidate(Stage::Listening | Stage::Answered, _) => {
+                ("candidate", Some("master"))
+            }
             State::Lost { .. } => ("lost", None),
             State::Master => ("master", None),
         };

@@ -1,6 +1,7 @@
 //! The rows of the protocol, one machine at a time and several by hand.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::*;
 use crate::election::Rules;
@@ -29,7 +30,7 @@ fn estimating(index: u8, estimate: u32) -> Candidate {
 
 /// As in the source: nodes are asked whether they live or not.
 fn as_in_the_source() -> Settings {
-    Settings { mesh_detection: false, ..Settings::default() }
+    Settings::source()
 }
 
 /// Every node has a number.
@@ -89,6 +90,7 @@ fn follower(own: u8, others: &[u8], of: u8, settings: Settings) -> Bully {
     let mut node = amid(own, others, settings);
     receives(&mut node, of, master(1));
     hears_in(&mut node, of, &NodeState::Master, 1);
+    fires(&mut node, Timer::Pause);
     assert_eq!(node.node_state(), slave_of(of));
     node
 }
@@ -124,11 +126,146 @@ fn the_estimate_is_configured_or_the_nodes_health() {
 /// B2
 #[test]
 fn whoever_misses_the_master_asks_every_higher_node() {
-    let mut second = follower(2, &[1, 3, 4, 5], 5, Settings::default());
+    let settings = Settings { head_start: Duration::ZERO, ..Settings::default() };
+    let mut second = follower(2, &[1, 3, 4, 5], 5, settings);
     let outputs = loses(&mut second, 5);
     assert_eq!(sent(&outputs), asked([3, 4]));
     assert_eq!(armed(&outputs, Timer::Answer), Some(Settings::default().answer_wait));
     assert_eq!(second.node_state(), NodeState::Seeking, "C5");
+}
+
+/// B2, B3: usually the highest survivor announces itself at once, and nobody has to ask.
+#[test]
+fn the_higher_ones_have_a_moment_to_announce_themselves() {
+    let settings = Settings::default();
+    let missing = || {
+        let mut second = follower(2, &[1, 3, 4, 5], 5, Settings::default());
+        let outputs = loses(&mut second, 5);
+        assert_eq!(sent(&outputs), []);
+        assert_eq!(armed(&outputs, Timer::HeadStart), Some(settings.head_start));
+        second
+    };
+    let mut second = missing();
+    assert_eq!(receives(&mut second, 4, master(2))[..1], [Output::Disarm(Timer::Answer.into())]);
+    assert_eq!(second.node_state(), slave_of(4));
+    assert_eq!(fires(&mut second, Timer::HeadStart), [], "a stale timer");
+
+    let mut second = missing();
+    let outputs = fires(&mut second, Timer::HeadStart);
+    assert_eq!(sent(&outputs), asked([3, 4]));
+    assert_eq!(armed(&outputs, Timer::Answer), Some(settings.answer_wait));
+
+    let mut second = missing();
+    assert_eq!(sent(&receives(&mut second, 1, Message::Election)), [(1, Message::Answer)]);
+    loses(&mut second, 3);
+    assert_eq!(sent(&loses(&mut second, 4)), [(1, master(2))], "nobody else is left");
+}
+
+/// B5, C5: *master* may have been lost, and a beacon says the same.
+#[test]
+fn a_beacon_of_a_higher_master_announces_it() {
+    let mut candidate = amid(2, &[1, 3], Settings::default());
+    assert_eq!(sent(&hears(&mut candidate, 4, &NodeState::Master)), []);
+    assert_eq!(candidate.node_state(), slave_of(4));
+    let mut second = follower(2, &[1, 3, 4], 3, Settings::default());
+    hears_in(&mut second, 4, &NodeState::Master, 1);
+    assert_eq!(second.node_state(), slave_of(4), "higher than its master");
+    hears_in(&mut second, 3, &NodeState::Master, 1);
+    hears_in(&mut second, 1, &NodeState::Master, 1);
+    assert_eq!(second.node_state(), slave_of(4), "which is higher");
+    let mut second = follower(2, &[1, 3, 4], 3, Settings::default());
+    hears_in(&mut second, 4, &NodeState::Master, 0);
+    assert_eq!(second.node_state(), slave_of(3), "E7: the other is late");
+    let mut second = follower(2, &[1, 3, 4], 3, as_in_the_source());
+    hears_in(&mut second, 4, &NodeState::Master, 1);
+    assert_eq!(second.node_state(), slave_of(3), "the source has messages only");
+}
+
+/// B2, C5: as in the source no state that a beacon has counts as the loss of the master.
+#[test]
+fn as_in_the_source_a_beacon_is_no_loss() {
+    let mut second = follower(2, &[1, 3, 4], 3, as_in_the_source());
+    let outputs = hears(&mut second, 3, &slave_of(4));
+    assert_eq!(outputs, [], "nor is it one of a master that works");
+    assert_eq!(second.node_state(), slave_of(3));
+    assert_eq!(sent(&fires(&mut second, Timer::Silence)), asked([3, 4]));
+}
+
+/// B2: as in the source T runs once in each election.
+#[test]
+fn as_in_the_source_t_is_armed_once() {
+    let mut second = Bully::new(candidate(2), as_in_the_source());
+    let outputs = feed(&mut second, Input::Start);
+    assert_eq!(armed(&outputs, Timer::Answer), Some(as_in_the_source().answer_wait));
+    let outputs = hears(&mut second, 3, &NodeState::Seeking);
+    assert_eq!(sent(&outputs), asked([3]));
+    assert_eq!(armed(&outputs, Timer::Answer), None);
+}
+
+/// B6: as in the source an election does not begin another one right after the last.
+#[test]
+fn as_in_the_source_a_follower_holds_one_election_in_t() {
+    let mut second = follower(2, &[1, 3], 3, as_in_the_source());
+    let outputs = receives(&mut second, 1, Message::Election);
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (3, Message::Election)]);
+    let outputs = receives(&mut second, 3, master(1));
+    assert_eq!(armed(&outputs, Timer::Pause), Some(as_in_the_source().answer_wait));
+    assert_eq!(sent(&receives(&mut second, 1, Message::Election)), [(1, Message::Answer)]);
+    fires(&mut second, Timer::Pause);
+    let outputs = receives(&mut second, 1, Message::Election);
+    assert_eq!(sent(&outputs), [(1, Message::Answer), (3, Message::Election)]);
+}
+
+/// B10: the source knows no challenge, no bonus and no head start.
+#[test]
+fn as_in_the_source_nobody_challenges_a_master_that_works() {
+    let settings = as_in_the_source();
+    let mut second = follower(2, &[1, 3], 3, settings.clone());
+    assert_eq!(feed(&mut second, Input::Estimate(100)), []);
+    assert_eq!(armed(&hears(&mut second, 3, &NodeState::Master), Timer::HoldOff), None);
+    let mut second = amid(2, &[1], settings.clone());
+    fires(&mut second, Timer::Answer);
+    hears_in(&mut second, 1, &slave_of(2), 1);
+    assert_eq!(second.estimate(), 20);
+    assert!(!settings.outranks((100, &name(1)), (1, &name(2))));
+    assert_eq!((settings.head_start, settings.ask_again), (Duration::ZERO, settings.answer_wait));
+}
+
+/// B1: the variant of the source.
+#[test]
+fn the_lowest_estimate_wins_where_that_is_set() {
+    let lowest = |estimate| Settings { wins: Wins::Lowest, estimate, ..Settings::default() };
+    let mut second = amid(2, &[1, 3], lowest(Estimate::Fixed(20)));
+    assert_eq!(second.higher().collect::<Vec<_>>(), [&name(1)]);
+    testing::hears(&mut second, &estimating(0, 0), &NodeState::Seeking);
+    testing::hears(&mut second, &estimating(4, 20), &NodeState::Seeking);
+    let higher = BTreeSet::from_iter(second.higher());
+    assert_eq!(higher, BTreeSet::from([&name(1), &name(4)]), "0 bars, and the name decides");
+    assert_eq!(receives(&mut second, 1, Message::Election), []);
+    assert_eq!(sent(&receives(&mut second, 3, Message::Election)), [(3, Message::Answer)]);
+
+    let settings = lowest(Estimate::Fixed(0));
+    assert!(settings.outranks((10, &name(1)), (11, &name(2))));
+    assert!(!settings.outranks((0, &name(1)), (11, &name(2))), "it is barred");
+    assert!(settings.exceeds(10, 35) && !settings.exceeds(10, 34) && !settings.exceeds(35, 10));
+}
+
+/// B1, B10: what a node's health lacks is its estimate; a followed master's is less by the bonus.
+#[test]
+fn the_lowest_estimate_by_health_is_the_best_health() {
+    let settings = Settings { wins: Wins::Lowest, ..Settings::default() };
+    assert_eq!([100, 50, 0].map(|health| settings.estimate(health)), [900, 950, 1_000]);
+    let mut second = Bully::new(estimating(2, 950), settings);
+    feed(&mut second, Input::Start);
+    testing::hears(&mut second, &estimating(1, 960), &NodeState::Seeking);
+    fires(&mut second, Timer::Answer);
+    testing::hears(&mut second, &estimating(1, 960), &slave_of(2));
+    assert_eq!(second.estimate(), 926);
+    testing::hears(&mut second, &estimating(3, 927), &NodeState::Seeking);
+    assert_eq!(second.higher().next(), None);
+    testing::hears(&mut second, &estimating(3, 925), &NodeState::Seeking);
+    assert_eq!(second.higher().next(), Some(&name(3)));
+    assert_eq!(Settings::default().as_master(0, true), 24);
 }
 
 /// B2, C5: without the mesh's help its own patience decides, and the silent one is asked too.
@@ -162,10 +299,10 @@ fn a_candidate_asks_higher_nodes_as_it_hears_of_them() {
     assert_eq!(sent(&outputs), []);
     assert!(armed(&outputs, Timer::Answer).is_some());
     assert_eq!(sent(&hears(&mut second, 1, &NodeState::Master)), []);
-    let outputs = hears(&mut second, 3, &NodeState::Master);
+    let outputs = hears(&mut second, 3, &NodeState::Seeking);
     assert_eq!(sent(&outputs), asked([3]));
     assert!(armed(&outputs, Timer::Answer).is_some(), "it too has T");
-    assert_eq!(hears(&mut second, 3, &NodeState::Master), [], "once");
+    assert_eq!(hears(&mut second, 3, &NodeState::Seeking), [], "once");
 }
 
 /// B3
@@ -223,6 +360,16 @@ fn whoever_announces_itself_is_followed() {
 fn a_node_that_is_asked_answers_and_holds_an_election_of_its_own() {
     let mut second = follower(2, &[1, 3], 3, Settings::default());
     let outputs = receives(&mut second, 1, Message::Election);
+    assert_eq!(sent(&outputs), [(1, Message::Answer)]);
+    assert_eq!(state(&second), "lost", "its master works, and will answer too");
+
+    let mut third = follower(3, &[1, 2], 2, configured());
+    let outputs = receives(&mut third, 1, Message::Election);
+    let announced = [(1, Message::Answer), (1, master(2)), (2, master(2))];
+    assert_eq!(sent(&outputs), announced, "it is higher than its master");
+
+    let mut second = follower(2, &[1, 3], 3, as_in_the_source());
+    let outputs = receives(&mut second, 1, Message::Election);
     assert_eq!(sent(&outputs), [(1, Message::Answer), (3, Message::Election)]);
     assert_eq!(state(&second), "candidate");
     assert_eq!(second.node_state(), slave_of(3), "which works");
@@ -240,7 +387,8 @@ fn a_master_that_is_asked_answers_and_announces_itself() {
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, master(1))]);
     hears(&mut third, 4, &NodeState::Seeking);
     let outputs = receives(&mut third, 1, Message::Election);
-    assert_eq!(sent(&outputs), [(1, Message::Answer), (4, Message::Election)]);
+    assert_eq!(sent(&outputs), [(1, Message::Answer)]);
+    assert_eq!(sent(&fires(&mut third, Timer::HeadStart)), asked([4]));
     assert_eq!(third.node_state(), NodeState::Master, "until another one has won");
 }
 
@@ -375,8 +523,13 @@ fn of_two_masters_that_meet_the_higher_stays() {
     let mut third = leader(3, &[]);
     let outputs = hears_in(&mut third, 2, &NodeState::Master, 1);
     assert_eq!(sent(&outputs), [(2, master(1))], "nobody to ask");
-    let outputs = hears_in(&mut second, 3, &NodeState::Master, 1);
-    assert_eq!(sent(&outputs), asked([3]));
+    let mut seeing = second.clone();
+    assert_eq!(sent(&hears_in(&mut seeing, 3, &NodeState::Master, 1)), []);
+    assert_eq!(seeing.node_state(), slave_of(3), "a beacon is enough");
+
+    let outputs = hears_in(&mut second, 3, &NodeState::Master, 0);
+    assert_eq!(sent(&outputs), [], "a late one is not");
+    assert_eq!(sent(&fires(&mut second, Timer::HeadStart)), asked([3]));
     assert_eq!(second.node_state(), NodeState::Master, "until the other has won");
     let outputs = receives(&mut third, 2, Message::Election);
     assert_eq!(sent(&outputs), [(2, Message::Answer), (2, master(1))]);
@@ -447,7 +600,8 @@ fn a_followed_master_stays_until_another_is_clearly_fitter() {
     assert_eq!(sent(&outputs), [(1, Message::Answer), (1, master(1))]);
     testing::hears(&mut second, &estimating(3, 45), &NodeState::Seeking);
     let outputs = receives(&mut second, 1, Message::Election);
-    assert_eq!(sent(&outputs), [(1, Message::Answer), (3, Message::Election)], "25 more than 20");
+    assert_eq!(sent(&outputs), [(1, Message::Answer)]);
+    assert_eq!(sent(&fires(&mut second, Timer::HeadStart)), asked([3]), "25 more than 20");
 }
 
 /// B10, E6: so a node whose network was cut throws nobody out when it is mended.
@@ -457,8 +611,12 @@ fn a_master_whom_nobody_follows_yields_to_one_that_is_followed() {
     hears_in(&mut second, 1, &slave_of(2), 1);
     let mut third = leader(3, &[]);
     assert_eq!((second.estimate(), third.estimate()), (44, 31));
-    let outputs = testing::hears(&mut third, &estimating(2, second.estimate()), &NodeState::Master);
-    assert_eq!(sent(&outputs), [(2, Message::Election)]);
+    let mut seeing = third.clone();
+    let fitter = estimating(2, second.estimate());
+    testing::hears_in(&mut seeing, &fitter, &NodeState::Master, 1);
+    assert_eq!(seeing.node_state(), slave_of(2), "a beacon is enough");
+    testing::hears(&mut third, &fitter, &NodeState::Master);
+    assert_eq!(sent(&fires(&mut third, Timer::HeadStart)), asked([2]), "a late one is not");
     testing::hears(&mut second, &estimating(3, third.estimate()), &NodeState::Master);
     let outputs = receives(&mut second, 3, Message::Election);
     assert_eq!(sent(&outputs), [(3, Message::Answer), (3, master(1))]);
@@ -521,9 +679,9 @@ fn a_late_announcement_of_an_older_term_changes_nothing() {
 fn a_follower_whose_master_has_yielded_starts_an_election() {
     for node_state in [slave_of(4), NodeState::Seeking] {
         let mut second = follower(2, &[3, 4], 3, Settings::default());
-        let outputs = hears(&mut second, 3, &node_state);
-        assert_eq!(sent(&outputs), asked([3, 4]));
+        hears(&mut second, 3, &node_state);
         assert_eq!(second.node_state(), NodeState::Seeking);
+        assert_eq!(sent(&fires(&mut second, Timer::HeadStart)), asked([3, 4]));
     }
 }
 

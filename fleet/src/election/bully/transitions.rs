@@ -1,10 +1,17 @@
 //! What each event does in each state.
 
-use super::{Bully, Comparison, Event, Interim, Message, Output, Stage, State, Timer};
+use super::{Bully, Comparison, Ended, Event, Interim, Message, Output, Stage, State, Timer};
 use crate::model::NodeId;
 
-const ALL_TIMERS: [Timer; 5] =
-    [Timer::Answer, Timer::Ask, Timer::Announcement, Timer::Silence, Timer::HoldOff];
+const ALL_TIMERS: [Timer; 7] = [
+    Timer::Answer,
+    Timer::Ask,
+    Timer::Announcement,
+    Timer::Silence,
+    Timer::HoldOff,
+    Timer::HeadStart,
+    Timer::Pause,
+];
 
 impl Bully {
     /// A disarmed timer has no effect.
@@ -14,7 +21,9 @@ impl Bully {
             State::Candidate(stage, interim) => {
                 self.candidate(stage, interim, event, outputs);
             }
-            State::Lost { master, comparison } => self.follower(master, comparison, event, outputs),
+            State::Lost { master, comparison, ended } => {
+                self.follower(master, (comparison, ended), event, outputs);
+            }
             State::Master => self.master(event, outputs),
         }
     }
@@ -26,7 +35,7 @@ impl Bully {
             | Event::NobodyHigher
             | Event::MasterAlive
             | Event::MasterLost
-            | Event::AnotherMaster
+            | Event::AnotherMaster(_)
             | Event::Compared(_)
             | Event::Asked(_)
             | Event::Answered
@@ -45,8 +54,11 @@ impl Bully {
         match (stage, event) {
             (Stage::Asking, Event::HigherFound(peer)) => {
                 outputs.push(Output::Send(peer, Message::Election.into()));
-                outputs.push(self.arm(Timer::Answer));
+                if self.settings.mesh_detection {
+                    outputs.push(self.arm(Timer::Answer));
+                }
             }
+            (Stage::Listening, Event::TimedOut(Timer::HeadStart)) => self.ask(interim, outputs),
             (Stage::Asking, Event::TimedOut(Timer::Ask)) => {
                 outputs.extend(self.questions());
                 outputs.push(self.arm(Timer::Ask));
@@ -58,34 +70,39 @@ impl Bully {
             (Stage::Asking, Event::TimedOut(Timer::Answer)) => {
                 self.become_master(&interim, outputs);
             }
-            (Stage::Asking | Stage::Answered, Event::NobodyHigher)
+            (Stage::Listening | Stage::Asking | Stage::Answered, Event::NobodyHigher)
             | (Stage::Answered, Event::TimedOut(Timer::Announcement)) => {
-                self.elect(interim, outputs);
+                self.elect_at_once(interim, outputs);
             }
             // Its own election is running.
-            (Stage::Asking | Stage::Answered, Event::Asked(by)) => outputs.push(answer(by)),
-            (Stage::Asking | Stage::Answered, Event::Announced(by)) => {
+            (Stage::Listening | Stage::Asking | Stage::Answered, Event::Asked(by)) => {
+                outputs.push(answer(by));
+            }
+            (Stage::Listening | Stage::Asking | Stage::Answered, Event::Announced(by)) => {
                 if self.yields(&interim, &by) {
                     self.follow(by, outputs);
                 }
             }
-            (Stage::Asking | Stage::Answered, Event::MasterAlive) => {
+            (Stage::Listening | Stage::Asking | Stage::Answered, Event::MasterAlive) => {
                 outputs.extend(self.watch());
             }
             (
-                Stage::Asking | Stage::Answered,
+                Stage::Listening | Stage::Asking | Stage::Answered,
                 Event::MasterLost | Event::TimedOut(Timer::Silence),
             ) => self.state = State::Candidate(stage, interim.without_master()),
-            (Stage::Asking, Event::TimedOut(Timer::Announcement | Timer::HoldOff))
-            | (
-                Stage::Answered,
-                Event::HigherFound(_)
-                | Event::Answered
-                | Event::TimedOut(Timer::Answer | Timer::Ask | Timer::HoldOff),
+            (
+                Stage::Listening,
+                Event::TimedOut(Timer::Answer | Timer::Ask | Timer::Announcement),
             )
+            | (Stage::Asking, Event::TimedOut(Timer::Announcement | Timer::HeadStart))
+            | (Stage::Answered, Event::TimedOut(Timer::Answer | Timer::Ask | Timer::HeadStart))
+            | (Stage::Listening | Stage::Answered, Event::HigherFound(_) | Event::Answered)
             | (
-                Stage::Asking | Stage::Answered,
-                Event::Started | Event::AnotherMaster | Event::Compared(_),
+                Stage::Listening | Stage::Asking | Stage::Answered,
+                Event::Started
+                | Event::AnotherMaster(_)
+                | Event::Compared(_)
+                | Event::TimedOut(Timer::HoldOff | Timer::Pause),
             ) => {}
         }
     }
@@ -93,7 +110,7 @@ impl Bully {
     fn follower(
         &mut self,
         master: NodeId,
-        comparison: Comparison,
+        (comparison, ended): (Comparison, Ended),
         event: Event,
         outputs: &mut Vec<Output>,
     ) {
@@ -106,12 +123,17 @@ impl Bully {
                     Comparison::Exceeds => self.arm(Timer::HoldOff),
                     Comparison::Trails => Output::Disarm(Timer::HoldOff.into()),
                 });
-                self.state = State::Lost { master, comparison: result };
+                self.state = State::Lost { master, comparison: result, ended };
             }
             Event::TimedOut(Timer::HoldOff) => self.elect(Interim::Follows(master), outputs),
             Event::Asked(by) => {
                 outputs.push(answer(by));
-                self.elect(Interim::Follows(master), outputs);
+                if self.is_called(&master, ended) {
+                    self.elect(Interim::Follows(master), outputs);
+                }
+            }
+            Event::TimedOut(Timer::Pause) => {
+                self.state = State::Lost { master, comparison, ended: Ended::LongAgo };
             }
             Event::Announced(by) => {
                 if self.yields(&Interim::Follows(master), &by) {
@@ -122,10 +144,12 @@ impl Bully {
             Event::Started
             | Event::HigherFound(_)
             | Event::NobodyHigher
-            | Event::AnotherMaster
+            | Event::AnotherMaster(_)
             | Event::Compared(_)
             | Event::Answered
-            | Event::TimedOut(Timer::Answer | Timer::Ask | Timer::Announcement) => {}
+            | Event::TimedOut(
+                Timer::Answer | Timer::Ask | Timer::Announcement | Timer::HeadStart,
+            ) => {}
         }
     }
 
@@ -140,7 +164,12 @@ impl Bully {
                 }
             }
             Event::Announced(by) if self.yields(&Interim::Leads, &by) => self.follow(by, outputs),
-            Event::AnotherMaster | Event::Announced(_) => self.elect(Interim::Leads, outputs),
+            Event::AnotherMaster(other) if self.higher().next().is_none() => {
+                outputs.push(self.announcement(other));
+            }
+            Event::AnotherMaster(_) | Event::Announced(_) => {
+                self.elect(Interim::Leads, outputs);
+            }
             Event::Started
             | Event::HigherFound(_)
             | Event::NobodyHigher
@@ -152,8 +181,25 @@ impl Bully {
         }
     }
 
-    /// Holds an election (B2). It is over at once if there is nobody to ask.
+    /// Whether a follower that is asked holds an election of its own (B6). As in the source it
+    /// does, unless the last one has just ended; otherwise only if its master is lower.
+    fn is_called(&self, master: &NodeId, ended: Ended) -> bool {
+        if self.settings.mesh_detection { !self.is_higher(master) } else { ended == Ended::LongAgo }
+    }
+
+    /// Holds an election (B2), once the higher nodes have had their head start.
     fn elect(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
+        if self.settings.head_start.is_zero() || self.higher().next().is_none() {
+            return self.elect_at_once(interim, outputs);
+        }
+        self.state = State::Candidate(Stage::Listening, interim);
+        outputs.push(Output::Disarm(Timer::HoldOff.into()));
+        outputs.push(Output::Disarm(Timer::Pause.into()));
+        outputs.push(self.arm(Timer::HeadStart));
+    }
+
+    /// Holds an election (B2). It is over at once if there is nobody to ask.
+    fn elect_at_once(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
         if self.is_barred() || self.higher().next().is_some() {
             self.ask(interim, outputs);
         } else {
@@ -164,8 +210,9 @@ impl Bully {
     fn ask(&mut self, interim: Interim, outputs: &mut Vec<Output>) {
         self.state = State::Candidate(Stage::Asking, interim);
         outputs.extend(self.questions());
-        outputs.push(Output::Disarm(Timer::Announcement.into()));
-        outputs.push(Output::Disarm(Timer::HoldOff.into()));
+        for timer in [Timer::Announcement, Timer::HoldOff, Timer::HeadStart, Timer::Pause] {
+            outputs.push(Output::Disarm(timer.into()));
+        }
         outputs.push(self.arm(Timer::Answer));
         outputs.push(self.arm(Timer::Ask));
     }
@@ -191,9 +238,14 @@ impl Bully {
 
     /// B5
     fn follow(&mut self, master: NodeId, outputs: &mut Vec<Output>) {
-        self.state = State::Lost { master, comparison: Comparison::Trails };
+        let trusted = self.settings.mesh_detection;
+        let ended = if trusted { Ended::LongAgo } else { Ended::JustNow };
+        self.state = State::Lost { master, comparison: Comparison::Trails, ended };
         outputs.extend(ALL_TIMERS.map(|timer| Output::Disarm(timer.into())));
         outputs.extend(self.watch());
+        if ended == Ended::JustNow {
+            outputs.push(self.arm(Timer::Pause));
+        }
     }
 
     /// Whether a node gives up what it does for a node that has announced itself: it follows
@@ -220,11 +272,12 @@ impl Bully {
 
     fn arm(&self, timer: Timer) -> Output {
         let wait = match timer {
-            Timer::Answer => self.settings.answer_wait,
+            Timer::Answer | Timer::Pause => self.settings.answer_wait,
             Timer::Ask => self.settings.ask_again,
             Timer::Announcement => self.settings.coordinator_wait,
             Timer::Silence => self.settings.silence,
             Timer::HoldOff => self.settings.hold_off,
+            Timer::HeadStart => self.settings.head_start,
         };
         Output::Arm(timer.into(), wait)
     }
