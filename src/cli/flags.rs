@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 #[cfg(feature = "simulator")]
 use elevator_fleet::wire::Protocol;
 
-use crate::config::{KEYS, Key, KeyDefault, Kind};
+use crate::config::{KEYS, Key, KeyDefault, Kind, by_preset};
 
 /// The settings given as flags, by the paths of their keys. Their values are checked with the rest
 /// of the configuration.
@@ -69,6 +69,9 @@ fn argument(key: &'static Key, flag: &'static str) -> Arg {
         KeyDefault::Required(_) => String::new(),
         KeyDefault::Absent(meaning, _) => format!(" [default: {meaning}]"),
         KeyDefault::Value(value) => format!(" [default: {value}]"),
+        KeyDefault::Preset(values) => {
+            format!(" [default: {}]", by_preset(values, str::to_owned))
+        }
     };
     let brief = key.about.split_once(". ").map_or(key.about, |(s, _)| s);
     let brief = brief.trim_end_matches('.');

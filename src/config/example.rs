@@ -37,7 +37,18 @@ pub(super) fn default(key: &Key) -> String {
         KeyDefault::Required(_) => "it has to be given".to_owned(),
         KeyDefault::Absent(meaning, _) => meaning.to_owned(),
         KeyDefault::Value(_) => written(key),
+        KeyDefault::Preset(values) => by_preset(values, |value| key.kind.written(value)),
     }
+}
+
+/// The values of the presets, in words.
+pub(crate) fn by_preset(values: &[(&str, &str)], written: impl Fn(&str) -> String) -> String {
+    let others = values
+        .iter()
+        .skip(1)
+        .map(|(preset, value)| format!("{} with preset = \"{preset}\"", written(value)));
+    let first = values.first().map(|(_, value)| written(value));
+    first.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
 fn entry(key: &Key) -> String {
@@ -45,7 +56,7 @@ fn entry(key: &Key) -> String {
     let range = comment(&format!("Takes {}.", key.kind));
     let (default, off) = match key.default {
         KeyDefault::Required(_) => ("# It has to be given.\n".to_owned(), ""),
-        KeyDefault::Absent(..) | KeyDefault::Value(_) => {
+        KeyDefault::Absent(..) | KeyDefault::Value(_) | KeyDefault::Preset(_) => {
             (comment(&format!("Default: {}.", default(key))), "# ")
         }
     };

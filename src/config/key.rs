@@ -28,6 +28,8 @@ pub(crate) enum KeyDefault {
     Absent(&'static str, &'static str),
     /// This value.
     Value(&'static str),
+    /// A value for each preset of the key's table, that of the table's default preset first.
+    Preset(&'static [(&'static str, &'static str)]),
 }
 
 /// One table, or a part of one.
@@ -55,6 +57,11 @@ impl Key {
     #[must_use]
     pub(crate) fn split(&self) -> (Option<&'static str>, &'static str) {
         self.path.split_once('.').map_or((None, self.path), |(table, name)| (Some(table), name))
+    }
+
+    /// The key that chooses the preset of this key's table.
+    pub(super) fn preset(&self) -> Option<&'static Self> {
+        Self::find(&format!("{}.preset", self.split().0?))
     }
 
     /// The flag, without its dashes: the key's own name, behind that of its table unless it says
@@ -89,6 +96,7 @@ impl KeyDefault {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Required(text) | Self::Absent(_, text) | Self::Value(text) => text,
+            Self::Preset(values) => values.first().map_or("", |(_, text)| text),
         }
     }
 }

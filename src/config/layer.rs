@@ -42,18 +42,28 @@ impl Findings {
 }
 
 impl Layer {
-    pub(super) fn of_defaults() -> Self {
-        Self(
-            KEYS.iter()
-                .filter_map(|key| match key.default {
-                    KeyDefault::Value(value) => Some((
-                        key.path,
-                        Setting { value: value.to_owned(), origin: "default".to_owned() },
-                    )),
-                    KeyDefault::Required(_) | KeyDefault::Absent(..) => None,
-                })
-                .collect(),
-        )
+    /// What holds where these layers, of which a later one overrides an earlier one, say nothing.
+    pub(super) fn of_defaults(given: &[Self]) -> Self {
+        let default = |key: &'static Key| {
+            let (value, origin) = match key.default {
+                KeyDefault::Value(value) => (value, "default".to_owned()),
+                KeyDefault::Preset(values) => {
+                    let given = key.preset().and_then(|preset| {
+                        given.iter().rev().find_map(|layer| layer.0.get(preset.path))
+                    });
+                    let chosen = given.and_then(|setting| {
+                        values.iter().find(|(preset, _)| *preset == setting.value)
+                    });
+                    match chosen {
+                        Some((preset, value)) => (*value, format!("preset {preset}")),
+                        None => (key.default.text(), "default".to_owned()),
+                    }
+                }
+                KeyDefault::Required(_) | KeyDefault::Absent(..) => return None,
+            };
+            Some((key.path, Setting { value: value.to_owned(), origin }))
+        };
+        Self(KEYS.iter().filter_map(default).collect())
     }
 
     pub(super) fn of_file(path: &Path, findings: &mut Findings) -> Self {

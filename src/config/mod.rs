@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use config::{Config, Value, ValueKind};
 
 pub(crate) use self::error::{ConfigError, ConfigErrors};
-pub(crate) use self::example::example;
+pub(crate) use self::example::{by_preset, example};
 pub(crate) use self::key::{KEYS, Key, KeyDefault, Table};
 pub use self::settings::Settings;
 pub(crate) use self::settings::{FaultInjection, LogFormat, LogSettings};
@@ -76,7 +76,7 @@ impl Sources {
         let environment = Layer::of_environment(self.variables.iter().cloned(), &mut findings);
         let flags = self.flags.iter().filter_map(|(path, value)| Some((Key::find(path)?, value)));
         let flags = Layer::of_flags(flags, &mut findings);
-        let values = Effective::layered([Layer::of_defaults(), file, environment, flags])?;
+        let values = Effective::layered(vec![file, environment, flags])?;
         Ok((values, findings))
     }
 }
@@ -85,7 +85,7 @@ impl Sources {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {
     pub(crate) value: String,
-    /// `FILE:LINE:COLUMN`, `variable NAME`, `flag --NAME` or `default`.
+    /// `FILE:LINE:COLUMN`, `variable NAME`, `flag --NAME`, `preset NAME` or `default`.
     pub(crate) origin: String,
 }
 
@@ -125,9 +125,10 @@ impl Effective {
         self.0.get(path)
     }
 
-    fn layered(layers: impl IntoIterator<Item = Layer>) -> Result<Self, ConfigError> {
-        let mut builder = Config::builder();
-        for layer in layers {
+    /// These layers, of which a later one overrides an earlier one, over the defaults.
+    fn layered(given: Vec<Layer>) -> Result<Self, ConfigError> {
+        let mut builder = Config::builder().add_source(Layer::of_defaults(&given));
+        for layer in given {
             builder = builder.add_source(layer);
         }
         let merged = builder.build()?.cache;

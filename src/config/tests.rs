@@ -5,7 +5,7 @@ use elevator_driver::LineSettings;
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::Kinematics;
-use elevator_fleet::election::{ElectionSettings, Rules};
+use elevator_fleet::election::{ElectionSettings, Preset, Rules};
 use elevator_fleet::model::{Mac, Role};
 use elevator_fleet::node::{MeshTimes, Restored};
 use elevator_fleet::wire::{Nonce, Protocol};
@@ -25,7 +25,7 @@ data_dir = "/var/lib/liftmesh"
 fn of_text(text: &str) -> (Effective, Findings) {
     let mut findings = Findings::default();
     let file = Layer::of_text("node.toml", text, &mut findings);
-    let values = Effective::layered([Layer::of_defaults(), file]).unwrap();
+    let values = Effective::layered(vec![file]).unwrap();
     (values, findings)
 }
 
@@ -339,6 +339,27 @@ fn a_protocol_has_settings_of_its_own() {
     assert_eq!((bully.estimate(100), bully.mesh_detection), (7, false));
 }
 
+/// C1, C5, M3
+#[test]
+fn a_preset_holds_for_every_key_that_is_not_given() {
+    for protocol in Protocol::ALL {
+        let table = protocol.to_string().replace('-', "_");
+        for (name, preset) in [("fleet", Preset::Fleet), ("source", Preset::Source)] {
+            let lines = format!("election = \"{protocol}\"\n[{table}]\npreset = \"{name}\"\n");
+            let settings = check(&format!("{REQUIRED}{lines}")).unwrap();
+            assert_eq!(settings.election, ElectionSettings::preset(protocol, preset));
+        }
+    }
+    let (values, _) = of_text("[senior]\npreset = \"emulator\"\nattempts = 7\n");
+    let setting = |path: &str| {
+        let Setting { value, origin } = values.get(path).unwrap();
+        format!("{value}, {origin}")
+    };
+    assert_eq!(setting("senior.master_loss"), "30 s, preset emulator");
+    assert_eq!(setting("senior.attempts"), "7, node.toml:3:1");
+    assert_eq!(setting("ballot.round"), "100 ms, default");
+}
+
 /// A mistake is found before the protocol is chosen.
 #[test]
 fn times_of_a_protocol_that_do_not_go_together_are_refused() {
@@ -511,9 +532,14 @@ fn every_key_is_right_by_its_own_range_and_has_a_flag_of_its_own() {
     flags.dedup();
     assert_eq!(flags.len(), all);
     for key in KEYS.iter() {
-        let (KeyDefault::Value(value) | KeyDefault::Required(value) | KeyDefault::Absent(_, value)) =
-            key.default;
-        assert!(key.kind.accepts(value), "{}", key.path);
+        assert!(key.kind.accepts(key.default.text()), "{}", key.path);
+        if let KeyDefault::Preset(values) = key.default {
+            let presets = key.preset().expect("its table has presets");
+            let names: Vec<_> = values.iter().map(|(preset, _)| *preset).collect();
+            assert_eq!(names, presets.kind.offered(), "{}", key.path);
+            assert_eq!(names.first(), Some(&presets.default.text()), "{}", key.path);
+            assert!(values.iter().all(|(_, value)| key.kind.accepts(value)), "{}", key.path);
+        }
         let table = key.split().0;
         assert!(table.is_none_or(|table| Table::names().any(|name| name == table)));
     }

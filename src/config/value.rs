@@ -8,7 +8,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
-use elevator_fleet::election::bully::Estimate;
+use elevator_fleet::election::Preset;
+use elevator_fleet::election::bully::{Estimate, Wins};
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
@@ -281,15 +282,17 @@ words! {
     Role: "ROLE", Self::ALL.map(|role| (role, role));
     Direction: "DIRECTION", Self::BOTH.map(|direction| (direction, direction));
     bool: "BOOL", [("true", true), ("false", false)], bare();
-    Preset: "PRESET",
+    Preset: "PRESET", [("fleet", Self::Fleet), ("source", Self::Source)];
+    Wins: "WHICH", [("highest", Self::Highest), ("lowest", Self::Lowest)];
+    SeniorPreset: "PRESET",
         [("fleet", Self::Fleet), ("source", Self::Source), ("emulator", Self::Emulator)];
     LogFormat: "FORMAT",
         [("auto", Self::Auto), ("human", Self::Human), ("journal", Self::Journal), ("json", Self::Json)];
 }
 
-/// Which defaults of `senior` apply.
+/// The presets of `senior`, which has one more than the other protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Preset {
+pub(super) enum SeniorPreset {
     Fleet,
     Source,
     Emulator,

@@ -3,34 +3,72 @@
 //! All of them are checked under every protocol, so that a mistake is found before the protocol is
 //! chosen.
 
-use elevator_fleet::election::bully::Estimate;
-use elevator_fleet::election::{ElectionSettings, ballot, bully, senior, token_ring};
+use elevator_fleet::election::bully::{Estimate, Wins};
+use elevator_fleet::election::{ElectionSettings, Preset, ballot, bully, senior, token_ring};
 use elevator_fleet::wire::Protocol;
 
 use super::{Checker, Tables};
 use crate::config::check::human;
-use crate::config::key::KeyDefault::{Absent, Value};
-use crate::config::value::{Interface, Multicast, Port, Preset, Time, Whole};
+use crate::config::key::KeyDefault::{Absent, Preset as ByPreset, Value};
+use crate::config::value::{Interface, Multicast, Port, SeniorPreset, Time, Whole};
 use crate::mesh::PacketSettings;
 
+/// The table of a protocol begins with its preset.
+macro_rules! preset {
+    ($(#[doc = $about:literal])* [$table:tt] $Fields:ident) => {
+        table! {
+            $(#[doc = $about])*
+            [$table] struct $Fields {
+                /// What holds for the other keys of this table that are not given: `fleet`, figures
+                /// and rules for elevators on one LAN; `source`, those of the document that the
+                /// protocol is from, which leaves `mesh_detection` out.
+                preset: Preset = Value("fleet"),
+            }
+        }
+    };
+}
+
 table! {
+    /// Links of the protocol `lowest-ip`, alike on every node.
+    [lowest_ip] struct LowestIp {
+        /// `fleet`: a slave also keeps a link to the heir, the node with the next lowest address,
+        /// and a failover needs no new link. `source`: as in the document that the protocol is
+        /// from, it has a link to its master alone, and leaves it when that link ends.
+        preset: Preset = Value("fleet"),
+    }
+}
+
+preset! {
     /// Ranks and times of the protocol `bully`.
+    [bully] BullyPresets
+}
+
+table! {
     [bully] bully::Settings {
         /// How fit this node is to lead: the highest leads, of two equal ones the higher name.
         /// `health` is computed from its disk, its panel and its car, 1 to 100; then a master that
         /// is followed counts as ahead by `hysteresis` less 1. 0 bars the node. Numbers on every
         /// node, or `health` on every node.
         estimate: Estimate = Value("health"),
+        /// Which estimate wins: the highest, or the lowest but 0. Alike on every node. With `lowest`
+        /// an estimate is a number.
+        wins: Wins = Value("highest"),
+        /// Whether a node that is fitter than a working master by `hysteresis` for `hold_off`
+        /// replaces it. Otherwise estimates count once the master is lost.
+        challenges: bool = ByPreset(&[("fleet", "true"), ("source", "false")]),
         /// By how much an estimate must exceed the master's before its node stands for
         /// election.
         hysteresis: Whole<u32, 1, 10_000> = Value("25"),
         /// For how long an estimate must exceed the master's by that before its node stands; 0
         /// s: it stands at once.
         hold_off: Time<0, 600_000> = Value("500 ms"),
+        /// How long a node that misses the master waits for a higher node to announce itself before
+        /// it asks. At most `answer_wait`.
+        head_start: Time<0, 60_000> = ByPreset(&[("fleet", "50 ms"), ("source", "0 s")]),
         /// How long a candidate waits for an answer. At most `coordinator_wait`.
         answer_wait: Time<20, 60_000> = Value("200 ms"),
         /// How often a candidate asks while nobody answers. At most `answer_wait`.
-        ask_again: Time<5, 60_000> = Value("50 ms"),
+        ask_again: Time<5, 60_000> = ByPreset(&[("fleet", "50 ms"), ("source", "200 ms")]),
         /// How long a candidate that was answered waits for a master before it begins again.
         coordinator_wait: Time<20, 120_000> = Value("400 ms"),
         /// Without `mesh_detection`: how long no beacon of a master may come before it is silent.
@@ -41,34 +79,51 @@ table! {
 
 table! {
     /// Times of the protocol `senior`, alike on every node.
-    [senior] struct Senior {
-        /// What holds for the other keys of this table where they are not given: `fleet`, hundreds
-        /// of milliseconds; `source`, 5 min; `emulator`, 30 s. The last two leave `mesh_detection`
-        /// out.
-        preset: Preset = Value("fleet"),
-        /// How long an executor waits for a sign of its master before it looks for another one. At
-        /// least twice `request_period`.
-        master_loss: Option<Time<50, 3_600_000>> = Absent(
-            "the preset's: 500 ms, 5 min or 30 s",
-            "500 ms",
-        ),
-        /// How long an attempt waits for a master's answer.
-        answer_wait: Option<Time<10, 600_000>> = Absent(
-            "the preset's: 100 ms, 5 s or 1 s",
-            "100 ms",
-        ),
-        /// How many attempts have to go unanswered before a unit may lead.
-        attempts: Option<Whole<u32, 1, 100>> = Absent("the preset's: 4, 3 or 3", "4"),
-        /// Between two requests of a master.
-        request_period: Option<Time<5, 600_000>> = Absent(
-            "the preset's: 50 ms, 30 s or 3 s",
-            "50 ms",
-        ),
+    [senior] struct SeniorPresets {
+        /// What holds for the other keys of this table that are not given: `fleet`, figures for
+        /// elevators on one LAN; `source`, those of the document that the protocol is from;
+        /// `emulator`, those of its author's emulator. The last two leave `mesh_detection` out.
+        preset: SeniorPreset = Value("fleet"),
     }
 }
 
 table! {
+    [senior] senior::Settings {
+        /// How long an executor waits for a sign of its master before it looks for another one. At
+        /// least twice `request_period`.
+        master_loss: Time<50, 3_600_000> = ByPreset(&[
+            ("fleet", "500 ms"),
+            ("source", "5 min"),
+            ("emulator", "30 s"),
+        ]),
+        /// How long an attempt waits for a master's answer.
+        answer_wait: Time<10, 600_000> = ByPreset(&[
+            ("fleet", "100 ms"),
+            ("source", "5 s"),
+            ("emulator", "1 s"),
+        ]),
+        /// How many attempts have to go unanswered before a unit may lead.
+        attempts: Whole<u32, 1, 100> = ByPreset(&[
+            ("fleet", "4"),
+            ("source", "3"),
+            ("emulator", "3"),
+        ]),
+        /// Between two requests of a master.
+        request_period: Time<5, 600_000> = ByPreset(&[
+            ("fleet", "50 ms"),
+            ("source", "30 s"),
+            ("emulator", "3 s"),
+        ]),
+        ..Self::default()
+    }
+}
+
+preset! {
     /// Rules and times of the protocol `ballot`, alike on every node, and its packets.
+    [ballot] BallotPresets
+}
+
+table! {
     [ballot] ballot::Settings {
         /// Between two control packets of the leader.
         control_period: Time<10, 10_000> = Value("100 ms"),
@@ -79,7 +134,7 @@ table! {
         round: Time<10, 10_000> = Value("100 ms"),
         /// While a leader's beacons say that it leads, so many times `lost_after` may pass without
         /// a control packet of it. Counts with `mesh_detection` alone.
-        patience: Whole<u32, 1, 1_000> = Value("5"),
+        patience: Whole<u32, 1, 1_000> = ByPreset(&[("fleet", "5"), ("source", "1")]),
         ..Self::default()
     }
 }
@@ -91,23 +146,29 @@ table! {
         port: Port = Value("46101"),
         /// The multicast group of the packets, for a network that a broadcast does not cover.
         group as multicast: Option<Multicast> = Absent("broadcast's address", "239.192.46.101"),
+        /// Over how many networks a packet to `multicast` goes, the own one included: each router on
+        /// the way counts one. Counts with `multicast` alone.
+        ttl as multicast_ttl: Whole<u8, 1, 255> = Value("1"),
         /// The network interface to which the sockets of the packets are bound. It needs the right
         /// CAP_NET_RAW where the system does not allow it to everybody.
         interface: Option<Interface> = Absent("that of address", "eth0"),
-        ..Self::default()
     }
 }
 
-table! {
+preset! {
     /// Times of the protocol `token-ring`, alike on every node.
+    [token_ring] TokenRingPresets
+}
+
+table! {
     [token_ring] token_ring::Settings {
         /// T: a holder shows at least this often that it lives. Longer than `acknowledgement_wait`.
-        t: Time<50, 600_000> = Value("200 ms"),
+        t: Time<50, 600_000> = ByPreset(&[("fleet", "200 ms"), ("source", "1 s")]),
         /// How much longer than `t` no holder has to be heard before the token is recovered.
         grace: Time<10, 600_000> = Value("50 ms"),
         /// How long a holder keeps the token before it looks for the next node. Longer than
-        /// `search_wait`.
-        hold: Time<50, 3_600_000> = Value("1 s"),
+        /// `search_wait`; or 0 s, to look for it at once.
+        hold: Time<0, 3_600_000> = ByPreset(&[("fleet", "1 s"), ("source", "0 s")]),
         /// The part of `t`, in per cent, that an exchange between two holders may take at least;
         /// the rest is drawn by lot.
         k: Whole<u8, 0, 100> = Value("50"),
@@ -115,7 +176,7 @@ table! {
         search_wait: Time<5, 60_000> = Value("100 ms"),
         /// After so many searches without an answer a holder serves alone, and searches on each
         /// `t`.
-        search_tries: Whole<u8, 1, 100> = Value("3"),
+        search_tries: Whole<u8, 1, 100> = ByPreset(&[("fleet", "3"), ("source", "1")]),
         /// How long a hand-over may take until it is acknowledged.
         acknowledgement_wait: Time<5, 60_000> = Value("150 ms"),
         /// How long a claim to a lost token is open to objections.
@@ -126,63 +187,64 @@ table! {
     }
 }
 
-impl Senior {
-    /// What the preset says holds for every key that is not given.
-    fn settings(&self) -> senior::Settings {
-        let preset = match self.preset {
-            Preset::Fleet => senior::Settings::fleet(),
-            Preset::Source => senior::Settings::source(),
-            Preset::Emulator => senior::Settings::emulator(),
-        };
-        senior::Settings {
-            master_loss: self.master_loss.unwrap_or(preset.master_loss),
-            answer_wait: self.answer_wait.unwrap_or(preset.answer_wait),
-            attempts: self.attempts.unwrap_or(preset.attempts),
-            request_period: self.request_period.unwrap_or(preset.request_period),
-            ..preset
-        }
-    }
-}
-
-/// The protocol that was chosen, and its settings.
+/// The protocol that was chosen, and its settings. The mesh's reports count only where the preset
+/// uses them.
 pub(in crate::config) fn election(tables: &Tables) -> ElectionSettings {
-    let mesh_detection = tables.node.mesh_detection;
+    let by = |preset_uses_mesh: bool| tables.node.mesh_detection && preset_uses_mesh;
     match tables.node.election {
-        Protocol::LowestIp => ElectionSettings::of(Protocol::LowestIp),
+        Protocol::LowestIp => ElectionSettings::preset(Protocol::LowestIp, tables.lowest_ip.preset),
         Protocol::Bully => {
+            let preset = bully::Settings::of(tables.bully_presets.preset);
+            let mesh_detection = by(preset.mesh_detection);
             ElectionSettings::Bully(bully::Settings { mesh_detection, ..tables.bully.clone() })
         }
         Protocol::Senior => {
-            let settings = tables.senior.settings();
-            let mesh_detection = mesh_detection && settings.mesh_detection;
-            ElectionSettings::Senior(senior::Settings { mesh_detection, ..settings })
+            let preset = match tables.senior_presets.preset {
+                SeniorPreset::Fleet => senior::Settings::fleet(),
+                SeniorPreset::Source => senior::Settings::source(),
+                SeniorPreset::Emulator => senior::Settings::emulator(),
+            };
+            let mesh_detection = by(preset.mesh_detection);
+            ElectionSettings::Senior(senior::Settings { mesh_detection, ..tables.senior })
         }
         Protocol::Ballot => {
+            let preset = ballot::Settings::of(tables.ballot_presets.preset);
+            let mesh_detection = by(preset.mesh_detection);
             ElectionSettings::Ballot(ballot::Settings { mesh_detection, ..tables.ballot })
         }
-        Protocol::TokenRing => ElectionSettings::TokenRing(token_ring::Settings {
-            mesh_detection,
-            ..tables.token_ring.clone()
-        }),
+        Protocol::TokenRing => {
+            let preset = token_ring::Settings::of(tables.token_ring_presets.preset);
+            let mesh_detection = by(preset.mesh_detection);
+            ElectionSettings::TokenRing(token_ring::Settings {
+                mesh_detection,
+                ..tables.token_ring.clone()
+            })
+        }
     }
 }
 
 pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
-    let Tables { node, bully, ballot, packets, token_ring, .. } = tables;
+    let Tables { node, bully, senior, ballot, packets, token_ring, .. } = tables;
     check.at_most(
         ("bully.ask_again", bully.ask_again),
         ("bully.answer_wait", "answer_wait", bully.answer_wait),
     );
     check.at_most(
+        ("bully.head_start", bully.head_start),
+        ("bully.answer_wait", "answer_wait", bully.answer_wait),
+    );
+    check.relate(
+        bully.wins == Wins::Highest || bully.estimate != Estimate::Health,
+        &["bully.wins", "bully.estimate"],
+        "highest where estimate = health",
+    );
+    check.at_most(
         ("bully.answer_wait", bully.answer_wait),
         ("bully.coordinator_wait", "coordinator_wait", bully.coordinator_wait),
     );
-    let senior = tables.senior.settings();
-    let keys = ["senior.request_period", "senior.master_loss"];
-    let given = keys.into_iter().find(|path| check.is_given(path));
     check.relate(
         senior.request_period * 2 <= senior.master_loss,
-        &[given.unwrap_or("senior.preset"), keys[0], keys[1]],
+        &["senior.request_period", "senior.master_loss"],
         format_args!("below half of master_loss = {}", human(senior.master_loss)),
     );
     check.relate(
@@ -207,8 +269,10 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
             token_ring.acknowledgement_wait,
         ),
     );
-    check.longer(
-        ("token_ring.hold", token_ring.hold),
-        (&["token_ring.search_wait"], "search_wait", token_ring.search_wait),
-    );
+    if !token_ring.hold.is_zero() {
+        check.longer(
+            ("token_ring.hold", token_ring.hold),
+            (&["token_ring.search_wait"], "search_wait", token_ring.search_wait),
+        );
+    }
 }
