@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use elevator_fleet::election::{ElectionSettings, Preset};
+use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::{Campaign, Fault, World, WorldSettings};
@@ -368,5 +369,33 @@ fn a_master_that_cannot_be_reached_is_not_followed_for_long() {
     assert_eq!(building.master_of(&[1, 2]), Some(1));
     building.run_for(secs(20));
     assert_eq!(states(&building), before, "{}", building.story(60));
+    building.recovers();
+}
+
+/// F1: two masters that do not hear each other both have a link to a node that follows the lower of
+/// them. The other one does not count on its car.
+#[test]
+fn a_master_assigns_nothing_to_a_car_that_follows_another() {
+    let mut building = Building::dark(3);
+    for (from, to) in [(0, 1), (1, 0)] {
+        building.inflict(Fault::CutOneWay { from, to });
+    }
+    for node in [0, 2, 1] {
+        building.start(node);
+        building.run_for(secs(1));
+    }
+    assert_eq!(building.master_of(&[0, 2]), Some(0));
+    assert_eq!(building.master_of(&[1]), Some(1));
+    let third = building.node(2).expect("it runs").hello().node.clone();
+    let second = building.node(1).expect("it runs");
+    assert!(second.has_synced(&third), "the standby link");
+    for button in [up(0), up(1), down(1), up(2), down(2), down(3)] {
+        building.press(1, button);
+    }
+    building.run_for(millis(300));
+    let now = Timestamp::START + building.now();
+    let orders = building.node(1).expect("it runs").status(now).orders;
+    assert!(orders.iter().any(|order| order.car.is_some()));
+    assert!(orders.iter().all(|order| order.car.as_ref() != Some(&third)), "{orders:?}");
     building.recovers();
 }
