@@ -11,10 +11,10 @@
 //! and a random draw comes with every input. So its states are few, comparable and can be walked
 //! by a model checker.
 //!
-//! Under `lowest-ip` the election opens and closes the links (F3). Under every other protocol each
-//! pair of nodes keeps a link, no matter who is master (C6), and the election sees a peer only while
-//! it is synced: a node that yields to a peer has handed its orders over already (E4), and no node
-//! follows a node that it can't reach (F14).
+//! The nodes keep the links (C6): each pair has one, or, under `lowest-ip`, each node has one to the
+//! master and to the heir. An election sees a peer only while orders are exchanged with it: a node
+//! that yields to a peer has handed its orders over already (E4), and no node follows a node that it
+//! can't reach (F14). Only the source's form of `lowest-ip` opens and closes links itself (F3).
 
 /// Calls a macro with every protocol: the name of its module, and of its variant of
 /// [`Protocol`](crate::wire::Protocol).
@@ -159,6 +159,10 @@ pub enum LinkRule {
     /// A slave dials its master when the election wants it, and there are no other links: links can
     /// be checked against the nodes' states.
     FollowState,
+    /// Each node keeps links to the two lowest addresses that it hears, if those are lower than its
+    /// own: usually the master, and the heir that takes over from it. It also keeps one to its
+    /// master where that is another node. A fleet of n nodes has 2n − 3 links.
+    Standby,
     /// Each pair of nodes keeps a link; the higher address dials the lower.
     EveryPair,
 }
@@ -186,7 +190,8 @@ pub enum Input<'a> {
         /// The highest term that it knows.
         term: Term,
     },
-    /// A peer is not heard any more, or, under [`LinkRule::EveryPair`], its link is gone.
+    /// A peer is not heard any more, or its link is gone; the latter is not an input under
+    /// [`LinkRule::FollowState`].
     Lost {
         /// Who.
         peer: &'a NodeId,

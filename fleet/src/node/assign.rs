@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use elevator_driver::Floor;
 
+use super::peers::Relation;
 use super::{Action, LinkId, Node, PlanVersion, Report};
 use crate::dispatch::{Assignments, CarSituation};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
@@ -43,16 +44,26 @@ impl Node {
     }
 
     /// The cars of the group and what they are doing: the node's own car, and those of the synced
-    /// peers (F14).
+    /// peers (F14) that take assignments.
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
         let own = self.cabin.view(now);
         let own = own.map(|view| (self.hello.node.clone(), view));
         let others = self.peers.links().synced().filter_map(|(_, name)| {
-            let (view, at) = self.peers.members().get(name)?.car?;
+            let car = self.peers.members().get(name)?.car;
+            let (view, at) = car.filter(|_| self.may_assign(name))?;
             let elapsed = view.elapsed.saturating_add(now.since(at));
             Some((name.clone(), CarView { elapsed, ..view }))
         });
         own.into_iter().chain(others).collect()
+    }
+
+    /// Whether a synced peer takes assignments. A standby link says nothing about whom its peer
+    /// follows.
+    fn may_assign(&self, peer: &NodeId) -> bool {
+        match self.peers.relation(peer) {
+            None | Some(Relation::FollowsThisNode | Relation::Unknown) => true,
+            Some(Relation::Leads | Relation::FollowsAnother) => false,
+        }
     }
 
     fn situations(&self, now: Timestamp) -> Vec<CarSituation> {

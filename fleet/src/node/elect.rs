@@ -45,6 +45,7 @@ impl Node {
         let (node_state, rotates) = (self.leadership.node_state(), self.leadership.rotates());
         self.dispatching.on_change(node_state, rotates);
         self.peers.hurry();
+        self.peers.review_links();
         self.cabin.invalidate_stops();
         self.report(change.report());
     }
@@ -85,7 +86,7 @@ impl Node {
     pub(super) fn may_follow(&self, peer: &NodeId) -> bool {
         match self.leadership.link_rule() {
             LinkRule::FollowState => true,
-            LinkRule::EveryPair => self.peers.links().is_synced(peer),
+            LinkRule::EveryPair | LinkRule::Standby => self.peers.exchanges_orders(peer),
         }
     }
 

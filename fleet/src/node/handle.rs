@@ -12,7 +12,7 @@ use super::peers::{Handshake, Heard, Offence, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, JournalId, NodeId, Timestamp};
-use crate::wire::{Beacon, Frame, Hello};
+use crate::wire::{Beacon, Frame, Hello, NodeState};
 
 /// An order that can't be placed. The node is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,8 +72,13 @@ impl Node {
 
     /// A beacon arrived from this address.
     pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) {
-        let verdict = self.peers.hear(beacon, now);
         let node = &beacon.hello.node;
+        let before = self.peers.relation(node);
+        let verdict = self.peers.hear(beacon, now);
+        if self.peers.relation(node) != before {
+            self.peers.review_links();
+            self.dispatching.invalidate();
+        }
         match self.on_heard(&verdict, &beacon.hello, now) {
             Acceptance::None => {}
             Acceptance::Orders => self.on_records(node, &beacon.delta, now),
@@ -81,6 +86,10 @@ impl Node {
                 self.leadership.hear_term(beacon.term);
                 self.compare(beacon, now);
                 self.reconcile(node, &beacon.node_state, now);
+                self.choose_links();
+                let equal = beacon.node_state == NodeState::Master
+                    && beacon.digest == self.orders.store().digest();
+                self.peers.note_heard(node, equal, now);
                 self.step_heard(node, now);
                 self.on_delta(node, &beacon.delta, now);
             }
@@ -106,9 +115,14 @@ impl Node {
         let verdict = self.peers.meet(peer, side, now);
         // A handshake proves that the peer is alive, even if the link is refused.
         let acceptance = self.on_heard(&verdict, peer, now);
-        let refused = side == LinkSide::Accepted
-            && self.leadership.link_rule() == LinkRule::FollowState
-            && !accepts(self.leadership.node_state());
+        self.choose_links();
+        let refused = match side {
+            LinkSide::Accepted => {
+                self.leadership.link_rule() == LinkRule::FollowState
+                    && !accepts(self.leadership.node_state())
+            }
+            LinkSide::Dialled => !self.peers.wants_link(&peer.node),
+        };
         if refused || acceptance != Acceptance::Full {
             self.actions.push_back(Action::Close(link));
             if side == LinkSide::Dialled {

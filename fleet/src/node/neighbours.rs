@@ -2,7 +2,7 @@
 
 use super::peers::{Due, Heard, Offence};
 use super::{Action, LinkId, Node, Report};
-use crate::election::{Input, LinkRule};
+use crate::election::Input;
 use crate::model::{NodeId, Timestamp};
 use crate::wire::{Delta, Frame, Hello, NodeState, PlanEntry};
 
@@ -64,9 +64,9 @@ impl Node {
         self.lose(peer, now);
     }
 
-    /// As master: closes a link that does not fit the state that its peer claims.
+    /// As master: compares the state that a peer claims with its link.
     pub(super) fn reconcile(&mut self, peer: &NodeId, says: &NodeState, now: Timestamp) {
-        let leads = self.leadership.leads() && self.leadership.link_rule() == LinkRule::FollowState;
+        let leads = self.leadership.leads();
         if let Some(link) = self.peers.reconcile(peer, says, leads, now) {
             self.hang_up(link, now);
         }
@@ -81,7 +81,7 @@ impl Node {
         self.orders.peer_synced(&peer);
         self.report(Report::Synced { node: peer.clone() });
         self.peers.note_synced(&peer);
-        if self.peers.keeps_every_link() {
+        if self.peers.keeps_links() {
             self.step_heard(&peer, now);
         } else {
             self.step_election(Input::Synced { peer: &peer, side }, now);
@@ -99,7 +99,7 @@ impl Node {
     fn disconnected(&mut self, peer: &NodeId, now: Timestamp) {
         self.orders.peer_disconnected(peer);
         self.dial_failed(peer, now);
-        if self.peers.keeps_every_link() {
+        if self.peers.keeps_links() && !self.may_follow(peer) {
             self.step_election(Input::Lost { peer }, now);
         }
         self.dispatching.invalidate();
@@ -126,7 +126,7 @@ impl Node {
 
     /// A dial failed, or its link was not synced in time.
     pub(super) fn dial_failed(&mut self, peer: &NodeId, now: Timestamp) {
-        if self.peers.keeps_every_link() {
+        if self.peers.keeps_links() {
             let draw = self.random.u64(..);
             self.peers.redial_later(peer, draw, now);
         } else {
@@ -134,8 +134,14 @@ impl Node {
         }
     }
 
+    /// Updates the choice of links, if necessary.
+    pub(super) fn choose_links(&mut self) {
+        self.peers.choose_links(self.leadership.master());
+    }
+
     /// Dials the peers that are due (C6).
     pub(super) fn pair(&mut self, now: Timestamp) {
+        self.choose_links();
         for due in self.peers.due_dials(now) {
             match due {
                 Due::Dial(peer) => self.dial(peer, now),
@@ -143,6 +149,7 @@ impl Node {
                     Some(link) => self.hang_up(link, now),
                     None => self.dial_failed(&peer, now),
                 },
+                Due::Doubt(peer) => self.step_election(Input::Lost { peer: &peer }, now),
             }
         }
     }

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::climate::ClimateSettings;
-use crate::election::ElectionSettings;
 use crate::election::testing::{address, name};
+use crate::election::{ElectionSettings, Preset};
 use crate::model::{Call, CarView, FleetName, HallCall, Mac, Role};
 use crate::orders::Record;
 use crate::wire::{Beacon, Frame, Nonce, Protocol};
@@ -185,7 +185,7 @@ fn a_link_to_the_next_incarnation_of_a_dialled_peer_carries() {
     let now = Timestamp::START + PERIOD * 4;
     let wanted = talk(&mut second, &mut first, Timestamp::START, now);
     assert!(wanted.iter().any(|action| matches!(action, Action::Dial { .. })), "{wanted:?}");
-    let reborn = node(1, 2);
+    let mut reborn = node(1, 2);
     let link = LinkId(7);
     second.handle_link_up(link, reborn.hello(), LinkSide::Dialled, now);
     let state = crate::wire::StateTransfer {
@@ -196,6 +196,8 @@ fn a_link_to_the_next_incarnation_of_a_dialled_peer_carries() {
     };
     second.handle_frame(link, Frame::State(state), now);
     second.handle_frame(link, Frame::Synced, now);
+    let beacon = reborn.plain_beacon(now);
+    second.handle_beacon(address(1), &beacon, now);
     let master = name(1);
     assert_eq!(*second.node_state(), NodeState::Slave { master });
 }
@@ -219,7 +221,14 @@ pub(super) fn join(second: &mut Node, first: &mut Node, link: LinkId, now: Times
 /// E1: the master has dropped the link, and nothing that says so arrives.
 #[test]
 fn a_slave_notices_that_its_master_has_no_link_to_it() {
-    let (mut second, mut first) = (node(2, 1), node(1, 1));
+    // With a standby link, later: a slave may follow for 1.6 s before it has one.
+    notices_that_its_master_has_no_link_to_it(Preset::Fleet, 90);
+    notices_that_its_master_has_no_link_to_it(Preset::Source, 60);
+}
+
+fn notices_that_its_master_has_no_link_to_it(preset: Preset, within: u32) {
+    let of = |index| electing(index, 1, ElectionSettings::preset(Protocol::LowestIp, preset));
+    let (mut second, mut first) = (of(2), of(1));
     let start = Timestamp::START + PERIOD * 4;
     talk(&mut second, &mut first, Timestamp::START, start);
     join(&mut second, &mut first, LinkId(1), start);
@@ -228,15 +237,18 @@ fn a_slave_notices_that_its_master_has_no_link_to_it() {
     assert_eq!(*second.node_state(), slave, "a sound link is left alone");
     let dropped = start + PERIOD * 200;
     first.handle_link_down(LinkId(1), dropped);
-    let wanted = talk(&mut second, &mut first, dropped, dropped + PERIOD * 60);
+    let wanted = talk(&mut second, &mut first, dropped, dropped + PERIOD * within);
     let redials = |action: &Action| matches!(action, Action::Dial { peer, .. } if *peer == name(1));
     assert!(wanted.iter().any(redials), "{wanted:?}");
 }
 
-/// E1: the slave has dropped the link, and leads or follows somebody else.
+/// E1: the slave has dropped the link, and leads or follows somebody else. Where links follow the
+/// states, there is none that it may keep.
 #[test]
 fn a_master_closes_a_link_to_a_peer_that_goes_on_without_it() {
-    let (mut second, mut first) = (node(2, 1), node(1, 1));
+    let source = ElectionSettings::preset(Protocol::LowestIp, Preset::Source);
+    let of = |index| electing(index, 1, source.clone());
+    let (mut second, mut first) = (of(2), of(1));
     let start = Timestamp::START + PERIOD * 4;
     talk(&mut second, &mut first, Timestamp::START, start);
     join(&mut second, &mut first, LinkId(1), start);

@@ -1,11 +1,15 @@
-//! What is special about `lowest-ip`: every order of starts and merges, and one-way links.
+//! What is special about `lowest-ip`: every order of starts and merges, the standby link, and
+//! one-way links.
 
 use std::time::Duration;
 
+use elevator_fleet::election::{ElectionSettings, Preset};
+use elevator_fleet::model::Timestamp;
 use elevator_fleet::node::Node;
-use liftmesh_lab::{Fault, World, WorldSettings};
+use elevator_fleet::wire::Protocol;
+use liftmesh_lab::{Campaign, Fault, World, WorldSettings};
 
-use crate::building::{Building, car_call, down, millis, mins, secs, seed, up};
+use crate::building::{Building, bound_of, car_call, down, lines, millis, mins, secs, seed, up};
 
 /// Every order of so many things.
 fn permutations(count: usize) -> Vec<Vec<usize>> {
@@ -225,4 +229,173 @@ fn a_link_that_becomes_one_way_parts_the_two_without_flapping() {
         assert_eq!(terms(&building), before, "{}", building.story(60));
         building.recovers();
     }
+}
+
+/// How long it took until these have one master, and have had it for a while.
+fn agreed(building: &mut Building, group: &[usize]) -> Duration {
+    let (start, lasting) = (building.now(), millis(300));
+    let mut since = None;
+    building.until(secs(30), &format!("{group:?} agree"), |world| {
+        let first = world.master_of(group).map(|_| since.unwrap_or(world.now()));
+        since = first;
+        first.is_some_and(|at| world.now() >= at + lasting)
+    });
+    since.map(|at| at.saturating_sub(start)).expect("they agree")
+}
+
+/// How long eight nodes on a line that loses every fourth packet take to agree after their master
+/// is killed, and after it starts again. `served`: orders are placed and served while it is away.
+fn failover_in_loss(seed: u64, served: bool) -> [Duration; 2] {
+    let mut settings = WorldSettings::new(8, seed);
+    settings.weather.loss = 25;
+    settings.codec = false;
+    settings.inspect = false;
+    let mut building = Building::of(settings);
+    let all: Vec<usize> = (0..8).collect();
+    building.start_all();
+    agreed(&mut building, &all);
+    building.run_for(secs(5));
+    assert_eq!(building.master(), Some(0));
+    building.inflict(Fault::Kill(0));
+    let killed = agreed(&mut building, &all[1..]);
+    building.run_for(secs(1));
+    if served {
+        for (node, button) in [(2, up(1)), (3, down(2)), (5, car_call(3))] {
+            building.press(node, button);
+        }
+        building.run_for(secs(8));
+        building.press(4, up(2));
+        building.run_for(secs(1));
+    }
+    building.inflict(Fault::Restart(0));
+    [killed, agreed(&mut building, &all)]
+}
+
+/// F7, C3: no new link is needed, so the loss of packets delays nothing but beacons.
+#[test]
+fn a_failover_is_quick_though_every_fourth_packet_is_lost() {
+    let times: Vec<_> = (1..=30).map(|seed| failover_in_loss(seed, false)).collect();
+    for (which, what) in ["its end", "its return"].into_iter().enumerate() {
+        let (median, worst) = summary(times.iter().map(|times| times[which]).collect());
+        println!("after {what}: median {median:?}, worst {worst:?}");
+        assert!(median <= millis(500) && worst <= secs(1), "after {what}: {median:?}, {worst:?}");
+    }
+}
+
+/// E4: the fleet's orders reach the master by datagram and over the first link, whichever is faster.
+#[test]
+fn a_master_that_missed_orders_returns_once_it_has_them() {
+    let times = (1..=30).map(|seed| failover_in_loss(seed, true)[1]).collect();
+    let (median, worst) = summary(times);
+    println!("after its return, orders missed: median {median:?}, worst {worst:?}");
+    assert!(median <= millis(500) && worst <= secs(1), "{median:?}, {worst:?}");
+}
+
+fn summary(mut times: Vec<Duration>) -> (Duration, Duration) {
+    times.sort_unstable();
+    (times[times.len() / 2], times[times.len() - 1])
+}
+
+/// C3: the bound holds at every size where packets are lost, whatever happens to the master.
+#[test]
+fn a_fleet_of_any_size_agrees_within_the_bound() {
+    for nodes in [2, 16, 64] {
+        let mut settings = WorldSettings::new(nodes, seed());
+        settings.weather.loss = 5;
+        settings.codec = false;
+        settings.inspect = false;
+        let bound = bound_of(&settings.election, nodes);
+        let mut building = Building::of(settings);
+        let all: Vec<usize> = (0..nodes).collect();
+        building.start_all();
+        let started = agreed(&mut building, &all);
+        building.run_for(secs(2));
+        building.inflict(Fault::Kill(0));
+        let killed = agreed(&mut building, &all[1..]);
+        building.press(1, up(2));
+        building.run_for(secs(1));
+        building.inflict(Fault::Restart(0));
+        let returned = agreed(&mut building, &all);
+        println!("{nodes} nodes: {started:?}, {killed:?}, {returned:?}, of {bound:?}");
+        assert!([started, killed, returned].into_iter().all(|took| took <= bound));
+    }
+}
+
+/// F2 to F8: the source's form has its master too, loses no order, and keeps each invariant.
+#[test]
+fn whatever_happens_to_the_letter_of_the_source() {
+    let seeds = std::env::var("LIFTMESH_CAMPAIGN").map_or(3, |seeds| seeds.parse().expect("seeds"));
+    for seed in 1..=seeds {
+        let mut campaign = Campaign::by_seed(seed);
+        campaign.world.election = ElectionSettings::preset(Protocol::LowestIp, Preset::Source);
+        let outcome = campaign.run().expect("a world");
+        let violations = lines(&outcome.violations);
+        assert!(violations.is_empty(), "seed {seed}\n{}\n{violations}", outcome.world.story(120));
+    }
+}
+
+/// F7: the heir leads over the links that are there, where no new one can be made.
+#[test]
+fn a_failover_needs_no_new_link() {
+    let mut building = Building::merged(5);
+    for one in 1..5 {
+        for other in one + 1..5 {
+            building.inflict(Fault::RefuseLinks(one, other));
+        }
+    }
+    building.press(3, up(2));
+    building.inflict(Fault::Kill(0));
+    building.until(millis(300), "the heir leads", |world| world.master() == Some(1));
+    building.until(secs(30), "it assigns the call", World::is_idle);
+    assert_eq!(building.master(), Some(1));
+    building.recovers();
+}
+
+/// E1: a node that can be heard and not reached leads no other node for long, and follows none.
+#[test]
+fn a_master_that_cannot_be_reached_is_not_followed_for_long() {
+    let mut building = Building::dark(3);
+    for other in 1..3 {
+        building.inflict(Fault::RefuseLinks(0, other));
+    }
+    building.start_all();
+    building.run_for(secs(4));
+    let states = |world: &World| -> Vec<_> {
+        (0..3)
+            .map(|node| (world.node_state(node).cloned(), world.node(node).map(Node::term)))
+            .collect()
+    };
+    let before = states(&building);
+    assert_eq!(building.master_of(&[1, 2]), Some(1));
+    building.run_for(secs(20));
+    assert_eq!(states(&building), before, "{}", building.story(60));
+    building.recovers();
+}
+
+/// F1: two masters that do not hear each other both have a link to a node that follows the lower of
+/// them. The other one does not count on its car.
+#[test]
+fn a_master_assigns_nothing_to_a_car_that_follows_another() {
+    let mut building = Building::dark(3);
+    for (from, to) in [(0, 1), (1, 0)] {
+        building.inflict(Fault::CutOneWay { from, to });
+    }
+    for node in [0, 2, 1] {
+        building.start(node);
+        building.run_for(secs(1));
+    }
+    assert_eq!(building.master_of(&[0, 2]), Some(0));
+    assert_eq!(building.master_of(&[1]), Some(1));
+    let third = building.node(2).expect("it runs").hello().node.clone();
+    let second = building.node(1).expect("it runs");
+    assert!(second.has_synced(&third), "the standby link");
+    for button in [up(0), up(1), down(1), up(2), down(2), down(3)] {
+        building.press(1, button);
+    }
+    building.run_for(millis(300));
+    let now = Timestamp::START + building.now();
+    let orders = building.node(1).expect("it runs").status(now).orders;
+    assert!(orders.iter().any(|order| order.car.is_some()));
+    assert!(orders.iter().all(|order| order.car.as_ref() != Some(&third)), "{orders:?}");
+    building.recovers();
 }

@@ -1,39 +1,45 @@
 //! The master is the node with the lowest IPv4 address (F2, F3).
 //!
 //! ```text
-//!              hears a lower master: dial it
-//!                  ┌──────────────┐
-//!                  │              ▼   synced: hang up on the slaves
-//!   start ──▶ Master            Joining ─────────────────────────────▶ Slave
-//!                  ▲              │                                      │
-//!                  └──────────────┘                                      │
-//!                  ▲   disconnected: wait, longer each time              │
-//!                  └─────────────────────────────────────────────────────┘
-//!                      disconnected from the master, or it is no longer master (joining: no wait)
+//!              hears a lower master, with which orders are exchanged
+//!             ┌───────────────────────────────────────┐
+//!             │                                       ▼        ┐ the master yields to a lower one
+//!   start ──▶ Master                                Slave ◀────┘
+//!             ▲                                       │
+//!             └───────────────────────────────────────┘
+//!              disconnected from the master, or it is no longer master
 //! ```
 //!
-//! It has no messages: it reads the state of each peer in its beacons, and opens and closes links.
-//! While a node joins another master, it is still a master: it keeps its slaves until the new link
-//! carries.
+//! It has no messages and no timers: it reads the state of each peer in its beacons. The node keeps
+//! the links ([`LinkRule::Standby`]): to the master, and to the heir, which is the next lowest
+//! address and takes over from a master that is lost. So a failover needs no new link.
+//!
+//! A peer is an input of the election only while orders are exchanged with it: over a synced link,
+//! or, until the first link is made, because beacons show that both stores are equal. So a node
+//! that yields has handed its orders over (E4).
 //!
 //! # What it adds to the requirements
 //!
-//! - A failed dial is repeated after a wait that grows, so a master that can be heard but not
-//!   reached makes no node flap.
+//! - The standby link, and the slave whose master yields to a lower one and that follows it there:
+//!   without them each change of master needs new links. [`Letter`] does without.
 //! - Of two nodes with the same address the lower name leads; both report the conflict.
 
+mod letter;
+
 use core::net::Ipv4Addr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{
-    Candidate, Detail, Election, ElectionTimer, Input, LinkRule, LinkSide, Output, Preferred,
-    Preset, Profile, Rules, redial,
+    Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Preset,
+    Profile, Rules,
 };
 use crate::model::NodeId;
 use crate::wire::{NodeState, Nonce, Protocol};
 
-/// The timers of `lowest-ip`.
+pub use letter::Letter;
+
+/// The timers of `lowest-ip` without a standby link.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// This peer may be dialled again.
@@ -48,22 +54,51 @@ impl From<Timer> for ElectionTimer {
     }
 }
 
-const PROFILE: Profile = Profile {
+const STANDBY: Profile = Profile {
     preferred: Preferred::LowestAddress,
-    link_rule: LinkRule::FollowState,
+    link_rule: LinkRule::Standby,
     detail_lines: 1,
     ..Profile::USUAL
 };
 
-/// `lowest-ip` has nothing to set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Settings;
+const LETTER: Profile = Profile { link_rule: LinkRule::FollowState, ..STANDBY };
+
+/// The settings of `lowest-ip`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// Whether a slave also keeps a link to the heir, the next lowest address. Default `true`: a
+    /// failover needs no new link. Otherwise the links and the states are those of the source
+    /// (F3): a slave has one link, and leaves its master when that ends and for no other reason.
+    /// Alike on every node of the fleet.
+    pub standby: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::fleet()
+    }
+}
 
 impl Settings {
     /// The preset.
     #[must_use]
-    pub fn of(_: Preset) -> Self {
-        Self
+    pub fn of(preset: Preset) -> Self {
+        match preset {
+            Preset::Fleet => Self::fleet(),
+            Preset::Source => Self::source(),
+        }
+    }
+
+    /// For a fleet of elevators on one LAN; the default.
+    #[must_use]
+    pub fn fleet() -> Self {
+        Self { standby: true }
+    }
+
+    /// As in the source: no standby link.
+    #[must_use]
+    pub fn source() -> Self {
+        Self { standby: false }
     }
 }
 
@@ -73,166 +108,105 @@ impl Rules for Settings {
     }
 
     fn profile(&self) -> &'static Profile {
-        &PROFILE
+        if self.standby { &STANDBY } else { &LETTER }
     }
 
-    /// A master that joins another one parts from its slaves, which dial in their turn: links are
-    /// made twice.
+    /// Without a standby link a master that joins another one parts from its slaves, which dial in
+    /// their turn: links are made twice. With one they are made at the same time; but a slave may
+    /// have given its dial up just before it was needed, and dials again.
     fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within * 2
     }
 
     fn elect(&self, own: Candidate, _: Nonce, redial_after: Duration) -> Box<dyn Election> {
-        Box::new(LowestIp::new(own.node, own.address, redial_after))
+        if self.standby {
+            Box::new(LowestIp::new(own.node, own.address))
+        } else {
+            Box::new(Letter::new(own.node, own.address, redial_after))
+        }
     }
 }
 
-/// The `lowest-ip` protocol.
+/// The `lowest-ip` protocol, in a node that keeps a standby link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LowestIp {
     /// Ranks the nodes; the name decides between two nodes with one address.
     rank: (Ipv4Addr, NodeId),
-    redial_after: Duration,
     state: State,
-    /// How often in a row a dial of this peer has failed.
-    failures: BTreeMap<NodeId, u32>,
-    /// Peers that are not dialled until their timer fires.
-    waiting: BTreeSet<NodeId>,
+    /// The masters with lower addresses, lowest first.
+    masters: BTreeSet<(Ipv4Addr, NodeId)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum State {
     Master,
-    Joining { master: NodeId },
     Slave { master: NodeId },
 }
 
 impl LowestIp {
     /// A node at its start: a master (F2).
-    ///
-    /// `redial_after` is the wait after a failed dial.
     #[must_use]
-    pub fn new(node: NodeId, address: Ipv4Addr, redial_after: Duration) -> Self {
-        Self {
-            rank: (address, node),
-            redial_after,
-            state: State::Master,
-            failures: BTreeMap::new(),
-            waiting: BTreeSet::new(),
-        }
+    pub fn new(node: NodeId, address: Ipv4Addr) -> Self {
+        Self { rank: (address, node), state: State::Master, masters: BTreeSet::new() }
     }
 
-    fn on_heard(&mut self, peer: &NodeId, address: Ipv4Addr, leads: bool) -> Option<Output> {
-        match &self.state {
-            State::Master => {
-                let lower = (address, peer) < (self.rank.0, &self.rank.1);
-                (leads && lower && !self.waiting.contains(peer)).then(|| {
-                    self.state = State::Joining { master: peer.clone() };
-                    Output::Dial(peer.clone())
-                })
-            }
-            State::Joining { master } => (master == peer && !leads).then(|| {
-                self.state = State::Master;
-                Output::HangUp(peer.clone())
-            }),
-            State::Slave { master } => {
-                if master == peer && !leads {
-                    self.state = State::Master;
-                }
-                None
-            }
-        }
+    /// Forgets what is known of a peer.
+    fn forget(&mut self, peer: &NodeId) {
+        self.masters.retain(|(_, master)| master != peer);
     }
 
-    /// A master follows whom it dialled, even if it had given the dial up in the meantime. While it
-    /// joins another, and as a slave, it hangs up on everybody else.
-    fn on_synced(&mut self, peer: &NodeId, side: LinkSide) -> Option<Output> {
-        match (&self.state, side) {
-            (State::Joining { master }, LinkSide::Dialled) if master != peer => {
-                Some(Output::HangUp(peer.clone()))
-            }
-            (State::Master | State::Joining { .. }, LinkSide::Dialled) => {
-                self.state = State::Slave { master: peer.clone() };
-                self.failures.remove(peer);
-                Some(Output::HangUpAllBut(peer.clone()))
-            }
-            (State::Slave { master }, LinkSide::Dialled | LinkSide::Accepted) => {
-                Some(Output::HangUpAllBut(master.clone()))
-            }
-            (State::Master | State::Joining { .. }, LinkSide::Accepted) => None,
-        }
-    }
-
-    fn on_disconnected(&mut self, peer: &NodeId, draw: u64) -> Option<Output> {
-        match &self.state {
-            State::Joining { master } if master == peer => {
-                self.state = State::Master;
-                let failures = self.failures.entry(peer.clone()).or_default();
-                let wait = redial::wait(self.redial_after, *failures, draw);
-                *failures += 1;
-                self.waiting.insert(peer.clone());
-                Some(Output::Arm(Timer::Redial(peer.clone()).into(), wait))
-            }
-            State::Slave { master } if master == peer => {
-                self.state = State::Master;
-                None
-            }
-            State::Master | State::Joining { .. } | State::Slave { .. } => None,
+    /// A slave stays with its master while that is one, whatever lower masters it hears (F3).
+    fn choose(&mut self) {
+        let stays = match &self.state {
+            State::Master => false,
+            State::Slave { master } => self.masters.iter().any(|(_, known)| known == master),
+        };
+        if !stays {
+            self.state = match self.masters.first() {
+                Some((_, master)) => State::Slave { master: master.clone() },
+                None => State::Master,
+            };
         }
     }
 }
 
 impl Election for LowestIp {
-    fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
-        let output = match input {
+    fn handle(&mut self, input: Input<'_>, _draw: u64, _outputs: &mut Vec<Output>) {
+        match input {
             Input::Heard { peer, node_state, .. } => {
-                let leads = *node_state == NodeState::Master;
-                let output = self.on_heard(&peer.node, peer.address, leads);
-                if let Some(Output::Dial(peer)) = &output {
-                    let limit = redial::limit(self.redial_after);
-                    outputs.push(Output::Arm(Timer::Join(peer.clone()).into(), limit));
+                self.forget(&peer.node);
+                let rank = (peer.address, peer.node.clone());
+                if *node_state == NodeState::Master && rank < self.rank {
+                    self.masters.insert(rank);
                 }
-                output
+                self.choose();
             }
-            Input::Synced { peer, side } => self.on_synced(peer, side),
-            Input::Disconnected { peer } => self.on_disconnected(peer, draw),
             Input::Lost { peer } => {
-                let output = self.on_disconnected(peer, draw);
-                self.failures.remove(peer);
-                output
+                self.forget(peer);
+                self.choose();
             }
-            Input::Fired(ElectionTimer::LowestIp(Timer::Redial(peer))) => {
-                self.waiting.remove(peer);
-                None
-            }
-            Input::Fired(ElectionTimer::LowestIp(Timer::Join(peer))) => match &self.state {
-                State::Joining { master } if master == peer => {
-                    outputs.push(Output::HangUp(peer.clone()));
-                    self.on_disconnected(peer, draw)
-                }
-                State::Master | State::Joining { .. } | State::Slave { .. } => None,
-            },
-            Input::Start | Input::Message { .. } | Input::Estimate(_) | Input::Fired(_) => None,
-        };
-        outputs.extend(output);
+            Input::Start
+            | Input::Synced { .. }
+            | Input::Disconnected { .. }
+            | Input::Message { .. }
+            | Input::Estimate(_)
+            | Input::Fired(_) => {}
+        }
     }
 
     fn node_state(&self) -> NodeState {
         match &self.state {
-            State::Master | State::Joining { .. } => NodeState::Master,
+            State::Master => NodeState::Master,
             State::Slave { master } => NodeState::Slave { master: master.clone() },
         }
     }
 
     fn details(&self) -> Vec<Detail> {
-        match &self.state {
-            State::Joining { master } => vec![Detail::new("joining", master)],
-            State::Master | State::Slave { .. } => Vec::new(),
-        }
+        Vec::new()
     }
 
     fn profile(&self) -> &Profile {
-        &PROFILE
+        &STANDBY
     }
 }
 

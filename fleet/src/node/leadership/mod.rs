@@ -140,6 +140,14 @@ impl Leadership {
         matches!(&self.node_state, NodeState::Slave { master } if master == peer)
     }
 
+    /// The master that this node follows.
+    pub(super) fn master(&self) -> Option<&NodeId> {
+        match &self.node_state {
+            NodeState::Slave { master } => Some(master),
+            NodeState::Master | NodeState::Seeking => None,
+        }
+    }
+
     pub(super) fn has_mastership(&self) -> bool {
         self.election.has_mastership()
     }
@@ -300,7 +308,7 @@ impl Leadership {
         members: &Membership,
         now: Timestamp,
     ) -> bool {
-        if self.link_rule() != LinkRule::FollowState
+        if self.link_rule() != LinkRule::Standby
             || !self.leads()
             || now >= self.node_state_since + PATIENCE
         {

@@ -115,7 +115,7 @@ impl Links {
     }
 }
 
-/// Whether a node in this state accepts links: a slave refuses them (F1).
+/// Whether a node in this state accepts links, if a slave has only the one to its master (F1).
 pub(in crate::node) fn accepts(node_state: &NodeState) -> bool {
     match node_state {
         NodeState::Master | NodeState::Seeking => true,

@@ -24,9 +24,9 @@ use core::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
 use self::beacon::BeaconClock;
-use self::pairing::Pairing;
+use self::pairing::{Choice, Known, Pairing};
 use super::{LinkId, LinkSide, MeshTimes};
-use crate::election::LinkRule;
+use crate::election::{LinkRule, redial};
 use crate::model::{CarView, JournalId, NodeId, Term, Timestamp};
 use crate::wire::{Beacon, Hello, NodeState};
 
@@ -43,7 +43,8 @@ pub use packets::PacketCounts;
 pub(super) use packets::PacketKind;
 pub(super) use pairing::Due;
 
-/// How long a master tolerates a peer that claims to be its slave without a link.
+/// How long a master tolerates a peer that claims to be its slave without a link, if a slave has no
+/// other links.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
 /// How long a master keeps a link that does not fit the announced state of its peer: longer than
@@ -56,6 +57,7 @@ pub(super) struct Peers {
     own: Hello,
     link_port: u16,
     times: MeshTimes,
+    rule: LinkRule,
     membership: Membership,
     links: Links,
     /// Which peers to dial, if links don't follow the election.
@@ -79,6 +81,16 @@ pub(super) struct Facts {
     pub(super) car: Option<CarView>,
 }
 
+/// A peer's state from this node's point of view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    Leads,
+    FollowsThisNode,
+    FollowsAnother,
+    /// It has not told its state yet.
+    Unknown,
+}
+
 /// The receivers of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Addressee {
@@ -92,15 +104,17 @@ impl Peers {
     pub(super) fn new(own: Hello, link_port: u16, times: MeshTimes, rule: LinkRule) -> Self {
         let pairing = match rule {
             LinkRule::FollowState => None,
-            LinkRule::EveryPair => {
-                Some(Pairing::new(own.address, own.node.clone(), times.redial_after))
-            }
+            LinkRule::EveryPair => Some(Choice::Every),
+            LinkRule::Standby => Some(Choice::LowestTwo),
         };
+        let pairing = pairing
+            .map(|choice| Pairing::new(choice, own.address, own.node.clone(), times.redial_after));
         Self {
             membership: Membership::new(own.clone(), times),
             own,
             link_port,
             times,
+            rule,
             links: Links::default(),
             pairing,
             clock: BeaconClock::default(),
@@ -118,9 +132,60 @@ impl Peers {
         &self.links
     }
 
-    /// Whether each pair of nodes keeps a link, so that this node dials peers by itself.
-    pub(super) fn keeps_every_link(&self) -> bool {
+    /// Whether the node dials peers by itself, and not because the election wants it.
+    pub(super) fn keeps_links(&self) -> bool {
         self.pairing.is_some()
+    }
+
+    /// Whether orders are exchanged with a peer: over a synced link, or by datagram until the first
+    /// link to it is made.
+    pub(super) fn exchanges_orders(&self, peer: &NodeId) -> bool {
+        self.links.is_synced(peer)
+            || self.pairing.as_ref().is_some_and(|pairing| pairing.believes(peer))
+    }
+
+    /// A beacon of a peer was accepted. `equal`: it is a master whose store is equal to this node's,
+    /// so that each has all orders of the other.
+    pub(super) fn note_heard(&mut self, peer: &NodeId, equal: bool, now: Timestamp) {
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.heard(peer, equal, now);
+        }
+    }
+
+    /// What of a peer's state the links and the plan depend on, under [`LinkRule::Standby`].
+    pub(super) fn relation(&self, peer: &NodeId) -> Option<Relation> {
+        let known = self.membership.get(peer).filter(|_| self.rule == LinkRule::Standby)?;
+        Some(match &known.node_state {
+            NodeState::Master => Relation::Leads,
+            NodeState::Slave { master } if *master == self.own.node => Relation::FollowsThisNode,
+            NodeState::Slave { .. } => Relation::FollowsAnother,
+            NodeState::Seeking => Relation::Unknown,
+        })
+    }
+
+    /// Updates the choice of links, if what it depends on has changed. `follows` is this node's
+    /// master.
+    pub(super) fn choose_links(&mut self, follows: Option<&NodeId>) {
+        let Some(pairing) = self.pairing.as_mut().filter(|pairing| pairing.is_stale()) else {
+            return;
+        };
+        let peers = self.membership.peers().map(|(name, peer)| Known {
+            rank: (peer.hello.address, name),
+            leads: peer.node_state == NodeState::Master,
+        });
+        pairing.choose(peers, follows);
+    }
+
+    /// The states of nodes have changed, and with them, maybe, which links to keep.
+    pub(super) fn review_links(&mut self) {
+        if let Some(pairing) = self.pairing.as_mut() {
+            pairing.invalidate();
+        }
+    }
+
+    /// Whether a link that this node has opened is one that it keeps.
+    pub(super) fn wants_link(&self, peer: &NodeId) -> bool {
+        self.pairing.as_ref().is_none_or(|pairing| pairing.dials(peer))
     }
 
     /// The address on which a peer accepts links.
@@ -292,8 +357,8 @@ impl Peers {
         }
     }
 
-    /// If each pair of nodes keeps a link: the link to this peer is closed, or could not be opened.
-    /// `draw` is a random number.
+    /// If this node dials by itself: the link to this peer is closed, or could not be opened. `draw`
+    /// is a random number.
     pub(super) fn redial_later(&mut self, peer: &NodeId, draw: u64, now: Timestamp) {
         if let Some(pairing) = self.pairing.as_mut() {
             pairing.disconnected(peer, draw, now);
@@ -305,19 +370,21 @@ impl Peers {
         self.pairing.as_ref().and_then(Pairing::next)
     }
 
-    /// Which peers to dial, and whose links to give up (C6).
+    /// Which peers to dial, and whose links to give up (C6). Call
+    /// [`choose_links`](Self::choose_links) before.
     pub(super) fn due_dials(&mut self, now: Timestamp) -> Vec<Due> {
         let due = self.pairing.as_mut().map(|pairing| pairing.due(now));
         due.unwrap_or_default()
     }
 
-    /// If links follow the states: as master, if this node `leads`, compares a peer's announced
-    /// state with the links. A link may have been closed at one end only if the close was lost
-    /// (E1). Returns the link to close.
+    /// If a slave has a link to its master: as master, if this node `leads`, compares a peer's
+    /// announced state with the links. A link may have been closed at one end only if the close was
+    /// lost (E1). Returns the link to close.
     ///
     /// A peer that keeps calling itself a slave without a link is not echoed until it notices: it
-    /// loses its master and joins again. A link is closed if its peer follows another master, or if
-    /// its peer follows this one but the last frame of the exchange of states does not arrive.
+    /// loses its master and joins again. Without standby links, a link is closed if its peer follows
+    /// another master, or if its peer follows this one but the last frame of the exchange of states
+    /// does not arrive.
     pub(super) fn reconcile(
         &mut self,
         peer: &NodeId,
@@ -328,7 +395,13 @@ impl Peers {
         let follows = matches!(says, NodeState::Slave { master } if *master == self.own.node);
         let link = self.links.to(peer);
         let claims = leads && follows && link.is_none();
-        let misfit = leads && link.is_some() && self.links.is_synced(peer) != follows;
+        let (is_misfit, limit) = match self.rule {
+            LinkRule::FollowState => (self.links.is_synced(peer) != follows, CLAIM_LIMIT),
+            // A slave may follow before it has a link, which it gives up earlier.
+            LinkRule::Standby => (false, redial::limit(self.times.redial_after) * 5 / 4),
+            LinkRule::EveryPair => return None,
+        };
+        let misfit = leads && link.is_some() && is_misfit;
         let known = self.membership.get_mut(peer)?;
         if !claims && !misfit {
             known.disputed_since = None;
@@ -336,7 +409,7 @@ impl Peers {
             return None;
         }
         let stood = now.since(*known.disputed_since.get_or_insert(now));
-        known.unechoed = claims && stood >= CLAIM_LIMIT;
+        known.unechoed = claims && stood >= limit;
         link.filter(|_| misfit && stood >= MISFIT_LIMIT)
     }
 

@@ -12,9 +12,6 @@ use super::{
 use crate::election::{Candidate, Election, ElectionTimer, Input, Output};
 use crate::model::NodeId;
 
-/// How many rounds of events the nodes need at most to come to rest.
-const ROUNDS: usize = 12;
-
 impl<S: Subject> Check<S> {
     pub(in crate::election) fn new(subject: S, bounds: Bounds) -> Self {
         let candidates = (0..bounds.nodes).map(|node| subject.candidate(node)).collect();
@@ -169,37 +166,6 @@ impl<S: Subject> Check<S> {
                 return;
             }
         }
-    }
-
-    /// Whether the nodes come to rest where it is `right`, once nothing more breaks and messages
-    /// arrive before timers fire.
-    pub(in crate::election) fn comes_to_rest(
-        &self,
-        moment: &At<S>,
-        right: impl Fn(&Self, &At<S>) -> bool,
-    ) -> bool {
-        let mut moment = moment.clone();
-        for _ in 0..ROUNDS {
-            let before = moment.clone();
-            self.hear_everybody(&mut moment);
-            S::finish(self, &mut moment);
-            while let Some(sent) = moment.network.pop_first() {
-                // It is piggybacked on a beacon, which has its sender's state.
-                self.hear(&mut moment, sent.to, sent.from);
-                self.arrive(&mut moment, &sent, 0);
-            }
-            if moment == before {
-                if right(self, &moment) {
-                    return true;
-                }
-                for (node, timer) in moment.armed.clone() {
-                    if !S::only_repeats(&timer) {
-                        self.fire(&mut moment, node, &timer, 0);
-                    }
-                }
-            }
-        }
-        false
     }
 
     fn messages(&self, moment: &At<S>, steps: &mut Vec<Step<S::Step>>) {

@@ -145,14 +145,6 @@ pub(in crate::election) trait Subject:
         true
     }
 
-    /// Lets what is under way beside messages come to its end.
-    fn finish(_check: &Check<Self>, _moment: &mut At<Self>) {}
-
-    /// Whether this timer only repeats what was not lost.
-    fn only_repeats(_timer: &ElectionTimer) -> bool {
-        false
-    }
-
     fn properties(&self) -> Vec<Property<Check<Self>>>;
 }
 
