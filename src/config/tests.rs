@@ -586,6 +586,7 @@ fn every_key_changes_the_settings() {
         let base = format!("election = \"{}\"\n{REQUIRED}", protocol.map_or("bully", |name| name));
         let partner = match key.path {
             "operator.read_only_group" => "read_only_socket = \"/run/status\"\n",
+            "bully.wins" => "estimate = \"7\"\n",
             _ => "",
         };
         let settings = |value: Option<&str>| {
