@@ -27,7 +27,7 @@ use super::{
 use crate::election::ElectionTimer;
 
 /// More calm states than any model has.
-const MOST_STATES: usize = 8_000_000;
+const MOST_STATES: usize = 2_000_000;
 
 /// A protocol that has to be right in the end.
 pub(in crate::election) trait Calms: Subject<Step: Eq + Hash> {
