@@ -40,7 +40,7 @@ impl Course {
         self.building.until(self.bound, &what_of, |world| {
             groups.iter().all(|group| world.master_of(group).is_some())
         });
-        let took = self.building.now() - start;
+        let took = self.building.now().saturating_sub(start);
         let messages = self.building.election_traffic().messages - before;
         self.costs.push((what, took, messages));
         self.building.run_for(secs(2));

@@ -164,7 +164,7 @@ fn on_a_rough_lan_each_node_has_its_turn() {
             building.run_for(millis(20));
             let now = building.now();
             for (node, since) in since.iter_mut().enumerate() {
-                longest = longest.max(now - *since);
+                longest = longest.max(now.saturating_sub(*since));
                 if building.node_state(node) == Some(&NodeState::Master) {
                     *since = now;
                 }

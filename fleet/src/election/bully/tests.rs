@@ -239,7 +239,7 @@ fn the_lowest_estimate_wins_where_that_is_set() {
     assert_eq!(second.higher().collect::<Vec<_>>(), [&name(1)]);
     testing::hears(&mut second, &estimating(0, 0), &NodeState::Seeking);
     testing::hears(&mut second, &estimating(4, 20), &NodeState::Seeking);
-    let higher = BTreeSet::from_iter(second.higher());
+    let higher: BTreeSet<_> = second.higher().collect();
     assert_eq!(higher, BTreeSet::from([&name(1), &name(4)]), "0 bars, and the name decides");
     assert_eq!(receives(&mut second, 1, Message::Election), []);
     assert_eq!(sent(&receives(&mut second, 3, Message::Election)), [(3, Message::Answer)]);

@@ -150,7 +150,6 @@ fn message_numbers(
             of(Number::Stamp(stamp));
             of(Number::Stamp(seen));
         }
-        Message::Wait(exchange) => of(Number::Exchange(from, exchange)),
         Message::Agreed { exchange, count, .. } => {
             of(Number::Exchange(to, exchange));
             of(Number::Count(count));
@@ -158,7 +157,9 @@ fn message_numbers(
         Message::NoLongerHolder(exchange) | Message::Busy(exchange) => {
             of(Number::Exchange(to, exchange));
         }
-        Message::Result { exchange, .. } => of(Number::Exchange(from, exchange)),
+        Message::Wait(exchange) | Message::Result { exchange, .. } => {
+            of(Number::Exchange(from, exchange));
+        }
         Message::Claim { generation, .. } => of(Number::Generation(&mut generation.number)),
     }
 }
