@@ -15,8 +15,8 @@
 //! sender (T5, T8: of two that are compared one always stays).
 //!
 //! The largest models that the tests exhaust, with one hop of each token and one exchange a node: two
-//! nodes with two messages under way; two nodes and tokens of two generations; two nodes with the
-//! mesh's signs; these come to one token. Two nodes, one of which crashes and restarts, with the
+//! nodes with two messages under way; two nodes and tokens of two generations; these come to one
+//! token. Two nodes, one of which crashes and restarts, with the
 //! mesh's signs; three nodes, one of which crashes: in these, nobody counts computations alone.
 
 use std::collections::BTreeMap;
@@ -277,23 +277,16 @@ fn two_nodes_come_to_one_token_though_it_was_renewed() {
     settles("two nodes, two generations", ring(2, 1, 0, reach), 453_357, 104_262);
 }
 
-/// C3, E7, T5, T8, C5: so they do with the mesh's signs.
-#[test]
-fn two_nodes_come_to_one_token_with_the_mesh() {
-    let reach = Reach { mesh_detection: true, solo: false, ..NEAR };
-    settles("two nodes and the mesh", ring(2, 1, 0, reach), 0, 0);
-}
-
 /// E7, T7, C5
 #[test]
 fn two_nodes_one_of_which_crashes_and_restarts_never_hold_one_token() {
     let reach = Reach { crashes: 1, mesh_detection: true, computations: 4, solo: false, ..NEAR };
-    exhaust("two nodes, a crash and a restart", ring(2, 1, 1, reach), 118_838);
+    exhaust("two nodes, a crash and a restart", ring(2, 1, 1, reach), 121_715);
 }
 
 /// E7, T5, T7, T8
 #[test]
 fn three_nodes_one_of_which_crashes_never_hold_one_token() {
     let reach = Reach { crashes: 1, computations: 5, solo: false, ..NEAR };
-    exhaust("three nodes, a crash", ring(3, 1, 0, reach), 925_881);
+    exhaust("three nodes, a crash", ring(3, 1, 0, reach), 911_832);
 }
