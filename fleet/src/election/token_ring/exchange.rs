@@ -27,6 +27,18 @@ impl TokenRing {
         }
     }
 
+    /// The other of an exchange lives and has not answered: *wait* may be lost (completion).
+    pub(super) fn ask_again(&self, with: &Member, outputs: &mut Vec<Output>) {
+        if let State::Holding {
+            phase: Phase::Frozen { with: other, asked: Some(asked), .. }, ..
+        } = &self.state
+            && other == with
+            && self.settings.mesh_detection
+        {
+            Self::send(with, Message::Wait(*asked), outputs);
+        }
+    }
+
     /// *Wait* from another holder.
     pub(super) fn on_wait(
         &mut self,
@@ -37,12 +49,13 @@ impl TokenRing {
     ) {
         let limit = self.settings.exchange_limit(draw);
         let mac = self.own.mac;
+        let mut is_repeated = false;
         let answer = match &mut self.state {
             State::Holding { token, phase } => {
                 let agrees = Message::Agreed { exchange, mac, count: token.count };
                 match phase {
                     Phase::Frozen { with, agreed, .. } if with == from => {
-                        *agreed = Some(exchange);
+                        is_repeated = agreed.replace(exchange) == Some(exchange);
                         agrees
                     }
                     Phase::Frozen { .. } => Message::Busy(exchange),
@@ -65,6 +78,10 @@ impl TokenRing {
             | State::Claiming { .. } => Message::NoLongerHolder(exchange),
         };
         Self::send(from, answer, outputs);
+        if is_repeated && self.settings.mesh_detection {
+            // Something was lost: the smaller of the two is to stop acting nevertheless.
+            self.present(from, outputs);
+        }
     }
 
     /// The other is frozen too: compares the pairs, and the smaller gives its token up. The name
@@ -193,7 +210,7 @@ impl TokenRing {
 
     /// Of several holders that hear each other the one with the greatest pair acts: a smaller one
     /// stays behind it until the exchange has decided, and a smaller one that acts gets the greater
-    /// pair (completion).
+    /// pair (completion). As in the source both act until then.
     pub(super) fn rank(&mut self, other: &Member, count: u64, outputs: &mut Vec<Output>) {
         let State::Holding { token, phase } = &mut self.state else {
             return;
@@ -201,7 +218,9 @@ impl TokenRing {
         let greater = (token.count, &self.own) > (count, other);
         if greater {
             self.present(other, outputs);
-        } else if let Phase::Frozen { behind, .. } = phase {
+        } else if self.settings.mesh_detection
+            && let Phase::Frozen { behind, .. } = phase
+        {
             behind.get_or_insert_with(|| other.clone());
         }
     }
@@ -247,6 +266,10 @@ impl TokenRing {
             }
             Phase::Resting | Phase::Searching { .. } | Phase::Alone if acts => {
                 self.ask(peer, draw, outputs);
+            }
+            // The search, or its answer, may be lost.
+            Phase::Searching { answers, .. } if !answers.contains(peer) => {
+                Self::send(peer, Message::Search, outputs);
             }
             Phase::Resting | Phase::Searching { .. } | Phase::Alone => {}
         }

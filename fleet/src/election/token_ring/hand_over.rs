@@ -33,7 +33,7 @@ impl TokenRing {
         match phase {
             Phase::Searching { answers, .. } => {
                 answers.insert(from);
-                if answers.len() >= self.peers.len() {
+                if self.settings.mesh_detection && answers.len() >= self.peers.len() {
                     self.pass_on(outputs);
                 }
             }
@@ -58,6 +58,7 @@ impl TokenRing {
             }
             Phase::Searching { .. } => {
                 *phase = Phase::Alone;
+                Self::arm(Timer::Hold, self.settings.computation(), outputs);
                 Self::arm(Timer::Search, self.settings.next_search(draw), outputs);
                 self.broadcast_life(outputs);
             }
@@ -66,6 +67,15 @@ impl TokenRing {
                 Self::arm(Timer::Search, self.settings.next_search(draw), outputs);
             }
             Phase::Resting | Phase::Frozen { .. } => {}
+        }
+    }
+
+    /// A holder that serves alone has computed once more.
+    pub(super) fn compute_alone(&mut self, outputs: &mut Vec<Output>) {
+        if let State::Holding { token, phase: Phase::Alone } = &mut self.state {
+            token.count = token.count.saturating_add(1);
+            self.count = self.count.max(token.count);
+            Self::arm(Timer::Hold, self.settings.computation(), outputs);
         }
     }
 

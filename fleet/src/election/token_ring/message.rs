@@ -75,7 +75,8 @@ pub struct Life {
 pub struct Token {
     /// Which token, and how far it has come.
     pub stamp: Stamp,
-    /// How many computations it has seen: how often a node has become its holder (T8).
+    /// How many computations it has seen (T8): one whenever a node becomes its holder, and one each
+    /// [hold time](super::Settings::hold), at least each T, while its holder serves alone.
     pub count: u64,
 }
 

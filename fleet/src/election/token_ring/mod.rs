@@ -38,20 +38,25 @@
 //!   the greater one as a slave, until their exchange has decided or the greater one is gone.
 //!   Therefore an exchange that loses messages prolongs two tokens, not two masters. A holder that
 //!   acts shows its pair to another acting holder at each of its beacons; a smaller one that
-//!   reports that it is alive gets the greater pair as an answer.
+//!   reports that it is alive gets the greater pair as an answer. One that does not act sends its
+//!   signs of life to the one ahead of it alone, so that no other node follows it. As in the
+//!   source ([`Settings::source`]) holders act until the exchange has decided.
 //! - A token has a generation (number, creator, incarnation of its creator) and counts its hops. No
 //!   two nodes ever hold a token with the same stamp (E7): each hand-over goes to one node with the
 //!   next hop, so a stale one is recognised. A sender whose hand-over failed can't know whether it
 //!   arrived, so it continues under a new generation; T8 removes the extra token.
-//! - A holder that nobody answers three times keeps the token, serves alone, reports this, and
-//!   searches again every T with jitter (T4).
+//! - A holder that nobody answers three times (as in the source: once) keeps the token, serves
+//!   alone, reports this, and searches again every T with jitter (T4). It goes on counting its
+//!   computations.
+//! - A search is repeated at each beacon of a node that has not answered yet: otherwise the loss of
+//!   one message would cost a node its turn.
 //! - Recovery (T7): a waiting node that heard no holder for T and the grace period claims the
 //!   token, in the order of its rank after the last holder. It creates the token if no node objects
 //!   within 100 ms. A node that hears a claim waits for its outcome, and takes its own turn once
 //!   the claimant is lost or after 150 ms. A claim that met an objection is repeated after 100 ms,
 //!   or at once when a lesser claim is heard, unless a holder is heard: the objecting node may not
 //!   have detected the loss yet.
-//! - A lost message of an exchange is repeated at each beacon of the other side.
+//! - A lost message of an exchange is repeated at each beacon and sign of life of the other side.
 //! - The open orders travel with *pass*, as far as they fit, and go through the same merge as all
 //!   others; nothing relies on them. The plan travels with the mastership, so a car keeps its calls
 //!   while the token moves.
@@ -302,6 +307,7 @@ impl TokenRing {
             (State::Holding { .. }, Timer::Life) => self.broadcast_life(outputs),
             (State::Holding { phase, .. }, timer) => match (phase, timer) {
                 (Phase::Resting, Timer::Hold) => self.search(1, outputs),
+                (Phase::Alone, Timer::Hold) => self.compute_alone(outputs),
                 (Phase::Searching { .. } | Phase::Alone, Timer::Search) => {
                     self.search_over(draw, outputs);
                 }

@@ -17,12 +17,17 @@ impl TokenRing {
     pub(super) fn broadcast_life(&self, outputs: &mut Vec<Output>) {
         if let Some(life) = self.life() {
             outputs.push(Output::Broadcast(Message::Life(life).into()));
+        } else if let State::Holding { token, phase: Phase::Frozen { behind: Some(ahead), .. } } =
+            &self.state
+        {
+            let (stamp, count) = (token.stamp.clone(), token.count);
+            Self::send(ahead, Message::Life(Life { stamp, count, solo: false }), outputs);
         }
         Self::arm(Timer::Life, self.settings.t, outputs);
     }
 
-    /// The sign of life of a holder that acts. One that is behind another sends none, so that no
-    /// node follows it.
+    /// The sign of life of a holder that acts. One that is behind another sends its own to that one
+    /// alone, so that no node follows it.
     pub(super) fn life(&self) -> Option<Life> {
         let State::Holding { token, phase } = &self.state else {
             return None;
@@ -68,6 +73,7 @@ impl TokenRing {
                 }
             }
             State::Holding { .. } => {
+                self.ask_again(&from, outputs);
                 self.ask(&from, draw, outputs);
                 self.rank(&from, life.count, outputs);
             }

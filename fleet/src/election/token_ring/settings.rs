@@ -19,14 +19,14 @@ pub struct Settings {
     pub grace: Duration,
     /// For how long a holder keeps the token before it looks for the next node. Default 1 s; at
     /// least several times `search_wait` and `acknowledgement_wait`, so that little time is
-    /// spent on hand-overs.
+    /// spent on hand-overs. 0, as in the source: it computes, then searches at once (T2).
     pub hold: Duration,
     /// k: the part of T, in per cent (0 to 100), that an exchange between two holders may take at
     /// least; the rest is drawn by lot. Default 50. 100 leaves nothing to chance, and three holders
     /// that wait for each other in a cycle may never get out of it.
     pub k: u8,
-    /// How long answers to a search are waited for; less if every node that is heard has answered.
-    /// Default 100 ms; longer than a message and its answer take.
+    /// How long answers to a search are waited for; with `mesh_detection` less if every node that is
+    /// heard has answered. Default 100 ms; longer than a message and its answer take.
     pub search_wait: Duration,
     /// After so many searches without an answer a holder serves alone. Default 3; at least 1.
     pub search_tries: u8,
@@ -80,10 +80,19 @@ impl Settings {
         }
     }
 
-    /// As in the source: the peers' losses and states that the mesh reports do not count.
+    /// As in the source: a holder computes, then searches at once, and is alone if nobody answers;
+    /// the peers' losses and states that the mesh reports do not count. The source has T, in seconds,
+    /// and k, without figures: T is 1 s. The waits, which it can't do without, are those of the
+    /// fleet.
     #[must_use]
     pub fn source() -> Self {
-        Self { mesh_detection: false, ..Self::fleet() }
+        Self {
+            t: Duration::from_secs(1),
+            hold: Duration::ZERO,
+            search_tries: 1,
+            mesh_detection: false,
+            ..Self::fleet()
+        }
     }
 }
 
@@ -92,6 +101,11 @@ impl Settings {
     pub(super) fn exchange_limit(&self, draw: u64) -> Duration {
         let k = u32::from(self.k.min(100));
         self.t * k / 100 + part(self.t * (100 - k) / 100, draw)
+    }
+
+    /// T8: how long one computation of a holder that serves alone takes.
+    pub(super) fn computation(&self) -> Duration {
+        self.hold.max(self.t)
     }
 
     /// T4: until a holder that serves alone searches again.
@@ -110,11 +124,12 @@ impl Rules for Settings {
     }
 
     /// C3: the links are up, a recovery has run in which the last of the ring claims, and three
-    /// exchanges have taken their longest.
+    /// exchanges have taken their longest; as in the source, where nothing is sent again, five.
     fn bound(&self, linked_within: Duration, nodes: usize) -> Duration {
         let last_rank = u32::try_from(nodes.saturating_sub(1)).unwrap_or(u32::MAX);
         let last_turn = self.claim_wait_per_rank.saturating_mul(last_rank);
-        linked_within + self.t * 4 + self.grace + self.claim_wait + last_turn
+        let exchanges = if self.mesh_detection { 3 } else { 5 };
+        linked_within + self.t * (1 + exchanges) + self.grace + self.claim_wait + last_turn
     }
 
     fn settles_within(&self) -> Duration {

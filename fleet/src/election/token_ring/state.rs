@@ -57,7 +57,7 @@ pub(super) enum Phase {
 pub enum Timer {
     /// T: a holder's next sign of life is due.
     Life,
-    /// The holder has kept the token for its time.
+    /// The holder has kept the token for its time, or computed once more alone.
     Hold,
     /// No more answers are waited for, or it is time to search again.
     Search,
@@ -82,7 +82,8 @@ impl State {
             Self::Claiming { .. } => &[Timer::Listen],
             Self::Holding { phase, .. } => match phase {
                 Phase::Resting => &[Timer::Life, Timer::Hold],
-                Phase::Searching { .. } | Phase::Alone => &[Timer::Life, Timer::Search],
+                Phase::Searching { .. } => &[Timer::Life, Timer::Search],
+                Phase::Alone => &[Timer::Life, Timer::Hold, Timer::Search],
                 Phase::Frozen { .. } => &[Timer::Life, Timer::Exchange],
             },
             Self::Passing { .. } => &[Timer::Acknowledgement],

@@ -14,13 +14,10 @@
 //! is exact: a wrong state there is one that a fair run comes back to again and again, and
 //! without one every fair run is right from some moment on.
 
-#![expect(
-    clippy::disallowed_types,
-    reason = "looked up, never walked: no result depends on the order"
-)]
-
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
 use std::hash::Hash;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stateright::Model as _;
@@ -32,7 +29,7 @@ use super::{
 use crate::election::ElectionTimer;
 
 /// More calm states than any model has.
-const MOST_STATES: usize = 8_000_000;
+const MOST_STATES: usize = 2_000_000;
 
 /// A protocol that has to be right in the end.
 pub(in crate::election) trait Calms: Subject<Step: Eq + Hash> {
@@ -86,12 +83,14 @@ pub(super) struct Edge {
 #[derive(Debug)]
 struct Graph<S: Subject> {
     /// Their fingerprints.
-    numbers: HashMap<u64, u32>,
+    numbers: BTreeMap<u64, u32>,
     edges: Vec<Vec<Edge>>,
     is_right: Vec<bool>,
     /// The state that each was reached from first; a fault has left the others behind.
     from: Vec<Option<u32>>,
-    acts: HashMap<Act<S::Step>, u32>,
+    /// The numbers of acts, by their fingerprints.
+    acts: BTreeMap<u64, u32>,
+    walked: PhantomData<fn(S)>,
 }
 
 /// [Walks](exhaust) the whole space, and proves that every fair calm run from each of its states is
@@ -226,11 +225,12 @@ impl<S: Calms> Check<S> {
 impl<S: Calms> Graph<S> {
     fn new() -> Self {
         Self {
-            numbers: HashMap::new(),
+            numbers: BTreeMap::new(),
             edges: Vec::new(),
             is_right: Vec::new(),
             from: Vec::new(),
-            acts: HashMap::new(),
+            acts: BTreeMap::new(),
+            walked: PhantomData,
         }
     }
 
@@ -247,7 +247,7 @@ impl<S: Calms> Graph<S> {
             for act in calm.acts(&moment) {
                 let next = calm.follow(&moment, &act);
                 let acts = u32::try_from(self.acts.len()).expect("few acts");
-                let act = *self.acts.entry(act).or_insert(acts);
+                let act = *self.acts.entry(fingerprint(&act)).or_insert(acts);
                 if next.is_empty() {
                     edges.push(Edge { act, to: NOWHERE });
                 }
@@ -305,7 +305,7 @@ impl<S: Calms> Graph<S> {
                 calm.follow(&moment, &act).into_iter().map(move |n| (act.clone(), n))
             });
             if let Some((act, after)) = next.find(|(_, next)| fingerprint(next) == print) {
-                story.extend([format!("calm: {act:?}\n")]);
+                let _infallible = writeln!(story, "calm: {act:?}");
                 moment = after;
             }
         }
@@ -325,7 +325,7 @@ impl<S: Calms> Graph<S> {
 
 /// The shortest way to a state in which a calm begins, and that calm's first state.
 fn left_behind<S: Calms>(check: &Check<S>, calm: &Check<S>, print: u64) -> (String, At<S>) {
-    let mut seen: HashMap<u64, Option<u64>> = HashMap::new();
+    let mut seen: BTreeMap<u64, Option<u64>> = BTreeMap::new();
     let mut open: VecDeque<At<S>> = check.init_states().into();
     for moment in &open {
         seen.insert(fingerprint(moment), None);
@@ -343,7 +343,7 @@ fn left_behind<S: Calms>(check: &Check<S>, calm: &Check<S>, print: u64) -> (Stri
             for print in path.into_iter().rev().skip(1) {
                 let mut next = check.next_steps(&moment).into_iter();
                 if let Some((step, after)) = next.find(|(_, next)| fingerprint(next) == print) {
-                    story.extend([format!("{step:?}\n")]);
+                    let _infallible = writeln!(story, "{step:?}");
                     moment = after;
                 }
             }

@@ -192,7 +192,7 @@ impl Ring {
 }
 
 fn as_in_the_source() -> Settings {
-    Settings { mesh_detection: false, ..Settings::default() }
+    Settings::source()
 }
 
 /// C3, T3: it starts with one token, which goes round in the order of the addresses.
@@ -322,21 +322,23 @@ fn cycle(settings: &Settings, seed: u64) -> Ring {
 /// T9
 #[test]
 fn three_holders_that_wait_for_each_other_in_a_cycle_get_out_of_it() {
-    for settings in [Settings::default(), as_in_the_source()] {
+    for (settings, acting) in
+        [(Settings::default(), &[3][..]), (as_in_the_source(), &[1, 2, 3][..])]
+    {
         let mut times = Vec::new();
         for seed in 0..200 {
             let mut ring = cycle(&settings, seed);
             ring.run_for(10);
             assert!(ring.refused >= 3, "each is refused");
             assert_eq!(ring.holders().len(), 3);
-            assert_eq!(ring.acting(), [3], "the others stand behind it");
+            assert_eq!(ring.acting(), acting, "the others stand behind it, but in the source");
             times.push(ring.until("one holder", Ring::agrees));
             ring.run_for(3_000);
             ring.until("one holder", Ring::agrees);
         }
         times.sort_unstable();
         println!("a cycle of three took {} to {} ms", times[0], times[199]);
-        assert!(times[199] <= 2_000);
+        assert!(u128::from(times[199]) <= (10 * settings.t).as_millis());
     }
 }
 

@@ -85,6 +85,85 @@ fn a_node_that_does_not_answer_is_left_out() {
     assert_eq!(said(&outputs)[0].0, Some(name(3)));
 }
 
+/// T3: one lost message costs no node its turn.
+#[test]
+fn a_search_is_repeated_while_a_node_that_is_heard_has_not_answered() {
+    let mut holder = holder(1, &[2, 3]);
+    fires(&mut holder, Timer::Hold);
+    receives(&mut holder, 3, Message::Here(mac(3)));
+    let waiting = slave_of(1);
+    assert_eq!(said(&hears(&mut holder, 2, &waiting)), [(Some(name(2)), Message::Search)]);
+    assert_eq!(said(&hears(&mut holder, 3, &waiting)), [], "it has answered");
+    let outputs = receives(&mut holder, 2, Message::Here(mac(2)));
+    assert_eq!(said(&outputs)[0].0, Some(name(2)));
+    let mut holder = with(1, Settings::source());
+    feed(&mut holder, Input::Start);
+    hears(&mut holder, 2, &NodeState::Seeking);
+    for timer in [Timer::Watch, Timer::Claim, Timer::Listen, Timer::Hold] {
+        fires(&mut holder, timer);
+    }
+    assert_eq!(said(&hears(&mut holder, 2, &waiting)), [], "the source searches once");
+}
+
+/// T2: as in the source.
+#[test]
+fn where_it_is_set_a_holder_computes_then_searches() {
+    let settings = Settings::source();
+    let mut holder = with(1, settings.clone());
+    feed(&mut holder, Input::Start);
+    for peer in [2, 3] {
+        hears(&mut holder, peer, &NodeState::Seeking);
+    }
+    fires(&mut holder, Timer::Watch);
+    fires(&mut holder, Timer::Claim);
+    let outputs = fires(&mut holder, Timer::Listen);
+    assert_eq!(holder.node_state(), NodeState::Master);
+    assert_eq!(armed(&outputs, Timer::Hold), Some(Duration::ZERO));
+    assert_eq!(said(&fires(&mut holder, Timer::Hold)), [(None, Message::Search)]);
+    for peer in [2, 3] {
+        assert_eq!(said(&receives(&mut holder, peer, Message::Here(mac(peer)))), []);
+    }
+    let outputs = fires(&mut holder, Timer::Search);
+    assert_eq!(said(&outputs)[0].0, Some(name(2)), "once its time for answers is over");
+}
+
+/// T8: what is compared is how much was computed, not how often the token was handed over.
+#[test]
+fn a_holder_that_serves_alone_counts_its_computations() {
+    let mut holder = holder(1, &[]);
+    for timer in [Timer::Hold, Timer::Search, Timer::Search, Timer::Search] {
+        fires(&mut holder, timer);
+    }
+    let counted = |holder: &TokenRing| holder.token().map(|token| token.count);
+    assert_eq!(counted(&holder), Some(1));
+    let outputs = fires(&mut holder, Timer::Hold);
+    assert_eq!(counted(&holder), Some(2));
+    assert_eq!(armed(&outputs, Timer::Hold), Some(Settings::default().hold));
+    assert_eq!(Settings::source().computation(), Settings::source().t);
+    fires(&mut holder, Timer::Search);
+    assert_eq!(counted(&holder), Some(2), "a search is none");
+    hears(&mut holder, 2, &NodeState::Seeking);
+    let outputs = receives(&mut holder, 2, Message::Here(mac(2)));
+    assert!(outputs.contains(&Output::Disarm(Timer::Hold.into())));
+    let outputs = fires(&mut holder, Timer::Search);
+    let [(_, Message::Pass(token))] = &said(&outputs)[..] else { panic!("{outputs:?}") };
+    assert_eq!(token.count, 2, "nor is a hand-over");
+}
+
+/// T6, T8: as in the source both of two holders act and say that they live, until one gives up.
+#[test]
+fn as_in_the_source_a_smaller_holder_goes_on() {
+    let mut smaller = with(1, Settings::source());
+    feed(&mut smaller, Input::Start);
+    hears(&mut smaller, 2, &NodeState::Seeking);
+    for timer in [Timer::Watch, Timer::Claim, Timer::Listen] {
+        fires(&mut smaller, timer);
+    }
+    receives(&mut smaller, 2, life(stamp(1, 2, 0), 9));
+    assert_eq!(smaller.node_state(), NodeState::Master);
+    assert_eq!(said(&fires(&mut smaller, Timer::Life))[0].0, None, "to all");
+}
+
 /// T3, C7: of two nodes with one MAC address the name decides.
 #[test]
 fn equal_addresses_are_ordered_by_name() {
@@ -386,7 +465,7 @@ fn a_peer_that_becomes_master_is_another_holder() {
     assert_eq!(said(&hears(&mut first, 2, &slave_of(1))), []);
 }
 
-/// T8: what is lost of an exchange is said again at each beacon of the other.
+/// T8: what is lost of an exchange is said again at each beacon and sign of life of the other.
 #[test]
 fn an_exchange_goes_on_at_each_beacon() {
     let (mut first, exchange) = frozen(1, 2);
@@ -394,6 +473,7 @@ fn an_exchange_goes_on_at_each_beacon() {
     for node_state in [NodeState::Master, slave_of(1), NodeState::Seeking] {
         assert!(said(&hears(&mut first, 2, &node_state)).contains(&wait));
     }
+    assert!(said(&receives(&mut first, 2, life(stamp(1, 2, 0), 1))).contains(&wait));
     let mut asked = holder(1, &[2]);
     receives(&mut asked, 2, Message::Wait(Exchange(5)));
     let own = (Some(name(2)), Message::Wait(Exchange(1)));
@@ -413,7 +493,8 @@ fn the_smaller_pair_stands_behind_the_greater() {
     let (mut smaller, exchange) = frozen(1, 2);
     assert_eq!(smaller.node_state(), slave_of(2));
     assert!(smaller.token().is_some());
-    assert_eq!(said(&fires(&mut smaller, Timer::Life)), [], "so does a sender");
+    let own = life(stamp_of(&smaller), 1);
+    assert_eq!(said(&fires(&mut smaller, Timer::Life)), [(Some(name(2)), own)], "T6: to it alone");
     let ends: [fn(&mut TokenRing, Exchange) -> Vec<Output>; 3] = [
         |node, exchange| receives(node, 2, Message::NoLongerHolder(exchange)),
         |node, _| loses(node, 2),
