@@ -252,7 +252,11 @@ impl<'a> Data<'a> {
             .y_label_area_size(58);
         match panel {
             Panel::Distribution(_) => {
-                let times = (leftmost / 1.2..rightmost * 1.2).log_scale();
+                // Whole decades, so that each end has a label.
+                let decade =
+                    |time: f64, rounded: fn(f64) -> f64| 10_f64.powf(rounded(time.log10()));
+                let times = decade(leftmost, f64::floor)..decade(rightmost * 1.01, f64::ceil);
+                let times = times.log_scale();
                 self.draw_lines(builder.build_cartesian_2d(times, 0.0..1.05)?, panel, lines)
             }
             Panel::Time(_) | Panel::Messages(_) | Panel::QuietMessages => {

@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liftmesh_lab::elections::{
     Broken, Cell, Comparison, Conditions, Contestant, Growth, Level, Measure, Run, Situation,
-    UnknownContestant, WriteError, check, growth, plot, summary, write_json, write_runs,
-    write_summary,
+    UnknownContestant, UnknownName, WriteError, check, growth, plot, summary, write_json,
+    write_runs, write_summary,
 };
 
 use super::LabError;
@@ -30,7 +30,7 @@ Examples:
   liftmesh lab elections --sizes 3,8 --losses 0 --contestants bully,senior --situations master-dead
   liftmesh lab elections --contestants all,controls --csv runs.csv.gz --svg elections.svg
   liftmesh lab elections --situations quiet --conditions jitter,bursts --sizes 8 --watch 600
-  liftmesh lab elections --sizes 2,4,8,16,32,64 --losses 0,5,25 --check";
+  liftmesh lab elections --situations all --sizes 2,4,8,16,32,64 --losses 0,5,25 --check";
 
 /// The arguments of `liftmesh lab elections`.
 #[derive(Debug, Clone, Args)]
@@ -51,15 +51,11 @@ pub(crate) struct ElectionsArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "steady")]
     conditions: Vec<Conditions>,
     /// What happens: start, master-dead, power-loss, master-hung, cascade, master-returns,
-    /// hung-returns, partition, merge, quiet, one-way, non-transitive, churn
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        default_value = "start,master-dead,power-loss,master-hung,cascade,master-returns,hung-returns,partition,\
-           merge,quiet"
-    )]
-    situations: Vec<Situation>,
+    /// hung-returns, partition, merge, quiet, one-way, non-transitive, churn; or all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',',
+          default_value = "start,master-dead,power-loss,master-hung,merge,quiet",
+          value_parser = Situations::parse)]
+    situations: Vec<Situations>,
     /// How many seconds a fleet is watched where it need not settle: quiet, one-way,
     /// non-transitive, churn
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -98,6 +94,18 @@ impl Contestants {
     }
 }
 
+/// What one name means: a situation, or all.
+#[derive(Debug, Clone)]
+struct Situations(Vec<Situation>);
+
+impl Situations {
+    fn parse(text: &str) -> Result<Self, UnknownName> {
+        let all = || Situation::ALL.to_vec();
+        let some = if text == "all" { all() } else { vec![text.parse()?] };
+        Ok(Self(some))
+    }
+}
+
 fn size(text: &str) -> Result<usize, String> {
     let size = text.parse().ok().filter(|size| (2..=200).contains(size));
     size.ok_or_else(|| "a fleet has 2 to 200 nodes".to_owned())
@@ -127,7 +135,7 @@ impl ElectionsArgs {
             sizes: self.sizes.clone(),
             losses: self.losses.clone(),
             conditions: self.conditions.clone(),
-            situations: self.situations.clone(),
+            situations: self.situations.iter().flat_map(|some| some.0.clone()).collect(),
             watch: Duration::from_secs(self.watch),
             seed: self.seed,
             rounds: self.rounds,
@@ -281,8 +289,8 @@ fn watched_row(cell: &Cell) -> [String; 12] {
         cell.size.to_string(),
         format!("{} %", cell.loss),
         per_second(cell.election_sent),
-        per_second(cell.election_sent_bytes),
-        per_second(cell.election_received_bytes),
+        whole(cell.election_sent_bytes / seconds.max(f64::MIN_POSITIVE)),
+        whole(cell.election_received_bytes / seconds.max(f64::MIN_POSITIVE)),
         per_second(cell.beacons_sent),
         share(cell.without_master_ms),
         share(cell.two_masters_ms),
@@ -375,6 +383,8 @@ mod tests {
         let comparison = args("--contestants all,bully:numbers --situations quiet").unwrap();
         assert_eq!(comparison.comparison().contestants.len(), 6);
         assert_eq!(comparison.comparison().situations, [Situation::Quiet]);
+        let all = args("--situations all").unwrap().comparison().situations;
+        assert_eq!(all, Situation::ALL);
         let one = args("--protocols ballot --sizes 32 --losses 5 --rounds 1 --seed 3").unwrap();
         assert_eq!(one.comparison().contestants[0].to_string(), "ballot");
         for wrong in
