@@ -30,6 +30,7 @@
 
 mod fault;
 mod hooks;
+mod html;
 mod kind;
 mod recorder;
 mod select;
@@ -45,6 +46,7 @@ use std::time::Duration;
 use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::{NodeState, Protocol};
 
+pub use self::html::html;
 pub use self::kind::{Category, Kind};
 pub(crate) use self::recorder::{ArrowId, Recorder, SentId, Signal};
 pub use self::select::{Selection, UnknownFilter};

@@ -14,7 +14,7 @@ use self::layout::Layout;
 use super::{Arrow, Fate, Kind, MarkKind, Selection, Sent, Trace};
 
 /// What people with any colour vision can tell apart on white.
-const COLOURS: [&str; 10] = [
+pub(super) const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a4fb5", "#8c6d1f", "#17a2c4", "#5b5b5b",
     "#b3306b", "#3c7d22",
 ];

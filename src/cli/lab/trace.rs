@@ -9,7 +9,7 @@ use elevator_fleet::election::Preset;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::elections::{Situation, Trial};
-use liftmesh_lab::trace::{Selection, Subject, story, svg};
+use liftmesh_lab::trace::{Selection, Subject, html, story, svg};
 
 use super::LabError;
 use crate::cli::{CommandError, output};
@@ -19,7 +19,8 @@ Without --svg and --html the messages and states are printed, one a line.
 
 Examples:
   liftmesh lab trace --election bully --size 4 --situation leader-dead --svg bully.svg
-  liftmesh lab trace --election token-ring --situation merge --seed 3 --only election,link
+  liftmesh lab trace --election token-ring --situation merge --seed 3 --html merge.html
+  liftmesh lab trace --election senior --only election,link
   liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg";
 
 /// The arguments of `liftmesh lab trace`.
@@ -63,6 +64,9 @@ pub(crate) struct TraceArgs {
     /// Draw it as SVG into this file
     #[arg(long, value_name = "PATH")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write it as a page for a browser into this file, with zoom, filters and a cursor
+    #[arg(long, value_name = "PATH")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// The names of the situations, as one word each.
@@ -84,7 +88,10 @@ impl TraceArgs {
         if let Some(path) = &self.svg {
             write(path, &svg(&trace, &selection))?;
         }
-        if self.svg.is_none() {
+        if let Some(path) = &self.html {
+            write(path, &html(&trace, &selection))?;
+        }
+        if self.svg.is_none() && self.html.is_none() {
             output::print(&story(&trace, &selection))?;
         }
         Ok(())
