@@ -28,6 +28,7 @@
 //! # Ok::<(), liftmesh_lab::WorldError>(())
 //! ```
 
+mod examples;
 mod fault;
 mod hooks;
 mod html;
@@ -46,6 +47,7 @@ use std::time::Duration;
 use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::{NodeState, Protocol};
 
+pub use self::examples::Example;
 pub use self::html::html;
 pub use self::kind::{Category, Kind};
 pub(crate) use self::recorder::{ArrowId, Recorder, SentId, Signal};

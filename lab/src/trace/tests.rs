@@ -218,3 +218,22 @@ fn a_page_is_complete_in_itself() {
         assert_eq!(data["messages"][0][0].as_i64(), Some(sent - zero));
     }
 }
+
+/// `LIFTMESH_DRAW=1 cargo test -p liftmesh-lab --lib documented` draws them anew.
+#[test]
+fn the_documented_examples_show_what_they_claim() {
+    let drawings = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/traces");
+    for example in Example::ALL {
+        let trace = example.trace().expect("a world");
+        let name = example.name();
+        assert!(example.is_shown(&trace), "{name}\n{}", story(&trace, &example.selection()));
+        let drawn = svg(&trace, &example.selection());
+        assert!(drawn.len() < 300_000, "{name}: {} bytes", drawn.len());
+        let file = drawings.join(format!("{name}.svg"));
+        if std::env::var_os("LIFTMESH_DRAW").is_some() {
+            std::fs::write(&file, &drawn).expect("the drawing is written");
+        }
+        let shown = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(shown == drawn, "{} is another drawing", file.display());
+    }
+}

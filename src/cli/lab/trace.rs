@@ -9,7 +9,7 @@ use elevator_fleet::election::Preset;
 use elevator_fleet::model::NodeId;
 use elevator_fleet::wire::Protocol;
 use liftmesh_lab::elections::{Situation, Trial};
-use liftmesh_lab::trace::{Selection, Subject, html, story, svg};
+use liftmesh_lab::trace::{Example, Selection, Subject, html, story, svg};
 
 use super::LabError;
 use crate::cli::{CommandError, output};
@@ -21,6 +21,7 @@ Examples:
   liftmesh lab trace --election bully --size 4 --situation leader-dead --svg bully.svg
   liftmesh lab trace --election token-ring --situation merge --seed 3 --html merge.html
   liftmesh lab trace --election senior --only election,link
+  liftmesh lab trace --example bully-b8 --html bully-b8.html
   liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg";
 
 /// The arguments of `liftmesh lab trace`.
@@ -49,6 +50,12 @@ pub(crate) struct TraceArgs {
     /// Draw the campaign of random faults with this seed instead
     #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "seed"])]
     pub(crate) campaign: Option<u64>,
+    /// Draw a run of the documentation instead: the worked example of bully's source, three holders
+    /// of a ring that wait for each other, the merge of three sub-networks, a tied vote, or the
+    /// merge of two halves of 32 nodes
+    #[arg(long, value_name = "NAME", value_parser = example(),
+          conflicts_with_all = ["campaign", "size", "loss", "situation", "seed", "election", "preset", "from", "to"])]
+    pub(crate) example: Option<Example>,
     /// Where the drawing begins [default: just before the situation or the first violation]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) from: Option<Duration>,
@@ -78,12 +85,27 @@ fn situation() -> impl TypedValueParser<Value = Situation> {
     })
 }
 
+/// The names of the examples.
+fn example() -> impl TypedValueParser<Value = Example> {
+    PossibleValuesParser::new(Example::ALL.map(Example::name)).map(|name| {
+        let mut all = Example::ALL.into_iter();
+        all.find(|known| known.name() == name).unwrap_or(Example::BullyB8)
+    })
+}
+
 impl TraceArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let subject = self.subject();
-        let mut trace = subject.trace(self.from, self.to).map_err(LabError::from)?;
-        trace.command = self.command(&subject);
-        let selection = Selection { only: self.only.clone(), nodes: self.nodes.clone() };
+        let trace = match self.example {
+            Some(example) => example.trace(),
+            None => self.subject().trace(self.from, self.to),
+        };
+        let mut trace = trace.map_err(LabError::from)?;
+        trace.command = self.command(trace.command);
+        let only = match self.example {
+            Some(example) if self.only.is_empty() => example.selection().only,
+            Some(_) | None => self.only.clone(),
+        };
+        let selection = Selection { only, nodes: self.nodes.clone() };
         selection.check(&trace).map_err(LabError::from)?;
         if let Some(path) = &self.svg {
             write(path, &svg(&trace, &selection))?;
@@ -109,8 +131,7 @@ impl TraceArgs {
     }
 
     /// The command that draws the same.
-    fn command(&self, subject: &Subject) -> String {
-        let mut command = subject.to_string();
+    fn command(&self, mut command: String) -> String {
         for (flag, time) in [("--from", self.from), ("--to", self.to)] {
             if let Some(time) = time {
                 let time = humantime::format_duration(time).to_string().replace(' ', "");
