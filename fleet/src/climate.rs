@@ -53,9 +53,11 @@ pub struct ClimateSettings {
     /// it sends display data. Default 20 ms; below `poll_period`.
     pub gather_time: Duration,
     /// A reading of this age is unknown (K1). Default 5 s; at least twice `poll_period`, so that
-    /// one lost answer has no effect.
+    /// one lost answer has no effect. Under a protocol with sensor requests of its own it is raised
+    /// to four of their periods, if it is below.
     pub reading_limit: Duration,
-    /// Display data of this age is unknown (K1). Default 5 s; at least twice `poll_period`.
+    /// Display data of this age is unknown (K1). Default 5 s; at least twice `poll_period`, and
+    /// raised like `reading_limit`.
     pub display_limit: Duration,
     /// The backlight in the dark, 1 to 255. Default 30; at most `brightness_most`.
     pub brightness_least: u8,
@@ -66,6 +68,28 @@ pub struct ClimateSettings {
     pub brightness_smoothing: Duration,
     /// What local time is ahead of UTC, in minutes. Default 0.
     pub utc_offset: i16,
+}
+
+/// How many periods of a protocol's own sensor requests readings and display data are known for at
+/// least. Two requests in a row may be lost, and the third be late.
+const PERIODS_KNOWN: u32 = 4;
+
+impl ClimateSettings {
+    /// These settings under a protocol that sends sensor requests by itself, with this period, or
+    /// does not. No period makes displays go blank between two requests (C4, K1).
+    #[must_use]
+    pub fn requested_every(self, period: Option<Duration>) -> Self {
+        let Some(poll_period) = period else {
+            return self;
+        };
+        let least = poll_period.saturating_mul(PERIODS_KNOWN);
+        Self {
+            poll_period,
+            reading_limit: self.reading_limit.max(least),
+            display_limit: self.display_limit.max(least),
+            ..self
+        }
+    }
 }
 
 impl Default for ClimateSettings {

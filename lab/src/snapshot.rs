@@ -12,7 +12,7 @@ use super::history::History;
 use super::machine::Machine;
 use super::network::Network;
 
-/// Up to this much loss the network counts as quiet, in per cent.
+/// Up to this much loss the network counts as quiet, in per cent, if the election bears loss.
 pub(super) const QUIET_LOSS: u8 = 5;
 
 /// What an oracle may see. Nodes are numbered from 0, as everywhere in a world.
@@ -101,7 +101,8 @@ impl<'a> Snapshot<'a> {
     /// disturbed them for this time.
     pub(super) fn calm_groups(&self, for_at_least: Duration) -> Vec<Vec<usize>> {
         let calm = self.now.saturating_sub(self.disturbances.fleet_at) >= for_at_least;
-        if !calm || self.network.weather.loss > QUIET_LOSS || self.settings.twins.is_some() {
+        let quiet_loss = if self.settings.election.bears_loss() { QUIET_LOSS } else { 0 };
+        if !calm || self.network.weather.loss > quiet_loss || self.settings.twins.is_some() {
             return Vec::new();
         }
         let mut groups = self.components();

@@ -93,7 +93,7 @@ impl WorldSettings {
     /// C3: how long the election may take once the network is whole and quiet.
     #[must_use]
     pub fn bound(&self) -> Duration {
-        self.election.bound(&MeshTimes::default())
+        self.election.bound(&MeshTimes::default(), self.nodes)
     }
 }
 

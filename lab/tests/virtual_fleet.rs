@@ -37,6 +37,8 @@ mod election_token_ring;
 mod elections;
 #[path = "virtual_fleet/forged.rs"]
 mod forged;
+#[path = "virtual_fleet/messages.rs"]
+mod messages;
 #[path = "virtual_fleet/network.rs"]
 mod network;
 #[path = "virtual_fleet/planning.rs"]

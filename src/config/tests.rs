@@ -84,6 +84,7 @@ fn the_packets_of_ballot_have_a_port_and_may_have_a_group_and_an_interface() {
         port: 7,
         group: Some("239.1.2.3".parse().unwrap()),
         interface: Some("eth0".to_owned()),
+        ..PacketSettings::default()
     };
     assert_eq!(settings.packets, Some(packets));
     for more in [

@@ -17,13 +17,16 @@ pub struct PacketSettings {
     /// The multicast group to which everybody listens, where a broadcast does not reach all;
     /// otherwise packets go where beacons go.
     pub(crate) group: Option<Ipv4Addr>,
+    /// Over how many networks a packet to the group goes: each router on the way takes one off.
+    /// Default 1, not beyond the own network; 1 to 255. Counts with `group` alone.
+    pub(crate) ttl: u8,
     /// The network interface to which the sockets are bound, if to one by name.
     pub(crate) interface: Option<String>,
 }
 
 impl Default for PacketSettings {
     fn default() -> Self {
-        Self { port: packet::PORT, group: None, interface: None }
+        Self { port: packet::PORT, group: None, ttl: 1, interface: None }
     }
 }
 
@@ -82,6 +85,7 @@ impl PacketSettings {
             Ok(socket)
         };
         let (own, shared) = (socket()?, socket()?);
+        own.set_multicast_ttl_v4(u32::from(self.ttl)).map_err(OpenError::Address)?;
         let everybody = self.everybody(settings.broadcast);
         socket::bind_datagrams(own, shared, settings.hello.address, everybody)
             .map_err(OpenError::Address)

@@ -5,6 +5,7 @@ use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, JournalId, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
 use elevator_fleet::wire::{Delta, NodeState, Nonce, Protocol};
+use socket2::SockRef;
 use tokio::time::timeout;
 
 use super::*;
@@ -600,6 +601,19 @@ async fn packets_may_go_to_a_multicast_group() {
     let (one, mut two) = (start(1), start(2));
     one.send_packet(None, vec![5]);
     assert_eq!(packet(&mut two).await, (lan.address(1), vec![5]));
+}
+
+/// V8: a group that spans several networks.
+#[tokio::test]
+async fn packets_to_a_group_go_as_far_as_they_are_set_to() {
+    let lan = Lan::new();
+    assert_eq!(PacketSettings::default().ttl, 1);
+    for ttl in [1, 7, 255] {
+        let packets = PacketSettings { ttl, ..packets_of(&lan) };
+        let sockets = packets.again(&with_packets(&lan, 1, &packets)).expect("sockets");
+        let set = SockRef::from(&sockets.own).multicast_ttl_v4();
+        assert_eq!(set.expect("an option"), u32::from(ttl));
+    }
 }
 
 /// V10

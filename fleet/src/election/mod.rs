@@ -303,6 +303,15 @@ pub enum Message {
     Experiment(experiment::Message),
 }
 
+impl Message {
+    /// Whether the node that sends this to all gathers readings then, and shows their average (C4):
+    /// with a sensor request, and, as nobody answers it with a reading, with its own alone while a
+    /// master under `senior` has no executors (M7).
+    pub(crate) fn begins_gathering(&self) -> bool {
+        *self == Self::SensorRequest || *self == senior::Message::NeedExecutors.into()
+    }
+}
+
 /// The timers of elections.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElectionTimer {
@@ -362,15 +371,27 @@ pub trait Rules: fmt::Debug {
     /// What is fixed about the protocol.
     fn profile(&self) -> &'static Profile;
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it. Any two nodes of it have a link after
-    /// `linked_within`.
-    fn bound(&self, linked_within: Duration) -> Duration;
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for so long, has exactly one master, known to all of it. Any two nodes of
+    /// it have a link after `linked_within`.
+    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration;
+
+    /// Whether the bound holds, and no master changes, although up to one packet in twenty gets
+    /// lost. Otherwise a network counts as quiet only while none is.
+    fn bears_loss(&self) -> bool {
+        true
+    }
 
     /// C3: how long after a change of master all that hear the new one may take to follow it. T
     /// where the mastership rotates; 0 elsewhere, where no master changes while all is well.
     fn settles_within(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// How often the protocol itself sends sensor requests, if it does
+    /// ([`Profile::requests_sensor_data`]).
+    fn request_period(&self) -> Option<Duration> {
+        None
     }
 
     /// The estimate of a node of this health (B1); 0 under a protocol that does not use it.
@@ -435,18 +456,30 @@ impl ElectionSettings {
         self.rules().profile()
     }
 
-    /// C3: a group that all hear each other, on a network that has been whole and quiet for so
-    /// long, has exactly one master, known to all of it. It depends on how soon the mesh makes
-    /// links.
+    /// C3: a group of at most this many nodes that all hear each other, on a network that has been
+    /// whole and quiet for so long, has exactly one master, known to all of it. It depends on how
+    /// soon the mesh makes links.
     #[must_use]
-    pub fn bound(&self, mesh: &MeshTimes) -> Duration {
-        self.rules().bound(redial::linked_within(mesh))
+    pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {
+        self.rules().bound(redial::linked_within(mesh), nodes)
+    }
+
+    /// See [`Rules::bears_loss`].
+    #[must_use]
+    pub fn bears_loss(&self) -> bool {
+        self.rules().bears_loss()
     }
 
     /// See [`Rules::settles_within`].
     #[must_use]
     pub fn settles_within(&self) -> Duration {
         self.rules().settles_within()
+    }
+
+    /// See [`Rules::request_period`].
+    #[must_use]
+    pub fn request_period(&self) -> Option<Duration> {
+        self.rules().request_period()
     }
 
     /// See [`Rules::estimate`].
@@ -506,12 +539,12 @@ impl fmt::Display for Detail {
 mod tests {
     use super::*;
 
-    /// C3
+    /// C3: the document has the bounds of a fleet of five.
     #[test]
     fn documented_bounds_are_those_of_the_defaults() {
         let document = include_str!("../../../docs/ELECTIONS.md");
         for protocol in Protocol::ALL {
-            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default());
+            let bound = ElectionSettings::of(protocol).bound(&MeshTimes::default(), 5);
             let row = format!("| `{protocol}` | {} s |", bound.as_secs_f64());
             assert!(document.contains(&row), "{row}");
         }

@@ -20,12 +20,12 @@ impl Node {
         enclosed: Enclosed,
         now: Timestamp,
     ) {
-        let asks_all = to.is_none() && message == Message::SensorRequest;
+        let gathers = to.is_none() && message.begins_gathering();
         match self.leadership.carrier() {
             Carrier::Beacon => self.send_by_beacon(to, message, enclosed, now),
             Carrier::Packet => self.send_by_packet(to.as_ref(), &message),
         }
-        if asks_all {
+        if gathers {
             self.gather_readings(now);
         }
     }
@@ -124,7 +124,7 @@ impl Node {
         self.on_climate_message(from, message, now);
     }
 
-    /// This node has requested sensor data from all nodes.
+    /// This node has requested sensor data from all nodes, or has only its own.
     pub(super) fn gather_readings(&mut self, now: Timestamp) {
         let synced = self.peers.links().synced().map(|(_, peer)| peer.clone());
         self.cabin.start_gathering(synced.collect(), now);

@@ -118,6 +118,7 @@ impl Node {
         let NodeSettings { identity, election, floors: _, mesh, car, climate, restored, seed } =
             settings;
         let flight_times = &restored.flight_times;
+        let climate = climate.requested_every(election.request_period());
         let cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
         // A car is out of service until its panel is heard.
         let (health, term) = (cabin.health(true), restored.term.restored());

@@ -51,9 +51,10 @@ impl Rules for Settings {
         &PROFILE
     }
 
-    /// The links, and three candidates that get lost, in a ring of eight.
-    fn bound(&self, linked_within: Duration) -> Duration {
-        linked_within + self.discovery + (self.retry + self.retry_per_node * 8) * 4
+    /// The links, and three candidates that get lost.
+    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration {
+        let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
+        linked_within + self.discovery + (self.retry + self.retry_per_node * nodes) * 2 * 4
     }
 
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {

@@ -64,9 +64,10 @@ impl Rules for Settings {
         &PROFILE
     }
 
-    /// The links, and four invitations, of which three fail, in a fleet of eight.
-    fn bound(&self, linked_within: Duration) -> Duration {
-        linked_within + (self.merge + self.merge_per_rank * 8 + self.ready) * 4
+    /// The links, and four invitations, of which three fail.
+    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration {
+        let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
+        linked_within + (self.merge + self.merge_per_rank * nodes + self.ready) * 4
     }
 
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {

@@ -61,7 +61,7 @@ impl Rules for Settings {
     }
 
     /// Ties are settled by chance: no time is certain. Ten elections in a row.
-    fn bound(&self, linked_within: Duration) -> Duration {
+    fn bound(&self, linked_within: Duration, _: usize) -> Duration {
         linked_within + self.election_timeout * 20
     }
 

@@ -18,7 +18,7 @@ fn every_protocol_settles_every_situation_within_its_bound() {
     let results = small().run(|| ()).expect("small fleets");
     assert_eq!(results.len(), small().trials().len());
     for (trial, samples) in results {
-        let bound = ElectionSettings::of(trial.protocol).bound(&MeshTimes::default());
+        let bound = ElectionSettings::of(trial.protocol).bound(&MeshTimes::default(), trial.size);
         let seen: Vec<Situation> = samples.iter().map(|sample| sample.situation).collect();
         assert_eq!(seen, Situation::ALL);
         for sample in samples {

@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1.0;
 /// C4, K1, K2: the displays of a group show a temperature between the lowest and the highest
 /// that its sensors read, and `--` where none reads any.
 pub(super) fn displays_show_the_climate_of_their_group(snapshot: &Snapshot) -> Vec<Finding> {
-    let settled = snapshot.settings.bound() + settling();
+    let settled = snapshot.settings.bound() + settling(snapshot);
     if snapshot.now.saturating_sub(snapshot.disturbances.climate_at) < settled {
         return Vec::new();
     }
@@ -63,8 +63,9 @@ fn answers_come_in_time(snapshot: &Snapshot) -> bool {
 }
 
 /// By then whatever was read or sent in another group has lapsed.
-fn settling() -> Duration {
+fn settling(snapshot: &Snapshot) -> Duration {
+    let requests = snapshot.settings.election.request_period();
     let ClimateSettings { poll_period, reading_limit, display_limit, .. } =
-        ClimateSettings::default();
+        ClimateSettings::default().requested_every(requests);
     poll_period + reading_limit + display_limit
 }

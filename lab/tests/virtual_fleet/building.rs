@@ -117,9 +117,9 @@ pub(crate) fn lines<T: std::fmt::Display>(items: &[T]) -> String {
     lines.join("\n")
 }
 
-/// How long an election may take in a whole and quiet network (C3).
-pub(crate) fn bound_of(election: &ElectionSettings) -> Duration {
-    election.bound(&MeshTimes::default())
+/// How long an election of so many nodes may take in a whole and quiet network (C3).
+pub(crate) fn bound_of(election: &ElectionSettings, nodes: usize) -> Duration {
+    election.bound(&MeshTimes::default(), nodes)
 }
 
 /// The seed of this run.

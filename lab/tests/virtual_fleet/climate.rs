@@ -1,14 +1,16 @@
 //! Readings reach the master, averages reach every panel.
 
+use std::time::Duration;
+
 use elevator_driver::Climate;
-use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::election::{ElectionSettings, Preset, ballot};
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, secs, seed};
 
 /// Longer than a request, its answers, and the line to a panel take, whenever it is asked.
-const SOON: std::time::Duration = std::time::Duration::from_millis(1_500);
+const SOON: Duration = Duration::from_millis(1_500);
 
 fn reads(temperature: Option<i8>, illuminance: Option<u8>) -> Climate {
     Climate { temperature, illuminance }
@@ -69,6 +71,62 @@ fn under_every_protocol_the_average_is_on_every_panel() {
         building.until(bound + secs(8), &what, |w| all_show(w, left));
         building.repair_everything();
         building.until(bound + secs(8), &what, |w| all_show(w, "25.0"));
+    }
+}
+
+/// A fleet under this election, in which every cabin has another temperature, 10 °C apart, and the
+/// time within which its displays are right.
+fn warm(election: ElectionSettings, nodes: u8) -> (Building, Duration) {
+    let mut settings = WorldSettings::new(usize::from(nodes), seed());
+    settings.election = election;
+    let soon = settings.bound() + secs(8);
+    let mut building = Building::of(settings);
+    building.start_all();
+    for (node, temperature) in (10..).step_by(10).take(usize::from(nodes)).enumerate() {
+        building.set_climate(node, reads(Some(temperature), Some(100)));
+    }
+    (building, soon)
+}
+
+/// C1, C4, M7: the last car standing serves its own display, whether it was ever one of several.
+#[test]
+fn under_every_protocol_a_car_alone_shows_its_own_climate() {
+    for protocol in Protocol::ALL {
+        let election = ElectionSettings::of(protocol);
+        let (mut building, soon) = warm(election.clone(), 1);
+        building.until(soon, &format!("one car under {protocol}"), |w| all_show(w, "10.0"));
+        building.set_climate(0, reads(Some(25), Some(100)));
+        building.until(SOON, "its sensor is read on", |w| all_show(w, "25.0"));
+
+        let (mut building, soon) = warm(election, 4);
+        building.until(soon, &format!("four cars under {protocol}"), |w| all_show(w, "25.0"));
+        for (victim, left) in [(3, "20.0"), (0, "25.0"), (1, "30.0")] {
+            building.inflict(Fault::PowerCut(victim));
+            let what = format!("without car {victim} under {protocol}");
+            building.until(soon, &what, |w| all_show(w, left));
+        }
+        building.run_for(secs(20));
+        assert!(all_show(&building, "30.0"), "{protocol}: {}", display(&building, 2));
+    }
+}
+
+/// C4, K1: between two rare requests nothing expires.
+#[test]
+fn displays_are_steady_however_rarely_sensors_are_asked() {
+    let slow = ballot::Settings {
+        control_period: secs(10),
+        lost_after: secs(20),
+        ..ballot::Settings::fleet()
+    };
+    let senior = ElectionSettings::preset(Protocol::Senior, Preset::Source);
+    for election in [senior, ElectionSettings::Ballot(slow)] {
+        let what = format!("{election:?}");
+        let (mut building, soon) = warm(election, 3);
+        building.until(soon, &what, |w| all_show(w, "20.0"));
+        for _ in 0..150 {
+            building.run_for(secs(1));
+            assert!(all_show(&building, "20.0"), "{what}: {}", display(&building, 0));
+        }
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::model::Role;
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, Weather, World, WorldSettings};
 
 use crate::building::{Building, bound_of, millis, secs, seed, up};
+use crate::messages::Fleet;
 
 /// How often each scenario is played, each time with other chances.
 const ROUNDS: u64 = 12;
@@ -34,7 +35,7 @@ fn led(regular: usize, weather: Weather, round: u64) -> (Building, usize) {
 }
 
 fn bound() -> Duration {
-    bound_of(&ElectionSettings::of(Protocol::Ballot))
+    bound_of(&ElectionSettings::of(Protocol::Ballot), 5)
 }
 
 /// Waits until all that run follow the right one.
@@ -64,6 +65,19 @@ fn nobody_waits_for_the_vote() {
     building.press(press, up(1));
     building.until(millis(100), "the lamp", |world| world.is_lit(press, up(1)));
     building.recovers_under(World::has_the_right_master);
+}
+
+/// C3, V2 to V7, V12: with the source's figures and rules, on the reliable network that it asks for.
+#[test]
+fn as_in_the_source_one_leads_within_the_bound() {
+    let slow = Weather { delay: 100..=40_000, ..Weather::default() };
+    for (round, weather) in (0..ROUNDS).zip([Weather::default(), slow].into_iter().cycle()) {
+        let mut settings = WorldSettings::new(5, seed() * 1000 + round);
+        settings.election = ElectionSettings::preset(Protocol::Ballot, Preset::Source);
+        settings.roles = (round % 3 == 2).then_some((4, Role::ControlUnit)).into_iter().collect();
+        settings.weather = weather;
+        Fleet::of(settings).goes_through_every_situation();
+    }
 }
 
 /// V7: the first by name leads, and the other replaces it without a vote.

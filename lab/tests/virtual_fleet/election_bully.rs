@@ -48,7 +48,7 @@ fn measure(
     settings: &Settings,
     scenario: impl Fn(&mut Building, Duration) -> Duration,
 ) {
-    let bound = bound_of(&ElectionSettings::Bully(settings.clone()));
+    let bound = bound_of(&ElectionSettings::Bully(settings.clone()), NODES);
     let times = (0..6).map(|more| {
         let mut building = settled(settings.clone(), seed() + more);
         scenario(&mut building, bound)

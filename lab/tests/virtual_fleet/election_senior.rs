@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::election::{ElectionSettings, Preset};
+use elevator_fleet::model::Role;
 use elevator_fleet::wire::{NodeState, Protocol};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, bound_of, car_call, down, millis, secs, seed, up};
+use crate::messages::Fleet;
 
 /// How many worlds each scenario is run in; what is measured is the longest of them.
 const WORLDS: u64 = 25;
@@ -16,7 +18,7 @@ fn election() -> ElectionSettings {
 }
 
 fn bound() -> Duration {
-    bound_of(&election())
+    bound_of(&election(), 5)
 }
 
 /// A world on a LAN with 40 ms jitter and 5 % loss.
@@ -124,6 +126,18 @@ fn the_highest_address_returns_and_follows() {
         });
         building.run_for(secs(2));
         assert_eq!((building.master(), term(&building)), (master, before));
+    }
+}
+
+/// C3, M3 to M9: with the source's figures and rules, and 5 % loss; with and without a control unit.
+#[test]
+fn as_in_the_source_one_leads_within_the_bound() {
+    for world in 0..4 {
+        let mut settings = WorldSettings::new(4, seed() + world);
+        settings.election = ElectionSettings::preset(Protocol::Senior, Preset::Source);
+        settings.weather.loss = 5;
+        settings.roles = (world % 2 == 1).then_some((0, Role::ControlUnit)).into_iter().collect();
+        Fleet::of(settings).goes_through_every_situation();
     }
 }
 

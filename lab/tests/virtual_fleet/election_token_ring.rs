@@ -19,7 +19,7 @@ fn settings(nodes: usize, seed: u64) -> WorldSettings {
 }
 
 fn bound() -> Duration {
-    bound_of(&ElectionSettings::of(Protocol::TokenRing))
+    bound_of(&ElectionSettings::of(Protocol::TokenRing), 5)
 }
 
 fn dark(nodes: usize, seed: u64) -> Building {

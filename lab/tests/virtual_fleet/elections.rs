@@ -81,7 +81,7 @@ impl Fleet {
     }
 
     fn bound(&self) -> Duration {
-        bound_of(&self.election())
+        bound_of(&self.election(), NODES)
     }
 
     /// The machines, none of which runs.

@@ -94,6 +94,7 @@ table! {
         /// The network interface to which the sockets of the packets are bound. It needs the right
         /// CAP_NET_RAW where the system does not allow it to everybody.
         interface: Option<Interface> = Absent("that of address", "eth0"),
+        ..Self::default()
     }
 }
 

@@ -1,14 +1,16 @@
 //! A regular leader, and votes among its followers while it is away (V1 to V12).
 //!
 //! ```text
-//!                       silence                        highest vote
+//!                     silence, vote heard              highest vote
 //!   start ──▶ Waiting ────────────▶ Voting ───────────────────────────▶ Leading ◀── start of the
 //!             ▲  │  ▲                ▲ │ │ ▲                              │  ▲      regular leader
 //!             │  │  └── lower vote ──┘ │ └─┘ tie: fresh numbers           │  │
 //!             │  │                     │                                  │  │
 //!             │  │ control, reset      │ control, reset       another     │  │ highest vote
-//!             │  ▼                     ▼                      leads too   ▼  │
-//!             │ Following ◀────────────┴──────────────────────────────── Voting as leader
+//!             │  │                     ▼                      leads too   ▼  │
+//!             │  │                   Bound ◀──────────────────────────── Voting as leader
+//!             │  ▼                     │ end of the round
+//!             │ Following ◀────────────┘
 //!             │  │  └───────────── leader lost, vote heard ──────▶ Voting
 //!             └──┘ leader no longer leads
 //! ```
@@ -18,22 +20,30 @@
 //! Packets carry no round: only time separates rounds (V5). The regular leader does not vote: it
 //! answers votes with a reset, and leads.
 //!
+//! # What a change of master costs
+//!
+//! A node votes at most once in the time of a round, whatever ends its vote: a vote that was ended
+//! by a control packet or a reset leaves it *bound* until the round would have been over, and votes
+//! that are still under way then find nobody to answer them. A stand-in leader answers the votes of
+//! a round with one control packet. So a round costs at most n votes and, as each control packet
+//! draws n − 1 answers, two control packets with their answers: O(n) messages.
+//!
 //! # What it adds to the source
 //!
 //! - A stand-in leader answers a vote with a control packet, as the regular leader does with a
-//!   reset. Therefore a follower that missed a few packets unseats nobody. The other followers of
-//!   the stand-in take part in that vote, but keep following it until they lose it or the round has
-//!   a winner.
+//!   reset, because the source has no packet for it. Therefore a follower that missed a few packets
+//!   unseats nobody. The other followers of the stand-in take part in that vote, but keep following
+//!   it until they lose it or the round has a winner.
 //! - Two stand-in leaders that hear each other both vote while they lead (V12). The loser yields.
+//!   Their followers stay out of that vote: they would only prolong it.
 //! - While the beacons of a leader report that it leads, its control packets may be missing for
 //!   longer ([`Settings::patience`]): lost packets are no lost leader. When its beacon reports that
-//!   it no longer leads, nobody waits for it any longer.
+//!   it no longer leads, nobody waits for it any longer. Neither holds without `mesh_detection`.
 //! - The reset at switch-on can't reach a node that is not known yet. The regular leader repeats it
 //!   to each node that it discovers, and to each that becomes leader.
 //! - Of two regular leaders the lower name leads. The other follows it, reports this, and does not
 //!   vote.
-//! - A loser stays out of the next vote that it hears: only the tied nodes take part in it (V5).
-//!   This also applies to a tie with a vote that was held back.
+//! - Who hears a vote equal to its own knows of a tie, also if its own was held back (V4).
 //! - Packets are not authenticated. They count only from the addresses of nodes that the mesh
 //!   knows.
 
@@ -68,14 +78,14 @@ pub enum Message {
     Reset,
 }
 
-/// The timers of `ballot`; each state has one.
+/// The timers of `ballot`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// The leader's next control packet is due.
     Control,
     /// The leader has not been heard for too long.
     Silence,
-    /// The round of votes is over.
+    /// The round of votes is over: nothing that is heard later belongs to it.
     Round,
 }
 
@@ -122,8 +132,6 @@ enum State {
     Waiting {
         /// A leader that may still be there.
         held: Option<NodeId>,
-        /// It has lost a vote, and stays out of the next one.
-        out: bool,
     },
     Following {
         leader: NodeId,
@@ -137,7 +145,21 @@ enum State {
         /// The highest vote of another.
         best: Option<u32>,
     },
-    Leading,
+    /// To this leader, which has ended the vote: no further vote until the round is over.
+    Bound {
+        leader: NodeId,
+        reported: Reported,
+    },
+    Leading(Round),
+}
+
+/// What a leader has seen of the round of votes that is open, if one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Round {
+    /// No vote.
+    Quiet,
+    /// A vote, which a control packet has answered.
+    Answered,
 }
 
 /// What the leader's beacons have reported.
@@ -182,11 +204,13 @@ enum Event<'a> {
 }
 
 impl State {
-    fn timer(&self) -> Timer {
+    /// The timers that run in this state.
+    fn timers(&self) -> &'static [Timer] {
         match self {
-            Self::Waiting { .. } | Self::Following { .. } => Timer::Silence,
-            Self::Voting { .. } => Timer::Round,
-            Self::Leading => Timer::Control,
+            Self::Waiting { .. } | Self::Following { .. } => &[Timer::Silence],
+            Self::Voting { .. } | Self::Bound { .. } => &[Timer::Round],
+            Self::Leading(Round::Quiet) => &[Timer::Control],
+            Self::Leading(Round::Answered) => &[Timer::Control, Timer::Round],
         }
     }
 }
@@ -200,7 +224,7 @@ impl Ballot {
             regular: own.role == Role::ControlUnit,
             settings,
             peers: BTreeMap::new(),
-            state: State::Waiting { held: None, out: false },
+            state: State::Waiting { held: None },
         }
     }
 
@@ -258,21 +282,21 @@ impl Election for Ballot {
             return;
         };
         let next = self.next(event, u32::from_le_bytes([a, b, c, d]), outputs);
-        let before = std::mem::replace(&mut self.state, next).timer();
-        if before != self.state.timer() {
-            outputs.push(Output::Disarm(before.into()));
-        }
+        let before = std::mem::replace(&mut self.state, next).timers();
+        let over = before.iter().filter(|timer| !self.state.timers().contains(timer));
+        outputs.extend(over.map(|timer| Output::Disarm((*timer).into())));
     }
 
     fn node_state(&self) -> NodeState {
         match &self.state {
-            State::Leading | State::Voting { held: Held::Mastership, .. } => NodeState::Master,
+            State::Leading(_) | State::Voting { held: Held::Mastership, .. } => NodeState::Master,
             State::Following { leader: master, .. }
-            | State::Waiting { held: Some(master), .. }
+            | State::Bound { leader: master, .. }
+            | State::Waiting { held: Some(master) }
             | State::Voting { held: Held::Leader(master), .. } => {
                 NodeState::Slave { master: master.clone() }
             }
-            State::Waiting { held: None, .. } | State::Voting { held: Held::Nothing, .. } => {
+            State::Waiting { held: None } | State::Voting { held: Held::Nothing, .. } => {
                 NodeState::Seeking
             }
         }
@@ -281,10 +305,10 @@ impl Election for Ballot {
     fn details(&self) -> Vec<Detail> {
         let doing = match &self.state {
             State::Waiting { .. } => "waiting for a control packet",
-            State::Following { .. } => "following",
+            State::Following { .. } | State::Bound { .. } => "following",
             State::Voting { .. } => "voting",
-            State::Leading if self.regular => "regular leader",
-            State::Leading => "stand-in leader",
+            State::Leading(_) if self.regular => "regular leader",
+            State::Leading(_) => "stand-in leader",
         };
         let mut details = vec![Detail::new("ballot", doing)];
         if let State::Voting { own, best, .. } = &self.state {

@@ -64,9 +64,10 @@ impl Subject for Fleet {
 
     fn properties(&self) -> Vec<Property<Check<Self>>> {
         let mut properties = vec![
-            Property::always("each waits for its state's timer alone", |_, moment: &At<Self>| {
+            Property::always("each waits for its state's timers alone", |_, moment: &At<Self>| {
                 moment.living().all(|(node, ballot)| {
-                    moment.timers(node).eq([&ElectionTimer::from(ballot.state.timer())])
+                    let timers = ballot.state.timers().iter().copied();
+                    moment.timers(node).cloned().eq(timers.map(ElectionTimer::from))
                 })
             }),
             Property::always("nobody follows itself", |_, moment: &At<Self>| {
@@ -80,9 +81,9 @@ impl Subject for Fleet {
                 |_, moment: &At<Self>| {
                     let mut regular = moment.living().filter(|(_, ballot)| ballot.regular);
                     regular.all(|(_, ballot)| match &ballot.state {
-                        State::Leading => true,
+                        State::Leading(_) => true,
                         State::Following { leader, .. } => *leader < ballot.name,
-                        State::Waiting { .. } | State::Voting { .. } => false,
+                        State::Waiting { .. } | State::Voting { .. } | State::Bound { .. } => false,
                     })
                 },
             ),
@@ -120,7 +121,10 @@ fn broken_rule(step: &Taken<'_, Fleet>) -> Option<&'static str> {
     let over = matches!(input, Input::Fired(ElectionTimer::Ballot(Timer::Round)));
     let round = match &before.state {
         State::Voting { own, best, .. } => Some((*own, *best)),
-        State::Waiting { .. } | State::Following { .. } | State::Leading => None,
+        State::Waiting { .. }
+        | State::Following { .. }
+        | State::Bound { .. }
+        | State::Leading(_) => None,
     };
     if round.is_some() && !over && !votes.is_empty() || votes.len() > 1 {
         return Some("E7: a second vote in one round");
@@ -133,20 +137,29 @@ fn broken_rule(step: &Taken<'_, Fleet>) -> Option<&'static str> {
     }
     if let (Some((own, best)), true) = (round, over) {
         let right = match &after.state {
-            State::Leading => best < Some(own),
+            State::Leading(_) => best < Some(own),
             State::Voting { .. } => best == Some(own) && votes.len() == 1,
             State::Waiting { .. } => best > Some(own),
-            State::Following { .. } => false,
+            State::Following { .. } | State::Bound { .. } => false,
         };
         if !right {
             return Some("V3, V5: the round has another outcome");
         }
     }
+    let asked = matches!(input, Input::Message { message: Any::Ballot(Message::Vote(_)), .. });
+    if asked && matches!(before.state, State::Bound { .. }) && !votes.is_empty() {
+        return Some("V5: a bound node votes again");
+    }
+    let controls = step.outputs.contains(&Output::Broadcast(Any::SensorRequest));
+    if asked && before.state == State::Leading(Round::Answered) && controls {
+        return Some("V5: a second control packet for the votes of one round");
+    }
     let reset = matches!(
         input,
         Input::Message { from, message: Any::Ballot(Message::Reset) } if before.is_regular(from)
     );
-    if reset && !after.regular && !matches!(after.state, State::Following { .. }) {
+    let follows = matches!(after.state, State::Following { .. } | State::Bound { .. });
+    if reset && !after.regular && !follows {
         return Some("V7: a reset is not obeyed");
     }
     None
@@ -155,14 +168,15 @@ fn broken_rule(step: &Taken<'_, Fleet>) -> Option<&'static str> {
 /// One leads, the others follow it, and no packet is under way that could change that; a regular
 /// leader is followed by all.
 fn agrees(moment: &At<Fleet>) -> bool {
-    let mut leaders = moment.living().filter(|(_, ballot)| ballot.state == State::Leading);
+    let leads = |ballot: &Ballot| matches!(ballot.state, State::Leading(_));
+    let mut leaders = moment.living().filter(|(_, ballot)| leads(ballot));
     let (Some((_, leader)), None) = (leaders.next(), leaders.next()) else {
         return false;
     };
     let by_right = moment.living().all(|(_, ballot)| !ballot.regular);
     let follow = moment.living().all(|(_, ballot)| match &ballot.state {
-        State::Leading => true,
-        State::Following { leader: of, .. } => *of == leader.name,
+        State::Leading(_) => true,
+        State::Following { leader: of, .. } | State::Bound { leader: of, .. } => *of == leader.name,
         State::Waiting { .. } | State::Voting { .. } => false,
     });
     follow && (by_right || leader.regular) && moment.network.is_empty()

@@ -10,9 +10,16 @@
 //! ```
 //!
 //! Numbers have their most significant byte first. Text is ASCII, decimal degrees in at most four
-//! characters, and NUL to the end of its five bytes. What is unknown is the text `--` and the
-//! number −128. An answer of a unit that can't measure light ends after the temperature: there is
-//! no number for it.
+//! characters and a NUL; what follows the NUL in the five bytes is sent as NUL and not read.
+//!
+//! The source fixes the bytes, and has no value for what is not known. A temperature that is not
+//! known is the text `--` and the number −128; an illuminance, 255. So a unit can't tell full light:
+//! it sends 254 instead. To a device that knows nothing of this, 255 is full light, and the leader
+//! shows full brightness while it knows no illuminance.
+//!
+//! The text and the number of an information packet are one temperature. Whole degrees may be
+//! rounded or cut off, in either direction, so they differ by less than one degree; with more
+//! between them the packet is damaged.
 
 use super::Message as Ballot;
 use crate::climate::{DisplayData, Reading};
@@ -31,6 +38,7 @@ const VOTE: u8 = 4;
 const RESET: u8 = 5;
 
 const UNKNOWN: i8 = i8::MIN;
+const UNKNOWN_LIGHT: u8 = u8::MAX;
 const UNKNOWN_TEXT: &str = "--";
 const TEXT: usize = 5;
 /// What rounds to a number of whole degrees.
@@ -78,8 +86,7 @@ pub fn decode(bytes: &[u8]) -> Result<Message, PacketError> {
     };
     let message = match (*kind, body) {
         (CONTROL, []) => Some(Message::SensorRequest),
-        (ANSWER, [temperature]) => Some(measured(*temperature, None)),
-        (ANSWER, [temperature, illuminance]) => Some(measured(*temperature, Some(*illuminance))),
+        (ANSWER, [temperature, illuminance]) => Some(measured(*temperature, *illuminance)),
         (INFORMATION, body) => match <[u8; 11]>::try_from(body) {
             Ok(body) => Some(Message::DisplayData(shown(body)?)),
             Err(_) => None,
@@ -94,7 +101,8 @@ pub fn decode(bytes: &[u8]) -> Result<Message, PacketError> {
     message.ok_or(PacketError::Length(*kind, bytes.len()))
 }
 
-fn measured(temperature: u8, illuminance: Option<u8>) -> Message {
+fn measured(temperature: u8, illuminance: u8) -> Message {
+    let illuminance = Some(illuminance).filter(|number| *number != UNKNOWN_LIGHT);
     Message::SensorData(Reading { temperature: known(temperature), illuminance })
 }
 
@@ -110,9 +118,8 @@ fn shown(body: [u8; 11]) -> Result<DisplayData, PacketError> {
 
 fn answer(reading: Reading) -> Vec<u8> {
     let [temperature] = reading.temperature.unwrap_or(UNKNOWN).to_be_bytes();
-    let mut bytes = vec![ANSWER, temperature];
-    bytes.extend(reading.illuminance);
-    bytes
+    let light = reading.illuminance.map_or(UNKNOWN_LIGHT, |light| light.min(UNKNOWN_LIGHT - 1));
+    vec![ANSWER, temperature, light]
 }
 
 fn information(data: &DisplayData) -> Vec<u8> {
@@ -149,24 +156,31 @@ fn known(byte: u8) -> Option<i8> {
 /// Tenths of a degree of a text, which goes with this number.
 fn temperature(bytes: [u8; TEXT], number: Option<i8>) -> Result<Option<i16>, PacketError> {
     let length = bytes.iter().position(|byte| *byte == 0);
-    let (text, rest) = bytes.split_at(length.ok_or(PacketError::Temperature)?);
+    let (text, _) = bytes.split_at(length.ok_or(PacketError::Temperature)?);
     let text = std::str::from_utf8(text).or(Err(PacketError::Temperature))?;
-    let tenths = if text == UNKNOWN_TEXT {
-        None
-    } else {
-        Some(tenths(text).ok_or(PacketError::Temperature)?)
-    };
-    let padded = rest.iter().all(|byte| *byte == 0);
-    if padded && tenths.map(degrees) == number { Ok(tenths) } else { Err(PacketError::Temperature) }
+    if text == UNKNOWN_TEXT && number.is_none() {
+        return Ok(None);
+    }
+    let tenths = tenths(text).ok_or(PacketError::Temperature)?;
+    let whole = number.ok_or(PacketError::Temperature)?;
+    let apart = tenths.abs_diff(i16::from(whole) * 10);
+    if apart < 10 { Ok(Some(tenths)) } else { Err(PacketError::Temperature) }
 }
 
+/// A number in the forms in which a program prints one: blanks before it, either sign, decimals or
+/// none. What is finer than a tenth is cut off.
 fn tenths(text: &str) -> Option<i16> {
-    let (sign, size) = text.strip_prefix('-').map_or((1, text), |size| (-1, size));
-    let (whole, tenth) = size.split_once('.').unwrap_or((size, "0"));
+    let text = text.trim_matches(' ');
+    let (sign, size) = match text.strip_prefix('-') {
+        Some(size) => (-1, size),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (whole, decimals) = size.split_once('.').unwrap_or((size, "0"));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(tenth) || tenth.len() != 1 {
+    if !digits(whole) || !digits(decimals) {
         return None;
     }
+    let tenth = decimals.get(..1)?;
     let (whole, tenth): (i16, i16) = (whole.parse().ok()?, tenth.parse().ok()?);
     let size = whole.checked_mul(10)?.checked_add(tenth)?;
     (size <= MOST_TENTHS).then_some(sign * size)
@@ -202,6 +216,7 @@ mod tests {
             ("answer", reading(Some(-5), Some(180))),
             ("answer-unknown", reading(None, Some(180))),
             ("answer-without-light", reading(Some(21), None)),
+            ("answer-full-light", reading(Some(21), Some(254))),
             ("information", Message::DisplayData(shows(Some(215)))),
             ("information-unknown", Message::DisplayData(shows(None))),
             ("vote", Ballot::Vote(0xdead_beef).into()),
@@ -210,6 +225,66 @@ mod tests {
             let bytes = documented(name);
             assert_eq!(encode(&message).as_ref(), Some(&bytes), "{name}");
             assert_eq!(decode(&bytes), Ok(message), "{name}");
+        }
+    }
+
+    /// V9: the tables of the source, `offset length value`, byte by byte.
+    #[test]
+    fn every_packet_has_the_bytes_of_the_table_of_the_source() {
+        let (temperature, light) = (-7, 200);
+        let told = DisplayData { temperature: Some(-73), time: 0x0102_0304, brightness: 99 };
+        let [low_degrees] = (-7_i8).to_be_bytes();
+        for (message, kind, body) in [
+            // Line 64: "the body is empty".
+            (Message::SensorRequest, CONTROL, vec![]),
+            // Lines 68 and 69: "1 1 temperature (signed)", "2 1 illuminance".
+            (reading(Some(temperature), Some(light)), ANSWER, vec![low_degrees, light]),
+            // The same two lines: they have a byte for a light that is not known.
+            (reading(Some(temperature), None), ANSWER, vec![low_degrees, 255]),
+            (reading(None, None), ANSWER, vec![0x80, 255]),
+            // Lines 73 to 76: "1 5 text of the average temperature, '\\0'", "6 1 average temperature
+            // (signed)", "7 4 date and time (from 1 January 1970)", "11 1 brightness".
+            (
+                Message::DisplayData(told),
+                INFORMATION,
+                [&b"-7.3\0"[..], &[low_degrees], &[1, 2, 3, 4], &[99]].concat(),
+            ),
+            // Line 80: "1 4 vote".
+            (Ballot::Vote(0x0a0b_0c0d).into(), VOTE, vec![10, 11, 12, 13]),
+            // Line 83: "the body is empty".
+            (Ballot::Reset.into(), RESET, vec![]),
+        ] {
+            // Lines 60 and 61: "0 1 packet type", "1 … body".
+            let bytes = [&[kind], body.as_slice()].concat();
+            assert_eq!(encode(&message), Some(bytes.clone()), "{message:?}");
+            assert_eq!(decode(&bytes), Ok(message));
+        }
+    }
+
+    /// V9: line 73 of the source asks for a text and a NUL in five bytes, line 74 for a signed
+    /// number, and no line for how they are rounded or what follows the NUL.
+    #[test]
+    fn whatever_the_table_permits_is_understood() {
+        for (text, number, tenths) in [
+            (b"21.5\0", 21, 215),
+            (b"21.5\0", 22, 215),
+            (b"21.9\0", 21, 219),
+            (b"-7.3\0", -7, -73),
+            (b"-7.3\0", -8, -73),
+            (b"-0.4\0", 0, -4),
+            (b"21\0\xff\x07", 21, 210),
+            (b"1\x001.9", 1, 10),
+            (b"+3.5\0", 3, 35),
+            (b" 3.5\0", 3, 35),
+            (b"1.25\0", 1, 12),
+            (b"-127\0", -127, -1270),
+        ] {
+            let mut bytes = vec![INFORMATION];
+            bytes.extend(text);
+            bytes.extend(i8::to_be_bytes(number));
+            bytes.extend([0, 0, 0, 1, 200]);
+            let told = DisplayData { temperature: Some(tenths), time: 1, brightness: 200 };
+            assert_eq!(decode(&bytes), Ok(Message::DisplayData(told)), "{text:?} {number}");
         }
     }
 
@@ -246,6 +321,7 @@ mod tests {
             (&[6], PacketError::Type),
             (&[1, 0], PacketError::Length(1, 2)),
             (&[2], PacketError::Length(2, 1)),
+            (&[2, 21], PacketError::Length(2, 2)),
             (&[2, 0, 0, 0], PacketError::Length(2, 4)),
             (&[3; 11], PacketError::Length(3, 11)),
             (&[3; 13], PacketError::Length(3, 13)),
@@ -264,8 +340,10 @@ mod tests {
             b"21.\0\0",
             b"-\0\0\0\0",
             b"1\x001\0\0",
-            b"22.5\0",
+            b"23.0\0",
+            b"21.0\0",
             b"--\0\0\0",
+            b"21,5\0",
             b"\xff\xff\0\0\0",
         ] {
             information[1..6].copy_from_slice(text);
@@ -276,7 +354,7 @@ mod tests {
 
     fn any_message() -> impl Strategy<Value = Message> {
         let temperature = proptest::option::of(-127..=127_i8);
-        let answer = (temperature, any::<Option<u8>>())
+        let answer = (temperature, proptest::option::of(0..=254_u8))
             .prop_map(|(temperature, illuminance)| reading(temperature, illuminance));
         let temperature = proptest::option::of(any::<i16>());
         let information = (temperature, any::<(u32, u8)>()).prop_map(|(temperature, rest)| {

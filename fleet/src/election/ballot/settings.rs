@@ -55,10 +55,21 @@ impl Settings {
         }
     }
 
-    /// As in the source: the peers' losses and states that the mesh reports do not count.
+    /// As in the source: a leader is lost after two periods without a control packet (V2), and
+    /// nothing that the mesh reports counts as a loss, nor `patience`.
+    ///
+    /// The source takes the network for reliable: where packets get lost, two in a row open a vote.
+    /// It gives no figure for the period and the round (V2, V5); those here are the fleet's.
     #[must_use]
     pub fn source() -> Self {
-        Self { mesh_detection: false, ..Self::fleet() }
+        let control_period = Duration::from_millis(100);
+        Self {
+            control_period,
+            lost_after: control_period * 2,
+            round: Duration::from_millis(100),
+            patience: 1,
+            mesh_detection: false,
+        }
     }
 }
 
@@ -73,8 +84,18 @@ impl Rules for Settings {
 
     /// C3: links are made and the leader's loss is noticed, then a few votes decide, should
     /// packets of the first ones get lost.
-    fn bound(&self, linked_within: Duration) -> Duration {
+    fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within + (self.lost_after + self.round) * 4
+    }
+
+    /// Without `patience` two control packets lost in a row are a lost leader: the source takes the
+    /// network for reliable.
+    fn bears_loss(&self) -> bool {
+        self.mesh_detection
+    }
+
+    fn request_period(&self) -> Option<Duration> {
+        Some(self.control_period)
     }
 
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {

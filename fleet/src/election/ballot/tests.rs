@@ -45,8 +45,7 @@ fn new(index: u8) -> Ballot {
 
 /// The same without the mesh's signs of loss, as in the source.
 fn as_in_the_source(index: u8) -> Ballot {
-    let settings = Settings { mesh_detection: false, ..Settings::default() };
-    knows_all(Ballot::new(candidate(index), settings))
+    knows_all(Ballot::new(candidate(index), Settings::source()))
 }
 
 /// One that follows this node, whose beacons report that it leads.
@@ -133,9 +132,14 @@ fn wins() -> Line {
     fires(Round, 0, Master, [arm(Control), say(Any::SensorRequest), stop(Round)])
 }
 
-/// The round is over, and another has won.
+/// The round is over, and another has won, or a leader has ended the vote before.
 fn is_beaten(then: NodeState) -> Line {
     fires(Round, 0, then, [arm(Silence), stop(Round)])
+}
+
+/// A vote that a stand-in leader answers with a control packet.
+fn is_answered(from: u8) -> Line {
+    vote(from, 5, 9, Master, [arm(Round), arm(Control), say(Any::SensorRequest)])
 }
 
 /// Its control packet comes, and is followed.
@@ -161,6 +165,7 @@ fn a_leader_is_followed_until_it_is_lost() {
         [
             follows(2),
             heard(2, Master, slave_of(2), []),
+            heard(2, slave_of(3), slave_of(2), []),
             lost(2, slave_of(2), []),
             opens(Silence, 500),
         ],
@@ -282,12 +287,13 @@ fn a_tie_is_voted_upon_again() {
     );
 
     play(
-        "not among the tied: stays out",
+        "not among the tied, and asked again: all others answer a vote",
         voting(3, 3),
         [
             vote(1, 7, 0, Seeking, []),
-            fires(Round, 9, Seeking, [arm(Silence), stop(Round)]),
-            vote(1, 4, 9, Seeking, [arm(Silence)]),
+            is_beaten(Seeking),
+            vote(1, 4, 9, Seeking, [arm(Round), say(Message::Vote(9)), stop(Silence)]),
+            wins(),
         ],
     );
 
@@ -353,13 +359,7 @@ fn the_regular_leader_leads_without_a_vote() {
 /// V6, V7: a reset, or a control packet if the reset was lost.
 #[test]
 fn the_regular_leader_ends_votes_and_unseats_stand_ins() {
-    let others = [
-        (voting(1, 5), Some(Round)),
-        (new(2), None),
-        (leading(3), Some(Control)),
-        (following(4, 3), None),
-        (loyal(2, 3), Some(Round)),
-    ];
+    let others = [(new(2), None), (leading(3), Some(Control)), (following(4, 3), None)];
     for (node, timer) in others {
         for how in [reset::<1> as fn(_, _, _) -> Line, control::<1>] {
             let mut line = how(9, slave_of(9), [arm(Silence)]);
@@ -369,6 +369,12 @@ fn the_regular_leader_ends_votes_and_unseats_stand_ins() {
                 node.clone(),
                 [line, fires(Round, 0, slave_of(9), []), fires(Control, 0, slave_of(9), [])],
             );
+        }
+    }
+    for node in [voting(1, 5), loyal(2, 3)] {
+        for how in [reset::<0> as fn(_, _, _) -> Line, control::<0>] {
+            let lines = [how(9, slave_of(9), []), is_beaten(slave_of(9)), follows(9)];
+            play("the end of a vote", node.clone(), lines);
         }
     }
 
@@ -408,12 +414,12 @@ fn of_two_regular_leaders_the_first_by_name_leads_and_both_report_it() {
 /// V4, E6, C5: a vote by one that has missed packets of the leader changes nothing.
 #[test]
 fn a_stand_in_answers_a_vote_with_a_control_packet_which_ends_it() {
-    play("the leader", leading(3), [vote(1, 5, 9, Master, [say(Any::SensorRequest)])]);
+    play("the leader", leading(3), [is_answered(1)]);
 
     play(
         "a loyal voter",
         loyal(2, 3),
-        [control(4, slave_of(3), []), control(3, slave_of(3), [arm(Silence), stop(Round)])],
+        [control(4, slave_of(3), []), control(3, slave_of(3), []), is_beaten(slave_of(3))],
     );
 
     for is_gone in [lost(3, Seeking, []), heard(3, Seeking, Seeking, [])] {
@@ -428,6 +434,70 @@ fn a_stand_in_answers_a_vote_with_a_control_packet_which_ends_it() {
         let lines = [loses(), is_beaten, is_gone, follows(1)];
         play("the same after the round", following(2, 3), lines);
     }
+}
+
+/// V5: otherwise each vote in flight draws a control packet, each control packet the answers of all
+/// others, and the next vote in flight another vote of each of them.
+#[test]
+fn a_round_costs_one_control_packet_and_a_vote_of_each() {
+    play(
+        "the leader",
+        leading(3),
+        [
+            is_answered(1),
+            vote(2, 6, 0, Master, []),
+            vote(1, 5, 0, Master, []),
+            fires(Control, 0, Master, [arm(Control), say(Any::SensorRequest)]),
+            vote(4, 7, 0, Master, []),
+            fires(Round, 0, Master, [stop(Round)]),
+            is_answered(5),
+        ],
+    );
+
+    let ended = [control::<0>(3, slave_of(3), [])];
+    let bound = || play("its vote has been ended", loyal(2, 3), ended.clone());
+    play(
+        "it takes part in no other vote until the round is over",
+        bound(),
+        [
+            vote(1, 8, 9, slave_of(3), []),
+            control(3, slave_of(3), []),
+            vote(4, 1, 9, slave_of(3), []),
+            is_beaten(slave_of(3)),
+            vote(1, 5, 9, slave_of(3), [arm(Round), say(Message::Vote(9)), stop(Silence)]),
+        ],
+    );
+    play("the regular leader", bound(), [control(9, slave_of(9), []), is_beaten(slave_of(9))]);
+    play(
+        "the leader is really lost",
+        bound(),
+        [lost(3, Seeking, [arm(Round), say(Message::Vote(77))])],
+    );
+    play(
+        "the leader yields",
+        bound(),
+        [
+            heard(3, Master, slave_of(3), []),
+            heard(3, slave_of(1), Seeking, [arm(Silence), stop(Round)]),
+            follows(1),
+        ],
+    );
+}
+
+/// V12: two leaders that meet cost two votes.
+#[test]
+fn followers_stay_out_of_the_vote_of_two_leaders() {
+    play(
+        "a follower of one of them",
+        following(1, 2),
+        [
+            heard(3, Master, slave_of(2), []),
+            vote(2, 5, 9, slave_of(2), []),
+            vote(3, 6, 9, slave_of(2), []),
+            heard(2, slave_of(3), Seeking, [arm(Silence)]),
+            follows(3),
+        ],
+    );
 }
 
 /// V12

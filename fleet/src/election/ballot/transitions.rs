@@ -1,6 +1,6 @@
 //! What each event does in each state: of each state, a total match over the events.
 
-use super::{Ballot, Event, Held, Message, Output, Reported, State, Timer};
+use super::{Ballot, Event, Held, Message, Output, Reported, Round, State, Timer};
 use crate::election::Message as Any;
 use crate::model::NodeId;
 
@@ -8,42 +8,41 @@ impl Ballot {
     pub(super) fn next(&self, event: Event<'_>, draw: u32, outputs: &mut Vec<Output>) -> State {
         match (self.state.clone(), event) {
             (_, Event::Start) if self.regular => self.take_over(outputs),
-            (_, Event::Start) => self.wait(None, false, outputs),
+            (_, Event::Start) => self.wait(None, outputs),
             // It was set for a state that is gone.
-            (state, Event::Fired(timer)) if timer != state.timer() => state,
-            (State::Waiting { held, out }, event) => self.waiting(held, out, event, draw, outputs),
+            (state, Event::Fired(timer)) if !state.timers().contains(&timer) => state,
+            (State::Waiting { held }, event) => self.waiting(held, event, draw, outputs),
             (State::Following { leader, .. }, event) => {
                 self.following(leader, event, draw, outputs)
             }
             (State::Voting { held, own, best }, event) => {
                 self.voting(held, own, best, event, draw, outputs)
             }
-            (State::Leading, event) => self.leading(event, draw, outputs),
+            (State::Bound { leader, reported }, event) => {
+                self.bound(leader, reported, event, draw, outputs)
+            }
+            (State::Leading(round), event) => self.leading(round, event, draw, outputs),
         }
     }
 
     fn waiting(
         &self,
         held: Option<NodeId>,
-        out: bool,
         event: Event<'_>,
         draw: u32,
         outputs: &mut Vec<Output>,
     ) -> State {
         match event {
             Event::Control(from) | Event::Reset(from) => self.follow(from, outputs),
-            Event::Vote { .. } if out => self.wait(held, out, outputs),
             Event::Vote { vote, .. } => self.answer(held.into(), vote, draw, outputs),
             Event::Fired(_) => self.vote(Held::Nothing, draw, outputs),
             Event::Heard { peer, leads, .. } if !leads && self.settings.mesh_detection => {
-                let held = held.filter(|leader| leader != peer);
-                State::Waiting { held, out }
+                State::Waiting { held: held.filter(|leader| leader != peer) }
             }
             Event::Lost(peer) if self.settings.mesh_detection => {
-                let held = held.filter(|leader| leader != peer);
-                State::Waiting { held, out }
+                State::Waiting { held: held.filter(|leader| leader != peer) }
             }
-            Event::Start | Event::Heard { .. } | Event::Lost(_) => State::Waiting { held, out },
+            Event::Start | Event::Heard { .. } | Event::Lost(_) => State::Waiting { held },
         }
     }
 
@@ -60,7 +59,8 @@ impl Ballot {
                 self.follow(from, outputs)
             }
             Event::Reset(from) if *from == leader => self.on_sign_of_life(outputs),
-            Event::Vote { vote, .. } if !self.regular => {
+            // The vote of a leader is between it and another one (V12).
+            Event::Vote { from, vote } if !self.regular && !self.leads(from) => {
                 self.answer(Held::Leader(leader), vote, draw, outputs)
             }
             Event::Heard { peer, leads, .. } if *peer == leader => {
@@ -89,8 +89,8 @@ impl Ballot {
         outputs: &mut Vec<Output>,
     ) -> State {
         match event {
-            Event::Control(from) if self.ends_vote(from, &held) => self.follow(from, outputs),
-            Event::Reset(from) => self.follow(from, outputs),
+            Event::Control(from) if self.ends_vote(from, &held) => Self::bind(from),
+            Event::Reset(from) => Self::bind(from),
             Event::Vote { vote, .. } => {
                 let best = best.max(Some(vote));
                 State::Voting { held, own, best }
@@ -99,8 +99,8 @@ impl Ballot {
             // The tied vote again (V5).
             Event::Fired(_) if best == Some(own) => self.vote(held, draw, outputs),
             Event::Fired(_) => match held {
-                Held::Leader(leader) => self.wait(Some(leader), true, outputs),
-                Held::Nothing | Held::Mastership => self.wait(None, true, outputs),
+                Held::Leader(leader) => self.wait(Some(leader), outputs),
+                Held::Nothing | Held::Mastership => self.wait(None, outputs),
             },
             Event::Heard { peer, leads, .. } if !leads && self.settings.mesh_detection => {
                 let held = held.without(peer);
@@ -116,32 +116,81 @@ impl Ballot {
         }
     }
 
-    fn leading(&self, event: Event<'_>, draw: u32, outputs: &mut Vec<Output>) -> State {
+    /// A leader has ended the vote of this node, and the round is not over yet.
+    fn bound(
+        &self,
+        leader: NodeId,
+        reported: Reported,
+        event: Event<'_>,
+        draw: u32,
+        outputs: &mut Vec<Output>,
+    ) -> State {
+        match event {
+            Event::Control(from) | Event::Reset(from) if self.outranks(from, &leader) => {
+                Self::bind(from)
+            }
+            Event::Heard { peer, leads, .. } if *peer == leader => {
+                self.on_leader_heard(leads, outputs)
+            }
+            Event::Lost(peer) if *peer == leader && self.settings.mesh_detection => {
+                self.on_leader_lost(draw, outputs)
+            }
+            Event::Fired(_) => {
+                self.arm(Timer::Silence, outputs);
+                State::Following { leader, reported, missed: 0 }
+            }
+            Event::Start
+            | Event::Control(_)
+            | Event::Vote { .. }
+            | Event::Reset(_)
+            | Event::Heard { .. }
+            | Event::Lost(_) => State::Bound { leader, reported },
+        }
+    }
+
+    fn leading(
+        &self,
+        round: Round,
+        event: Event<'_>,
+        draw: u32,
+        outputs: &mut Vec<Output>,
+    ) -> State {
         match event {
             Event::Control(from) | Event::Reset(from) if self.yields_to(from) => {
                 self.follow(from, outputs)
             }
             Event::Control(_) | Event::Reset(_) | Event::Vote { .. } if self.regular => {
                 outputs.push(Output::Broadcast(Message::Reset.into()));
-                State::Leading
+                State::Leading(round)
             }
             Event::Heard { peer, is_change, .. }
                 if self.regular && is_change && !self.yields_to(peer) =>
             {
                 outputs.push(Output::Broadcast(Message::Reset.into()));
-                State::Leading
+                State::Leading(round)
             }
             // Two stand-ins: both vote (V12).
             Event::Control(_) => self.vote(Held::Mastership, draw, outputs),
             Event::Vote { from, vote } if self.leads(from) => {
                 self.answer(Held::Mastership, vote, draw, outputs)
             }
-            Event::Vote { .. } => {
-                outputs.push(Output::Broadcast(Any::SensorRequest));
-                State::Leading
+            Event::Vote { .. } => self.on_vote_while_leading(round, outputs),
+            Event::Fired(Timer::Round) => State::Leading(Round::Quiet),
+            Event::Fired(Timer::Control | Timer::Silence) => self.control(round, outputs),
+            Event::Start | Event::Reset(_) | Event::Heard { .. } | Event::Lost(_) => {
+                State::Leading(round)
             }
-            Event::Fired(_) => self.lead(outputs),
-            Event::Start | Event::Reset(_) | Event::Heard { .. } | Event::Lost(_) => State::Leading,
+        }
+    }
+
+    /// A follower has missed control packets: the next one is due now, once a round.
+    fn on_vote_while_leading(&self, round: Round, outputs: &mut Vec<Output>) -> State {
+        match round {
+            Round::Quiet => {
+                self.arm(Timer::Round, outputs);
+                self.control(Round::Answered, outputs)
+            }
+            Round::Answered => State::Leading(round),
         }
     }
 
@@ -162,19 +211,17 @@ impl Ballot {
             return state;
         }
         match &mut state {
-            State::Following { reported, .. } if leads => *reported = Reported::Fresh,
-            State::Following { reported: Reported::Stale | Reported::Fresh, .. }
-                if self.regular =>
-            {
-                return self.take_over(outputs);
-            }
-            State::Following { reported: Reported::Stale | Reported::Fresh, .. } => {
-                return self.wait(None, false, outputs);
-            }
-            State::Following { .. }
-            | State::Waiting { .. }
-            | State::Voting { .. }
-            | State::Leading => {}
+            State::Following { reported, .. } | State::Bound { reported, .. } => match reported {
+                Reported::None | Reported::Stale | Reported::Fresh if leads => {
+                    *reported = Reported::Fresh;
+                }
+                Reported::None => {}
+                Reported::Stale | Reported::Fresh if self.regular => {
+                    return self.take_over(outputs);
+                }
+                Reported::Stale | Reported::Fresh => return self.wait(None, outputs),
+            },
+            State::Waiting { .. } | State::Voting { .. } | State::Leading(_) => {}
         }
         state
     }
@@ -191,7 +238,8 @@ impl Ballot {
             State::Following { .. }
             | State::Waiting { .. }
             | State::Voting { .. }
-            | State::Leading => self.on_leader_lost(draw, outputs),
+            | State::Bound { .. }
+            | State::Leading(_) => self.on_leader_lost(draw, outputs),
         }
     }
 
@@ -200,14 +248,19 @@ impl Ballot {
         if self.regular { self.take_over(outputs) } else { self.vote(Held::Nothing, draw, outputs) }
     }
 
-    fn wait(&self, held: Option<NodeId>, out: bool, outputs: &mut Vec<Output>) -> State {
+    fn wait(&self, held: Option<NodeId>, outputs: &mut Vec<Output>) -> State {
         self.arm(Timer::Silence, outputs);
-        State::Waiting { held, out }
+        State::Waiting { held }
     }
 
     fn follow(&self, leader: &NodeId, outputs: &mut Vec<Output>) -> State {
         self.arm(Timer::Silence, outputs);
         State::Following { leader: leader.clone(), reported: Reported::None, missed: 0 }
+    }
+
+    /// Follows a leader that has ended the vote; [`Timer::Round`] runs on.
+    fn bind(leader: &NodeId) -> State {
+        State::Bound { leader: leader.clone(), reported: Reported::None }
     }
 
     /// Opens a round with its own vote.
@@ -233,13 +286,14 @@ impl Ballot {
         if self.regular {
             outputs.push(Output::Broadcast(Message::Reset.into()));
         }
-        self.lead(outputs)
+        self.control(Round::Quiet, outputs)
     }
 
-    fn lead(&self, outputs: &mut Vec<Output>) -> State {
+    /// Leads, and shows it (V2).
+    fn control(&self, round: Round, outputs: &mut Vec<Output>) -> State {
         self.arm(Timer::Control, outputs);
         outputs.push(Output::Broadcast(Any::SensorRequest));
-        State::Leading
+        State::Leading(round)
     }
 
     fn arm(&self, timer: Timer, outputs: &mut Vec<Output>) {

@@ -110,7 +110,7 @@ impl Rules for Settings {
 
     /// C3: two elections in a row, the first of which runs out because a message was lost, after
     /// the loss has been detected and the links are up.
-    fn bound(&self, linked_within: Duration) -> Duration {
+    fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         let silence = if self.mesh_detection { Duration::ZERO } else { self.silence };
         linked_within + silence + 2 * (self.answer_wait + self.coordinator_wait)
     }

@@ -78,7 +78,7 @@ impl Rules for Settings {
 
     /// A master that joins another one parts from its slaves, which dial in their turn: links are
     /// made twice.
-    fn bound(&self, linked_within: Duration) -> Duration {
+    fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within * 2
     }
 

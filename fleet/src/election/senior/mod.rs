@@ -21,6 +21,8 @@
 //!
 //! # What it adds to the source
 //!
+//! - A master that waits for executors repeats *need executors*, because the first may have been
+//!   lost, and shows what its own sensors read (C4).
 //! - A waiting node also follows a sensor request, because the answer may have been lost.
 //! - A node that already follows a master does not switch: a node that starts or comes back does
 //!   not replace a master with a lower address, unless it is the control unit (E6). Only two
@@ -160,7 +162,9 @@ impl Senior {
             Input::Start => Some(Event::Start),
             Input::Heard { peer, node_state, .. } => {
                 self.peers.insert(peer.node.clone(), Member::of(peer));
-                (**node_state != NodeState::Master).then(|| Event::LeadsNoLonger(peer.node.clone()))
+                let leads = **node_state == NodeState::Master;
+                let is_loss = !leads && self.settings.mesh_detection;
+                is_loss.then(|| Event::LeadsNoLonger(peer.node.clone()))
             }
             Input::Lost { peer } => {
                 self.peers.remove(*peer);

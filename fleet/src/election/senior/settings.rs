@@ -23,8 +23,9 @@ pub struct Settings {
     /// Between two requests of a master: for executors while it waits for them, for sensor data
     /// afterwards (M7). Default 50 ms.
     pub request_period: Duration,
-    /// Whether a master that the mesh has lost counts as lost at once (C5). Otherwise only the
-    /// silence of `master_loss` does, as the source has it. Default true.
+    /// Whether a master that the mesh has lost, or whose beacons report that it is not master,
+    /// counts as lost at once (C5). Otherwise only the silence of `master_loss` does, as the source
+    /// has it. Default true.
     pub mesh_detection: bool,
 }
 
@@ -50,8 +51,9 @@ impl Settings {
         }
     }
 
-    /// As in the source: 5 minutes without a sensor request (M3). What the source leaves open
-    /// is in proportion.
+    /// As in the source: 5 minutes without a sensor request (M3), and no other sign of loss. The
+    /// source gives no figure for N, the wait for an answer and the period of requests (M6, M7);
+    /// here they are in proportion: ten requests in the interval, as in the fleet.
     #[must_use]
     pub const fn source() -> Self {
         Self {
@@ -105,8 +107,12 @@ impl Rules for Settings {
     /// C3: after so long in a whole and quiet network there is one master, and all know it.
     ///
     /// The links have to be made first.
-    fn bound(&self, linked_within: Duration) -> Duration {
+    fn bound(&self, linked_within: Duration, _nodes: usize) -> Duration {
         linked_within + self.decided_within()
+    }
+
+    fn request_period(&self) -> Option<Duration> {
+        Some(self.request_period)
     }
 
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {

@@ -109,9 +109,12 @@ impl Rules for Settings {
         &PROFILE
     }
 
-    /// C3: the links are up, a recovery has run, and three exchanges have taken their longest.
-    fn bound(&self, linked_within: Duration) -> Duration {
-        linked_within + self.t * 4 + self.grace + self.claim_wait + self.claim_wait_per_rank * 4
+    /// C3: the links are up, a recovery has run in which the last of the ring claims, and three
+    /// exchanges have taken their longest.
+    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration {
+        let last_rank = u32::try_from(nodes.saturating_sub(1)).unwrap_or(u32::MAX);
+        let last_turn = self.claim_wait_per_rank.saturating_mul(last_rank);
+        linked_within + self.t * 4 + self.grace + self.claim_wait + last_turn
     }
 
     fn settles_within(&self) -> Duration {

@@ -174,7 +174,7 @@ fn without_the_mesh_a_loss_is_noticed_after_the_interval() {
     for at in 0..3 {
         lan.start(at, settings);
     }
-    let within = settings.bound(Duration::ZERO);
+    let within = settings.bound(Duration::ZERO, 64);
     assert!(lan.run_until(within, |lan| lan.master().is_some()).is_some());
     lan.run_for(settings.request_period * 2);
     let master = lan.master().expect("a master");

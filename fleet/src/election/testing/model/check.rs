@@ -1,6 +1,7 @@
 //! What happens to the machines of a model, step by step.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use stateright::{Model, Property};
 
@@ -17,7 +18,8 @@ const ROUNDS: usize = 12;
 impl<S: Subject> Check<S> {
     pub(in crate::election) fn new(subject: S, bounds: Bounds) -> Self {
         let candidates = (0..bounds.nodes).map(|node| subject.candidate(node)).collect();
-        Self { subject, bounds, candidates }
+        let subject = Arc::new(subject);
+        Self { subject, bounds, candidates, witness: None, begins_empty: false }
     }
 
     pub(in crate::election) fn name(&self, node: usize) -> &NodeId {
@@ -365,6 +367,9 @@ impl<S: Subject> Model for Check<S> {
         let mut properties = self.subject.properties();
         properties.push(Property::always("no forbidden step", |_: &Self, moment: &At<S>| {
             moment.fault.is_none()
+        }));
+        properties.push(Property::always("no forbidden step in calm", |check: &Self, moment| {
+            check.witness.as_ref().is_none_or(|witness| witness(moment))
         }));
         properties
     }

@@ -6,13 +6,16 @@
 //! what is special about a protocol, what no step may do, and what must hold in every state.
 //!
 //! A run that does not see every state within its bounds fails, and so does one that sees fewer
-//! than it once did.
+//! than it once did. `calm.rs` says what has to follow once nothing more breaks.
 
+mod calm;
 mod check;
+mod components;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use stateright::{Checker as _, Model, Property};
 
@@ -20,6 +23,8 @@ use super::candidate;
 use crate::election::{Candidate, Election, ElectionTimer, Input, Message, Output};
 use crate::model::{NodeId, Term};
 use crate::wire::NodeState;
+
+pub(in crate::election) use calm::{Calms, Due, settles};
 
 /// More states than any model generates. The checker stops there and calls itself done.
 const MOST_STATES: usize = 40_000_000;
@@ -161,11 +166,22 @@ pub(in crate::election) struct Taken<'a, S: Subject> {
 }
 
 /// A protocol within bounds.
-#[derive(Debug)]
-pub(in crate::election) struct Check<S> {
-    pub(in crate::election) subject: S,
+pub(in crate::election) struct Check<S: Subject> {
+    pub(in crate::election) subject: Arc<S>,
     pub(in crate::election) bounds: Bounds,
     pub(in crate::election) candidates: Vec<Candidate>,
+    /// Is shown every state once, and says whether it may follow.
+    witness: Option<Witness<S>>,
+    /// Nothing is under way when a calm begins.
+    begins_empty: bool,
+}
+
+type Witness<S> = Box<dyn Fn(&At<S>) -> bool + Send + Sync>;
+
+impl<S: Subject> Debug for Check<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check").field("subject", &self.subject).finish_non_exhaustive()
+    }
 }
 
 /// A state of the model of a protocol.

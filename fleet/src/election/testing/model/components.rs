@@ -1,0 +1,262 @@
+//! Where a fair run may stay for ever.
+
+use std::collections::BTreeMap;
+
+use super::calm::Edge;
+
+/// No state.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// A component in which a fair run may stay for ever, and that has a state that is not right.
+pub(super) fn find_wrong(edges: &[Vec<Edge>], is_right: &[bool]) -> Option<Vec<u32>> {
+    let mut search = Search::new(edges);
+    let all = (0..edges.len()).filter_map(|state| u32::try_from(state).ok()).collect();
+    let mut open = vec![search.mark(all)];
+    while let Some(region) = open.pop() {
+        for component in search.split(&region) {
+            let component = search.mark(component);
+            if search.remove_exits(&component) {
+                open.push(component);
+            } else if component.iter().any(|state| !is_right[*state as usize])
+                && search.is_fair(edges, &component)
+            {
+                return Some(component);
+            }
+        }
+    }
+    None
+}
+
+/// The graph while it falls apart.
+#[derive(Debug)]
+struct Search {
+    /// Without those that are known to leave their component, whatever is drawn or with some draw.
+    edges: Vec<Vec<Edge>>,
+    /// The part of the graph that each state is in.
+    region: Vec<u32>,
+    regions: u32,
+    visits: Vec<Visit>,
+    /// The states that were visited, and belong to no component yet.
+    stack: Vec<u32>,
+}
+
+/// What Tarjan's algorithm knows about a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Visit {
+    order: u32,
+    lowest: u32,
+    is_on_stack: bool,
+}
+
+impl Visit {
+    const NEVER: Self = Self { order: NOWHERE, lowest: NOWHERE, is_on_stack: false };
+}
+
+impl Search {
+    fn new(edges: &[Vec<Edge>]) -> Self {
+        Self {
+            edges: edges.to_vec(),
+            region: vec![NOWHERE; edges.len()],
+            regions: 0,
+            visits: vec![Visit::NEVER; edges.len()],
+            stack: Vec::new(),
+        }
+    }
+
+    /// Makes a region of these states.
+    fn mark(&mut self, states: Vec<u32>) -> Vec<u32> {
+        for state in &states {
+            self.region[*state as usize] = self.regions;
+        }
+        self.regions += 1;
+        states
+    }
+
+    fn is_inside(&self, from: u32, to: u32) -> bool {
+        to != NOWHERE && self.region[from as usize] == self.region[to as usize]
+    }
+
+    /// Removes the acts that leave the component, at least with some draw. Returns whether edges
+    /// within it have gone with them.
+    fn remove_exits(&mut self, component: &[u32]) -> bool {
+        let mut has_changed = false;
+        for &state in component {
+            let before = std::mem::take(&mut self.edges[state as usize]);
+            let leaves = |edge: &&Edge| !self.is_inside(state, edge.to);
+            let exits: Vec<u32> = before.iter().filter(leaves).map(|edge| edge.act).collect();
+            let (kept, gone): (Vec<Edge>, Vec<Edge>) =
+                before.into_iter().partition(|edge| !exits.contains(&edge.act));
+            has_changed |= gone.iter().any(|edge| self.is_inside(state, edge.to));
+            self.edges[state as usize] = kept;
+        }
+        has_changed
+    }
+
+    /// Whether nothing that can happen in every state of the component is put off for ever.
+    fn is_fair(&self, all: &[Vec<Edge>], component: &[u32]) -> bool {
+        // In how many states each act can happen, and whether it does.
+        let mut acts: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
+        for &state in component {
+            let mut last = NOWHERE;
+            for edge in &all[state as usize] {
+                if edge.act != last {
+                    last = edge.act;
+                    acts.entry(last).or_default().0 += 1;
+                }
+            }
+            for edge in &self.edges[state as usize] {
+                acts.entry(edge.act).or_default().1 = true;
+            }
+        }
+        acts.values().all(|(states, happens)| *happens || *states < component.len())
+    }
+
+    /// The strongly connected components of a region, by Tarjan's algorithm.
+    fn split(&mut self, region: &[u32]) -> Vec<Vec<u32>> {
+        for state in region {
+            self.visits[*state as usize] = Visit::NEVER;
+        }
+        let mut components = Vec::new();
+        let mut order = 0;
+        for &root in region {
+            let mut path: Vec<(u32, usize)> = Vec::new();
+            if self.visits[root as usize] == Visit::NEVER {
+                path.push((root, 0));
+            }
+            while let Some((state, at)) = path.pop() {
+                if at == 0 {
+                    self.visits[state as usize] = Visit { order, lowest: order, is_on_stack: true };
+                    self.stack.push(state);
+                    order += 1;
+                }
+                if let Some((at, deeper)) = self.advance(state, at) {
+                    path.push((state, at));
+                    path.push((deeper, 0));
+                    continue;
+                }
+                components.extend(self.close(state));
+                if let Some((parent, _)) = path.last() {
+                    self.lower(*parent, self.visits[state as usize].lowest);
+                }
+            }
+        }
+        components
+    }
+
+    /// Follows the edges of a state from this one on to one that was not visited yet.
+    fn advance(&mut self, state: u32, from: usize) -> Option<(usize, u32)> {
+        let mut at = from;
+        while let Some(edge) = self.edges[state as usize].get(at).copied() {
+            at += 1;
+            if self.is_inside(state, edge.to) {
+                let seen = self.visits[edge.to as usize];
+                if seen == Visit::NEVER {
+                    return Some((at, edge.to));
+                }
+                if seen.is_on_stack {
+                    self.lower(state, seen.order);
+                }
+            }
+        }
+        None
+    }
+
+    fn lower(&mut self, state: u32, to: u32) {
+        let visit = &mut self.visits[state as usize];
+        visit.lowest = visit.lowest.min(to);
+    }
+
+    /// The component that was entered through this state, if it is the first of one.
+    fn close(&mut self, state: u32) -> Option<Vec<u32>> {
+        let Visit { order, lowest, .. } = self.visits[state as usize];
+        if lowest < order {
+            return None;
+        }
+        let mut component = Vec::new();
+        while let Some(last) = self.stack.pop() {
+            self.visits[last as usize].is_on_stack = false;
+            component.push(last);
+            if last == state {
+                break;
+            }
+        }
+        Some(component)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A graph by its edges, as (from, act, to); which states are right; whether a wrong component
+    /// is found.
+    fn finds(edges: &[(usize, u32, u32)], is_right: &[bool]) -> Option<Vec<u32>> {
+        let mut graph = vec![Vec::new(); is_right.len()];
+        for &(from, act, to) in edges {
+            graph[from].push(Edge { act, to });
+        }
+        for edges in &mut graph {
+            edges.sort_unstable();
+        }
+        let mut found = find_wrong(&graph, is_right)?;
+        found.sort_unstable();
+        Some(found)
+    }
+
+    #[test]
+    fn a_wrong_end_is_found_and_a_right_one_is_not() {
+        assert_eq!(finds(&[(0, 0, 1)], &[false, false]), Some(vec![1]));
+        assert_eq!(finds(&[(0, 0, 1)], &[false, true]), None);
+    }
+
+    #[test]
+    fn a_cycle_is_left_by_what_can_happen_everywhere_in_it() {
+        let circle = [(0, 0, 1), (1, 1, 0)];
+        let exit_of_both = [(0, 2, 2), (1, 2, 2)];
+        let right = [false, false, true];
+        assert_eq!(finds(&[&circle[..], &exit_of_both].concat(), &right), None);
+        assert_eq!(finds(&[&circle[..], &exit_of_both[..1]].concat(), &right), Some(vec![0, 1]));
+    }
+
+    #[test]
+    fn one_wrong_state_in_a_cycle_is_enough() {
+        let circle = [(0, 0, 1), (1, 1, 2), (2, 2, 0)];
+        assert_eq!(finds(&circle, &[true, false, true]), Some(vec![0, 1, 2]));
+        assert_eq!(finds(&circle, &[true, true, true]), None);
+    }
+
+    /// What is put off for ever in a part of the graph makes that part unfair.
+    #[test]
+    fn an_act_that_happens_in_the_cycle_holds_nobody_up() {
+        let idle = [(0, 0, 0), (0, 1, 1), (1, 0, 1)];
+        assert_eq!(finds(&idle, &[false, true]), None);
+        assert_eq!(finds(&[(0, 0, 0)], &[false]), Some(vec![0]));
+    }
+
+    /// What waits for something faster waits no more once that has come to an end.
+    #[test]
+    fn who_waits_everywhere_in_a_cycle_leaves_it() {
+        let circle = [(0, 0, 1), (1, 1, 0), (0, 2, 2)];
+        assert_eq!(finds(&circle, &[false, false, true]), Some(vec![0, 1]));
+        let waits = [&circle[..], &[(1, 2, NOWHERE)]].concat();
+        assert_eq!(finds(&waits, &[false, false, true]), None);
+    }
+
+    /// Act 0 leaves the circle with one of its draws, so sooner or later it does.
+    #[test]
+    fn a_draw_that_leaves_is_drawn_in_the_end() {
+        let luck = [(0, 0, 1), (0, 0, 2), (1, 1, 0)];
+        assert_eq!(finds(&luck, &[false, false, true]), None);
+        let no_luck = [(0, 0, 1), (1, 1, 0), (1, 1, 0)];
+        assert_eq!(finds(&no_luck, &[false, false]), Some(vec![0, 1]));
+    }
+
+    /// Without the first act, which a draw takes out, the rest is two components.
+    #[test]
+    fn what_is_left_without_the_draws_is_looked_at_again() {
+        let edges = [(0, 0, 1), (0, 0, 3), (1, 1, 2), (2, 2, 1), (2, 3, 0)];
+        assert_eq!(finds(&edges, &[true, false, true, true]), Some(vec![1, 2]));
+        let forced = [&edges[..], &[(1, 3, 0)]].concat();
+        assert_eq!(finds(&forced, &[true, false, true, true]), None);
+    }
+}
