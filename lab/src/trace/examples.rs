@@ -89,9 +89,8 @@ impl Example {
     /// The seed that is tried first.
     fn first_seed(self) -> u64 {
         match self {
-            Self::BullyB8 => 1,
+            Self::BullyB8 | Self::ThreeMasters => 1,
             Self::RingFreeze => 972,
-            Self::ThreeMasters => 1,
             Self::BallotTie => 8,
             Self::BallotMerge => 11,
         }
@@ -254,8 +253,8 @@ impl Rules for SmallVotes {
         self.0.profile()
     }
 
-    fn bound(&self, linked_within: Duration) -> Duration {
-        self.0.bound(linked_within)
+    fn bound(&self, linked_within: Duration, nodes: usize) -> Duration {
+        self.0.bound(linked_within, nodes)
     }
 
     fn elect(

@@ -411,7 +411,7 @@ impl<'a> Drawing<'a> {
         self.canvas.text(end, "time in ms", Style::AxisName);
         let mut notes = Vec::new();
         if self.trace.left_out > 0 {
-            notes.push(format!("{} more are not recorded", self.trace.left_out));
+            notes.push(format!("{} more arrows or messages are not recorded", self.trace.left_out));
         }
         if self.dense {
             notes.push("a tick below a line is a message that its node sends".to_owned());
