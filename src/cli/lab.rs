@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
 use liftmesh_lab::WorldError;
-use liftmesh_lab::elections::{PlotError, WriteError};
+use liftmesh_lab::elections::{Contestant, PlotError, WriteError};
 use liftmesh_lab::trace::UnknownFilter;
 
 use self::elections::ElectionsArgs;
@@ -27,7 +27,7 @@ pub(crate) struct LabArgs {
 /// The experiments.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Experiment {
-    /// Compare the election protocols: time until one node leads, messages and bytes
+    /// Compare the election protocols: time to one master, messages, and times without a master
     #[command(after_help = elections::EXAMPLES)]
     Elections(ElectionsArgs),
     /// Run campaigns of random faults, and check that every invariant holds
@@ -66,6 +66,12 @@ pub enum LabError {
         /// All of them.
         number: u64,
     },
+    /// The figures show that something stated does not hold; they have been written.
+    #[error("what is stated does not hold:\n{0}")]
+    Broken(String),
+    /// A campaign of something else than a protocol and a preset.
+    #[error("a campaign needs a protocol and a preset, not {0}")]
+    Variant(Contestant),
     /// A filter fits nothing.
     #[error(transparent)]
     Filter(#[from] UnknownFilter),

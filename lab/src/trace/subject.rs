@@ -7,7 +7,7 @@ use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
 
 use super::{Trace, Window};
-use crate::elections::{Situation, Trial};
+use crate::elections::{Conditions, Trial};
 use crate::{Campaign, WorldError};
 
 /// A drawing of a situation begins before it, and ends after one node leads: by this share of the
@@ -29,12 +29,8 @@ const START: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// What happens to one fleet of [`elections`](crate::elections).
-    Situation {
-        /// The fleet.
-        trial: Trial,
-        /// What happens to it: the drawing's 0 is its beginning.
-        situation: Situation,
-    },
+    /// The drawing's 0 is the event.
+    Situation(Trial),
     /// A campaign of random faults; the drawing's 0 is its beginning.
     Campaign {
         /// Its seed.
@@ -54,12 +50,13 @@ impl Subject {
     /// There is no such world.
     pub fn trace(&self, from: Option<Duration>, to: Option<Duration>) -> Result<Trace, WorldError> {
         let mut trace = match *self {
-            Self::Situation { trial, situation } => {
-                let samples = trial.run()?;
-                let sample = samples.iter().find(|sample| sample.situation == situation);
-                let (zero, lasts) = sample.map_or((Duration::ZERO, START), |sample| {
-                    (sample.began, sample.took.unwrap_or(sample.watched))
-                });
+            Self::Situation(trial) => {
+                let run = trial.run()?;
+                let (zero, lasts) = if run.prepared {
+                    (run.began, run.took.unwrap_or(run.watched))
+                } else {
+                    (Duration::ZERO, START)
+                };
                 let margin = (lasts / MARGIN).clamp(LEAST_MARGIN, GREATEST_MARGIN);
                 let window = Window {
                     from: from.map_or(zero.saturating_sub(margin), |from| zero + from),
@@ -91,9 +88,9 @@ impl Subject {
 
     fn title(&self) -> String {
         match self {
-            Self::Situation { trial: Trial { protocol, size, loss, seed }, situation } => {
-                let situation = situation.name();
-                format!("{protocol}: {situation}, {size} nodes, {loss} % loss, seed {seed}")
+            Self::Situation(Trial { contestant, size, loss, situation, seed, .. }) => {
+                let situation = situation.title();
+                format!("{contestant}: {situation}, {size} nodes, {loss} % loss, seed {seed}")
             }
             Self::Campaign { seed, protocol, .. } => {
                 format!("{protocol}: campaign of random faults, seed {seed}")
@@ -106,13 +103,20 @@ impl Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Situation { trial: Trial { protocol, size, loss, seed }, situation } => {
-                let situation = situation.name().replace(' ', "-");
+            Self::Situation(trial) => {
+                let Trial { contestant, size, loss, conditions, situation, watch, seed } = trial;
                 write!(
                     f,
-                    "liftmesh lab trace --election {protocol} --size {size} --loss {loss} \
+                    "liftmesh lab trace --election {contestant} --size {size} --loss {loss} \
                      --situation {situation} --seed {seed}"
-                )
+                )?;
+                if *conditions != Conditions::Steady {
+                    write!(f, " --conditions {conditions}")?;
+                }
+                if !situation.settles() {
+                    write!(f, " --watch {}", watch.as_secs())?;
+                }
+                Ok(())
             }
             Self::Campaign { seed, protocol, preset } => {
                 write!(f, "liftmesh lab trace --campaign {seed} --election {protocol}")?;

@@ -5,7 +5,7 @@ use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::{NodeState, Protocol};
 
 use super::*;
-use crate::elections::{Situation, Trial};
+use crate::elections::{Conditions, Contestant, Situation, Trial};
 use crate::{Campaign, Fault, World, WorldSettings};
 
 fn millis(count: u64) -> Duration {
@@ -134,9 +134,16 @@ fn what_exceeds_the_bounds_is_counted() {
 }
 
 fn merge_of(protocol: Protocol) -> Trace {
-    let trial = Trial { protocol, size: 4, loss: 5, seed: 2 };
-    let subject = Subject::Situation { trial, situation: Situation::Merge };
-    subject.trace(None, None).expect("a small fleet")
+    let trial = Trial {
+        contestant: Contestant::of(protocol),
+        size: 4,
+        loss: 5,
+        conditions: Conditions::Steady,
+        situation: Situation::Merge,
+        watch: Duration::ZERO,
+        seed: 2,
+    };
+    Subject::Situation(trial).trace(None, None).expect("a small fleet")
 }
 
 #[test]

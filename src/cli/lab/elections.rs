@@ -1,14 +1,18 @@
 //! `liftmesh lab elections`: the election protocols side by side.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use elevator_fleet::wire::Protocol;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liftmesh_lab::elections::{
-    Comparison, Figures, Situation, figures, plot, write_csv, write_json,
+    Broken, Cell, Comparison, Conditions, Contestant, Growth, Level, Measure, Run, Situation,
+    UnknownContestant, UnknownName, WriteError, check, growth, plot, summary, write_json,
+    write_runs, write_summary,
 };
 
 use super::LabError;
@@ -16,80 +20,161 @@ use crate::cli::table::table;
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
+Contestants are protocols, with variants after colons: bully, bully:source, bully:numbers,
+senior:own-detection, senior:control-unit, ballot:regular-leader, token-ring:equal-timeouts;
+all:source means every protocol that has the variant. The controls raft, chang-roberts and
+invitation (all of them: controls) exist in virtual time only.
+
 Examples:
   liftmesh lab elections
-  liftmesh lab elections --sizes 3,8 --losses 0 --protocols bully,senior
-  liftmesh lab elections --rounds 20 --csv elections.csv --json elections.json --svg elections.svg";
+  liftmesh lab elections --sizes 3,8 --losses 0 --contestants bully,senior --situations master-dead
+  liftmesh lab elections --contestants all,controls --csv runs.csv.gz --svg elections.svg
+  liftmesh lab elections --situations quiet --conditions jitter,bursts --sizes 8 --watch 600
+  liftmesh lab elections --situations all --sizes 2,4,8,16,32,64 --losses 0,5,25 --check";
 
 /// The arguments of `liftmesh lab elections`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ElectionsArgs {
-    /// The protocols to compare [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = crate::cli::protocol())]
-    pub(crate) protocols: Vec<Protocol>,
+    /// The contestants, each a protocol with or without variants
+    #[arg(long, alias = "protocols", value_name = "NAMES", value_delimiter = ',',
+          default_value = "all", value_parser = Contestants::parse)]
+    contestants: Vec<Contestants>,
     /// The numbers of nodes, 2 to 200 each
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "2,3,4,8,16,32,64")]
-    pub(crate) sizes: Vec<usize>,
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "2,4,8,16,32",
+          value_parser = size)]
+    sizes: Vec<usize>,
     /// How many of a hundred packets get lost
-    #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "0,5,25",
+    #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "0,5",
           value_parser = clap::value_parser!(u8).range(0..=90))]
-    pub(crate) losses: Vec<u8>,
+    losses: Vec<u8>,
+    /// The network and the clocks: steady, jitter, bursts, clocks
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "steady")]
+    conditions: Vec<Conditions>,
+    /// What happens: start, master-dead, power-loss, master-hung, cascade, master-returns,
+    /// hung-returns, partition, merge, quiet, one-way, non-transitive, churn; or all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',',
+          default_value = "start,master-dead,power-loss,master-hung,merge,quiet",
+          value_parser = Situations::parse)]
+    situations: Vec<Situations>,
+    /// How many seconds a fleet is watched where it need not settle: quiet, one-way,
+    /// non-transitive, churn
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    watch: u64,
     /// How many seeds of each
-    #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) rounds: u64,
+    #[arg(long, value_name = "NUMBER", default_value = "30", value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: u64,
     /// The first seed; equal seeds give equal figures
     #[arg(long, value_name = "NUMBER", default_value = "1")]
-    pub(crate) seed: u64,
-    /// Write the figures as CSV to this file
+    seed: u64,
+    /// Write every run as CSV to this file, compressed if its name ends in .gz
     #[arg(long, value_name = "PATH")]
-    pub(crate) csv: Option<PathBuf>,
-    /// Write the figures as JSON to this file
+    csv: Option<PathBuf>,
+    /// Write the summary as CSV to this file, compressed if its name ends in .gz
     #[arg(long, value_name = "PATH")]
-    pub(crate) json: Option<PathBuf>,
-    /// Draw the figures as SVG into this file, a panel for each question
+    summary: Option<PathBuf>,
+    /// Write the summary and the growth as JSON to this file, compressed if its name ends in .gz
     #[arg(long, value_name = "PATH")]
-    pub(crate) svg: Option<PathBuf>,
+    json: Option<PathBuf>,
+    /// Draw the figures as SVG into this file
+    #[arg(long, value_name = "PATH")]
+    svg: Option<PathBuf>,
+    /// Fail if a run with at most 5 % of loss breaks the protocol's bound or costs more than 4 n²
+    /// messages, or if messages grow faster than n²
+    #[arg(long)]
+    check: bool,
+}
+
+/// What one name means: a contestant, or several.
+#[derive(Debug, Clone)]
+struct Contestants(Vec<Contestant>);
+
+impl Contestants {
+    fn parse(text: &str) -> Result<Self, UnknownContestant> {
+        Contestant::list(text).map(Self)
+    }
+}
+
+/// What one name means: a situation, or all.
+#[derive(Debug, Clone)]
+struct Situations(Vec<Situation>);
+
+impl Situations {
+    fn parse(text: &str) -> Result<Self, UnknownName> {
+        let all = || Situation::ALL.to_vec();
+        let some = if text == "all" { all() } else { vec![text.parse()?] };
+        Ok(Self(some))
+    }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|size| (2..=200).contains(size));
+    size.ok_or_else(|| "a fleet has 2 to 200 nodes".to_owned())
 }
 
 impl ElectionsArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let protocols =
-            if self.protocols.is_empty() { Protocol::ALL.to_vec() } else { self.protocols.clone() };
-        let comparison = Comparison {
-            protocols,
-            sizes: self.sizes.clone(),
-            losses: self.losses.clone(),
-            seed: self.seed,
-            rounds: self.rounds,
-        };
+        let comparison = self.comparison();
         let bar = progress(comparison.trials().len());
-        let results = comparison.run(|| bar.inc(1)).map_err(LabError::from)?;
+        let runs = comparison.run(|_| bar.inc(1)).map_err(LabError::from)?;
         bar.finish_and_clear();
-        let figures = figures(&results);
-        self.write(&figures)?;
-        output::print(&page(&figures))?;
+        let (cells, growth) = (summary(&runs), growth(&runs));
+        self.write(&runs, &cells, &growth)?;
+        output::print(&page(&cells, &growth))?;
+        if self.check {
+            let broken = check(&runs);
+            if !broken.is_empty() {
+                return Err(LabError::Broken(list(&broken)).into());
+            }
+        }
         Ok(())
     }
 
-    fn write(&self, figures: &[Figures]) -> Result<(), LabError> {
+    fn comparison(&self) -> Comparison {
+        Comparison {
+            contestants: self.contestants.iter().flat_map(|some| some.0.clone()).collect(),
+            sizes: self.sizes.clone(),
+            losses: self.losses.clone(),
+            conditions: self.conditions.clone(),
+            situations: self.situations.iter().flat_map(|some| some.0.clone()).collect(),
+            watch: Duration::from_secs(self.watch),
+            seed: self.seed,
+            rounds: self.rounds,
+        }
+    }
+
+    fn write(&self, runs: &[Run], cells: &[Cell], growth: &[Growth]) -> Result<(), LabError> {
         if let Some(path) = &self.csv {
-            write_csv(figures, create(path)?)?;
+            write_file(path, |to| write_runs(runs, to))?;
+        }
+        if let Some(path) = &self.summary {
+            write_file(path, |to| write_summary(cells, to))?;
         }
         if let Some(path) = &self.json {
-            write_json(figures, create(path)?)?;
+            write_file(path, |to| write_json(cells, growth, to))?;
         }
         if let Some(path) = &self.svg {
-            std::fs::write(path, plot(figures)?)
+            std::fs::write(path, plot(runs)?)
                 .map_err(|source| LabError::File { path: path.clone(), source })?;
         }
         Ok(())
     }
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, LabError> {
-    let file =
-        File::create(path).map_err(|source| LabError::File { path: path.to_owned(), source })?;
-    Ok(BufWriter::new(file))
+/// Writes a file, compressed if its name ends in `.gz`. The same content gives the same bytes.
+fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), WriteError>,
+) -> Result<(), LabError> {
+    let failed = |source| LabError::File { path: path.to_owned(), source };
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        let mut encoder = GzEncoder::new(file, Compression::best());
+        write(&mut encoder)?;
+        file = encoder.finish().map_err(failed)?;
+    } else {
+        write(&mut file)?;
+    }
+    file.flush().map_err(failed)
 }
 
 /// Shown on standard error if that is a terminal.
@@ -99,31 +184,246 @@ fn progress(trials: usize) -> ProgressBar {
     style.map_or(bar.clone(), |style| bar.with_style(style))
 }
 
-/// One table per situation.
-fn page(figures: &[Figures]) -> String {
+fn list(broken: &[Broken]) -> String {
+    broken.iter().map(|broken| format!("  {broken}")).collect::<Vec<_>>().join("\n")
+}
+
+/// One table for each situation and condition, and one of growth.
+fn page(cells: &[Cell], growth: &[Growth]) -> String {
     let mut sections = Vec::new();
     for situation in Situation::ALL {
-        let rows = figures.iter().filter(|row| row.situation == situation);
-        let rows = rows.map(|row| {
-            [
-                row.protocol.clone(),
-                row.size.to_string(),
-                format!("{} %", row.loss),
-                row.median_ms.map_or_else(|| "-".to_owned(), |time| format!("{time:.0} ms")),
-                row.worst_ms.map_or_else(|| "-".to_owned(), |time| format!("{time:.0} ms")),
-                format!("{} of {}", row.unsettled, row.trials),
-                format!("{:.1}", row.messages),
-                format!("{:.0}", row.bytes),
-            ]
-        });
-        let unit = match situation {
-            Situation::Quiet => "messages and bytes in a second",
-            _ => "time until one leads; messages and bytes meanwhile",
-        };
-        let heading =
-            ["PROTOCOL", "NODES", "LOSS", "MEDIAN", "WORST", "UNSETTLED", "MESSAGES", "BYTES"];
-        let table = table(heading, rows);
-        sections.push(format!("{}: {unit}\n{table}", situation.name()));
+        for conditions in Conditions::ALL {
+            let cells: Vec<&Cell> = cells
+                .iter()
+                .filter(|cell| (cell.situation, cell.conditions) == (situation, conditions))
+                .collect();
+            if !cells.is_empty() {
+                sections.push(section(situation, conditions, &cells));
+            }
+        }
+    }
+    if !growth.is_empty() {
+        sections.push(growth_section(growth));
     }
     sections.join("\n")
+}
+
+fn section(situation: Situation, conditions: Conditions, cells: &[&Cell]) -> String {
+    let network = match conditions {
+        Conditions::Steady => String::new(),
+        Conditions::Jitter | Conditions::Bursts | Conditions::Clocks => format!(", {conditions}"),
+    };
+    let title = format!("{situation}{network}: {}", situation.title());
+    if situation.settles() {
+        let heading = [
+            "CONTESTANT",
+            "NODES",
+            "LOSS",
+            "MEDIAN",
+            "95 % CI",
+            "P95",
+            "P99",
+            "UNSETTLED",
+            "MESSAGES",
+            "MOST",
+            "NO MASTER",
+            "TWO",
+        ];
+        let table = table(heading, cells.iter().map(|cell| settling_row(cell)));
+        format!(
+            "{title}\n(times in ms; messages beyond those of a quiet fleet: mean and most; ms \
+             without a master and with two: mean)\n{table}"
+        )
+    } else {
+        let heading = [
+            "CONTESTANT",
+            "NODES",
+            "LOSS",
+            "MESSAGES/S",
+            "SENT B/S",
+            "RECEIVED B/S",
+            "BEACONS/S",
+            "NO MASTER",
+            "TWO",
+            "CHANGES/H",
+            "95 % CI",
+            "UNSETTLED",
+        ];
+        let table = table(heading, cells.iter().map(|cell| watched_row(cell)));
+        format!(
+            "{title}\n(election packets a second, and their bytes; share of the time without a \
+             master and with two)\n{table}"
+        )
+    }
+}
+
+fn settling_row(cell: &Cell) -> [String; 12] {
+    let range = match (cell.median_low_ms, cell.median_high_ms) {
+        (Some(low), Some(high)) => format!("{}-{}", time(Some(low)), time(Some(high))),
+        (_, _) => "-".to_owned(),
+    };
+    [
+        cell.contestant.to_string(),
+        cell.size.to_string(),
+        format!("{} %", cell.loss),
+        time(cell.median_ms),
+        range,
+        time(cell.p95_ms),
+        time(cell.p99_ms),
+        format!("{} of {}", cell.unsettled, cell.runs),
+        whole(cell.excess_messages),
+        whole(cell.excess_messages_most),
+        format!("{:.0}", cell.without_master_ms),
+        format!("{:.0}", cell.two_masters_ms),
+    ]
+}
+
+fn watched_row(cell: &Cell) -> [String; 12] {
+    let seconds = cell.watched_ms / 1_000.0;
+    let per_second = |count: f64| format!("{:.1}", count / seconds.max(f64::MIN_POSITIVE));
+    let share =
+        |time: f64| format!("{:.3} %", time / cell.watched_ms.max(f64::MIN_POSITIVE) * 100.0);
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
+    [
+        cell.contestant.to_string(),
+        cell.size.to_string(),
+        format!("{} %", cell.loss),
+        per_second(cell.election_sent),
+        whole(cell.election_sent_bytes / seconds.max(f64::MIN_POSITIVE)),
+        whole(cell.election_received_bytes / seconds.max(f64::MIN_POSITIVE)),
+        per_second(cell.beacons_sent),
+        share(cell.without_master_ms),
+        share(cell.two_masters_ms),
+        rate(cell.changes_per_hour),
+        format!("{}-{}", rate(cell.changes_per_hour_low), rate(cell.changes_per_hour_high)),
+        format!("{} of {}", cell.unsettled, cell.runs),
+    ]
+}
+
+/// One line for both measures.
+fn growth_section(growth: &[Growth]) -> String {
+    let key =
+        |growth: &Growth| (growth.situation, growth.conditions, growth.loss, growth.contestant);
+    let mut lines: Vec<&Growth> = growth.iter().collect();
+    lines.dedup_by_key(|growth| key(growth));
+    let of = |line: &Growth, measure| {
+        let found = growth.iter().find(|other| key(other) == key(line) && other.measure == measure);
+        found.map_or_else(
+            || ["-".to_owned(), "-".to_owned()],
+            |found| {
+                let range = format!("{:.2}-{:.2}", found.exponent_low, found.exponent_high);
+                [format!("{:.2}", found.exponent), range]
+            },
+        )
+    };
+    let rows = lines.into_iter().map(|line| {
+        let [time, time_range] = of(line, Measure::Time);
+        let [messages, messages_range] = of(line, Measure::Messages);
+        [
+            format!("{} {}", line.situation, line.conditions),
+            line.contestant.to_string(),
+            format!("{} %", line.loss),
+            time,
+            time_range,
+            messages,
+            messages_range,
+            format!("n = {}", line.largest),
+        ]
+    });
+    let heading =
+        ["SITUATION", "CONTESTANT", "LOSS", "TIME", "95 % CI", "MESSAGES", "95 % CI", "UP TO"];
+    format!(
+        "growth: median time and messages as a power of the number of nodes\n{}",
+        table(heading, rows)
+    )
+}
+
+/// Without the sign of a zero.
+fn whole(count: f64) -> String {
+    let count = count.round();
+    format!("{:.0}", if count == 0.0 { 0.0 } else { count })
+}
+
+fn time(level: Option<Level>) -> String {
+    match level {
+        Some(Level::At(time)) => format!("{time:.0}"),
+        Some(Level::Beyond(limit)) => format!(">{limit:.0}"),
+        None => "-".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use clap::Parser;
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        elections: ElectionsArgs,
+    }
+
+    fn args(line: &str) -> Result<ElectionsArgs, clap::Error> {
+        let words = ["elections"].into_iter().chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.elections)
+    }
+
+    fn refused(line: &str) -> bool {
+        args(line).is_err()
+    }
+
+    #[test]
+    fn a_comparison_is_told_by_its_factors() {
+        let comparison = args("").unwrap().comparison();
+        assert_eq!((comparison.contestants.len(), comparison.rounds), (5, 30));
+        let comparison = args("--contestants all,bully:numbers --situations quiet").unwrap();
+        assert_eq!(comparison.comparison().contestants.len(), 6);
+        assert_eq!(comparison.comparison().situations, [Situation::Quiet]);
+        let all = args("--situations all").unwrap().comparison().situations;
+        assert_eq!(all, Situation::ALL);
+        let one = args("--protocols ballot --sizes 32 --losses 5 --rounds 1 --seed 3").unwrap();
+        assert_eq!(one.comparison().contestants[0].to_string(), "ballot");
+        for wrong in
+            ["--contestants x", "--sizes 1", "--losses 91", "--situations x", "--conditions x"]
+        {
+            assert!(refused(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_run_goes_into_a_compressed_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let mut small = args("--sizes 2,3 --losses 0 --rounds 2 --situations start,quiet").unwrap();
+        small.watch = 1;
+        small.csv = Some(path("runs.csv.gz"));
+        small.json = Some(path("summary.json"));
+        small.svg = Some(path("figures.svg"));
+        small.summary = Some(path("summary.csv"));
+        let runs = small.comparison().run(|_| ()).unwrap();
+        let (cells, growth) = (summary(&runs), growth(&runs));
+        small.write(&runs, &cells, &growth).unwrap();
+        let mut text = String::new();
+        let file = File::open(path("runs.csv.gz")).unwrap();
+        GzDecoder::new(file).read_to_string(&mut text).unwrap();
+        assert_eq!(text.lines().count(), 5 * 2 * 2 * 2 + 1);
+        for name in ["summary.json", "figures.svg", "summary.csv"] {
+            assert!(std::fs::metadata(path(name)).unwrap().len() > 1_000, "{name}");
+        }
+        let page = page(&cells, &growth);
+        for part in ["start: all nodes", "quiet: nothing", "token-ring", "CHANGES/H", "0 of 2"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn censored_times_are_shown_beyond_the_limit() {
+        assert_eq!(time(Some(Level::Beyond(30_000.0))), ">30000");
+        assert_eq!(time(Some(Level::At(12.3))), "12");
+        assert_eq!(time(None), "-");
+    }
 }

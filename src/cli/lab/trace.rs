@@ -7,8 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::Preset;
 use elevator_fleet::model::NodeId;
-use elevator_fleet::wire::Protocol;
-use liftmesh_lab::elections::{Situation, Trial};
+use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
 use liftmesh_lab::trace::{Example, Selection, Subject, html, story, svg};
 
 use super::LabError;
@@ -18,7 +17,7 @@ pub(super) const EXAMPLES: &str = "\
 Without --svg and --html the messages and states are printed, one a line.
 
 Examples:
-  liftmesh lab trace --election bully --size 4 --situation leader-dead --svg bully.svg
+  liftmesh lab trace --election bully --size 4 --situation master-dead --svg bully.svg
   liftmesh lab trace --election token-ring --situation merge --seed 3 --html merge.html
   liftmesh lab trace --election senior --only election,link
   liftmesh lab trace --example bully-b8 --html bully-b8.html
@@ -27,10 +26,10 @@ Examples:
 /// The arguments of `liftmesh lab trace`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TraceArgs {
-    /// The election protocol
-    #[arg(long, value_name = "NAME", visible_alias = "protocol", default_value = "lowest-ip",
-          value_parser = crate::cli::protocol())]
-    pub(crate) election: Protocol,
+    /// The election protocol; of a situation also a variant of it, or a control, as for `lab
+    /// elections`
+    #[arg(long, value_name = "NAME", visible_alias = "protocol", default_value = "lowest-ip")]
+    pub(crate) election: Contestant,
     /// Which settings of the protocol
     #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
     pub(crate) preset: Preset,
@@ -42,19 +41,25 @@ pub(crate) struct TraceArgs {
           value_parser = clap::value_parser!(u8).range(0..=90))]
     pub(crate) loss: u8,
     /// What happens to the fleet; its beginning is the 0 of the drawing
-    #[arg(long, value_name = "NAME", default_value = "start", value_parser = situation())]
+    #[arg(long, value_name = "NAME", default_value = "start")]
     pub(crate) situation: Situation,
+    /// The network and the clocks
+    #[arg(long, value_name = "NAME", default_value = "steady")]
+    pub(crate) conditions: Conditions,
+    /// How many seconds a fleet is watched where it need not settle
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) watch: u64,
     /// The seed; equal seeds give equal drawings
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
     /// Draw the campaign of random faults with this seed instead
-    #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "seed"])]
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "conditions", "watch", "seed"])]
     pub(crate) campaign: Option<u64>,
     /// Draw a run of the documentation instead: the worked example of bully's source, three holders
     /// of a ring that wait for each other, the merge of three sub-networks, a tied vote, or the
     /// merge of two halves of 32 nodes
     #[arg(long, value_name = "NAME", value_parser = example(),
-          conflicts_with_all = ["campaign", "size", "loss", "situation", "seed", "election", "preset", "from", "to"])]
+          conflicts_with_all = ["campaign", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset", "from", "to"])]
     pub(crate) example: Option<Example>,
     /// Where the drawing begins [default: just before the situation or the first violation]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
@@ -76,15 +81,6 @@ pub(crate) struct TraceArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// The names of the situations, as one word each.
-fn situation() -> impl TypedValueParser<Value = Situation> {
-    let named = |situation: Situation| situation.name().replace(' ', "-");
-    PossibleValuesParser::new(Situation::ALL.map(named)).map(move |name| {
-        let mut all = Situation::ALL.into_iter();
-        all.find(|known| named(*known) == name).unwrap_or(Situation::Start)
-    })
-}
-
 /// The names of the examples.
 fn example() -> impl TypedValueParser<Value = Example> {
     PossibleValuesParser::new(Example::ALL.map(Example::name)).map(|name| {
@@ -97,7 +93,7 @@ impl TraceArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let trace = match self.example {
             Some(example) => example.trace(),
-            None => self.subject().trace(self.from, self.to),
+            None => self.subject()?.trace(self.from, self.to),
         };
         let mut trace = trace.map_err(LabError::from)?;
         trace.command = self.command(trace.command);
@@ -119,15 +115,21 @@ impl TraceArgs {
         Ok(())
     }
 
-    fn subject(&self) -> Subject {
-        let (protocol, preset) = (self.election, self.preset);
-        match self.campaign {
-            Some(seed) => Subject::Campaign { seed, protocol, preset },
-            None => Subject::Situation {
-                trial: Trial { protocol, size: self.size, loss: self.loss, seed: self.seed },
+    fn subject(&self) -> Result<Subject, LabError> {
+        let contestant = self.election.under(self.preset);
+        let Some(seed) = self.campaign else {
+            return Ok(Subject::Situation(Trial {
+                contestant,
+                size: self.size,
+                loss: self.loss,
+                conditions: self.conditions,
                 situation: self.situation,
-            },
-        }
+                watch: Duration::from_secs(self.watch),
+                seed: self.seed,
+            }));
+        };
+        let (protocol, preset) = contestant.as_preset().ok_or(LabError::Variant(contestant))?;
+        Ok(Subject::Campaign { seed, protocol, preset })
     }
 
     /// The command that draws the same.
