@@ -28,8 +28,10 @@
 //! # Ok::<(), liftmesh_lab::WorldError>(())
 //! ```
 
+mod examples;
 mod fault;
 mod hooks;
+mod html;
 mod kind;
 mod recorder;
 mod select;
@@ -45,6 +47,8 @@ use std::time::Duration;
 use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::{NodeState, Protocol};
 
+pub use self::examples::Example;
+pub use self::html::html;
 pub use self::kind::{Category, Kind};
 pub(crate) use self::recorder::{ArrowId, Recorder, SentId, Signal};
 pub use self::select::{Selection, UnknownFilter};

@@ -1,5 +1,6 @@
 //! `liftmesh lab`: the brain in virtual time.
 
+mod campaign;
 mod elections;
 mod trace;
 
@@ -29,6 +30,9 @@ pub(crate) enum Experiment {
     /// Compare the election protocols: time to one master, messages, and times without a master
     #[command(after_help = elections::EXAMPLES)]
     Elections(ElectionsArgs),
+    /// Run campaigns of random faults, and check that every invariant holds
+    #[command(after_help = campaign::EXAMPLES)]
+    Campaign(campaign::CampaignArgs),
     /// Draw a run as a space-time diagram: nodes, messages, states, orders and faults
     #[command(after_help = trace::EXAMPLES)]
     Trace(trace::TraceArgs),
@@ -54,6 +58,14 @@ pub enum LabError {
     /// They can't be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    /// An invariant was broken.
+    #[error("{failed} of {number} seeds failed")]
+    Failed {
+        /// The seeds that failed.
+        failed: u64,
+        /// All of them.
+        number: u64,
+    },
     /// The figures show that something stated does not hold; they have been written.
     #[error("what is stated does not hold:\n{0}")]
     Broken(String),
@@ -77,6 +89,7 @@ impl LabArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         match &self.experiment {
             Experiment::Elections(args) => args.execute(),
+            Experiment::Campaign(args) => args.execute(),
             Experiment::Trace(args) => args.execute(),
         }
     }

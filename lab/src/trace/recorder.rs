@@ -67,6 +67,10 @@ impl Recorder {
         }
     }
 
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
     pub(crate) fn finish(mut self) -> Trace {
         let from = self.window.from;
         self.trace.states.sort_by_key(|state| state.at);

@@ -4,6 +4,7 @@ mod canvas;
 mod labels;
 mod layout;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_fleet::wire::NodeState;
@@ -14,7 +15,7 @@ use self::layout::Layout;
 use super::{Arrow, Fate, Kind, MarkKind, Selection, Sent, Trace};
 
 /// What people with any colour vision can tell apart on white.
-const COLOURS: [&str; 10] = [
+pub(super) const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a4fb5", "#8c6d1f", "#17a2c4", "#5b5b5b",
     "#b3306b", "#3c7d22",
 ];
@@ -24,6 +25,9 @@ const LOST: &str = "#c8102e";
 
 /// With more arrows than this a drawing shows who sends how much instead.
 const MOST_DRAWN: usize = 3_000;
+
+/// A text on an arrow is not repeated for the same sender within so many pixels.
+const NEAR: f64 = 90.0;
 
 /// The names of the states, as in the documents, and their colours.
 const STATES: [(&str, &str); 4] =
@@ -235,10 +239,16 @@ impl<'a> Drawing<'a> {
                 self.canvas.bar((from, y + thick / 2.0 + 1.0), (to - from, 3.0), LOST, 0.7);
             }
             let width = width_of(&band.what, 10.0);
-            let fits = width < self.layout.right - from && self.layout.step >= 20.0;
-            let at = (from + 3.0, y + thick / 2.0 + 13.0);
-            if fits && self.labels.place(at.0, at.1 - 9.0, width, 11.0) {
-                self.canvas.text(at, &band.what, Style::NodeFault);
+            let y = y + thick / 2.0 + 13.0;
+            // Where its beginning is taken, a little later.
+            let mut places =
+                [0.0, 0.5, 1.0, 1.5, 2.0].map(|late| from + 3.0 + late * 60.0).into_iter();
+            let place = places.find(|x| {
+                let fits = x + width < to.max(from + 60.0).min(self.layout.right);
+                fits && self.layout.step >= 20.0 && self.labels.place(*x, y - 9.0, width, 11.0)
+            });
+            if let Some(x) = place {
+                self.canvas.text((x, y), &band.what, Style::NodeFault);
             }
         }
     }
@@ -275,6 +285,7 @@ impl<'a> Drawing<'a> {
     /// The kind of each message, once, where there is room for it.
     fn label_arrows(&mut self) {
         let mut labelled = None;
+        let mut latest: BTreeMap<(usize, String), f64> = BTreeMap::new();
         for (arrow, sent) in self.arrows.clone() {
             if labelled == Some(arrow.message) {
                 continue;
@@ -289,6 +300,10 @@ impl<'a> Drawing<'a> {
                 sent.kind.name.to_owned()
             };
             let (width, colour) = (width_of(&text, 10.0), self.colour(sent.kind));
+            let near = latest.get(&(sent.from, text.clone()));
+            if near.is_some_and(|x| (from.0 - x).abs() < NEAR) {
+                continue;
+            }
             for share in [0.5, 0.35, 0.65, 0.25, 0.75] {
                 let (x, y) = between(from, to, share);
                 let sides = [x + 4.0, x - width - 4.0];
@@ -300,6 +315,7 @@ impl<'a> Drawing<'a> {
                 if let Some(x) = free {
                     self.canvas.label((x, y + 3.0), &text, colour);
                     labelled = Some(arrow.message);
+                    latest.insert((sent.from, text.clone()), from.0);
                     break;
                 }
             }
@@ -395,7 +411,7 @@ impl<'a> Drawing<'a> {
         self.canvas.text(end, "time in ms", Style::AxisName);
         let mut notes = Vec::new();
         if self.trace.left_out > 0 {
-            notes.push(format!("{} more are not recorded", self.trace.left_out));
+            notes.push(format!("{} more arrows or messages are not recorded", self.trace.left_out));
         }
         if self.dense {
             notes.push("a tick below a line is a message that its node sends".to_owned());

@@ -1,18 +1,17 @@
 //! Random faults over many seeds.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use elevator_fleet::election::{ElectionSettings, Preferred};
-use elevator_fleet::model::Role;
+use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
-use liftmesh_lab::{Campaign, Mastership, WorldSettings};
+use liftmesh_lab::trace::Subject;
+use liftmesh_lab::{Campaign, Mastership};
 
 use crate::building::lines;
 
 /// How many seeds a normal run takes of the default protocol, and of each other;
 /// `LIFTMESH_CAMPAIGN=10000` makes a long one of it, `LIFTMESH_ELECTION=lowest-ip` takes one
-/// protocol alone.
+/// protocol alone, and `LIFTMESH_PRESET=source` the settings of the protocols' sources.
 const SEEDS: u64 = 10;
 const SEEDS_OF_OTHERS: u64 = 4;
 
@@ -27,6 +26,7 @@ fn every_invariant_holds_under(protocol: Protocol) {
             return;
         }
     }
+    let preset = preset();
     let usual = if protocol == Protocol::LowestIp { SEEDS } else { SEEDS_OF_OTHERS };
     let seeds = match number("LIFTMESH_SEED") {
         Some(seed) => seed..seed + 1,
@@ -35,10 +35,8 @@ fn every_invariant_holds_under(protocol: Protocol) {
     let mut failed = 0;
     let mut mastership = Mastership::default();
     for seed in seeds {
-        let mut campaign = Campaign::by_seed(seed);
-        campaign.world.election = ElectionSettings::of(protocol);
-        campaign.world.roles = control_units(protocol, &campaign.world);
-        let outcome = campaign.run().expect("a world");
+        let election = ElectionSettings::preset(protocol, preset);
+        let outcome = Campaign::by_seed(seed).under(election).run().expect("a world");
         mastership = mastership.and(outcome.world.mastership());
         if outcome.violations.is_empty() {
             continue;
@@ -54,8 +52,13 @@ fn every_invariant_holds_under(protocol: Protocol) {
                 })
             );
         }
+        let of_source = match preset {
+            Preset::Fleet => "",
+            Preset::Source => "LIFTMESH_PRESET=source ",
+        };
         println!(
-            "replay with LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test -p liftmesh-lab --test virtual_fleet whatever_happens\n{}",
+            "replay with {of_source}LIFTMESH_ELECTION={protocol} LIFTMESH_SEED={seed} cargo test -p liftmesh-lab --test virtual_fleet whatever_happens\ndraw it with {} --html {seed}.html\n{}",
+            Subject::Campaign { seed, protocol, preset },
             lines(&outcome.violations)
         );
     }
@@ -87,14 +90,11 @@ macro_rules! whatever_happens {
 
 elevator_fleet::for_every_protocol!(whatever_happens);
 
-/// Where control units lead by right, some fleets have one, and some two.
-fn control_units(protocol: Protocol, world: &WorldSettings) -> BTreeMap<usize, Role> {
-    let most = match protocol.profile().preferred {
-        Preferred::LowestAddress | Preferred::Fittest | Preferred::Anybody => 0,
-        Preferred::Designated => {
-            usize::from(world.seed % 3 == 2) + usize::from(world.seed % 9 == 2)
-        }
-    };
-    let units = world.nodes - most..world.nodes;
-    units.map(|node| (node, Role::ControlUnit)).collect()
+/// The settings of this run.
+fn preset() -> Preset {
+    match std::env::var("LIFTMESH_PRESET").as_deref() {
+        Ok("source") => Preset::Source,
+        Ok("fleet") | Err(_) => Preset::Fleet,
+        Ok(other) => panic!("LIFTMESH_PRESET: fleet or source, not {other}"),
+    }
 }

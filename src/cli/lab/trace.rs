@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use elevator_fleet::election::Preset;
 use elevator_fleet::model::NodeId;
 use liftmesh_lab::elections::{Conditions, Contestant, Situation, Trial};
-use liftmesh_lab::trace::{Selection, Subject, story, svg};
+use liftmesh_lab::trace::{Example, Selection, Subject, html, story, svg};
 
 use super::LabError;
 use crate::cli::{CommandError, output};
@@ -17,7 +18,9 @@ Without --svg and --html the messages and states are printed, one a line.
 
 Examples:
   liftmesh lab trace --election bully --size 4 --situation master-dead --svg bully.svg
-  liftmesh lab trace --election token-ring --situation merge --seed 3 --only election,link
+  liftmesh lab trace --election token-ring --situation merge --seed 3 --html merge.html
+  liftmesh lab trace --election senior --only election,link
+  liftmesh lab trace --example bully-b8 --html bully-b8.html
   liftmesh lab trace --campaign 7 --election ballot --from 12s --to 13500ms --svg campaign.svg";
 
 /// The arguments of `liftmesh lab trace`.
@@ -52,6 +55,12 @@ pub(crate) struct TraceArgs {
     /// Draw the campaign of random faults with this seed instead
     #[arg(long, value_name = "SEED", conflicts_with_all = ["size", "loss", "situation", "conditions", "watch", "seed"])]
     pub(crate) campaign: Option<u64>,
+    /// Draw a run of the documentation instead: the worked example of bully's source, three holders
+    /// of a ring that wait for each other, the merge of three sub-networks, a tied vote, or the
+    /// merge of two halves of 32 nodes
+    #[arg(long, value_name = "NAME", value_parser = example(),
+          conflicts_with_all = ["campaign", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset", "from", "to"])]
+    pub(crate) example: Option<Example>,
     /// Where the drawing begins [default: just before the situation or the first violation]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) from: Option<Duration>,
@@ -67,19 +76,40 @@ pub(crate) struct TraceArgs {
     /// Draw it as SVG into this file
     #[arg(long, value_name = "PATH")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write it as a page for a browser into this file, with zoom, filters and a cursor
+    #[arg(long, value_name = "PATH")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// The names of the examples.
+fn example() -> impl TypedValueParser<Value = Example> {
+    PossibleValuesParser::new(Example::ALL.map(Example::name)).map(|name| {
+        let mut all = Example::ALL.into_iter();
+        all.find(|known| known.name() == name).unwrap_or(Example::BullyB8)
+    })
 }
 
 impl TraceArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let subject = self.subject()?;
-        let mut trace = subject.trace(self.from, self.to).map_err(LabError::from)?;
-        trace.command = self.command(&subject);
-        let selection = Selection { only: self.only.clone(), nodes: self.nodes.clone() };
+        let trace = match self.example {
+            Some(example) => example.trace(),
+            None => self.subject()?.trace(self.from, self.to),
+        };
+        let mut trace = trace.map_err(LabError::from)?;
+        trace.command = self.command(trace.command);
+        let only = match self.example {
+            Some(example) if self.only.is_empty() => example.selection().only,
+            Some(_) | None => self.only.clone(),
+        };
+        let selection = Selection { only, nodes: self.nodes.clone() };
         selection.check(&trace).map_err(LabError::from)?;
         if let Some(path) = &self.svg {
             write(path, &svg(&trace, &selection))?;
         }
-        if self.svg.is_none() {
+        if let Some(path) = &self.html {
+            write(path, &html(&trace, &selection))?;
+        }
+        if self.svg.is_none() && self.html.is_none() {
             output::print(&story(&trace, &selection))?;
         }
         Ok(())
@@ -103,8 +133,7 @@ impl TraceArgs {
     }
 
     /// The command that draws the same.
-    fn command(&self, subject: &Subject) -> String {
-        let mut command = subject.to_string();
+    fn command(&self, mut command: String) -> String {
         for (flag, time) in [("--from", self.from), ("--to", self.to)] {
             if let Some(time) = time {
                 let time = humantime::format_duration(time).to_string().replace(' ', "");

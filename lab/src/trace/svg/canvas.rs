@@ -178,7 +178,7 @@ impl Canvas {
         let mut run: Option<(f64, f64)> = None;
         for x in at.iter().copied() {
             run = match run {
-                Some((from, to)) if x <= to + 0.6 => Some((from, x.max(to) + 0.6)),
+                Some((from, to)) if x <= to + 0.6 => Some((from, to.max(x + 0.8))),
                 Some((from, to)) => {
                     append(&mut path, format_args!("M{from:.1} {y:.1}H{to:.1}"));
                     Some((x, x + 0.8))
