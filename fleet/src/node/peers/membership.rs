@@ -157,9 +157,11 @@ impl Membership {
         let echoed = self.echo_sent_at(&beacon.echoes);
         let own = self.own.nonce;
         let is_strange = |echo: &Echo| {
-            let known = self.incarnations.get(&echo.nonce);
-            let counts = known.is_some_and(|peer| self.counts(&peer.hello));
-            echo.nonce != own && !counts && !self.lost.covers(echo)
+            let counts = || {
+                let known = self.incarnations.get(&echo.nonce);
+                known.is_some_and(|peer| self.counts(&peer.hello))
+            };
+            echo.nonce != own && !counts() && !self.lost.covers(echo)
         };
         let strange = beacon.echoes.iter().any(is_strange);
         let told = Duration::from_millis(beacon.period.into());

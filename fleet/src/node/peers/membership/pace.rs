@@ -44,6 +44,7 @@ pub(super) fn believed(told: Duration, incarnations: usize, times: &MeshTimes) -
 }
 
 /// Scales a configured time, which is meant for the configured period, to this period.
+#[inline]
 pub(in crate::node) fn stretched(time: Duration, period: Duration, times: &MeshTimes) -> Duration {
     let micros = |time: Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
     let usual = times.beacon_period;
@@ -72,6 +73,7 @@ pub(super) struct Limits {
 impl Limits {
     /// The limits for a peer with this period that needs this many of its beacons to echo everybody
     /// once, and a node with the other period.
+    #[inline]
     pub(super) fn new(
         peer: Duration,
         own: Duration,
@@ -106,13 +108,18 @@ pub(super) struct Delay {
 impl Delay {
     pub(super) fn note(&mut self, late: Duration, now: Timestamp) {
         let late = late.min(MOST_GRANTED);
-        if late >= self.worst(now) {
+        // What was the worst never counts more than it did: a greater one needs no comparison with
+        // what is left of it.
+        if late >= self.worst || late >= self.worst(now) {
             (self.worst, self.at) = (late, now);
         }
     }
 
     /// How much longer than usual a peer may be silent.
     pub(super) fn granted(&self, now: Timestamp) -> Duration {
+        if self.worst <= USUAL_DELAY {
+            return Duration::ZERO;
+        }
         let unusual = self.worst(now).saturating_sub(USUAL_DELAY);
         (unusual * GRANTED).min(MOST_GRANTED)
     }

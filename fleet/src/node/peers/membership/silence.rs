@@ -56,14 +56,28 @@ impl Membership {
 
     /// The limits on the silence of this peer.
     pub(super) fn limits(&self, peer: &Peer, now: Timestamp) -> Limits {
-        let granted = self.granted.max(peer.delay.granted(now));
-        Limits::new(peer.period, self.slowest, self.turns(), granted, &self.times)
+        self.limits_for(peer.period, self.granted_to(peer, now))
+    }
+
+    fn granted_to(&self, peer: &Peer, now: Timestamp) -> Duration {
+        self.granted.max(peer.delay.granted(now))
+    }
+
+    fn limits_for(&self, period: Duration, granted: Duration) -> Limits {
+        Limits::new(period, self.slowest, self.turns(), granted, &self.times)
     }
 
     /// When the first incarnation has to be probed or dropped, and which one.
     fn next_deadline(&self, now: Timestamp) -> Option<(Timestamp, Option<Nonce>)> {
+        // This runs for every other beacon. As a rule all peers have the same limits.
+        let mut latest: Option<((Duration, Duration), Limits)> = None;
         let incarnations = self.incarnations.iter().map(|(nonce, peer)| {
-            let limits = self.limits(peer, now);
+            let terms = (peer.period, self.granted_to(peer, now));
+            let limits = match latest {
+                Some((same, limits)) if same == terms => limits,
+                Some(_) | None => self.limits_for(terms.0, terms.1),
+            };
+            latest = Some((terms, limits));
             let silent = peer.heard_at + limits.heard;
             let at = if self.counts(&peer.hello) {
                 let probe = peer.next_probe(&limits);
