@@ -5,7 +5,8 @@
 //!                                                            └──────▶ html(): a page to explore
 //! ```
 //!
-//! [`World::record`] begins a recording, [`World::recorded`] ends it. A recording draws no random
+//! [`World::record`](crate::World::record) begins a recording, and
+//! [`World::recorded`](crate::World::recorded) ends it. A recording draws no random
 //! number and enters no event, so a world does the same with it and without. It is bounded: what
 //! exceeds [`MOST_MESSAGES`] and its siblings is counted and left out.
 //!

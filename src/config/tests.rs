@@ -356,7 +356,7 @@ fn a_preset_holds_for_every_key_that_is_not_given() {
         format!("{value}, {origin}")
     };
     assert_eq!(setting("senior.master_loss"), "30 s, preset emulator");
-    assert_eq!(setting("senior.attempts"), "7, node.toml:3:1");
+    assert_eq!(setting("senior.attempts"), "7, node.toml:3:12");
     assert_eq!(setting("ballot.round"), "100 ms, default");
 }
 
