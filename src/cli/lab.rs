@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
 use liftmesh_lab::WorldError;
-use liftmesh_lab::elections::{Contestant, PlotError, WriteError};
+use liftmesh_lab::elections::{Contestant, PlotError, Situation, WriteError};
 use liftmesh_lab::trace::UnknownFilter;
 
 use self::elections::ElectionsArgs;
@@ -72,6 +72,22 @@ pub enum LabError {
     /// A campaign of something else than a protocol and a preset.
     #[error("a campaign needs a protocol and a preset, not {0}")]
     Variant(Contestant),
+    /// No fleet is large enough.
+    #[error("there is nothing to compare: {situation} needs --sizes of at least {smallest}")]
+    Small {
+        /// What should happen.
+        situation: Situation,
+        /// The smallest fleet to which it can happen.
+        smallest: usize,
+    },
+    /// A drawing without room.
+    #[error("--to {to} is not after --from {from}")]
+    Window {
+        /// Where it would begin.
+        from: humantime::FormattedDuration,
+        /// Where it would end.
+        to: humantime::FormattedDuration,
+    },
     /// A filter fits nothing.
     #[error(transparent)]
     Filter(#[from] UnknownFilter),
@@ -83,6 +99,12 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
         "source" => Preset::Source,
         _ => Preset::Fleet,
     })
+}
+
+/// The size of a fleet.
+fn size(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|size| (2..=200).contains(size));
+    size.ok_or_else(|| "a fleet has 2 to 200 nodes".to_owned())
 }
 
 impl LabArgs {

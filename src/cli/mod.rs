@@ -129,7 +129,7 @@ pub(crate) enum Command {
     #[cfg(feature = "simulator")]
     #[command(after_long_help = elevator_simulator::cli::examples("liftmesh simulate"))]
     Simulate(Box<elevator_simulator::cli::Args>),
-    /// Run the brain in virtual time: compare the election protocols
+    /// Run the brain in virtual time: compare the elections, check campaigns of faults, draw runs
     #[cfg(feature = "simulator")]
     Lab(lab::LabArgs),
     /// Print a script that completes this command line in a shell

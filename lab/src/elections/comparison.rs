@@ -8,7 +8,8 @@ use super::{Conditions, Contestant, Run, Situation, Trial};
 use crate::WorldError;
 
 /// Many trials: one for each combination and seed. A situation leaves out fleets that are too small
-/// for it.
+/// for it. What is named twice counts once: the same seeds twice would make every figure look surer
+/// than it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
     /// Who.
@@ -34,11 +35,13 @@ impl Comparison {
     #[must_use]
     pub fn trials(&self) -> Vec<Trial> {
         let mut trials = Vec::new();
-        for &situation in &self.situations {
-            for &conditions in &self.conditions {
-                for &loss in &self.losses {
-                    for &size in self.sizes.iter().filter(|size| **size >= situation.smallest()) {
-                        for &contestant in &self.contestants {
+        let sizes = distinct(&self.sizes);
+        let contestants = distinct(&self.contestants);
+        for situation in distinct(&self.situations) {
+            for conditions in distinct(&self.conditions) {
+                for loss in distinct(&self.losses) {
+                    for &size in sizes.iter().filter(|size| **size >= situation.smallest()) {
+                        for &contestant in &contestants {
                             let seeds = self.seed..self.seed.saturating_add(self.rounds);
                             let watch = self.watch;
                             trials.extend(seeds.map(|seed| Trial {
@@ -75,4 +78,15 @@ impl Comparison {
         runs.sort_by_key(|(at, _)| *at);
         Ok(runs.into_iter().map(|(_, run)| run).collect())
     }
+}
+
+/// Each of these once, in the same order.
+fn distinct<T: Copy + PartialEq>(all: &[T]) -> Vec<T> {
+    let mut seen = Vec::new();
+    for one in all {
+        if !seen.contains(one) {
+            seen.push(*one);
+        }
+    }
+    seen
 }

@@ -43,6 +43,15 @@ enum Base {
     Control(Control),
 }
 
+impl Base {
+    /// The names of all.
+    fn names() -> String {
+        let protocols = Protocol::ALL.map(|protocol| protocol.to_string());
+        let controls = Control::ALL.map(|control| control.to_string());
+        protocols.into_iter().chain(controls).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// What can be changed about a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
@@ -84,7 +93,7 @@ const EQUAL: Equal = Equal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownContestant {
     /// No such protocol or control.
-    #[error("there is no contestant {0}")]
+    #[error("there is no contestant {0}; choose from {names}", names = Base::names())]
     Base(String),
     /// No such variant.
     #[error(

@@ -101,8 +101,9 @@ impl Trial {
     pub fn record(self, window: Window) -> Result<Trace, WorldError> {
         let mut course = Course::new(self)?;
         course.world.record(window);
-        // The recording ends with the window, whatever becomes of the run.
+        // The recording ends with the window, whatever becomes of the run, and however soon it ends.
         let _: Option<Settled> = course.prepare_and_run();
+        course.world.run_for(window.to.saturating_sub(course.world.now()));
         Ok(course.world.recorded())
     }
 

@@ -50,6 +50,32 @@ fn every_protocol_keeps_its_bounds() {
     assert!(broken.is_empty(), "{}", listed(&broken));
 }
 
+/// The same seeds twice would halve the confidence intervals.
+#[test]
+fn what_is_named_twice_counts_once() {
+    let once = small(&[Situation::Start, Situation::Quiet]);
+    let twice = Comparison {
+        contestants: Contestant::list("all")
+            .into_iter()
+            .chain(Contestant::list("bully"))
+            .flatten()
+            .collect(),
+        sizes: vec![2, 3, 2],
+        losses: vec![0, 0],
+        conditions: vec![Conditions::Steady, Conditions::Steady],
+        ..small(&[Situation::Start, Situation::Quiet, Situation::Start])
+    };
+    assert_eq!(twice.trials(), once.trials());
+}
+
+#[test]
+fn who_names_no_contestant_is_told_which_there_are() {
+    let error = Contestant::list("leader").expect_err("there is none");
+    for name in ["lowest-ip", "token-ring", "raft", "invitation"] {
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
 #[test]
 fn the_same_comparison_gives_the_same_runs() {
     let comparison = small(&Situation::ALL);

@@ -43,9 +43,13 @@ impl Selection {
             let is_known =
                 Category::from_str(name).is_ok() || kinds.iter().any(|(kind, _)| kind.name == name);
             if !is_known {
-                let categories = Category::ALL.map(|category| category.name().to_owned());
-                let names = kinds.iter().map(|(kind, _)| kind.name.to_owned());
-                let known: Vec<String> = categories.into_iter().chain(names).collect();
+                let mut known = Category::ALL.map(Category::name).to_vec();
+                // A kind may have the name of its category.
+                for (kind, _) in &kinds {
+                    if !known.contains(&kind.name) {
+                        known.push(kind.name);
+                    }
+                }
                 let known = known.join(", ");
                 return Err(UnknownFilter::Kind { name: name.clone(), known });
             }

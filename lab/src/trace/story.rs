@@ -38,7 +38,11 @@ pub fn story(trace: &Trace, selection: &Selection) -> String {
         let (from, kind) = (name(sent.from), sent.kind.name);
         let says =
             if sent.detail.is_empty() { String::new() } else { format!(" ({})", sent.detail) };
-        lines.push((sent.at, format!("{from}: {kind}{says} to {}", receivers.join(", "))));
+        let to = match receivers.as_slice() {
+            [] => String::new(),
+            [..] => format!(" to {}", receivers.join(", ")),
+        };
+        lines.push((sent.at, format!("{from}: {kind}{says}{to}")));
     }
     for state in trace.states.iter().filter(|state| rows.contains(&state.node)) {
         let is = state.state.as_ref().map_or_else(|| "down".to_owned(), ToString::to_string);

@@ -44,7 +44,8 @@ pub enum Subject {
 
 impl Subject {
     /// Records it from one moment to another, both relative to the drawing's 0. Without them the
-    /// drawing shows the situation until one node leads, or the first violation of the campaign.
+    /// drawing shows the situation until one node leads, or the first violation of the campaign. If
+    /// the one that is given lies beyond the other, the drawing is 2 s long.
     ///
     /// # Errors
     /// There is no such world.
@@ -58,12 +59,10 @@ impl Subject {
                     (Duration::ZERO, START)
                 };
                 let margin = (lasts / MARGIN).clamp(LEAST_MARGIN, GREATEST_MARGIN);
-                let window = Window {
-                    from: from.map_or(zero.saturating_sub(margin), |from| zero + from),
-                    to: zero + to.unwrap_or(lasts + margin * 2),
-                    zero,
-                };
-                trial.record(window)?
+                let usual = (zero.saturating_sub(margin), zero + lasts + margin * 2);
+                let (from, to) = (from.map(|from| zero + from), to.map(|to| zero + to));
+                let (from, to) = span(from, to, usual);
+                trial.record(Window { from, to, zero })?
             }
             Self::Campaign { seed, protocol, preset } => {
                 let election = ElectionSettings::preset(protocol, preset);
@@ -73,9 +72,10 @@ impl Subject {
                     (from, to) => {
                         let outcome = campaign.run()?;
                         let first = outcome.violations.iter().map(|violation| violation.at).min();
-                        let before = |at: Duration| at.saturating_sub(BEFORE_VIOLATION);
-                        let from = from.or(first.map(before)).unwrap_or_default();
-                        (from, to.unwrap_or(first.map_or(from + START, |at| at + AFTER_VIOLATION)))
+                        let usual = first.map_or((Duration::ZERO, START), |at| {
+                            (at.saturating_sub(BEFORE_VIOLATION), at + AFTER_VIOLATION)
+                        });
+                        span(from, to, usual)
                     }
                 };
                 campaign.record(Window::new(from, to))?.world.recorded()
@@ -96,6 +96,20 @@ impl Subject {
                 format!("{protocol}: campaign of random faults, seed {seed}")
             }
         }
+    }
+}
+
+/// Where a drawing begins and ends: where it is said to, or else as usual.
+fn span(
+    from: Option<Duration>,
+    to: Option<Duration>,
+    usual: (Duration, Duration),
+) -> (Duration, Duration) {
+    match (from, to) {
+        (Some(from), Some(to)) => (from, to),
+        (Some(from), None) if from >= usual.1 => (from, from + START),
+        (None, Some(to)) if to <= usual.0 => (to.saturating_sub(START), to),
+        (from, to) => (from.unwrap_or(usual.0), to.unwrap_or(usual.1)),
     }
 }
 

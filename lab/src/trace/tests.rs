@@ -187,7 +187,43 @@ fn a_filter_shows_what_it_names() {
     assert!(!masters.contains(": beacon (") && !masters.contains("B: "));
     let error = story_of(&["vote"], &[]).expect_err("bully has no votes");
     assert!(error.to_string().contains("there are election, link"), "{error}");
+    assert_eq!(error.to_string().matches(" beacon").count(), 1, "{error}");
     assert_eq!(story_of(&[], &["Z"]), Err(UnknownFilter::Node("Z".to_owned())));
+}
+
+/// A drawing that goes on after the fleet has settled shows what the fleet does then.
+#[test]
+fn a_recording_goes_on_to_the_end_of_its_window() {
+    let trial = Trial {
+        contestant: Contestant::of(Protocol::LowestIp),
+        size: 2,
+        loss: 0,
+        conditions: Conditions::Steady,
+        situation: Situation::Start,
+        watch: Duration::ZERO,
+        seed: 1,
+    };
+    let drawn = |from: Option<u64>, to: Option<u64>| {
+        let trace = Subject::Situation(trial).trace(from.map(millis), to.map(millis));
+        let trace = trace.expect("a small fleet");
+        let last = trace.messages.last().expect("beacons").at;
+        assert!(last + millis(100) > trace.window.to, "{last:?} of {:?}", trace.window);
+        (trace.window.from, trace.window.to)
+    };
+    assert_eq!(drawn(Some(10), Some(5_000)), (millis(10), millis(5_000)));
+    assert_eq!(drawn(Some(9_000), None), (millis(9_000), millis(11_000)), "after the usual end");
+}
+
+#[test]
+fn a_broadcast_that_nobody_hears_goes_to_nobody() {
+    let story = story(
+        &merge_of(Protocol::LowestIp),
+        &Selection {
+            only: vec!["announcement".to_owned()],
+            nodes: vec![NodeId::new("A").expect("a name")],
+        },
+    );
+    assert!(story.contains("A: announcement (") && !story.contains(" to \n"), "{story}");
 }
 
 #[test]

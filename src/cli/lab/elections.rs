@@ -32,6 +32,9 @@ Examples:
   liftmesh lab elections --situations quiet --conditions jitter,bursts --sizes 8 --watch 600
   liftmesh lab elections --situations all --sizes 2,4,8,16,32,64 --losses 0,5,25 --check";
 
+/// The most seeds of each.
+const MOST_ROUNDS: u64 = 100_000;
+
 /// The arguments of `liftmesh lab elections`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ElectionsArgs {
@@ -41,7 +44,7 @@ pub(crate) struct ElectionsArgs {
     contestants: Vec<Contestants>,
     /// The numbers of nodes, 2 to 200 each
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', default_value = "2,4,8,16,32",
-          value_parser = size)]
+          value_parser = super::size)]
     sizes: Vec<usize>,
     /// How many of a hundred packets get lost
     #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "0,5",
@@ -61,10 +64,11 @@ pub(crate) struct ElectionsArgs {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     watch: u64,
     /// How many seeds of each
-    #[arg(long, value_name = "NUMBER", default_value = "30", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "NUMBER", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=MOST_ROUNDS))]
     rounds: u64,
     /// The first seed; equal seeds give equal figures
-    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    #[arg(long, value_name = "NUMBER", default_value = "1",
+          value_parser = clap::value_parser!(u64).range(..=u64::MAX - MOST_ROUNDS))]
     seed: u64,
     /// Write every run as CSV to this file, compressed if its name ends in .gz
     #[arg(long, value_name = "PATH")]
@@ -106,15 +110,15 @@ impl Situations {
     }
 }
 
-fn size(text: &str) -> Result<usize, String> {
-    let size = text.parse().ok().filter(|size| (2..=200).contains(size));
-    size.ok_or_else(|| "a fleet has 2 to 200 nodes".to_owned())
-}
-
 impl ElectionsArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let comparison = self.comparison();
-        let bar = progress(comparison.trials().len());
+        let trials = comparison.trials().len();
+        if trials == 0 {
+            return Err(self.too_small().into());
+        }
+        self.touch()?;
+        let bar = progress(trials);
         let runs = comparison.run(|_| bar.inc(1)).map_err(LabError::from)?;
         bar.finish_and_clear();
         let (cells, growth) = (summary(&runs), growth(&runs));
@@ -140,6 +144,24 @@ impl ElectionsArgs {
             seed: self.seed,
             rounds: self.rounds,
         }
+    }
+
+    /// Why there is no trial: every fleet is too small for every situation.
+    fn too_small(&self) -> LabError {
+        let situations = self.situations.iter().flat_map(|some| some.0.iter().copied());
+        let least = situations.min_by_key(|situation| situation.smallest());
+        let situation = least.unwrap_or(Situation::Start);
+        LabError::Small { situation, smallest: situation.smallest() }
+    }
+
+    /// Opens every file, and changes none: that one can't be written shows before the runs, not
+    /// after them.
+    fn touch(&self) -> Result<(), LabError> {
+        for path in [&self.csv, &self.summary, &self.json, &self.svg].into_iter().flatten() {
+            let file = File::options().append(true).create(true).open(path);
+            file.map_err(|source| LabError::File { path: path.clone(), source })?;
+        }
+        Ok(())
     }
 
     fn write(&self, runs: &[Run], cells: &[Cell], growth: &[Growth]) -> Result<(), LabError> {
@@ -392,6 +414,30 @@ mod tests {
         {
             assert!(refused(wrong), "{wrong}");
         }
+        assert!(refused("--rounds 18446744073709551615") && refused("--rounds 0"));
+        assert!(refused("--seed 18446744073709551615"), "there is no second seed");
+    }
+
+    fn error(line: &str) -> String {
+        match args(line).unwrap().execute() {
+            Err(error) => error.to_string(),
+            Ok(()) => panic!("{line}"),
+        }
+    }
+
+    #[test]
+    fn what_can_be_seen_to_fail_fails_before_the_runs() {
+        let line = "--sizes 2 --situations cascade,one-way";
+        assert_eq!(error(line), "there is nothing to compare: cascade needs --sizes of at least 3");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("none/runs.csv");
+        // More runs than a test could wait for.
+        let line = format!("--rounds 100000 --csv {}", path.display());
+        assert_eq!(error(&line), format!("{} can't be written", path.display()));
+        let kept = directory.path().join("kept.csv");
+        std::fs::write(&kept, "kept").unwrap();
+        args(&format!("--csv {}", kept.display())).unwrap().touch().unwrap();
+        assert_eq!(std::fs::read_to_string(&kept).unwrap(), "kept");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
     pub(crate) preset: Preset,
     /// The number of nodes, 2 to 200
-    #[arg(long, value_name = "NUMBER", default_value = "5")]
+    #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = super::size)]
     pub(crate) size: usize,
     /// How many of a hundred packets get lost
     #[arg(long, value_name = "PERCENTAGE", default_value = "0",
@@ -62,10 +62,10 @@ pub(crate) struct TraceArgs {
           conflicts_with_all = ["campaign", "size", "loss", "situation", "conditions", "watch", "seed", "election", "preset", "from", "to"])]
     pub(crate) example: Option<Example>,
     /// Where the drawing begins [default: just before the situation or the first violation]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) from: Option<Duration>,
     /// Where it ends [default: when one node leads, or just after the violation]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) to: Option<Duration>,
     /// Only messages of these categories or kinds: election, link, orders, climate, beacon, vote, …
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -81,6 +81,13 @@ pub(crate) struct TraceArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
+/// A moment of a run.
+fn time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).ok();
+    let time = time.filter(|time| *time <= Duration::from_hours(24));
+    time.ok_or_else(|| "give a time with its unit, up to 1day, such as 13500ms".to_owned())
+}
+
 /// The names of the examples.
 fn example() -> impl TypedValueParser<Value = Example> {
     PossibleValuesParser::new(Example::ALL.map(Example::name)).map(|name| {
@@ -91,6 +98,12 @@ fn example() -> impl TypedValueParser<Value = Example> {
 
 impl TraceArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && from >= to
+        {
+            let [from, to] = [from, to].map(humantime::format_duration);
+            return Err(LabError::Window { from, to }.into());
+        }
         let trace = match self.example {
             Some(example) => example.trace(),
             None => self.subject()?.trace(self.from, self.to),
@@ -153,4 +166,36 @@ impl TraceArgs {
 
 fn write(path: &Path, text: &str) -> Result<(), LabError> {
     std::fs::write(path, text).map_err(|source| LabError::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        trace: TraceArgs,
+    }
+
+    fn args(line: &str) -> Result<TraceArgs, clap::Error> {
+        let words = ["trace"].into_iter().chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.trace)
+    }
+
+    #[test]
+    fn a_fleet_has_two_nodes_and_a_run_has_an_end() {
+        for wrong in ["--size 1", "--size 201", "--to 2days", "--from 5", "--campaign 1..2"] {
+            assert!(args(wrong).is_err(), "{wrong}");
+        }
+        assert!(args("--size 2 --from 1s --to 1day").is_ok());
+    }
+
+    #[test]
+    fn a_drawing_ends_after_its_beginning() {
+        let backwards = args("--from 5s --to 1s").unwrap().execute();
+        assert_eq!(backwards.unwrap_err().to_string(), "--to 1s is not after --from 5s");
+    }
 }
