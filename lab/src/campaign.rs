@@ -2,12 +2,14 @@
 
 mod fate;
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use elevator_driver::FloorCount;
 use elevator_fleet::election::{ElectionSettings, Preferred};
 use elevator_fleet::model::Role;
 use fastrand::Rng;
+use rayon::prelude::*;
 
 use self::fate::Fate;
 use super::trace::Window;
@@ -20,6 +22,10 @@ const FINISH: Duration = Duration::from_mins(12);
 /// So often the operator looks whether a car has come to count as hung after all, for a fault that
 /// is repaired.
 const NEXT_LOOK: Duration = Duration::from_secs(25);
+
+/// How many campaigns of a [`sweep`] are started for each core before the first of them is handed
+/// out: enough that a long one leaves no core idle for long.
+const BATCH: usize = 8;
 
 /// With one car broken and the rest of the world sound, so many times somebody presses buttons.
 const ROUNDS_WITH_ONE_BROKEN: usize = 3;
@@ -46,6 +52,45 @@ pub struct Outcome {
     pub world: World,
     /// Everything that was wrong.
     pub violations: Vec<Violation>,
+}
+
+/// What was wrong in the campaign of a seed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The seed.
+    pub seed: u64,
+    /// Everything that was wrong; nothing if it passed.
+    pub violations: Vec<Violation>,
+}
+
+/// Runs the campaigns of these seeds under this election, on every core, and hands out the verdicts
+/// in the order of the seeds. They are run batch by batch, as they are asked for.
+///
+/// ```
+/// use elevator_fleet::{election::ElectionSettings, wire::Protocol};
+///
+/// let verdicts = liftmesh_lab::sweep(1..=3, ElectionSettings::of(Protocol::LowestIp));
+/// let verdicts = verdicts.collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!(verdicts.iter().map(|verdict| verdict.seed).collect::<Vec<_>>(), [1, 2, 3]);
+/// # Ok::<(), liftmesh_lab::WorldError>(())
+/// ```
+///
+/// # Errors
+/// Each item: such a world can't be made.
+pub fn sweep(
+    mut seeds: RangeInclusive<u64>,
+    election: ElectionSettings,
+) -> impl Iterator<Item = Result<Verdict, WorldError>> {
+    let batch = rayon::current_num_threads() * BATCH;
+    let batches = std::iter::from_fn(move || {
+        let batch: Vec<u64> = seeds.by_ref().take(batch).collect();
+        let verdicts = batch.into_par_iter().with_max_len(1).map(|seed| {
+            let outcome = Campaign::by_seed(seed).under(election.clone()).run()?;
+            Ok(Verdict { seed, violations: outcome.violations })
+        });
+        Some(verdicts.collect::<Vec<_>>()).filter(|verdicts| !verdicts.is_empty())
+    });
+    batches.flatten()
 }
 
 impl Campaign {

@@ -58,7 +58,7 @@ mod view;
 mod wire;
 mod world;
 
-pub use campaign::{Campaign, Outcome};
+pub use campaign::{Campaign, Outcome, Verdict, sweep};
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::{BadMaster, Fault};
 pub use history::Service;

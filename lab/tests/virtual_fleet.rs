@@ -47,6 +47,8 @@ mod network;
 mod planning;
 #[path = "virtual_fleet/promise.rs"]
 mod promise;
+#[path = "virtual_fleet/restarted.rs"]
+mod restarted;
 #[path = "virtual_fleet/resumed.rs"]
 mod resumed;
 #[path = "virtual_fleet/riders.rs"]

@@ -26,9 +26,19 @@ impl Node {
                 }
                 if *found {
                     self.discovered(hello);
+                    self.on_master_found(&hello.node);
                 }
                 Acceptance::Full
             }
+        }
+    }
+
+    /// The master that this node follows counts again: without detection by the mesh, the election
+    /// keeps a lost master. It may be another incarnation.
+    fn on_master_found(&mut self, peer: &NodeId) {
+        if self.leadership.follows(peer) {
+            self.dispatching.on_master_restarted();
+            self.leadership.on_master_restarted();
         }
     }
 

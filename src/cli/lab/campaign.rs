@@ -9,13 +9,14 @@ use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::wire::Protocol;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liftmesh_lab::trace::Subject;
-use liftmesh_lab::{Campaign, Violation};
+use liftmesh_lab::{Verdict, WorldError};
 
 use super::LabError;
+use crate::cli::output::OutputError;
 use crate::cli::{CommandError, output};
 
 pub(super) const EXAMPLES: &str = "\
-A seed that fails is printed with what was wrong and with the command that draws it.
+The seeds are run on all cores. One that fails is printed with what was wrong and with the command that draws it.
 
 Examples:
   liftmesh lab campaign --seeds 1..40
@@ -65,29 +66,40 @@ impl FromStr for Seeds {
 impl CampaignArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let Seeds(seeds) = self.seeds.clone();
-        let number = seeds.end() - seeds.start() + 1;
-        let bar = progress(number);
-        let mut failed = 0;
-        for seed in seeds {
-            let election = ElectionSettings::preset(self.election, self.preset);
-            let outcome = Campaign::by_seed(seed).under(election).run().map_err(LabError::from)?;
-            bar.inc(1);
-            if !outcome.violations.is_empty() {
+        let election = ElectionSettings::preset(self.election, self.preset);
+        let bar = progress(seeds.end().saturating_sub(*seeds.start()).saturating_add(1));
+        let verdicts = liftmesh_lab::sweep(seeds, election);
+        let judged = self
+            .judge(verdicts.inspect(|_| bar.inc(1)), |page| bar.suspend(|| output::print(page)));
+        bar.finish_and_clear();
+        Ok(output::print(&judged?)?)
+    }
+
+    /// Hands the page of each seed that failed to `print`, in order; returns the last line if none
+    /// did.
+    fn judge(
+        &self,
+        verdicts: impl Iterator<Item = Result<Verdict, WorldError>>,
+        mut print: impl FnMut(&str) -> Result<(), OutputError>,
+    ) -> Result<String, CommandError> {
+        let (mut failed, mut number) = (0, 0);
+        for verdict in verdicts {
+            let verdict = verdict.map_err(LabError::from)?;
+            number += 1;
+            if !verdict.violations.is_empty() {
                 failed += 1;
-                bar.suspend(|| output::print(&self.page(seed, &outcome.violations)))?;
+                print(&self.page(&verdict))?;
             }
         }
-        bar.finish_and_clear();
         if failed > 0 {
             return Err(LabError::Failed { failed, number }.into());
         }
-        output::print(&format!("{number} seeds of {} passed.\n", self.election))?;
-        Ok(())
+        Ok(format!("{number} seeds of {} passed.\n", self.election))
     }
 
-    fn page(&self, seed: u64, violations: &[Violation]) -> String {
+    fn page(&self, Verdict { seed, violations }: &Verdict) -> String {
         let (protocol, preset) = (self.election, self.preset);
-        let subject = Subject::Campaign { seed, protocol, preset };
+        let subject = Subject::Campaign { seed: *seed, protocol, preset };
         let lines: Vec<String> =
             violations.iter().map(|violation| format!("  {violation}\n")).collect();
         format!("seed {seed} fails:\n{}draw it with {subject} --html {seed}.html\n", lines.concat())
@@ -103,7 +115,59 @@ fn progress(seeds: u64) -> ProgressBar {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use liftmesh_lab::Violation;
+
     use super::*;
+    use crate::cli::Exit;
+
+    fn args() -> CampaignArgs {
+        let seeds = Seeds(1..=3);
+        CampaignArgs { seeds, election: Protocol::Ballot, preset: Preset::Source }
+    }
+
+    fn verdict(seed: u64, violations: &[Violation]) -> Verdict {
+        Verdict { seed, violations: violations.to_vec() }
+    }
+
+    fn violation(id: &'static str, what: &str) -> Violation {
+        Violation { at: Duration::from_millis(45_360), id, what: what.to_owned() }
+    }
+
+    #[test]
+    fn each_seed_that_fails_is_printed_with_its_command() {
+        let wrong = [violation("E8", "distrusted"), violation("O7", "no rest")];
+        let verdicts = [verdict(1, &[]), verdict(2, &wrong), verdict(3, &wrong[1..])];
+        let mut printed = String::new();
+        let judged = args().judge(verdicts.into_iter().map(Ok), |page| {
+            printed.push_str(page);
+            Ok(())
+        });
+        assert_eq!(
+            printed,
+            "\
+seed 2 fails:
+     45.360 s  E8: distrusted
+     45.360 s  O7: no rest
+draw it with liftmesh lab trace --campaign 2 --election ballot --preset source --html 2.html
+seed 3 fails:
+     45.360 s  O7: no rest
+draw it with liftmesh lab trace --campaign 3 --election ballot --preset source --html 3.html
+"
+        );
+        let error = judged.expect_err("two seeds failed");
+        assert_eq!(error.to_string(), "2 of 3 seeds failed");
+        assert_eq!(error.exit(), Exit::Failed);
+    }
+
+    #[test]
+    fn seeds_that_pass_are_counted() {
+        let verdicts = [verdict(1, &[]), verdict(2, &[])];
+        let judged = args()
+            .judge(verdicts.into_iter().map(Ok), |page| panic!("nothing to print, not {page}"));
+        assert_eq!(judged.expect("none failed"), "2 seeds of ballot passed.\n");
+    }
 
     #[test]
     fn seeds_are_one_or_a_range() {

@@ -95,6 +95,11 @@ impl Dispatching {
         self.is_dirty = true;
     }
 
+    /// This node's master has started again, and this node follows it all the time.
+    pub(super) fn on_master_restarted(&mut self) {
+        self.plan.outdate();
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) may have work.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.planning.next()

@@ -25,6 +25,12 @@ impl Plan {
         self.entries.clear();
     }
 
+    /// The master has started again, and counts its versions from the beginning. Every entry of its
+    /// new plan is newer than what this node knows, to which the cars keep until then.
+    pub(super) fn outdate(&mut self) {
+        self.stamp(0);
+    }
+
     /// The next master continues with the plan. Every entry that a master makes or confirms is
     /// newer than those that its slaves have inherited.
     pub(super) fn inherit(&mut self, node_state: &NodeState) {
@@ -35,6 +41,10 @@ impl Plan {
             }
             NodeState::Slave { .. } | NodeState::Seeking => 0,
         };
+        self.stamp(version);
+    }
+
+    fn stamp(&mut self, version: u64) {
         for (stamp, _) in self.entries.values_mut() {
             *stamp = version;
         }
@@ -162,6 +172,23 @@ mod tests {
             assert!(first.learn(entry));
         }
         assert_eq!(first.assigned_to(&node("A")), [call(2)].into());
+    }
+
+    /// E3: a slave may follow its master through a restart.
+    #[test]
+    fn a_plan_of_a_former_incarnation_gives_way_to_the_next_ones() {
+        let (mut former, mut next, mut slave) = (Plan::default(), Plan::default(), Plan::default());
+        for assigned in ["A", "B", "A"] {
+            for entry in former.adopt(assignments(&[(1, assigned)])) {
+                slave.learn(entry);
+            }
+        }
+        slave.outdate();
+        assert_eq!(slave.assigned_to(&node("A")), [call(1)].into(), "until there is another");
+        for entry in next.adopt(assignments(&[(1, "B")])) {
+            assert!(slave.learn(entry));
+        }
+        assert_eq!(slave.assigned_to(&node("B")), [call(1)].into());
     }
 
     #[test]

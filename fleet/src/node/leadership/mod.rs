@@ -361,6 +361,11 @@ impl Leadership {
         self.oversight.kept(now);
     }
 
+    /// This node's master has started again, and this node follows it all the time.
+    pub(super) fn on_master_restarted(&mut self) {
+        self.oversight.on_restart();
+    }
+
     /// This node did not run for `late`, until this moment.
     pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
         self.oversight.excuse(late, now);

@@ -162,6 +162,15 @@ impl Oversight {
         *self = Self::default();
     }
 
+    /// The master has started again: it is not to blame for what its former incarnation left undone.
+    /// What this node's car has taken over stays with it.
+    pub(super) fn on_restart(&mut self) {
+        for neglect in self.neglected.values_mut() {
+            neglect.held_since = None;
+        }
+        self.waiting.retain(|call, _| self.taken.contains(call));
+    }
+
     /// This node did not run for `late`, and received nothing from the master: that time does not
     /// count.
     pub(super) fn excuse(&mut self, late: Duration, now: Timestamp) {
@@ -338,6 +347,23 @@ mod tests {
         assert_eq!(look(SERVED_AFTER + STAGGER), [], "once");
         let last = look(BELIEVED_FOR);
         assert!(matches!(last[..], [Verdict::Distrust(_)]), "{last:?}");
+    }
+
+    /// E8: the next incarnation gets the whole time.
+    #[test]
+    fn a_master_that_starts_again_is_believed_for_as_long() {
+        let (mut oversight, own, start) = (Oversight::default(), name(2), Timestamp::START);
+        let is_left = |verdicts: &[Verdict]| {
+            verdicts.iter().any(|verdict| matches!(verdict, Verdict::Distrust(_)))
+        };
+        oversight.look(&name(1), &bank(&own, None), start);
+        let restart = start + BELIEVED_FOR / 2;
+        oversight.look(&name(1), &bank(&own, None), restart);
+        oversight.on_restart();
+        let mut look = |at| is_left(&oversight.look(&name(1), &bank(&own, None), at));
+        assert!(!look(restart));
+        assert!(!look(start + BELIEVED_FOR));
+        assert!(look(restart + BELIEVED_FOR));
     }
 
     /// The call stays with the car that has departed for it, whatever the master then says.
