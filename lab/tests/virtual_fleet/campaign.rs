@@ -90,6 +90,14 @@ macro_rules! whatever_happens {
 
 elevator_fleet::for_every_protocol!(whatever_happens);
 
+/// E3, E8: the master restarts, and a slave of a letter mode follows it all the time.
+#[test]
+fn a_seed_with_a_restarted_master_passes() {
+    let election = ElectionSettings::preset(Protocol::Ballot, Preset::Source);
+    let outcome = Campaign::by_seed(37).under(election).run().expect("a world");
+    assert!(outcome.violations.is_empty(), "{}", lines(&outcome.violations));
+}
+
 /// The settings of this run.
 fn preset() -> Preset {
     match std::env::var("LIFTMESH_PRESET").as_deref() {
