@@ -181,7 +181,9 @@ pub enum Carrier {
 pub enum Input<'a> {
     /// The node starts; the first input of all.
     Start,
-    /// A beacon of a peer that this node hears, and that hears this node.
+    /// A beacon of a peer that this node hears, and that hears this node. Of equal beacons that
+    /// arrive in a bunch it is the first: an election that repeats a message at each beacon repeats
+    /// it at the periodic ones.
     Heard {
         /// Who, and what ranks it.
         peer: &'a Candidate,

@@ -77,6 +77,9 @@ impl Node {
         if let Some(known) = self.peers.members().get(peer) {
             let (candidate, node_state, term) =
                 (known.candidate(), known.node_state.clone(), known.term);
+            if self.leadership.is_repeated(&candidate, &node_state, term, now) {
+                return;
+            }
             let heard = Input::Heard { peer: &candidate, node_state: &node_state, term };
             self.step_election(heard, now);
         }

@@ -122,7 +122,7 @@ impl Node {
         let cabin = Cabin::new(hello.node.clone(), car, flight_times, climate);
         // A car is out of service until its panel is heard.
         let (health, term) = (cabin.health(true), restored.term.restored());
-        let leadership = Leadership::new(election, &hello, health, term, mesh.redial_after);
+        let leadership = Leadership::new(election, &hello, health, term, mesh);
         let rule = leadership.link_rule();
         let peers = Peers::new(hello.clone(), identity.link_port, mesh, rule);
         let orders = Orders::new(hello.clone(), &restored, leadership.rotates());

@@ -12,13 +12,15 @@
 //! have to do goes out as values.
 
 mod oversight;
+mod repeats;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use self::oversight::Oversight;
-use super::Report;
+use self::repeats::{Repeats, Told};
 use super::peers::Membership;
+use super::{MeshTimes, Report};
 use crate::election::{
     Candidate, Carrier, Detail, Election, ElectionSettings, ElectionTimer, Input, LinkRule,
     Message, Output,
@@ -47,6 +49,7 @@ pub(super) struct Leadership {
     /// The node's fitness to lead (B1).
     estimate: u32,
     oversight: Oversight,
+    repeats: Repeats,
 }
 
 /// The results of an input.
@@ -110,11 +113,11 @@ impl Leadership {
         hello: &Hello,
         health: u32,
         term: Term,
-        redial_after: Duration,
+        mesh: MeshTimes,
     ) -> Self {
         let estimate = settings.estimate(health);
         let candidate = Candidate::new(hello, estimate);
-        let election = settings.elect(candidate, hello.nonce, redial_after);
+        let election = settings.elect(candidate, hello.nonce, mesh.redial_after);
         Self {
             settings,
             node_state: election.node_state(),
@@ -125,6 +128,7 @@ impl Leadership {
             term,
             estimate,
             oversight: Oversight::default(),
+            repeats: Repeats::new(mesh.beacon_gap),
         }
     }
 
@@ -226,6 +230,9 @@ impl Leadership {
     pub(super) fn handle(&mut self, input: Input<'_>, draw: u64, now: Timestamp) -> Outcome {
         let mut outputs = Vec::new();
         let estimate = self.election.estimate();
+        if let Input::Lost { peer } = &input {
+            self.repeats.forget(peer);
+        }
         self.election.handle(input, draw, &mut outputs);
         let to = self.election.node_state();
         Outcome {
@@ -233,6 +240,25 @@ impl Leadership {
             has_new_estimate: self.election.estimate() != estimate,
             outputs,
         }
+    }
+
+    /// Whether the election already knows what a beacon says about its sender, from one that
+    /// arrived just before.
+    pub(super) fn is_repeated(
+        &mut self,
+        peer: &Candidate,
+        node_state: &NodeState,
+        term: Term,
+        now: Timestamp,
+    ) -> bool {
+        let told = Told {
+            node_state: node_state.clone(),
+            term,
+            estimate: peer.estimate,
+            own_state: self.node_state.clone(),
+            own_estimate: self.election.estimate(),
+        };
+        self.repeats.covers(&peer.node, told, now)
     }
 
     /// Changes the node's state. A master leads under a term of its own (E3).
@@ -398,7 +424,7 @@ mod tests {
     fn leadership() -> Leadership {
         let (settings, hello) =
             (ElectionSettings::of(Protocol::LowestIp), node(1, 1).hello().clone());
-        Leadership::new(settings, &hello, 100, Term(7), Duration::from_millis(50))
+        Leadership::new(settings, &hello, 100, Term(7), MeshTimes::default())
     }
 
     /// F2, E3

@@ -87,3 +87,74 @@ fn a_node_that_is_often_held_up_keeps_its_living_peers() {
     let reports = chronically_late(true, Duration::from_secs(20));
     assert!(!loses(&reports, 2) && !loses(&reports, 3), "{reports:?}");
 }
+
+/// Passes on what one node sends to the other, at once.
+fn deliver(from: &mut Node, to: &mut Node, now: Timestamp) {
+    let address = from.hello().address;
+    for beacon in beacons(&drain(from)) {
+        to.handle_beacon(address, beacon, now);
+    }
+}
+
+/// The beacons to one node or to all.
+fn beacons(actions: &[Action]) -> impl Iterator<Item = &Beacon> {
+    actions.iter().filter_map(|action| match action {
+        Action::Broadcast(beacon) | Action::Unicast { beacon, .. } => Some(beacon),
+        Action::Packet { .. }
+        | Action::Dial { .. }
+        | Action::Send { .. }
+        | Action::Close(_)
+        | Action::Panel(_)
+        | Action::Persist { .. }
+        | Action::Plan(_)
+        | Action::Report(_) => None,
+    })
+}
+
+/// A master is suspended, and its only slave takes over. Returns how many beacons without a message
+/// waited for the former, and how many messages it sends when these arrive, all at once.
+fn sent_on_resumption(election: ElectionSettings) -> (usize, usize) {
+    let (mut one, mut two) = (electing(2, 1, election.clone()), electing(1, 1, election));
+    let start = Timestamp::START + PERIOD * 4;
+    talk(&mut one, &mut two, Timestamp::START, start);
+    join(&mut one, &mut two, LinkId(1), start);
+    let mut now = start;
+    while *one.node_state() != NodeState::Master || !two.leadership.follows(&name(2)) {
+        now = now + Duration::from_millis(1);
+        for node in [&mut one, &mut two] {
+            node.handle_timeout(now);
+        }
+        deliver(&mut one, &mut two, now);
+        deliver(&mut two, &mut one, now);
+        assert!(now < start + Duration::from_secs(20), "{:?}", one.node_state());
+    }
+    drain(&mut one);
+    let suspended = now;
+    let mut waiting = Vec::new();
+    while now < suspended + Duration::from_secs(2) {
+        now = now + Duration::from_millis(1);
+        two.handle_timeout(now);
+        let sent = drain(&mut two);
+        waiting.extend(beacons(&sent).filter(|beacon| beacon.piggybacked.is_none()).cloned());
+    }
+    assert_eq!(*two.node_state(), NodeState::Master);
+    one.handle_interrupted(now.since(suspended), now);
+    for beacon in &waiting {
+        one.handle_beacon(address(1), beacon, now);
+    }
+    let sent = drain(&mut one);
+    (waiting.len(), beacons(&sent).filter(|beacon| beacon.piggybacked.is_some()).count())
+}
+
+/// C3: the beacons that waited for a suspended master say the same over and over, and it answers
+/// them once, not each.
+#[test]
+fn a_resumed_master_answers_the_beacons_that_waited_once() {
+    for protocol in [Protocol::Bully, Protocol::TokenRing] {
+        let (waiting, sent) = sent_on_resumption(ElectionSettings::of(protocol));
+        assert!(
+            waiting > 60 && (1..=6).contains(&sent),
+            "{protocol}: {sent} messages to {waiting} beacons"
+        );
+    }
+}
