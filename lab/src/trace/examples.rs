@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use elevator_fleet::election::bully::Estimate;
 use elevator_fleet::election::{
-    Candidate, Detail, Election, ElectionSettings, Experiment, Input, Output, Preset, Profile,
-    Rules, ballot, bully,
+    Candidate, Detail, Election, ElectionSettings, Experiment, Input, Output, Profile, Rules,
+    ballot, bully, token_ring,
 };
 use elevator_fleet::wire::{NodeState, Nonce, Protocol};
 
@@ -90,7 +90,7 @@ impl Example {
     fn first_seed(self) -> u64 {
         match self {
             Self::BullyB8 | Self::ThreeMasters => 1,
-            Self::RingFreeze => 972,
+            Self::RingFreeze => 21,
             Self::BallotTie => 8,
             Self::BallotMerge => 11,
         }
@@ -181,7 +181,10 @@ fn bully_b8(seed: u64) -> Result<Trace, WorldError> {
 /// Three parts with a token each meet. Each holder hears another one first, and asks it to wait.
 fn ring_freeze(seed: u64) -> Result<Trace, WorldError> {
     let mut settings = WorldSettings::new(3, seed);
-    settings.election = ElectionSettings::preset(Protocol::TokenRing, Preset::Source);
+    settings.election = ElectionSettings::TokenRing(token_ring::Settings {
+        mesh_detection: false,
+        ..token_ring::Settings::fleet()
+    });
     settings.weather.delay = 18_000..=32_000;
     let apart = |world: &mut World| {
         world.run_for(millis(2_000));
