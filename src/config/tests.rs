@@ -366,10 +366,11 @@ fn times_of_a_protocol_that_do_not_go_together_are_refused() {
     for (table, part) in [
         ("[bully]\nask_again = \"300 ms\"\n", "at most answer_wait = 200ms"),
         ("[bully]\nanswer_wait = \"1 s\"\n", "at most coordinator_wait = 400ms"),
-        ("[senior]\nrequest_period = \"400 ms\"\n", "below half of master_loss = 500ms"),
+        ("[senior]\nrequest_period = \"400 ms\"\n", "at most half of master_loss = 500ms"),
         ("[ballot]\nround = \"300 ms\"\n", "longer than round = 300ms"),
         ("[token_ring]\nt = \"100 ms\"\n", "longer than acknowledgement_wait = 150ms"),
         ("[token_ring]\nhold = \"80 ms\"\n", "longer than search_wait = 100ms"),
+        ("[token_ring]\nhold = \"0 s\"\n", "longer than search_wait = 100ms"),
         ("[bully]\nestimate = \"best\"\n", "a whole number from 0 to 10000, or health"),
     ] {
         let error = wrong(table);

@@ -320,7 +320,7 @@ fn completions_offer_the_values_that_a_setting_takes() {
         ("mesh-detection", "false"),
         ("log-format", "journal"),
         ("bully-estimate", "health"),
-        ("protocols", "ballot"),
+        ("contestants", "ballot"),
     ] {
         assert!(offers(flag, value), "{flag} {value}");
     }
