@@ -75,7 +75,8 @@ impl Node {
             if let Some(is_new) = self.peers.note_equal(node, digest, beacon.durable) {
                 self.orders.settle_all(node);
                 if is_new {
-                    self.orders.vouch(node, beacon.durable);
+                    let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+                    self.orders.in_step(node, beacon.durable, fleet);
                 }
             }
         } else if let Some(difference) = self.peers.note_difference(node, now)
@@ -107,7 +108,8 @@ impl Node {
             Some(false) => self.orders.begin_transfer(link, Purpose::Join, now),
             Some(true) => {
                 if told.digest == self.orders.store().digest() {
-                    self.orders.vouch(&peer, told.durable);
+                    let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+                    self.orders.in_step(&peer, told.durable, fleet);
                 }
                 self.on_state_received(link, now);
             }

@@ -255,12 +255,16 @@ fn a_service_that_did_not_happen_darkens_no_lamp() {
 
 /// Bottom cars, a long acquaintance, and so many floors that a service takes its time.
 fn at_the_bottom() -> Building {
-    let mut settings = WorldSettings::new(3, seed());
+    at_the_bottom_of(3)
+}
+
+fn at_the_bottom_of(size: usize) -> Building {
+    let mut settings = WorldSettings::new(size, seed());
     settings.floors = FloorCount::new(10).expect("floors");
     let mut building = Building::of(settings);
     building.start_all();
     building.run_for(secs(15));
-    for node in 0..3 {
+    for node in 0..size {
         building.press(node, car_call(0));
     }
     building.run_for(secs(1));
@@ -355,4 +359,52 @@ fn services_that_all_refuse_make_no_storm() {
         assert!(building.served(&call) > 0, "{call}");
     }
     building.recovers();
+}
+
+/// O1, P1: a member invents services without end, by each car in turn, while the master fails and
+/// returns: no lamp goes dark before the call is served, at whatever moment it was pressed.
+#[test]
+fn services_that_are_invented_around_a_failover_darken_no_lamp() {
+    let (victim, liar) = (0, 3);
+    for pressed_from in [0, 50, 100] {
+        for offset in 0..10 {
+            let mut building = at_the_bottom_of(4);
+            let presses = [up(7), down(8), up(6), down(7), up(8), down(6)];
+            let mut buttons = presses.into_iter().cycle();
+            for turn in 0..160 {
+                match turn {
+                    40 => building.inflict(Fault::PowerCut(victim)),
+                    100 => building.inflict(Fault::Restart(victim)),
+                    _ => {}
+                }
+                if turn >= pressed_from && turn % 7 == offset % 7 {
+                    let panel = 1 + (turn / 7) % 2;
+                    building.press(panel, buttons.next().expect("it is a cycle"));
+                }
+                building.run_for(millis(60) + millis(7) * u32::try_from(offset).expect("small"));
+                invent_services(&mut building, liar, turn);
+            }
+            building.until_at_rest();
+            building.recovers();
+        }
+    }
+}
+
+/// Tells every other node that each order that is open was served, by their cars in turn.
+fn invent_services(building: &mut Building, liar: usize, turn: usize) {
+    let node = building.node(liar).expect("it runs");
+    let cars = ["A", "B", "C"].map(|car| NodeId::new(car).expect("a name"));
+    let mut records: Vec<Record> = node.orders().records(Timestamp::START).collect();
+    records.retain(|record| !record.state.is_served());
+    for (at, record) in records.iter_mut().enumerate() {
+        let car = cars[(at + turn) % cars.len()].clone();
+        record.state = RecordState::Served(Some(Service { waited: millis(300), car }));
+    }
+    if records.is_empty() {
+        return;
+    }
+    let told = Frame::Delta(Delta { records, ..Delta::default() });
+    for other in (0..building.size()).filter(|other| *other != liar) {
+        building.forge(liar, other, &told);
+    }
 }

@@ -41,18 +41,21 @@ impl Orders {
     }
 
     /// Makes sure that a call stays open whose service nobody here can confirm: at worst it is
-    /// served twice. `false` while there is no sequence for another press.
+    /// served twice. `false` until a press of this process is promised, so that no lamp goes dark;
+    /// the peer sends the service again.
     fn keep_open(&mut self, call: &Call, now: Timestamp) -> bool {
-        let (store, mut orders) = (&self.store, self.store.of_call(call));
-        let is_open = orders.any(|order| store.is_made_here(order.dot));
-        drop(orders);
-        if is_open {
-            return true;
+        let made_here = || {
+            let orders = self.store.of_call(call).map(|order| order.dot);
+            orders.filter(|dot| self.store.is_made_here(*dot))
+        };
+        if made_here().next().is_none() {
+            match self.place(call.clone(), now) {
+                // While there is no sequence for another press, it waits for one.
+                Taken::Placed | Taken::Waiting | Taken::Absorbed => {}
+            }
+            return false;
         }
-        match self.place(call.clone(), now) {
-            Taken::Placed => true,
-            Taken::Waiting | Taken::Absorbed => false,
-        }
+        made_here().any(|dot| self.promise.is_made(dot))
     }
 
     /// Whether there is room for a record.
@@ -67,6 +70,11 @@ impl Orders {
         let has_room = self.admission.has_room(peer, record, &known, now);
         self.pass_reports();
         has_room
+    }
+
+    pub(super) fn note_in_step(&mut self, peer: &NodeId, fleet: Fleet<'_>) {
+        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        self.admission.note_in_step(peer, &known);
     }
 
     /// The store refused a record.
@@ -90,7 +98,7 @@ impl Orders {
     }
 
     /// A peer says that an order was served which was open here: closes the contested orders that
-    /// the service also served.
+    /// the service also served, unless the peer holds them open.
     pub(super) fn close_contested(
         &mut self,
         peer: &NodeId,
@@ -101,7 +109,9 @@ impl Orders {
     ) {
         let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
         for record in self.admission.served_with(peer, closed, service, &known, now) {
-            self.merge_record(&record, None, now);
+            if self.promise.holding(record.dot, peer).is_none() {
+                self.merge_record(&record, None, now);
+            }
         }
     }
 

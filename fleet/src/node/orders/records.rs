@@ -210,12 +210,13 @@ impl Orders {
         self.collect(fleet, now);
     }
 
-    /// The peer holds every open order that this node holds.
-    pub(in crate::node) fn vouch(&mut self, peer: &NodeId, durable: bool) {
+    /// The stores of this peer and this node are equal: it holds every open order.
+    pub(in crate::node) fn in_step(&mut self, peer: &NodeId, durable: bool, fleet: Fleet<'_>) {
         let holding = if durable { Holding::Durable } else { Holding::Held };
         for order in self.store.orders() {
             self.promise.record(order.dot, peer, holding);
         }
+        self.note_in_step(peer, fleet);
     }
 
     /// This node's car has served a call: closes every press of it known so far (F18, O3).

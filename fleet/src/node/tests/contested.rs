@@ -213,37 +213,67 @@ fn hearsay_about_a_lost_car_is_settled_without_a_repair() {
     assert_eq!(open(&one), []);
 }
 
-/// O1: a node that has just found its peers can't know whether an earlier process of it served what
-/// they hold open. It believes those that say so, and has the call served again in case it did not.
+/// O1: a node can't know whether an earlier process of it served what a node that it never met
+/// holds open. It believes those that say so, and has the call served again in case it did not: no
+/// lamp goes dark meanwhile.
 #[test]
 fn a_service_by_an_earlier_process_is_believed_and_repeated() {
     let (mut one, mut two, now) = pair();
-    let heard = dot(2, 1);
-    assert_eq!(open(&one), [heard]);
-    let believed = served(2, 1, Some(name(1)), PERIOD);
+    let of_stranger = |sequence| Record {
+        dot: dot(7, sequence),
+        origin: name(7),
+        call: call(0),
+        state: RecordState::Open { waited: PERIOD * 7 },
+    };
+    let served_here = |record: Record| {
+        let service = Service { waited: PERIOD, car: name(1) };
+        Record { state: RecordState::Served(Some(service)), ..record }
+    };
+    let open = |node: &Node| -> Vec<Dot> {
+        let (orders, call) = (node.orders(), call(0));
+        orders.of_call(&call).map(|order| order.dot).collect()
+    };
+    let heard = of_stranger(1);
+    one.handle_frame(LINK, delta(vec![heard.clone()]), now);
+    assert_eq!(open(&one), [heard.dot]);
+    let believed = served_here(heard.clone());
     one.handle_frame(LINK, delta(vec![believed.clone()]), now);
     assert!(conflicts(&drain(&mut one)).is_empty(), "its peer does not lie");
-    let [again] = open(&one)[..] else { panic!("{:?}", open(&one)) };
-    assert_eq!(again.journal, JournalId(1));
-    let waited = one.orders().waited(&call(2), now).expect("it is open");
+    let [again, still] = open(&one)[..] else { panic!("{:?}", open(&one)) };
+    assert_eq!((again.journal, still), (JournalId(1), heard.dot), "the lamp is lit");
+    let waited = one.orders().waited(&call(0), now).expect("it is open");
     assert!(waited >= PERIOD * 7, "as old as the first: {waited:?}");
+    let later = now + PERIOD * 8;
+    exchange(&mut one, &mut two, now, later);
+    one.handle_frame(LINK, delta(vec![believed]), later);
+    assert_eq!(open(&one), [again], "its own press is promised");
 
     // The same of a press that follows: one of its own is enough.
-    let next = Record { dot: dot(2, 9), ..believed.clone() };
-    let placed = Record { state: RecordState::Open { waited: PERIOD }, ..next.clone() };
-    for record in [placed, next.clone()] {
-        one.handle_frame(LINK, delta(vec![record]), now);
+    let next = of_stranger(9);
+    for record in [next.clone(), served_here(next)] {
+        one.handle_frame(LINK, delta(vec![record]), later);
     }
     assert_eq!(open(&one), [again]);
 
-    two.merge_record(&next, None, now);
-    let later = now + PERIOD * 8;
-    exchange(&mut one, &mut two, now, later);
+    let end = later + PERIOD * 8;
+    exchange(&mut one, &mut two, later, end);
     assert_eq!(open(&two), [again]);
     assert_eq!(one.orders().digest(), two.orders().digest());
     // No earlier process can have served what this one made.
-    let lie = Record { dot: again, origin: name(1), ..believed };
-    one.handle_frame(LINK, delta(vec![lie]), later);
+    let lie = served_here(Record { dot: again, origin: name(1), ..of_stranger(1) });
+    one.handle_frame(LINK, delta(vec![lie]), end);
     assert_eq!(open(&one), [again]);
+    assert_eq!(conflicts(&drain(&mut one)).len(), 1);
+}
+
+/// O1: nor can it have served what a peer has placed since their stores were first equal, however
+/// lately the peer was found.
+#[test]
+fn a_press_that_was_made_since_then_was_served_by_no_earlier_process() {
+    let (mut one, _, now) = pair();
+    assert_eq!(open(&one), [dot(2, 1)]);
+    let lie = served(2, 1, Some(name(1)), PERIOD);
+    one.handle_frame(LINK, delta(vec![lie]), now);
+    assert_eq!(open(&one), [dot(2, 1)]);
     assert_eq!(conflicts(&drain(&mut one)).len(), 1);
 }

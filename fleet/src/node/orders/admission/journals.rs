@@ -233,7 +233,7 @@ impl Knowledge<'_> {
         journals.chain([self.journal]).collect()
     }
 
-    fn is_announced(&self, journal: JournalId) -> bool {
+    pub(super) fn is_announced(&self, journal: JournalId) -> bool {
         let mut peers = self.fleet.members.peers();
         self.journal == journal || peers.any(|(_, peer)| peer.journal == Some(journal))
     }

@@ -26,7 +26,7 @@ use std::time::Duration;
 use self::contested::{ANSWER_LIMIT, Contested};
 use self::gate::Refusals;
 use self::journals::Journals;
-use self::plausible::Credit;
+use self::plausible::{Credit, Witness};
 use super::Fleet;
 use super::ledger::Ledger;
 use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
@@ -43,8 +43,7 @@ pub(super) struct Admission {
     refusals: Refusals,
     journals: Journals,
     contested: Contested,
-    /// Since when this node has received everything that was sent to it.
-    attentive_since: Timestamp,
+    witness: Witness,
     reports: VecDeque<Report>,
 }
 
@@ -82,7 +81,7 @@ pub(super) struct Admitted<'a> {
     /// Nodes to ask whether their car has served an order, by sending them the order.
     pub(super) questions: Vec<(NodeId, Dot)>,
     /// Records of services by an earlier process of this node, which may have happened: to merge
-    /// once the call has another open press.
+    /// once another press of the call is promised.
     pub(super) unconfirmed: Vec<&'a Record>,
     /// Why this node has to replace its journal.
     pub(super) renewal: Option<String>,
@@ -94,7 +93,7 @@ impl Admission {
             refusals: Refusals::default(),
             journals: Journals::default(),
             contested: Contested::default(),
-            attentive_since: Timestamp::START,
+            witness: Witness::default(),
             reports: VecDeque::new(),
         }
     }
@@ -134,7 +133,7 @@ impl Admission {
                 self.refuse(peer, dot, known.fleet, now);
                 continue;
             }
-            match plausible::credit(peer, record, known, self.attentive_since) {
+            match plausible::credit(peer, record, known, &self.witness) {
                 Credit::Accepted => admitted.records.push(record),
                 Credit::Hearsay { car, open } => {
                     admitted.disowned.push(open);
@@ -221,9 +220,14 @@ impl Admission {
     ) -> Vec<Record> {
         let mut records = self.contested.served_with(closed, service, known, now);
         records.retain(|record| {
-            plausible::credit(peer, record, known, self.attentive_since) == Credit::Accepted
+            plausible::credit(peer, record, known, &self.witness) == Credit::Accepted
         });
         records
+    }
+
+    /// The stores of this peer and this node are equal.
+    pub(super) fn note_in_step(&mut self, peer: &NodeId, known: &Knowledge<'_>) {
+        self.witness.note_in_step(peer, known);
     }
 
     /// Whether this peer said that the order was served.
@@ -254,7 +258,7 @@ impl Admission {
 
     /// The node starts, or did not run until now: what was sent before may have been missed.
     pub(super) fn on_resumed(&mut self, now: Timestamp) {
-        self.attentive_since = now;
+        self.witness.on_resumed(now);
     }
 
     /// A peer is lost. Returns the nodes to ask about orders about which it was asked in vain, by

@@ -5,12 +5,13 @@
 //! restart or an interruption, it asks the car's own node, and believes others only about a car
 //! that is not heard.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::Floor;
 
 use super::{Fleet, Knowledge};
-use crate::model::{Call, Dot, NodeId, Timestamp};
+use crate::model::{Call, Dot, JournalId, NodeId, Timestamp};
 use crate::orders::{Record, RecordState};
 
 /// By how much clocks drift apart and messages are late, at most.
@@ -43,15 +44,50 @@ pub(super) enum Credit {
     },
 }
 
-/// How credible a record of this peer is. This node has received everything that was sent to it
-/// since `attentive_since`.
+/// What the present process can bear witness to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Witness {
+    /// Since when this node has received everything that was sent to it.
+    attentive_since: Timestamp,
+    /// The highest sequence of a journal when its node was first in step with the present process.
+    /// Every later press was made since then.
+    made_before: BTreeMap<JournalId, u64>,
+}
+
+impl Witness {
+    /// The node starts, or did not run until now: what was sent before may have been missed.
+    pub(super) fn on_resumed(&mut self, now: Timestamp) {
+        self.attentive_since = now;
+    }
+
+    /// The stores of this peer and this node are equal.
+    pub(super) fn note_in_step(&mut self, peer: &NodeId, known: &Knowledge<'_>) {
+        let announced = known.fleet.members.get(peer).and_then(|peer| peer.journal);
+        let Some(journal) = announced.filter(|journal| !self.made_before.contains_key(journal))
+        else {
+            return;
+        };
+        // So there are no more of them than journals in the store and peers.
+        self.made_before
+            .retain(|id, _| known.store.journal(*id).is_some() || known.is_announced(*id));
+        self.made_before.insert(journal, known.store.highest(journal).unwrap_or(0));
+    }
+
+    /// Whether this press was made since the present process began.
+    fn saw_made(&self, dot: Dot, known: &Knowledge<'_>) -> bool {
+        let before = self.made_before.get(&dot.journal);
+        known.store.is_made_here(dot) || before.is_some_and(|before| dot.sequence > *before)
+    }
+}
+
+/// How credible a record of this peer is.
 pub(super) fn credit(
     peer: &NodeId,
     record: &Record,
     known: &Knowledge<'_>,
-    attentive_since: Timestamp,
+    witness: &Witness,
 ) -> Credit {
-    let fleet = known.fleet;
+    let (fleet, attentive_since) = (known.fleet, witness.attentive_since);
     let RecordState::Served(service) = &record.state else {
         return Credit::Accepted;
     };
@@ -78,23 +114,22 @@ pub(super) fn credit(
     if *car == known.own.node {
         // An earlier process of this node may have served what was open before this one began. The
         // disk, if it works, holds most of that; the rest comes from peers that were away.
-        return if open_since == Timestamp::START {
-            Credit::Accepted
-        } else if known.store.is_made_here(open) || fleet.knows_all(open_since - TOLERANCE) {
+        return if witness.saw_made(open, known) || fleet.knows_all(open_since - TOLERANCE) {
             refused("this node's car did not".to_owned())
         } else {
             Credit::EarlierProcess { open }
         };
     }
     let is_heard = peer != car && fleet.members.get(car).is_some();
-    if is_heard || fleet.is_gone(car, open_since, attentive_since) {
+    let floor = record.call.floor();
+    if is_heard || fleet.is_gone(car, floor, open_since, attentive_since) {
         let car = car.clone();
         return Credit::Hearsay { car, open };
     }
     // The alleged moment is no help: a repeated press has the age of the earlier one, but only
     // where that was known to be open.
     let from = open_since - TOLERANCE;
-    let excluded = fleet.excludes(car, record.call.floor(), from);
+    let excluded = fleet.excludes(car, floor, from);
     if let Some(why) = excluded.filter(|_| is_sure) {
         return refused(why);
     }
@@ -113,8 +148,15 @@ impl Fleet<'_> {
             .then(|| format!("by {car}, which does not exist"))
     }
 
-    /// Whether a lost car has been heard by nobody since before this moment.
-    fn is_gone(&self, car: &NodeId, from: Timestamp, attentive_since: Timestamp) -> bool {
+    /// Whether a lost car was heard by nobody from this moment on, or was not at this floor until
+    /// it was heard no more.
+    fn is_gone(
+        &self,
+        car: &NodeId,
+        floor: Floor,
+        from: Timestamp,
+        attentive_since: Timestamp,
+    ) -> bool {
         // What a node hears first after an interruption was sent long before, both by that car and
         // about the press.
         let is_known = |heard_at| {
@@ -122,7 +164,10 @@ impl Fleet<'_> {
         };
         let lost = self.members.lost().get(car);
         lost.is_some_and(|lost| {
-            lost.heard_at <= from && is_known(lost.heard_at) && self.knows_all(lost.heard_at)
+            let was_elsewhere = || lost.sightings.exclude(floor, from - TOLERANCE);
+            (lost.heard_at <= from || was_elsewhere())
+                && is_known(lost.heard_at)
+                && self.knows_all(lost.heard_at)
         })
     }
 

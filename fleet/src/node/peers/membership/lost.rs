@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Peer;
 use crate::model::{Availability, NodeId, Role, Timestamp, Unavailable};
+use crate::node::peers::sightings::Sightings;
 use crate::wire::Echo;
 
 /// The most lost peers that are kept. The oldest one makes room for the next.
@@ -27,6 +28,8 @@ pub(in crate::node) struct LostPeer {
     pub(in crate::node) role: Role,
     pub(in crate::node) heard_at: Timestamp,
     pub(in crate::node) cause: LossCause,
+    /// Where its car was seen.
+    pub(in crate::node) sightings: Sightings,
     /// Its last process, and its last beacon.
     last: Echo,
 }
@@ -87,6 +90,7 @@ impl LostPeer {
             address: peer.hello.address,
             role: peer.hello.role,
             heard_at: peer.heard_at,
+            sightings: peer.sightings.clone(),
             last: Echo { nonce: peer.hello.nonce, sequence: peer.window.latest() },
             cause: if has_hung { LossCause::Hung } else { cause },
         }
