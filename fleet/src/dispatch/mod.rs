@@ -30,6 +30,7 @@
 
 mod collective_cost;
 mod kinematics;
+pub mod one_shot;
 mod plan;
 mod predict;
 mod stops;

@@ -1,0 +1,267 @@
+//! Assigns every hall call of a bank at once, from a snapshot, by the course's car model.
+//!
+//! This is the pure part of `liftmesh assign`, which answers as `hall_request_assigner` of
+//! TTK4145 does. It shares nothing with the [`Dispatcher`](super::Dispatcher)s: its cars take the
+//! same time for every floor and every door, a snapshot has no waits and no present assignments,
+//! and the JSON that describes it fixes what a car is.
+//!
+//! ```text
+//!   Bank ──▶ Bank::assign ──┬─▶ exact   every split of few calls        exact.rs
+//!   (Car, hall calls)       └─▶ search  insertion, then improvement     search.rs
+//!                                   │ "how long do these calls wait for this car?"
+//!                                   ▼
+//!                               CarModel: drives one car through its stops   model.rs
+//! ```
+//!
+//! The objective is the sum of the waits of all hall calls: from now until a car stops for the
+//! call. Car calls are not assigned and their waits do not count, but a car stops for its own. Equal
+//! plans are resolved by the order of cars and calls, so the same snapshot has the same answer on
+//! every computer.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use elevator_driver::Direction;
+//! use elevator_fleet::dispatch::one_shot::{Bank, Behaviour, Car, Clearing, Rules};
+//!
+//! let car = |behaviour, floor, direction, calls: [bool; 4]| Car {
+//!     behaviour,
+//!     floor,
+//!     direction,
+//!     car_calls: calls.to_vec(),
+//! };
+//! let cars = [
+//!     car(Behaviour::Moving, 2, Some(Direction::Up), [false, false, true, true]),
+//!     car(Behaviour::Idle, 0, None, [false; 4]),
+//! ];
+//! // Up from 1, and down from 3.
+//! let calls = [[false, false], [true, false], [false, false], [false, true]];
+//! let bank = Bank::new(&calls, &cars)?;
+//! let plan = bank.assign(&Rules::default());
+//! let cars: Vec<usize> = plan.cars.iter().map(|(_, car)| *car).collect();
+//! assert_eq!(cars, [1, 0]);
+//! // The first car is half a floor from its call, the second one a whole floor.
+//! assert_eq!(plan.wait, Duration::from_millis(1_250 + 2_500));
+//! # Ok::<(), elevator_fleet::dispatch::one_shot::BankError>(())
+//! ```
+
+mod exact;
+mod floors;
+mod model;
+mod search;
+
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount};
+
+use self::floors::Floors;
+use self::model::{CarModel, HallSet, Start};
+use crate::model::HallCall;
+
+/// The longest [`Rules::travel`] and [`Rules::door_open`]. Sums of waits stay far from the end of
+/// their range.
+pub const LONGEST: Duration = Duration::from_hours(1);
+
+/// What holds for every car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// From one floor to the next; up to [`LONGEST`].
+    pub travel: Duration,
+    /// From a stop until the car may leave; up to [`LONGEST`].
+    pub door_open: Duration,
+    /// Which calls a stop clears.
+    pub clearing: Clearing,
+}
+
+impl Default for Rules {
+    /// 2.5 s, 3 s and [`Clearing::InDirection`], as the course's program has them.
+    fn default() -> Self {
+        Self {
+            travel: Duration::from_millis(2_500),
+            door_open: Duration::from_secs(3),
+            clearing: Clearing::InDirection,
+        }
+    }
+}
+
+/// Which calls a stop clears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clearing {
+    /// All calls at the floor: everyone boards whatever the direction.
+    All,
+    /// The car call, and the hall call in the car's direction. If there is none, and nothing to do
+    /// beyond the floor, the one in the other direction.
+    InDirection,
+}
+
+/// What a car is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    /// It stands with its door closed.
+    Idle,
+    /// It has left its floor, and is half-way to the next one in its direction.
+    Moving,
+    /// It stands with its door open, and half of the time has passed.
+    DoorOpen,
+}
+
+/// A car in the snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Car {
+    /// What it is doing.
+    pub behaviour: Behaviour,
+    /// The floor where it stands, or which it left last; from 0.
+    pub floor: i64,
+    /// Where it goes, or went last. A moving car without a direction arrives where it is.
+    pub direction: Option<Direction>,
+    /// By floor: whether a passenger wants to get off there.
+    pub car_calls: Vec<bool>,
+}
+
+/// A snapshot of cars and hall calls that fit together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bank {
+    floors: usize,
+    /// From the bottom, up before down.
+    calls: Vec<HallCall>,
+    cars: Vec<Car>,
+}
+
+/// Which car serves which call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Every hall call with the index of its car; from the bottom, up before down.
+    pub cars: Vec<(HallCall, usize)>,
+    /// The sum of the waits of all calls.
+    pub wait: Duration,
+}
+
+/// A snapshot that describes no bank.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BankError {
+    /// There is nobody to serve a call.
+    #[error("there are no cars")]
+    NoCars,
+    /// There is no floor, or more than a shaft can have.
+    #[error("there are {0} floors, and there must be 1 to {max}", max = FloorCount::MAX)]
+    Floors(usize),
+    /// A car is impossible in this shaft.
+    #[error("car {car}: {problem}")]
+    Car {
+        /// Its index.
+        car: usize,
+        /// What is wrong.
+        problem: CarProblem,
+    },
+}
+
+/// Why a car is impossible in its shaft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CarProblem {
+    /// Its floor is none of the shaft's.
+    #[error("floor {floor} is not one of the floors 0 to {}", floors - 1)]
+    Floor {
+        /// Where it is said to be.
+        floor: i64,
+        /// How many floors there are.
+        floors: usize,
+    },
+    /// Its car calls are those of another shaft.
+    #[error("it has car calls for {found} floors, and the hall calls are for {floors}")]
+    CarCalls {
+        /// For how many floors it has car calls.
+        found: usize,
+        /// How many floors there are.
+        floors: usize,
+    },
+    /// It leaves the shaft.
+    #[error("it moves {direction} from floor {floor}, where the shaft ends")]
+    Leaves {
+        /// Where it is.
+        floor: i64,
+        /// Where it moves.
+        direction: Direction,
+    },
+}
+
+impl Bank {
+    /// Checks a snapshot. `hall_calls` has for each floor whether its calls up and down are lit.
+    ///
+    /// A call that has no button, such as down from the bottom, is served like any other.
+    ///
+    /// # Errors
+    /// [`BankError`] for the first thing that is wrong.
+    pub fn new(hall_calls: &[[bool; 2]], cars: &[Car]) -> Result<Self, BankError> {
+        let floors = hall_calls.len();
+        if !(1..=usize::from(FloorCount::MAX)).contains(&floors) {
+            return Err(BankError::Floors(floors));
+        }
+        if cars.is_empty() {
+            return Err(BankError::NoCars);
+        }
+        for (number, car) in cars.iter().enumerate() {
+            car.check(floors).map_err(|problem| BankError::Car { car: number, problem })?;
+        }
+        let calls = (0..FloorCount::MAX).zip(hall_calls).flat_map(|(index, lit)| {
+            let call = move |direction| {
+                let floor = Floor::try_from(index).ok()?;
+                Some(HallCall { floor, direction })
+            };
+            let of = |(lit, direction): (bool, _)| lit.then(|| call(direction)).flatten();
+            [(lit[0], Direction::Up), (lit[1], Direction::Down)].map(of).into_iter().flatten()
+        });
+        Ok(Self { floors, calls: calls.collect(), cars: cars.to_vec() })
+    }
+
+    /// Assigns every call. With few calls the plan is the best there is, with more it is close.
+    #[must_use]
+    pub fn assign(&self, rules: &Rules) -> Plan {
+        // A word holds the floors of most banks, and sets of one word are several times as fast.
+        if self.floors <= 64 { self.solve::<1>(rules) } else { self.solve::<4>(rules) }
+    }
+
+    fn solve<const WORDS: usize>(&self, rules: &Rules) -> Plan {
+        let model = CarModel::new(rules);
+        let starts: Vec<_> = self.cars.iter().map(Start::<WORDS>::of).collect();
+        let cars = if exact::is_affordable(self.calls.len(), starts.len()) {
+            exact::split(&model, &starts, &self.calls)
+        } else {
+            search::split(&model, &starts, &self.calls)
+        };
+        let mut sets = vec![HallSet::default(); starts.len()];
+        for (call, &car) in self.calls.iter().zip(&cars) {
+            sets[car] = sets[car].with(*call);
+        }
+        let wait = starts.iter().zip(sets).map(|(start, calls)| model.wait(start, calls)).sum();
+        Plan {
+            cars: self.calls.iter().copied().zip(cars).collect(),
+            wait: Duration::from_micros(wait),
+        }
+    }
+}
+
+impl Car {
+    fn check(&self, floors: usize) -> Result<(), CarProblem> {
+        let last = i64::try_from(floors).unwrap_or(i64::MAX) - 1;
+        let floor = self.floor;
+        if !(0..=last).contains(&floor) {
+            return Err(CarProblem::Floor { floor, floors });
+        }
+        if self.car_calls.len() != floors {
+            return Err(CarProblem::CarCalls { found: self.car_calls.len(), floors });
+        }
+        match (self.behaviour, self.direction) {
+            (Behaviour::Moving, Some(direction)) => {
+                let end = match direction {
+                    Direction::Up => last,
+                    Direction::Down => 0,
+                };
+                if floor == end { Err(CarProblem::Leaves { floor, direction }) } else { Ok(()) }
+            }
+            (Behaviour::Moving, None) | (Behaviour::Idle | Behaviour::DoorOpen, _) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! The car model against hand-computed cases and against a walk floor by floor; plans against every
+//! possible plan.
+
+mod optimality;
+mod walk;
+
+use Behaviour::{DoorOpen, Idle, Moving};
+use Direction::{Down, Up};
+
+use super::*;
+
+/// A car with car calls at these floors.
+fn car(behaviour: Behaviour, floor: i64, direction: Option<Direction>, calls: &[usize]) -> Car {
+    Car { behaviour, floor, direction, car_calls: (0..4).map(|at| calls.contains(&at)).collect() }
+}
+
+/// The hall calls of four floors.
+fn lit(up: &[usize], down: &[usize]) -> Vec<[bool; 2]> {
+    (0..4).map(|at| [up.contains(&at), down.contains(&at)]).collect()
+}
+
+/// The sum of the waits with one car, in milliseconds.
+fn alone(clearing: Clearing, car: Car, up: &[usize], down: &[usize]) -> u128 {
+    let bank = Bank::new(&lit(up, down), &[car]).unwrap();
+    bank.assign(&Rules { clearing, ..Rules::default() }).wait.as_millis()
+}
+
+/// The floors that each car serves up and down.
+fn served(bank: &Bank, rules: &Rules) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let plan = bank.assign(rules);
+    let of = |car, direction| {
+        let calls = plan
+            .cars
+            .iter()
+            .filter(move |(call, holder)| *holder == car && call.direction == direction);
+        calls.map(|(call, _)| call.floor.index()).collect()
+    };
+    (0..bank.cars.len()).map(|car| (of(car, Up), of(car, Down))).collect()
+}
+
+/// What it is about, the car, its hall calls up and down, and the sum of their waits.
+type Case = (&'static str, Car, &'static [usize], &'static [usize], u128);
+
+// T is 2500 ms from floor to floor, D is 3000 ms for a door.
+#[test]
+fn waits_are_as_computed_by_hand() {
+    let cases: &[Case] = &[
+        ("nothing to do", car(Idle, 0, None, &[3]), &[], &[], 0),
+        ("at its own floor", car(Idle, 1, None, &[]), &[1], &[], 0),
+        ("both at its own floor", car(Idle, 1, None, &[]), &[1], &[1], 0),
+        // Down to 0: T; back at 1 after D and T.
+        ("below its own floor", car(Idle, 1, None, &[]), &[0, 1], &[], 2_500 + 8_000),
+        // Above first after half of D: T; back at 1 after D and T.
+        ("ahead of the open door", car(DoorOpen, 1, Some(Up), &[]), &[1, 2], &[], 4_000 + 9_500),
+        ("at the open door", car(DoorOpen, 1, Some(Up), &[]), &[1], &[], 1_500),
+        ("the other way at the open door", car(DoorOpen, 1, Some(Up), &[]), &[], &[1], 1_500),
+        ("two floors up", car(Idle, 0, None, &[]), &[2], &[], 5_000),
+        ("half-way there", car(Moving, 1, Some(Up), &[]), &[2], &[], 1_250),
+        // 1.25 s to floor 2, then T.
+        ("past the floor below", car(Moving, 1, Some(Up), &[]), &[3], &[], 3_750),
+        // It arrives at 2 with nothing ahead, opens there, and comes back: 1.25 s + D + T.
+        ("moving away", car(Moving, 1, Some(Up), &[]), &[1], &[], 6_750),
+        // Car call at 2: T, T, D; on to 3: T.
+        ("a stop for a car call", car(Idle, 1, None, &[2]), &[3], &[], 2_500 + 3_000 + 2_500),
+        // Up to 2 without a stop at 1, where a passenger goes down: T + T; back after D: T.
+        ("against its way", car(Idle, 0, None, &[]), &[2], &[1], 5_000 + 10_500),
+        // Where nothing is above, down is cleared on arrival.
+        ("turns where nothing is ahead", car(Idle, 0, None, &[]), &[], &[2], 5_000),
+        // Up at 2 on arrival; what is left there takes another door.
+        ("both ways where it turns", car(Idle, 0, None, &[]), &[2], &[2], 5_000 + 8_000),
+        // At 1 up, at 2 both, at 1 down: T; T, D, T; + D; + D, T.
+        (
+            "four calls at two floors",
+            car(Idle, 0, None, &[]),
+            &[1, 2],
+            &[1, 2],
+            2_500 + 8_000 + 11_000 + 16_500,
+        ),
+        // Without a direction it looks below first: 0 after T; up at 2 after D and two floors.
+        ("below first", car(Idle, 1, None, &[]), &[0, 2], &[], 2_500 + 10_500),
+        ("ahead first", car(Idle, 1, Some(Up), &[]), &[0, 2], &[], 2_500 + 10_500),
+        // It stops where it arrives, and serves a call for either way.
+        ("moving nowhere", car(Moving, 1, None, &[]), &[], &[1], 1_250),
+        // Its own car call here is cleared when it comes again, after going below.
+        ("a car call here", car(Idle, 1, None, &[1]), &[0], &[2], 2_500 + 13_500),
+        ("a call without a button", car(Idle, 1, None, &[]), &[], &[0], 2_500),
+    ];
+    for (what, car, up, down, wait) in cases {
+        assert_eq!(alone(Clearing::InDirection, car.clone(), up, down), *wait, "{what}");
+    }
+}
+
+#[test]
+fn a_stop_can_clear_all_calls() {
+    let idle = || car(Idle, 0, None, &[]);
+    assert_eq!(alone(Clearing::All, idle(), &[2], &[2]), 10_000);
+    // It does not stop at 1 for the other way.
+    assert_eq!(alone(Clearing::All, idle(), &[2], &[1]), 15_500);
+    // A stop for a car call clears the call the other way: T; after D and T the one above.
+    assert_eq!(alone(Clearing::All, car(Idle, 0, None, &[1]), &[], &[1, 2]), 2_500 + 8_000);
+    assert_eq!(
+        alone(Clearing::InDirection, car(Idle, 0, None, &[1]), &[], &[1, 2]),
+        8_000 + 8_000 + 5_500
+    );
+}
+
+#[test]
+fn the_example_of_the_course_is_answered_alike() {
+    let cars = [car(Moving, 2, Some(Up), &[2, 3]), car(Idle, 0, None, &[])];
+    let bank = Bank::new(&lit(&[1], &[3]), &cars).unwrap();
+    let expected = [(vec![], vec![3]), (vec![1], vec![])];
+    assert_eq!(served(&bank, &Rules::default()), expected);
+}
+
+#[test]
+fn equal_cars_are_taken_in_their_order() {
+    let cars = [car(Idle, 1, None, &[]), car(Idle, 1, None, &[]), car(Idle, 1, None, &[])];
+    let bank = Bank::new(&lit(&[0], &[3]), &cars).unwrap();
+    let expected = [(vec![0], vec![]), (vec![], vec![3]), (vec![], vec![])];
+    assert_eq!(served(&bank, &Rules::default()), expected);
+}
+
+#[test]
+fn times_change_the_plan() {
+    // One car goes there, or each car to its own call.
+    let cars = [car(Idle, 0, None, &[]), car(Idle, 3, None, &[3])];
+    let bank = Bank::new(&lit(&[1, 2], &[]), &cars).unwrap();
+    let slow_door = Rules { door_open: Duration::from_mins(1), ..Rules::default() };
+    assert_eq!(served(&bank, &slow_door), [(vec![1], vec![]), (vec![2], vec![])]);
+    let slow_travel = Rules { travel: LONGEST, door_open: Duration::ZERO, ..Rules::default() };
+    assert_eq!(bank.assign(&slow_travel).wait, 2 * LONGEST);
+}
+
+#[test]
+fn a_snapshot_that_describes_no_bank_is_refused() {
+    let fine = || car(Idle, 0, None, &[]);
+    let problem = |car: Car| Bank::new(&lit(&[0], &[]), &[fine(), car]).unwrap_err().to_string();
+    assert_eq!(Bank::new(&lit(&[], &[]), &[]), Err(BankError::NoCars));
+    assert_eq!(Bank::new(&[], &[fine()]), Err(BankError::Floors(0)));
+    assert_eq!(Bank::new(&[[false; 2]; 255], &[fine()]), Err(BankError::Floors(255)));
+    for (wrong, told) in [
+        (Car { floor: -1, ..fine() }, "car 1: floor -1 is not one of the floors 0 to 3"),
+        (Car { floor: 4, ..fine() }, "car 1: floor 4 is not one of the floors 0 to 3"),
+        (
+            Car { car_calls: vec![false; 3], ..fine() },
+            "car 1: it has car calls for 3 floors, and the hall calls are for 4",
+        ),
+        (car(Moving, 3, Some(Up), &[]), "car 1: it moves up from floor 3, where the shaft ends"),
+        (
+            car(Moving, 0, Some(Down), &[]),
+            "car 1: it moves down from floor 0, where the shaft ends",
+        ),
+    ] {
+        assert_eq!(problem(wrong), told);
+    }
+    assert!(Bank::new(&[[true, true]], &[Car { car_calls: vec![true], ..fine() }]).is_ok());
+}
+
+#[test]
+fn a_tall_building_with_many_cars_is_served() {
+    let floors = usize::from(FloorCount::MAX);
+    let cars: Vec<_> = (0..40)
+        .map(|number| Car {
+            behaviour: Idle,
+            floor: number * 6,
+            direction: None,
+            car_calls: vec![false; floors],
+        })
+        .collect();
+    let mut calls = vec![[false; 2]; floors];
+    for at in [0, 63, 64, 127, 128, 191, 192, 253] {
+        calls[at] = [true; 2];
+    }
+    let plan = Bank::new(&calls, &cars).unwrap().assign(&Rules::default());
+    assert_eq!(plan.cars.len(), 16);
+    // No call is farther than three floors from a car, but the highest ones.
+    assert!(plan.wait < Duration::from_secs(16 * 8 + 2 * 60), "{:?}", plan.wait);
+}

@@ -1,0 +1,155 @@
+//! Plans against every possible plan, on random banks.
+
+use fastrand::Rng;
+
+use super::*;
+use crate::dispatch::one_shot::model::{CarModel, Start};
+use crate::dispatch::one_shot::{exact, search, tests::walk};
+
+/// The ratio of a sum of waits to the lowest possible one, over some banks.
+#[derive(Default)]
+struct Ratios(Vec<f64>);
+
+impl Ratios {
+    fn add(&mut self, found: u64, best: u64) {
+        assert!(found >= best);
+        // Where nobody has to wait, nobody waits.
+        assert!(best > 0 || found == 0);
+        #[expect(clippy::cast_precision_loss, reason = "sums of waits are far below 2^52")]
+        self.0.push(if best == 0 { 1.0 } else { found as f64 / best as f64 });
+    }
+
+    fn mean(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "there are some hundred")]
+        let number = self.0.len() as f64;
+        self.0.iter().sum::<f64>() / number
+    }
+
+    fn worst(&self) -> f64 {
+        self.0.iter().copied().fold(1.0, f64::max)
+    }
+
+    fn print(&self, what: &str) {
+        let (mean, worst, banks) = (self.mean(), self.worst(), self.0.len());
+        println!("{what}: wait / lowest possible: mean {mean:.4}, worst {worst:.3}, {banks} banks");
+    }
+}
+
+fn any_bank(random: &mut Rng, cars: usize, floors: u8) -> Bank {
+    // Few calls, many, or all.
+    let share = [0.3, 0.6, 1.0][random.usize(..3)];
+    let last = usize::from(floors) - 1;
+    let calls: Vec<_> = (0..=last)
+        .map(|at| [at < last && random.f64() < share, at > 0 && random.f64() < share])
+        .collect();
+    let any_car = |random: &mut Rng| {
+        let floor = i64::from(random.u8(..floors));
+        let behaviour = [Idle, Moving, DoorOpen][random.usize(..3)];
+        let direction = [None, Some(Up), Some(Down)][random.usize(..3)];
+        // A car that moves stays in the shaft.
+        let direction = direction.filter(|way| {
+            let end = if *way == Up { i64::from(floors) - 1 } else { 0 };
+            behaviour != Moving || floor != end
+        });
+        let share = [0.0, 0.2, 0.5][random.usize(..3)];
+        let car_calls = (0..=last).map(|_| random.f64() < share).collect();
+        Car { behaviour, floor, direction, car_calls }
+    };
+    let cars: Vec<_> = (0..cars).map(|_| any_car(random)).collect();
+    Bank::new(&calls, &cars).unwrap()
+}
+
+fn any_rules(random: &mut Rng) -> Rules {
+    let clearing = if random.u8(..4) == 0 { Clearing::All } else { Clearing::InDirection };
+    let default = Rules::default();
+    match random.u8(..4) {
+        0 => Rules {
+            travel: Duration::from_millis(random.u64(..9_000)),
+            door_open: Duration::from_millis(random.u64(..9_000)),
+            clearing,
+        },
+        _ => Rules { clearing, ..default },
+    }
+}
+
+/// The sum of the waits of a plan, by the walk.
+fn walked(bank: &Bank, rules: &Rules, holders: &[usize]) -> u64 {
+    let wait = |(number, car): (usize, &Car)| {
+        let own = bank.calls.iter().zip(holders).filter(|(_, holder)| **holder == number);
+        let own: Vec<_> = own.map(|(call, _)| *call).collect();
+        walk::wait(rules, car, &own)
+    };
+    bank.cars.iter().enumerate().map(wait).sum()
+}
+
+/// The lowest sum of waits of all plans, tried one after another.
+fn brute_force(bank: &Bank, rules: &Rules) -> u64 {
+    let mut holders = vec![0; bank.calls.len()];
+    let mut best = walked(bank, rules, &holders);
+    // Counts through all plans, as an odometer does.
+    while let Some(call) = holders.iter().position(|holder| holder + 1 < bank.cars.len()) {
+        holders[..call].fill(0);
+        holders[call] += 1;
+        best = best.min(walked(bank, rules, &holders));
+    }
+    best
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap()
+}
+
+#[test]
+fn a_car_drives_as_the_walk_does() {
+    let mut random = Rng::with_seed(1);
+    for _ in 0..4_000 {
+        let floors = [1, 2, 4, 9, 70, 140][random.usize(..6)];
+        let rules = any_rules(&mut random);
+        let bank = any_bank(&mut random, 1, floors);
+        let expected = walk::wait(&rules, &bank.cars[0], &bank.calls);
+        assert_eq!(micros(bank.assign(&rules).wait), expected, "{bank:?} {rules:?}");
+        // Sets of one word and of four answer alike.
+        if floors <= 64 {
+            assert_eq!(micros(bank.solve::<4>(&rules).wait), expected);
+        }
+    }
+}
+
+#[test]
+fn small_banks_get_the_best_plan() {
+    for (cars, floors, banks) in [(3, 4, 300), (2, 6, 150), (1, 4, 50), (4, 3, 100)] {
+        let mut random = Rng::with_seed(2);
+        let mut ratios = Ratios::default();
+        for _ in 0..banks {
+            let rules = any_rules(&mut random);
+            let bank = any_bank(&mut random, cars, floors);
+            let plan = bank.assign(&rules);
+            let holders: Vec<_> = plan.cars.iter().map(|(_, car)| *car).collect();
+            let found = walked(&bank, &rules, &holders);
+            assert_eq!(micros(plan.wait), found);
+            ratios.add(found, brute_force(&bank, &rules));
+        }
+        ratios.print(&format!("{cars} cars, {floors} floors"));
+        assert!(ratios.mean() <= 1.02 && ratios.worst() <= 1.0);
+    }
+}
+
+#[test]
+fn the_search_of_large_banks_is_close_to_the_best_plan() {
+    for (cars, floors, banks) in [(3, 4, 1_000), (2, 6, 300), (3, 7, 60), (6, 6, 60), (8, 6, 40)] {
+        let mut random = Rng::with_seed(3);
+        let mut ratios = Ratios::default();
+        for _ in 0..banks {
+            let rules = any_rules(&mut random);
+            let bank = any_bank(&mut random, cars, floors);
+            let model = CarModel::new(&rules);
+            let starts: Vec<_> = bank.cars.iter().map(Start::<1>::of).collect();
+            let found = search::split(&model, &starts, &bank.calls);
+            assert!(exact::is_affordable(bank.calls.len(), cars));
+            let best = exact::split(&model, &starts, &bank.calls);
+            ratios.add(walked(&bank, &rules, &found), walked(&bank, &rules, &best));
+        }
+        ratios.print(&format!("search, {cars} cars, {floors} floors"));
+        assert!(ratios.mean() <= 1.02);
+    }
+}
