@@ -2,6 +2,7 @@
 //!
 //! [`Cli`] parses it and [`execute`] executes it, except for running a node, which `main` does.
 
+mod assign;
 mod clear_hang;
 mod completions;
 mod events;
@@ -29,6 +30,7 @@ use crate::latch;
 use crate::operator::{Client, ClientError, ErrorCode, LatchedNode};
 use crate::probe::{self, Finding, Verdict};
 
+pub(crate) use assign::AssignArgs;
 pub(crate) use clear_hang::{AuditArgs, ClearHangArgs};
 pub(crate) use events::EventsArgs;
 pub use exit::Exit;
@@ -122,6 +124,9 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "example")]
         probe: bool,
     },
+    /// Assign hall calls to cars by a snapshot in JSON, as the program of the course TTK4145 does
+    #[command(after_help = assign::EXAMPLES)]
+    Assign(AssignArgs),
     /// Watch a whole fleet with passengers on this machine, and break it
     #[cfg(feature = "simulator")]
     Demo(crate::demo::Args),
@@ -302,6 +307,9 @@ pub enum CommandError {
         /// The time limit.
         limit: humantime::FormattedDuration,
     },
+    /// No calls were assigned.
+    #[error(transparent)]
+    Assign(#[from] assign::AssignError),
     /// The demo failed, or orders were lost in it.
     #[cfg(feature = "simulator")]
     #[error(transparent)]
@@ -322,6 +330,7 @@ impl CommandError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Config(_) | Self::Probe(_) => Exit::Usage,
+            Self::Assign(error) => error.exit(),
             Self::Latched(_) => Exit::Refused,
             Self::Clear(error) => match error {
                 ClearError::Directory { .. }
@@ -398,6 +407,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::ClearHang(args) => args.execute()?,
         Command::Repair(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,
+        Command::Assign(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
         Command::CheckConfig { config, probe, .. } => {
             let (effective, settings) = config.sources().check()?;

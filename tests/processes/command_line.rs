@@ -62,6 +62,7 @@ fn help_shows_the_commands_and_every_exit_code() {
         "clear-hang",
         "repair",
         "audit",
+        "assign",
         "check-config",
         "completions",
     ] {

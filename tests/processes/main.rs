@@ -13,6 +13,7 @@
     reason = "all of this is test code, which ends where what it needs is missing"
 )]
 
+mod assign;
 mod ballot;
 mod command_line;
 mod demo;

@@ -1,0 +1,157 @@
+//! `liftmesh assign`: the course's `hall_request_assigner`, with plans that are close to the best.
+
+mod input;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum, value_parser};
+use elevator_driver::{Direction, FloorCount};
+use elevator_fleet::dispatch::one_shot::{Clearing, LONGEST, Rules};
+
+use self::input::Snapshot;
+use super::{CommandError, Exit, output};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  liftmesh assign -i \"$(cat snapshot.json)\"
+  liftmesh assign < snapshot.json
+  liftmesh assign --includeCab --clearRequestType all --travelDuration 2000 < snapshot.json
+  echo '{\"hallRequests\": [[true, false], [false, false]],
+         \"states\": {\"one\": {\"behaviour\": \"idle\", \"floor\": 1, \"direction\": \"stop\",
+                            \"cabRequests\": [false, false]}}}' | liftmesh assign
+
+Takes and gives the JSON of hall_request_assigner, the program of the course TTK4145, and has its
+options. hallRequests has [up, down] for each floor from 0; behaviour is idle, moving or doorOpen;
+direction is up, down or stop. The output has the calls of each car, in one line, with the cars in
+the order of their ids. No node is needed.
+
+A moving car is taken to be half-way from its floor to the next one in its direction, an open door
+to have been open for half of its time. Ends with 2 if the input is wrong; then nothing is printed.";
+
+/// The arguments of `liftmesh assign`, named as the course's program has them.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AssignArgs {
+    /// The cars and calls, in JSON; without it they are read from standard input
+    #[arg(short, long, value_name = "JSON")]
+    input: Option<String>,
+    /// Time from one floor to the next, in milliseconds
+    #[arg(long = "travelDuration", value_name = "MS", default_value_t = 2_500,
+          value_parser = value_parser!(u64).range(0..=milliseconds(LONGEST)))]
+    travel_duration: u64,
+    /// Time for which the door is open at a stop, in milliseconds
+    #[arg(long = "doorOpenDuration", value_name = "MS", default_value_t = 3_000,
+          value_parser = value_parser!(u64).range(0..=milliseconds(LONGEST)))]
+    door_open_duration: u64,
+    /// Which calls a stop clears
+    #[arg(long = "clearRequestType", value_name = "TYPE", value_enum,
+          default_value_t = ClearRequestType::InDirn)]
+    clear_request_type: ClearRequestType,
+    /// Add the cab requests to the output: [up, down, cab] for each floor
+    #[arg(long = "includeCab", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_value_t = false, default_missing_value = "true",
+          action = clap::ArgAction::Set)]
+    include_cab: bool,
+}
+
+/// Which calls a stop clears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ClearRequestType {
+    /// All calls at the floor
+    #[value(name = "all")]
+    All,
+    /// Those in the car's direction
+    #[value(name = "inDirn")]
+    InDirn,
+}
+
+/// No plan was made.
+#[derive(Debug, thiserror::Error)]
+pub enum AssignError {
+    /// The standard input can't be read.
+    #[error("the standard input can't be read")]
+    Read(#[source] io::Error),
+    /// The input is not JSON, or not that of the course's program.
+    #[error("the input is wrong: {0}")]
+    Json(serde_json::Error),
+    /// There is no JSON at all.
+    #[error("the input is empty: it must be a JSON object with hallRequests and states")]
+    Empty,
+    /// No shaft has so many floors, or so few.
+    #[error(
+        "the input is wrong: hallRequests has {0} floors, and must have 1 to {max}",
+        max = FloorCount::MAX
+    )]
+    Floors(usize),
+    /// There are no cars.
+    #[error("the input is wrong: states has no car, and must have one at least")]
+    NoStates,
+    /// A car can't be as it is said to be.
+    #[error("the input is wrong: states.{id}: {problem}")]
+    State {
+        /// Its id.
+        id: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl AssignError {
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Self::Read(_) => Exit::Failed,
+            Self::Json(_) | Self::Empty | Self::Floors(_) | Self::NoStates | Self::State { .. } => {
+                Exit::Usage
+            }
+        }
+    }
+}
+
+impl AssignArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let snapshot = match &self.input {
+            Some(text) => Snapshot::parse(text)?,
+            None => Snapshot::read(io::stdin().lock())?,
+        };
+        let bank = snapshot.bank()?;
+        let plan = bank.assign(&self.rules());
+        let mut calls: BTreeMap<&str, Vec<Vec<bool>>> = BTreeMap::new();
+        let mut ids = Vec::new();
+        for (id, cab) in snapshot.cars() {
+            let row = |&cab: &bool| {
+                if self.include_cab { vec![false, false, cab] } else { vec![false, false] }
+            };
+            calls.insert(id, cab.iter().map(row).collect());
+            ids.push(id);
+        }
+        for (call, car) in plan.cars {
+            let rows = ids.get(car).and_then(|id| calls.get_mut(id));
+            let column = match call.direction {
+                Direction::Up => 0,
+                Direction::Down => 1,
+            };
+            let row = rows.and_then(|rows| rows.get_mut(usize::from(call.floor.index())));
+            if let Some(lit) = row.and_then(|row| row.get_mut(column)) {
+                *lit = true;
+            }
+        }
+        let text = serde_json::to_string(&calls).map_err(AssignError::Json)?;
+        Ok(output::print(&format!("{text}\n"))?)
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            travel: Duration::from_millis(self.travel_duration),
+            door_open: Duration::from_millis(self.door_open_duration),
+            clearing: match self.clear_request_type {
+                ClearRequestType::All => Clearing::All,
+                ClearRequestType::InDirn => Clearing::InDirection,
+            },
+        }
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

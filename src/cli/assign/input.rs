@@ -1,0 +1,184 @@
+//! The JSON input of `liftmesh assign`.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::io::Read;
+
+use elevator_driver::Direction;
+use elevator_fleet::dispatch::one_shot::{Bank, BankError, Behaviour, Car, CarProblem};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::AssignError;
+
+/// Cars and calls as the course's program takes them.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Snapshot {
+    hall_requests: Vec<Row>,
+    #[serde(deserialize_with = "states")]
+    states: BTreeMap<String, State>,
+}
+
+/// The hall requests of a floor: up, down.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "Vec<bool>")]
+struct Row([bool; 2]);
+
+/// Not a row of hall requests.
+#[derive(Debug, thiserror::Error)]
+#[error("a floor of hallRequests has {0} values, and must have 2: up and down")]
+struct RowError(usize);
+
+/// A car.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct State {
+    behaviour: BehaviourForm,
+    floor: i64,
+    direction: DirectionForm,
+    cab_requests: Vec<bool>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum BehaviourForm {
+    Idle,
+    Moving,
+    DoorOpen,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum DirectionForm {
+    Up,
+    Down,
+    Stop,
+}
+
+impl Snapshot {
+    /// Parses a text that is a snapshot and nothing else.
+    pub(super) fn parse(text: &str) -> Result<Self, AssignError> {
+        if text.trim().is_empty() {
+            return Err(AssignError::Empty);
+        }
+        serde_json::from_str(text).map_err(AssignError::Json)
+    }
+
+    /// Reads a snapshot, up to its end and no further: who wrote it may wait for the answer before
+    /// closing the pipe.
+    pub(super) fn read(input: impl Read) -> Result<Self, AssignError> {
+        let mut input = serde_json::Deserializer::from_reader(input);
+        Self::deserialize(&mut input).map_err(|error| match error.classify() {
+            serde_json::error::Category::Io => AssignError::Read(error.into()),
+            serde_json::error::Category::Eof if error.line() <= 1 && error.column() == 0 => {
+                AssignError::Empty
+            }
+            serde_json::error::Category::Eof
+            | serde_json::error::Category::Syntax
+            | serde_json::error::Category::Data => AssignError::Json(error),
+        })
+    }
+
+    /// The id and the cab requests of each car, in the order of [`Snapshot::bank`].
+    pub(super) fn cars(&self) -> impl Iterator<Item = (&str, &[bool])> {
+        self.states.iter().map(|(id, state)| (id.as_str(), state.cab_requests.as_slice()))
+    }
+
+    pub(super) fn bank(&self) -> Result<Bank, AssignError> {
+        let cars: Vec<_> = self.states.values().map(State::car).collect();
+        let hall_calls: Vec<_> = self.hall_requests.iter().map(|row| row.0).collect();
+        Bank::new(&hall_calls, &cars).map_err(|error| match error {
+            BankError::NoCars => AssignError::NoStates,
+            BankError::Floors(_) => AssignError::Floors(self.hall_requests.len()),
+            BankError::Car { car, problem } => AssignError::State {
+                id: self.states.keys().nth(car).cloned().unwrap_or_default(),
+                problem: explain(problem),
+            },
+        })
+    }
+}
+
+impl TryFrom<Vec<bool>> for Row {
+    type Error = RowError;
+
+    fn try_from(values: Vec<bool>) -> Result<Self, RowError> {
+        values.try_into().map(Self).map_err(|values: Vec<bool>| RowError(values.len()))
+    }
+}
+
+impl State {
+    fn car(&self) -> Car {
+        Car {
+            behaviour: match self.behaviour {
+                BehaviourForm::Idle => Behaviour::Idle,
+                BehaviourForm::Moving => Behaviour::Moving,
+                BehaviourForm::DoorOpen => Behaviour::DoorOpen,
+            },
+            floor: self.floor,
+            direction: match self.direction {
+                DirectionForm::Up => Some(Direction::Up),
+                DirectionForm::Down => Some(Direction::Down),
+                DirectionForm::Stop => None,
+            },
+            car_calls: self.cab_requests.clone(),
+        }
+    }
+}
+
+/// What is wrong, by the names of the JSON.
+fn explain(problem: CarProblem) -> String {
+    match problem {
+        CarProblem::Floor { floor, floors } => {
+            format!(
+                "floor is {floor}, and must be from 0 to {}: hallRequests has {floors} floors",
+                floors - 1
+            )
+        }
+        CarProblem::CarCalls { found, floors } => {
+            format!("cabRequests has {found} floors, and hallRequests has {floors}")
+        }
+        CarProblem::Leaves { floor, direction } => {
+            format!(
+                "behaviour is moving and direction is {direction}, but floor {floor} is the last \
+                 one that way"
+            )
+        }
+    }
+}
+
+/// The cars by id. An error names the car, and no id may be there twice.
+fn states<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<String, State>, D::Error> {
+    struct States;
+
+    impl<'de> Visitor<'de> for States {
+        type Value = BTreeMap<String, State>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object with a car for each id")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut states = BTreeMap::new();
+            while let Some((id, value)) = map.next_entry::<String, serde_json::Value>()? {
+                let state = State::deserialize(value);
+                let state =
+                    state.map_err(|error| Error::custom(format_args!("states.{id}: {error}")))?;
+                match states.entry(id) {
+                    Entry::Vacant(entry) => entry.insert(state),
+                    Entry::Occupied(entry) => {
+                        let id = entry.key();
+                        return Err(Error::custom(format_args!("states.{id} is there twice")));
+                    }
+                };
+            }
+            Ok(states)
+        }
+    }
+
+    input.deserialize_map(States)
+}
+
+#[cfg(test)]
+mod tests;

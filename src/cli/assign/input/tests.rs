@@ -1,0 +1,124 @@
+use super::*;
+
+/// A snapshot of four floors with these states.
+fn with_states(states: &str) -> String {
+    format!(
+        r#"{{"hallRequests": [[true,false],[false,false],[false,false],[false,true]],
+            "states": {states}}}"#
+    )
+}
+
+/// A car `a`, with a part of it replaced.
+fn with_car(part: &str, replacement: &str) -> String {
+    let car = r#"{"a": {"behaviour": "idle", "floor": 1, "direction": "stop",
+                        "cabRequests": [false,false,true,false]}}"#;
+    assert!(car.contains(part));
+    with_states(&car.replace(part, replacement))
+}
+
+fn refused(text: &str) -> String {
+    let bank = Snapshot::parse(text).and_then(|snapshot| snapshot.bank());
+    bank.unwrap_err().to_string()
+}
+
+#[test]
+fn a_snapshot_is_taken_in_one_line_or_in_many() {
+    for text in [with_car("1", "1"), with_car("1", "1").replace('\n', " ")] {
+        let snapshot = Snapshot::parse(&text).unwrap();
+        assert!(snapshot.bank().is_ok());
+        let cars: Vec<_> = snapshot.cars().collect();
+        assert_eq!(cars, [("a", &[false, false, true, false][..])]);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let cases = [
+        (String::new(), "the input is empty: it must be a JSON object"),
+        ("hello".to_owned(), "the input is wrong: expected value at line 1 column 1"),
+        ("{}".to_owned(), "missing field `hallRequests`"),
+        (r#"{"hallRequests": []}"#.to_owned(), "missing field `states`"),
+        (r#"{"hallRequests": [], "states": {}} x"#.to_owned(), "trailing characters"),
+        (
+            with_states("{}").replace("hallRequests", "hallRequest"),
+            "unknown field `hallRequest`, expected `hallRequests` or `states` at line 1",
+        ),
+        (with_states("{}"), "states has no car, and must have one at least"),
+        (with_states("[]"), "expected an object with a car for each id"),
+        (
+            with_states(r#"{"a": {"behavior": "idle"}}"#),
+            "states.a: unknown field `behavior`, expected one of `behaviour`, `floor`, \
+             `direction`, `cabRequests` at line 2",
+        ),
+        (with_states(r#"{"a": {"behaviour": "idle"}}"#), "states.a: missing field `floor`"),
+        (
+            with_car("idle", "asleep"),
+            "states.a: unknown variant `asleep`, expected one of `idle`, `moving`, `doorOpen`",
+        ),
+        (
+            with_car("stop", "left"),
+            "states.a: unknown variant `left`, expected one of `up`, `down`, `stop`",
+        ),
+        (
+            with_car("1", "-1"),
+            "states.a: floor is -1, and must be from 0 to 3: hallRequests has 4 floors",
+        ),
+        (with_car("1", "4"), "states.a: floor is 4, and must be from 0 to 3"),
+        (with_car("1", "1.5"), "states.a: invalid type: floating point `1.5`, expected i64"),
+        (with_car("1", "\"1\""), "states.a: invalid type: string \"1\", expected i64"),
+        (with_car(",true", ""), "states.a: cabRequests has 3 floors, and hallRequests has 4"),
+        (with_car("true", "1"), "states.a: invalid type: integer `1`, expected a boolean"),
+        (
+            with_car(
+                r#""idle", "floor": 1, "direction": "stop""#,
+                r#""moving", "floor": 3, "direction": "up""#,
+            ),
+            "states.a: behaviour is moving and direction is up, but floor 3 is the last one that \
+             way",
+        ),
+        (
+            with_car("1", "1").replace("[true,false]", "[true,false,false]"),
+            "a floor of hallRequests has 3 values, and must have 2: up and down at line 1",
+        ),
+        (
+            with_car("1", "1").replace("[true,false]", "[true]"),
+            "a floor of hallRequests has 1 values, and must have 2",
+        ),
+        (
+            with_car("1", "1")
+                .replace("[[true,false],[false,false],[false,false],[false,true]]", "[]"),
+            "hallRequests has 0 floors, and must have 1 to 254",
+        ),
+        (
+            with_states(
+                r#"{"a": {"behaviour":"idle","floor":0,"direction":"up","cabRequests":[]},
+                    "a": {"behaviour":"idle","floor":0,"direction":"up","cabRequests":[]}}"#,
+            ),
+            "states.a is there twice",
+        ),
+    ];
+    for (text, told) in cases {
+        let error = refused(&text);
+        assert!(error.contains(told), "{text}\n{error}\n{told}");
+    }
+}
+
+#[test]
+fn reading_ends_with_the_snapshot() {
+    /// Fails the test if it is read to its end.
+    struct Open<'a>(&'a [u8]);
+
+    impl Read for Open<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            assert!(!self.0.is_empty(), "this would wait");
+            self.0.read(buffer)
+        }
+    }
+
+    let text = with_car("1", "1");
+    assert!(Snapshot::read(Open(text.as_bytes())).is_ok());
+    let error = Snapshot::read(&b""[..]).unwrap_err();
+    assert!(matches!(error, AssignError::Empty), "{error}");
+    let cut = Snapshot::read(&text.as_bytes()[..40]).unwrap_err();
+    assert!(cut.to_string().contains("EOF while parsing"), "{cut}");
+}
