@@ -7,12 +7,14 @@
 //! cargo bench --bench fleet -- --rounds 20 --only takeover --json figures.json
 //! ```
 //!
-//! Everything but virtual time is seen from outside: at the simulated panels, from the moment
-//! before the press or the signal. Looking costs up to a millisecond, which is in the figures.
+//! Everything but virtual time and assignments is seen from outside: at the simulated panels, from
+//! the moment before the press or the signal. Looking costs up to a millisecond, which is in the
+//! figures.
 
 #![expect(clippy::expect_used, reason = "a measurement ends where what it needs is missing")]
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
+mod assign;
 mod busy;
 mod idle;
 mod lamps;
@@ -42,6 +44,8 @@ enum Subject {
     Idle,
     /// Virtual against real time.
     Virtual,
+    /// `liftmesh assign`, in process: all hall calls of three banks.
+    Assign,
 }
 
 /// Measures a fleet of real processes.
@@ -77,6 +81,7 @@ fn main() {
             Subject::Busy => busy::measure(rounds),
             Subject::Idle => idle::measure(),
             Subject::Virtual => virtual_time::measure(rounds),
+            Subject::Assign => assign::measure(rounds),
         };
         for figure in &measured {
             figure.print();
