@@ -72,6 +72,14 @@ pub enum LabError {
     /// A campaign of something else than a protocol and a preset.
     #[error("a campaign needs a protocol and a preset, not {0}")]
     Variant(Contestant),
+    /// The contestant has no such preset.
+    #[error("--preset {preset} does not go with --election {contestant}; leave --preset out")]
+    Preset {
+        /// A control, or a protocol whose variant says otherwise.
+        contestant: Contestant,
+        /// What it was to run under.
+        preset: Preset,
+    },
     /// No fleet is large enough.
     #[error("there is nothing to compare: {situation} needs --sizes of at least {smallest}")]
     Small {
@@ -95,9 +103,9 @@ pub enum LabError {
 
 /// The names of the presets.
 fn preset() -> impl TypedValueParser<Value = Preset> {
-    PossibleValuesParser::new(["fleet", "source"]).map(|name| match name.as_str() {
-        "source" => Preset::Source,
-        _ => Preset::Fleet,
+    PossibleValuesParser::new(Preset::ALL.map(|preset| preset.to_string())).map(|name| {
+        let mut all = Preset::ALL.into_iter();
+        all.find(|known| known.to_string() == name).unwrap_or(Preset::Fleet)
     })
 }
 

@@ -369,6 +369,15 @@ impl Preset {
     pub const ALL: [Self; 2] = [Self::Fleet, Self::Source];
 }
 
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Fleet => "fleet",
+            Self::Source => "source",
+        })
+    }
+}
+
 /// What a protocol is, apart from its state machine. Implemented by the settings of each.
 pub trait Rules: fmt::Debug {
     /// The protocol that these are the settings of. An experiment gives the one that it is most
