@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
 use liftmesh_lab::WorldError;
 use liftmesh_lab::elections::{Contestant, PlotError, Situation, WriteError};
-use liftmesh_lab::trace::UnknownFilter;
+use liftmesh_lab::trace::{ExampleError, UnknownFilter};
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
@@ -96,6 +96,9 @@ pub enum LabError {
         /// Where it would end.
         to: humantime::FormattedDuration,
     },
+    /// An example can't be drawn.
+    #[error(transparent)]
+    Example(#[from] ExampleError),
     /// A filter fits nothing.
     #[error(transparent)]
     Filter(#[from] UnknownFilter),

@@ -104,11 +104,10 @@ impl TraceArgs {
             let [from, to] = [from, to].map(humantime::format_duration);
             return Err(LabError::Window { from, to }.into());
         }
-        let trace = match self.example {
-            Some(example) => example.trace(),
-            None => self.subject()?.trace(self.from, self.to),
+        let mut trace = match self.example {
+            Some(example) => example.trace().map_err(LabError::from)?,
+            None => self.subject()?.trace(self.from, self.to).map_err(LabError::from)?,
         };
-        let mut trace = trace.map_err(LabError::from)?;
         trace.command = self.command(trace.command);
         let only = match self.example {
             Some(example) if self.only.is_empty() => example.selection().only,
