@@ -440,12 +440,21 @@ impl ElectionSettings {
     /// What a preset of the protocol says.
     #[must_use]
     pub fn preset(protocol: Protocol, preset: Preset) -> Self {
-        match protocol {
-            Protocol::LowestIp => Self::LowestIp(lowest_ip::Settings::of(preset)),
-            Protocol::Bully => Self::Bully(bully::Settings::of(preset)),
-            Protocol::Senior => Self::Senior(senior::Settings::of(preset)),
-            Protocol::Ballot => Self::Ballot(ballot::Settings::of(preset)),
-            Protocol::TokenRing => Self::TokenRing(token_ring::Settings::of(preset)),
+        match (protocol, preset) {
+            (Protocol::LowestIp, Preset::Fleet) => Self::LowestIp(lowest_ip::Settings::default()),
+            (Protocol::Bully, Preset::Fleet) => Self::Bully(bully::Settings::default()),
+            (Protocol::Senior, Preset::Fleet) => Self::Senior(senior::Settings::default()),
+            (Protocol::Ballot, Preset::Fleet) => Self::Ballot(ballot::Settings::default()),
+            (Protocol::TokenRing, Preset::Fleet) => {
+                Self::TokenRing(token_ring::Settings::default())
+            }
+            (Protocol::LowestIp, Preset::Source) => Self::LowestIp(lowest_ip::Settings::source()),
+            (Protocol::Bully, Preset::Source) => Self::Bully(bully::Settings::source()),
+            (Protocol::Senior, Preset::Source) => Self::Senior(senior::Settings::source()),
+            (Protocol::Ballot, Preset::Source) => Self::Ballot(ballot::Settings::source()),
+            (Protocol::TokenRing, Preset::Source) => {
+                Self::TokenRing(token_ring::Settings::source())
+            }
         }
     }
 

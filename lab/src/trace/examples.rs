@@ -202,7 +202,7 @@ fn ring_freeze(seed: u64) -> Result<Trace, WorldError> {
     let mut settings = WorldSettings::new(3, seed);
     settings.election = ElectionSettings::TokenRing(token_ring::Settings {
         mesh_detection: false,
-        ..token_ring::Settings::fleet()
+        ..token_ring::Settings::default()
     });
     settings.weather.delay = 18_000..=32_000;
     let apart = |world: &mut World| {
@@ -233,7 +233,7 @@ fn three_masters(seed: u64) -> Result<Trace, WorldError> {
 fn ballot_tie(seed: u64) -> Result<Trace, WorldError> {
     let mut settings = WorldSettings::new(5, seed);
     settings.election =
-        ElectionSettings::Experiment(Experiment::new(SmallVotes(ballot::Settings::fleet())));
+        ElectionSettings::Experiment(Experiment::new(SmallVotes(ballot::Settings::default())));
     settings.weather.delay = SLOW;
     let mut world = recorded(settings, |world| world.run_for(millis(3_000)), (-25, 480))?;
     let leader = world.master().unwrap_or_default();

@@ -31,8 +31,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{
-    Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Preset,
-    Profile, Rules,
+    Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Profile, Rules,
 };
 use crate::model::NodeId;
 use crate::wire::{NodeState, Nonce, Protocol};
@@ -73,28 +72,14 @@ pub struct Settings {
     pub standby: bool,
 }
 
+/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
-        Self::fleet()
+        Self { standby: true }
     }
 }
 
 impl Settings {
-    /// The preset.
-    #[must_use]
-    pub fn of(preset: Preset) -> Self {
-        match preset {
-            Preset::Fleet => Self::fleet(),
-            Preset::Source => Self::source(),
-        }
-    }
-
-    /// For a fleet of elevators on one LAN; the default.
-    #[must_use]
-    pub fn fleet() -> Self {
-        Self { standby: true }
-    }
-
     /// As in the source: no standby link.
     #[must_use]
     pub fn source() -> Self {
