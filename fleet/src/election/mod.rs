@@ -388,7 +388,7 @@ pub trait Rules: fmt::Debug {
     fn profile(&self) -> &'static Profile;
 
     /// C3: a group of at most this many nodes that all hear each other, on a network that has been
-    /// whole and quiet for so long, has exactly one master, known to all of it. Any two nodes of
+    /// whole and quiet for this time, has exactly one master, known to all of it. Any two nodes of
     /// it have a link after `linked_within`.
     fn bound(&self, linked_within: Duration, nodes: usize) -> Duration;
 
@@ -482,7 +482,7 @@ impl ElectionSettings {
     }
 
     /// C3: a group of at most this many nodes that all hear each other, on a network that has been
-    /// whole and quiet for so long, has exactly one master, known to all of it. It depends on how
+    /// whole and quiet for this time, has exactly one master, known to all of it. It depends on how
     /// soon the mesh makes links.
     #[must_use]
     pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {

@@ -21,10 +21,10 @@
 //! # What it adds to the requirements
 //!
 //! - The standby link, and the slave whose master yields to a lower one and that follows it there:
-//!   without them each change of master needs new links. [`Letter`] does without.
+//!   without them each change of master needs new links. [`Source`] does without.
 //! - Of two nodes with the same address the lower name leads; both report the conflict.
 
-mod letter;
+mod source;
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ use super::{
 use crate::model::NodeId;
 use crate::wire::{NodeState, Nonce, Protocol};
 
-pub use letter::Letter;
+pub use source::Source;
 
 /// The timers of `lowest-ip` without a standby link.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,7 +60,7 @@ const STANDBY: Profile = Profile {
     ..Profile::USUAL
 };
 
-const LETTER: Profile = Profile { link_rule: LinkRule::FollowState, ..STANDBY };
+const SOURCE: Profile = Profile { link_rule: LinkRule::FollowState, ..STANDBY };
 
 /// The settings of `lowest-ip`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -93,7 +93,7 @@ impl Rules for Settings {
     }
 
     fn profile(&self) -> &'static Profile {
-        if self.standby { &STANDBY } else { &LETTER }
+        if self.standby { &STANDBY } else { &SOURCE }
     }
 
     /// Without a standby link a master that joins another one parts from its slaves, which dial in
@@ -107,7 +107,7 @@ impl Rules for Settings {
         if self.standby {
             Box::new(LowestIp::new(own.node, own.address))
         } else {
-            Box::new(Letter::new(own.node, own.address, redial_after))
+            Box::new(Source::new(own.node, own.address, redial_after))
         }
     }
 }

@@ -39,16 +39,16 @@ enum Step {
 }
 
 impl Subject for Lan {
-    type Machine = Letter;
+    type Machine = Source;
     type Notes = Wires;
     type Step = Step;
 
-    fn machine(&self, own: Candidate, _incarnation: u64) -> Letter {
-        Letter::new(own.node, own.address, Duration::from_millis(50))
+    fn machine(&self, own: Candidate, _incarnation: u64) -> Source {
+        Source::new(own.node, own.address, Duration::from_millis(50))
     }
 
     /// A crash is reported at once, see [`Self::crashed`].
-    fn knows(_machine: &Letter, _peer: &NodeId) -> bool {
+    fn knows(_machine: &Source, _peer: &NodeId) -> bool {
         false
     }
 
