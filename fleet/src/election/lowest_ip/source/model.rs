@@ -15,6 +15,7 @@ use stateright::Property;
 
 use super::*;
 use crate::election::Candidate;
+use crate::election::lowest_ip::model::all_follow_the_lowest;
 use crate::election::testing::model::{
     At, Beacons, Bounds, Calms, Check, Due, Misfortunes, Network, Subject, settles,
 };
@@ -134,16 +135,8 @@ impl Subject for Lan {
 }
 
 impl Calms for Lan {
-    /// All follow the lowest address.
     fn is_right(check: &Check<Self>, moment: &At<Self>) -> bool {
-        let Some((lowest, _)) = moment.living().next() else {
-            return true;
-        };
-        moment.living().all(|(node, machine)| match machine.node_state() {
-            NodeState::Master => node == lowest,
-            NodeState::Slave { master } => node != lowest && check.index(&master) == lowest,
-            NodeState::Seeking => false,
-        })
+        all_follow_the_lowest(check, moment)
     }
 
     /// A dial has its time to carry.
