@@ -72,7 +72,7 @@ struct Dial {
 /// Whether the peer is believed before there is a link to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Word {
-    /// It may be, once.
+    /// It may be, once, unless it was doubted before.
     #[default]
     Unused,
     Believed {
