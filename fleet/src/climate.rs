@@ -53,8 +53,8 @@ pub struct ClimateSettings {
     /// it sends display data. Default 20 ms; below `poll_period`.
     pub gather_time: Duration,
     /// A reading of this age is unknown (K1). Default 5 s; at least twice `poll_period`, so that
-    /// one lost answer has no effect. Under a protocol with sensor requests of its own it is raised
-    /// to four of their periods, if it is below.
+    /// one lost answer has no effect. Under a protocol that has sensor requests it is raised to four
+    /// of their periods, if it is below.
     pub reading_limit: Duration,
     /// Display data of this age is unknown (K1). Default 5 s; at least twice `poll_period`, and
     /// raised like `reading_limit`.

@@ -4,17 +4,19 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Button, MotorCommand, PanelInputs};
+use elevator_driver::{Button, FloorCount, MotorCommand, PanelInputs};
 use elevator_fleet::dispatch::CollectiveCost;
-use elevator_fleet::model::{NodeId, Timestamp};
+use elevator_fleet::model::{JournalId, NodeId, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Beacon;
-use elevator_simulator::SimulatedCar;
 use elevator_simulator::shaft::LevellingFault;
+use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
+use fastrand::Rng;
 
 use super::agenda::Event;
 use super::disk::Disk;
 use super::fault::BadMaster;
+use super::world::WorldError;
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -93,6 +95,41 @@ impl Process {
 }
 
 impl Machine {
+    /// A cabin computer without a process, with a car at some floor. Its number gives it its name
+    /// and its address.
+    pub(super) fn new(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Self, WorldError> {
+        let letter = char::from(b'A' + index % 26);
+        let name = match index / 26 {
+            0 => letter.to_string(),
+            round => format!("{letter}{round}"),
+        };
+        let start = random.u8(0..floors.get());
+        let mut config = CarConfig::new(floors);
+        config.start = StartPosition::Floor(start);
+        let car = SimulatedCar::new(&config, random.u64(..))?;
+        Ok(Self {
+            name: NodeId::new(&name)?,
+            address: Ipv4Addr::new(127, 0, 0, index + 1),
+            powered: true,
+            incarnation: 0,
+            process: None,
+            disk: Disk::new(JournalId(random.u64(1..))),
+            lost: None,
+            reported: car.inputs(),
+            car,
+            car_moves: false,
+            line: Line::Plugged,
+            silence: 0,
+            silent_since: None,
+            latched: false,
+            conflicts: 0,
+            lit: BTreeSet::new(),
+            leads_badly: None,
+            falsifies: None,
+            estimate: 0,
+        })
+    }
+
     pub(super) fn node(&self) -> Option<&Node> {
         self.process.as_ref().map(|process| &process.node)
     }

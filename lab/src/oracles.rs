@@ -232,6 +232,7 @@ impl Oracles {
             orders::stores_are_equal(snapshot),
             self.terms.inspect(snapshot),
             election::one_master_in_each_group(snapshot),
+            election::one_master_is_found_again(snapshot),
             election::calls_are_assigned_to_the_living(snapshot),
             cars::motors_stop_without_a_controller(snapshot),
             cars::cars_without_progress_hang(snapshot, &mut self.cars),

@@ -100,8 +100,23 @@ impl<'a> Snapshot<'a> {
     /// The groups of nodes that run, all hear each other and can all have links, once nothing has
     /// disturbed them for this time.
     pub(super) fn calm_groups(&self, for_at_least: Duration) -> Vec<Vec<usize>> {
-        let calm = self.now.saturating_sub(self.disturbances.fleet_at) >= for_at_least;
         let quiet_loss = if self.settings.election.bears_loss() { QUIET_LOSS } else { 0 };
+        self.groups_undisturbed(for_at_least, quiet_loss)
+    }
+
+    /// The groups that would count as settled if their election bore the little that the network
+    /// loses. It does not: whenever packets of the master get lost in a row it may begin anew, with
+    /// another master in the end, so that no moment is one after which the master has to stay. But
+    /// it has to end each time.
+    pub(super) fn unsteady_groups(&self) -> Vec<Vec<usize>> {
+        if self.settings.election.bears_loss() || self.network.weather.loss == 0 {
+            return Vec::new();
+        }
+        self.groups_undisturbed(self.settings.bound(), QUIET_LOSS)
+    }
+
+    fn groups_undisturbed(&self, for_at_least: Duration, quiet_loss: u8) -> Vec<Vec<usize>> {
+        let calm = self.now.saturating_sub(self.disturbances.fleet_at) >= for_at_least;
         if !calm || self.network.weather.loss > quiet_loss || self.settings.twins.is_some() {
             return Vec::new();
         }

@@ -48,7 +48,7 @@ use std::time::Duration;
 use elevator_fleet::model::{NodeId, Term};
 use elevator_fleet::wire::{NodeState, Protocol};
 
-pub use self::examples::Example;
+pub use self::examples::{Example, ExampleError};
 pub use self::html::html;
 pub use self::kind::{Category, Kind};
 pub(crate) use self::recorder::{ArrowId, Recorder, SentId, Signal};

@@ -1,28 +1,27 @@
 //! The world: machines, a network, and one agenda.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod events;
+mod settings;
+
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_driver::{Button, FloorCount};
+use elevator_driver::Button;
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::{CollectiveCost, Kinematics};
-use elevator_fleet::election::ElectionSettings;
-use elevator_fleet::model::{FleetName, JournalId, Mac, NameError, NodeId, Role, Timestamp};
+use elevator_fleet::model::{FleetName, Mac, Role, Timestamp};
 use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings};
-use elevator_fleet::wire::{Beacon, Nonce, Protocol};
-use elevator_simulator::config::ConfigError;
-use elevator_simulator::{CarConfig, SimulatedCar, StartPosition};
+use elevator_fleet::wire::Nonce;
 use fastrand::Rng;
 
+pub use self::settings::{Twins, WorldError, WorldSettings};
 use super::agenda::{Agenda, Event};
-use super::connection::{Connections, Side};
-use super::disk::Disk;
+use super::connection::Connections;
 use super::history::{History, Note};
-use super::machine::{Line, Machine, Process};
-use super::network::{Bursts, Network, Weather};
+use super::machine::{Machine, Process};
+use super::network::Network;
 use super::oracles::Oracles;
 use super::snapshot::{Disturbances, Snapshot};
 use super::trace::Recorder;
@@ -30,95 +29,6 @@ use super::wire::Wire;
 
 /// How often the invariants are looked at that no single event shows.
 const INSPECTION: Duration = Duration::from_millis(50);
-
-/// The most datagrams that wait for a suspended process; more are dropped, as by its kernel.
-pub(super) const MOST_BACKLOG: usize = 2_000;
-
-/// Of what the world is made.
-#[derive(Debug, Clone)]
-pub struct WorldSettings {
-    /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
-    pub nodes: usize,
-    /// The seed of everything.
-    pub seed: u64,
-    /// The floors of every shaft.
-    pub floors: FloorCount,
-    /// How the master is elected.
-    pub election: ElectionSettings,
-    /// The machines that have other settings of it: estimates, for example.
-    pub elections: BTreeMap<usize, ElectionSettings>,
-    /// The machines that are no cabins.
-    pub roles: BTreeMap<usize, Role>,
-    /// How the LAN treats packets.
-    pub weather: Weather,
-    /// Its losses come in bursts.
-    pub bursts: Option<Bursts>,
-    /// The machines whose clocks are wrong: how many milliseconds they count in a second, more than
-    /// 0. A process measures every time by its clock.
-    pub clock_rates: BTreeMap<usize, u32>,
-    /// How long a disk takes for a transaction, in microseconds.
-    pub commit: std::ops::RangeInclusive<u64>,
-    /// How long a plan takes, in microseconds; up to 0, the answer comes at once.
-    pub planning: std::ops::RangeInclusive<u64>,
-    /// Packets go through their real bytes, which costs time.
-    pub codec: bool,
-    /// The invariants are looked at, and how well the mastership is held, which costs time.
-    pub inspect: bool,
-    /// A mistake in the installation. Nobody is expected to form a group then.
-    pub twins: Option<Twins>,
-}
-
-impl WorldSettings {
-    /// So many machines in a building with four floors, on a sound LAN.
-    #[must_use]
-    pub fn new(nodes: usize, seed: u64) -> Self {
-        Self {
-            nodes,
-            seed,
-            floors: CarSettings::default().floors,
-            election: ElectionSettings::of(Protocol::LowestIp),
-            elections: BTreeMap::new(),
-            roles: BTreeMap::new(),
-            weather: Weather::default(),
-            bursts: None,
-            clock_rates: BTreeMap::new(),
-            commit: 1_000..=8_000,
-            planning: 0..=0,
-            codec: true,
-            inspect: true,
-            twins: None,
-        }
-    }
-
-    /// C3: how long the election may take once the network is whole and quiet.
-    #[must_use]
-    pub fn bound(&self) -> Duration {
-        self.election.bound(&MeshTimes::default(), self.nodes)
-    }
-}
-
-/// What two machines have in common that they must not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Twins {
-    /// The second has the name of the first.
-    Name(usize, usize),
-    /// The second has the address of the first. What is sent to it comes to the first.
-    Address(usize, usize),
-}
-
-/// A world that can't be made.
-#[derive(Debug, thiserror::Error)]
-pub enum WorldError {
-    /// A name that a node can't have.
-    #[error("a node can't be named so")]
-    Name(#[from] NameError),
-    /// A car that can't be.
-    #[error("there can be no such car")]
-    Car(#[from] ConfigError),
-    /// Too few or too many machines.
-    #[error("a world has 1 to 200 machines, not {0}")]
-    Nodes(usize),
-}
 
 /// A building in virtual time.
 #[derive(Debug)]
@@ -196,7 +106,7 @@ impl World {
         let mut random = Rng::with_seed(settings.seed);
         let mut machines = (0..=199_u8)
             .take(settings.nodes)
-            .map(|index| machine(index, settings.floors, &mut random))
+            .map(|index| Machine::new(index, settings.floors, &mut random))
             .collect::<Result<Vec<_>, _>>()?;
         match settings.twins {
             Some(Twins::Name(one, other)) => machines[other].name = machines[one].name.clone(),
@@ -437,128 +347,6 @@ impl World {
         true
     }
 
-    pub(super) fn happen(&mut self, event: Event) {
-        let Some(event) = self.defer(event) else {
-            return;
-        };
-        match event {
-            Event::Wake { node, incarnation } => self.wake(node, incarnation),
-            Event::Datagram { from, to, beacon, arrow } => {
-                self.trace_arrival(arrow, from, to);
-                self.hear(from, to, &beacon);
-            }
-            Event::Told { from, to, bytes, arrow } => {
-                self.trace_arrival(arrow, from, to);
-                self.hear_packet(from, to, &bytes);
-            }
-            Event::Dialled(id) => self.dialled(id),
-            Event::Answered(id) => self.answered(id),
-            Event::DialTimeout(id) => self.dial_timeout(id),
-            Event::Packet(id, side) => self.packet(id, side),
-            Event::Reset(id, side) => self.reset(id, side),
-            Event::Committed { node, incarnation } => self.committed(node, incarnation),
-            Event::Planned { node, incarnation, version, plan } => {
-                if self.machines[node].incarnation == incarnation {
-                    self.with(node, |node, now| node.handle_plan(version, plan, now));
-                }
-            }
-            Event::Panel { node, incarnation, event } => {
-                if self.machines[node].incarnation == incarnation {
-                    self.with(node, |node, now| node.handle_panel(event, now));
-                }
-            }
-            Event::CarMoves { node } => self.car_moves(node),
-            Event::Watchdog { node, silence } => self.watchdog(node, silence),
-        }
-    }
-
-    /// Keeps an event back if it is for a suspended process.
-    fn defer(&mut self, event: Event) -> Option<Event> {
-        let node = match &event {
-            Event::Wake { node, .. }
-            | Event::Committed { node, .. }
-            | Event::Planned { node, .. }
-            | Event::Panel { node, .. } => Some(*node),
-            Event::Datagram { to, .. } | Event::Told { to, .. } => Some(*to),
-            Event::Dialled(id) => self.connections.get(*id).map(|c| c.end(Side::Target).node),
-            Event::Answered(id) | Event::DialTimeout(id) => {
-                self.connections.get(*id).map(|c| c.end(Side::Dialler).node)
-            }
-            Event::Packet(id, side) => self.connections.get(*id).map(|c| c.end(side.other()).node),
-            Event::Reset(id, side) => self.connections.get(*id).map(|c| c.end(*side).node),
-            Event::CarMoves { .. } | Event::Watchdog { .. } => None,
-        };
-        let backlog = node
-            .and_then(|node| self.machines[node].process.as_mut())
-            .and_then(|process| process.backlog.as_mut());
-        match (backlog, &event) {
-            (None, _) => Some(event),
-            (Some(backlog), Event::Datagram { arrow, .. } | Event::Told { arrow, .. })
-                if backlog.len() >= MOST_BACKLOG =>
-            {
-                let arrow = *arrow;
-                self.trace_wait(arrow, false);
-                None
-            }
-            (Some(backlog), _) => {
-                let arrow = event.arrow();
-                backlog.push_back(event);
-                self.trace_wait(arrow, true);
-                None
-            }
-        }
-    }
-
-    fn wake(&mut self, node: usize, incarnation: u64) {
-        let now = self.now;
-        let machine = &mut self.machines[node];
-        if machine.incarnation != incarnation {
-            return;
-        }
-        let Some(process) = machine.process.as_mut() else {
-            return;
-        };
-        if process.wake.is_none_or(|wake| wake <= now) {
-            process.wake = None;
-        }
-        let due = process.node.poll_timeout().is_some_and(|(at, _)| process.world(at) <= now);
-        if due {
-            self.with(node, Node::handle_timeout);
-        } else {
-            self.arm(node);
-        }
-    }
-
-    fn hear(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
-        if !self.network.passes(from, to) {
-            return;
-        }
-        let address = self.machines[from].address;
-        self.with(to, |node, now| {
-            node.handle_beacon(address, beacon, now);
-        });
-    }
-
-    fn hear_packet(&mut self, from: usize, to: usize, bytes: &[u8]) {
-        if !self.network.passes(from, to) {
-            return;
-        }
-        let address = self.machines[from].address;
-        self.with(to, |node, now| node.handle_packet(address, bytes, now));
-    }
-
-    fn committed(&mut self, node: usize, incarnation: u64) {
-        if self.machines[node].incarnation != incarnation {
-            return;
-        }
-        if let Some((lsn, more)) = self.machines[node].disk.committed() {
-            if more {
-                self.commit_later(node);
-            }
-            self.with(node, |node, now| node.handle_durable(lsn, now));
-        }
-    }
-
     fn node_settings(&mut self, node: usize) -> NodeSettings {
         let machine = &self.machines[node];
         let role = self.settings.roles.get(&node).copied().unwrap_or_default();
@@ -581,37 +369,4 @@ impl World {
             seed: self.random.u64(..),
         }
     }
-}
-
-fn machine(index: u8, floors: FloorCount, random: &mut Rng) -> Result<Machine, WorldError> {
-    let letter = char::from(b'A' + index % 26);
-    let name = match index / 26 {
-        0 => letter.to_string(),
-        round => format!("{letter}{round}"),
-    };
-    let start = random.u8(0..floors.get());
-    let mut config = CarConfig::new(floors);
-    config.start = StartPosition::Floor(start);
-    let car = SimulatedCar::new(&config, random.u64(..))?;
-    Ok(Machine {
-        name: NodeId::new(&name)?,
-        address: Ipv4Addr::new(127, 0, 0, index + 1),
-        powered: true,
-        incarnation: 0,
-        process: None,
-        disk: Disk::new(JournalId(random.u64(1..))),
-        lost: None,
-        reported: car.inputs(),
-        car,
-        car_moves: false,
-        line: Line::Plugged,
-        silence: 0,
-        silent_since: None,
-        latched: false,
-        conflicts: 0,
-        lit: BTreeSet::new(),
-        leads_badly: None,
-        falsifies: None,
-        estimate: 0,
-    })
 }

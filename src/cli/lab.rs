@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
 use liftmesh_lab::WorldError;
 use liftmesh_lab::elections::{Contestant, PlotError, Situation, WriteError};
-use liftmesh_lab::trace::UnknownFilter;
+use liftmesh_lab::trace::{ExampleError, UnknownFilter};
 
 use self::elections::ElectionsArgs;
 use super::CommandError;
@@ -72,6 +72,14 @@ pub enum LabError {
     /// A campaign of something else than a protocol and a preset.
     #[error("a campaign needs a protocol and a preset, not {0}")]
     Variant(Contestant),
+    /// The contestant has no such preset.
+    #[error("--preset {preset} does not go with --election {contestant}; leave --preset out")]
+    Preset {
+        /// A control, or a protocol whose variant says otherwise.
+        contestant: Contestant,
+        /// What it was to run under.
+        preset: Preset,
+    },
     /// No fleet is large enough.
     #[error("there is nothing to compare: {situation} needs --sizes of at least {smallest}")]
     Small {
@@ -88,6 +96,9 @@ pub enum LabError {
         /// Where it would end.
         to: humantime::FormattedDuration,
     },
+    /// An example can't be drawn.
+    #[error(transparent)]
+    Example(#[from] ExampleError),
     /// A filter fits nothing.
     #[error(transparent)]
     Filter(#[from] UnknownFilter),
@@ -95,9 +106,9 @@ pub enum LabError {
 
 /// The names of the presets.
 fn preset() -> impl TypedValueParser<Value = Preset> {
-    PossibleValuesParser::new(["fleet", "source"]).map(|name| match name.as_str() {
-        "source" => Preset::Source,
-        _ => Preset::Fleet,
+    PossibleValuesParser::new(Preset::ALL.map(|preset| preset.to_string())).map(|name| {
+        let mut all = Preset::ALL.into_iter();
+        all.find(|known| known.to_string() == name).unwrap_or(Preset::Fleet)
     })
 }
 

@@ -360,6 +360,33 @@ fn a_preset_holds_for_every_key_that_is_not_given() {
     assert_eq!(setting("ballot.round"), "100 ms, default");
 }
 
+/// C5
+#[test]
+fn mesh_detection_beside_a_preset_without_it_is_refused() {
+    for (election, table, preset) in [
+        ("bully", "bully", "source"),
+        ("senior", "senior", "source"),
+        ("senior", "senior", "emulator"),
+        ("ballot", "ballot", "source"),
+        ("token-ring", "token_ring", "source"),
+    ] {
+        let lines = |mesh_detection: &str| {
+            format!("election = \"{election}\"\n{mesh_detection}[{table}]\npreset = \"{preset}\"\n")
+        };
+        let error = wrong(&lines("mesh_detection = true\n"));
+        let right = format!("it has to be false or left out, as {table}.preset = {preset}");
+        assert!(error.contains("mesh_detection = true is wrong"), "{error}");
+        assert!(error.contains(&right), "{error}");
+        for fine in ["", "mesh_detection = false\n"] {
+            assert!(check(&format!("{REQUIRED}{}", lines(fine))).is_ok(), "{election} {fine}");
+        }
+        // The preset of a protocol that is not chosen does not count.
+        let other =
+            lines("mesh_detection = true\n").replace(&format!("\"{election}\""), "\"lowest-ip\"");
+        assert!(check(&format!("{REQUIRED}{other}")).is_ok(), "{other}");
+    }
+}
+
 /// A mistake is found before the protocol is chosen.
 #[test]
 fn times_of_a_protocol_that_do_not_go_together_are_refused() {

@@ -175,9 +175,10 @@ fn another_car_starts_soon_after_a_motor_died() {
 #[test]
 fn a_car_that_hangs_in_mid_flight_stays_out_until_an_operator_clears_it() {
     let mut building = Building::with_cars(20, Line::Serial, &["A", "B"]);
-    // Far apart: the hall call is the hung car's to serve.
     fly(&building, "B", building.car_call(19));
     building.wait("B is far away", |building| is_open_at(building, "B", 19));
+    // B goes the other way: the hall call is the hung car's to serve, whichever node assigns it.
+    building.press("B", building.car_call(0));
     fly(&building, "A", building.car_call(12));
     let (car_call, hall) = (building.car_call(14), building.hall(13, Direction::Up));
     building.press("A", car_call);

@@ -1,7 +1,7 @@
 //! A protocol that is studied and not deployed.
 //!
-//! Whoever compares the five protocols with another one gives its [`Rules`] here: it then runs in
-//! the real node and under the same faults as they do. No configuration can select it, and no
+//! To compare the five protocols with another one, give its [`Rules`] here: it then runs in the real
+//! node and under the same faults as they do. No configuration can select it, and no
 //! message of it is ever decoded: it exists in virtual time only.
 
 use std::ops::Deref;

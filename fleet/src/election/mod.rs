@@ -369,6 +369,15 @@ impl Preset {
     pub const ALL: [Self; 2] = [Self::Fleet, Self::Source];
 }
 
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Fleet => "fleet",
+            Self::Source => "source",
+        })
+    }
+}
+
 /// What a protocol is, apart from its state machine. Implemented by the settings of each.
 pub trait Rules: fmt::Debug {
     /// The protocol that these are the settings of. An experiment gives the one that it is most
@@ -379,7 +388,7 @@ pub trait Rules: fmt::Debug {
     fn profile(&self) -> &'static Profile;
 
     /// C3: a group of at most this many nodes that all hear each other, on a network that has been
-    /// whole and quiet for so long, has exactly one master, known to all of it. Any two nodes of
+    /// whole and quiet for this time, has exactly one master, known to all of it. Any two nodes of
     /// it have a link after `linked_within`.
     fn bound(&self, linked_within: Duration, nodes: usize) -> Duration;
 
@@ -431,12 +440,21 @@ impl ElectionSettings {
     /// What a preset of the protocol says.
     #[must_use]
     pub fn preset(protocol: Protocol, preset: Preset) -> Self {
-        match protocol {
-            Protocol::LowestIp => Self::LowestIp(lowest_ip::Settings::of(preset)),
-            Protocol::Bully => Self::Bully(bully::Settings::of(preset)),
-            Protocol::Senior => Self::Senior(senior::Settings::of(preset)),
-            Protocol::Ballot => Self::Ballot(ballot::Settings::of(preset)),
-            Protocol::TokenRing => Self::TokenRing(token_ring::Settings::of(preset)),
+        match (protocol, preset) {
+            (Protocol::LowestIp, Preset::Fleet) => Self::LowestIp(lowest_ip::Settings::default()),
+            (Protocol::Bully, Preset::Fleet) => Self::Bully(bully::Settings::default()),
+            (Protocol::Senior, Preset::Fleet) => Self::Senior(senior::Settings::default()),
+            (Protocol::Ballot, Preset::Fleet) => Self::Ballot(ballot::Settings::default()),
+            (Protocol::TokenRing, Preset::Fleet) => {
+                Self::TokenRing(token_ring::Settings::default())
+            }
+            (Protocol::LowestIp, Preset::Source) => Self::LowestIp(lowest_ip::Settings::source()),
+            (Protocol::Bully, Preset::Source) => Self::Bully(bully::Settings::source()),
+            (Protocol::Senior, Preset::Source) => Self::Senior(senior::Settings::source()),
+            (Protocol::Ballot, Preset::Source) => Self::Ballot(ballot::Settings::source()),
+            (Protocol::TokenRing, Preset::Source) => {
+                Self::TokenRing(token_ring::Settings::source())
+            }
         }
     }
 
@@ -464,7 +482,7 @@ impl ElectionSettings {
     }
 
     /// C3: a group of at most this many nodes that all hear each other, on a network that has been
-    /// whole and quiet for so long, has exactly one master, known to all of it. It depends on how
+    /// whole and quiet for this time, has exactly one master, known to all of it. It depends on how
     /// soon the mesh makes links.
     #[must_use]
     pub fn bound(&self, mesh: &MeshTimes, nodes: usize) -> Duration {

@@ -76,7 +76,7 @@ impl Node {
                 self.orders.settle_all(node);
                 if is_new {
                     let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
-                    self.orders.in_step(node, beacon.durable, fleet);
+                    self.orders.note_equal(node, beacon.durable, fleet);
                 }
             }
         } else if let Some(difference) = self.peers.note_difference(node, now)
@@ -109,7 +109,7 @@ impl Node {
             Some(true) => {
                 if told.digest == self.orders.store().digest() {
                     let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
-                    self.orders.in_step(&peer, told.durable, fleet);
+                    self.orders.note_equal(&peer, told.durable, fleet);
                 }
                 self.on_state_received(link, now);
             }

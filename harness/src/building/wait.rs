@@ -49,21 +49,34 @@ impl Building {
     /// Waits until these nodes hear each other and nobody else, follow this one of them, and have
     /// equal stores (E1, O7). Where the lowest address has no right to lead, any of them will do.
     pub fn wait_for_master_of(&self, group: &[&str], master: &str) -> Duration {
-        if self.election.profile().preferred != Preferred::LowestAddress {
-            return self.wait_for_one_master_of(group);
+        self.wait(&format!("{group:?} follow {master}, or one of them"), |building| {
+            building.are_led_by(group, master)
+        })
+    }
+
+    /// Whether these nodes hear each other and nobody else, follow this one of them, and have equal
+    /// stores (E1, O7). Where the lowest address has no right to lead, any of them will do.
+    pub fn are_led_by(&self, group: &[&str], master: &str) -> bool {
+        match self.election.profile().preferred {
+            Preferred::LowestAddress => self.follow(group, master),
+            Preferred::Anybody | Preferred::Fittest | Preferred::Designated => {
+                self.are_led_by_one(group)
+            }
         }
-        self.wait(&format!("{group:?} follow {master}"), |building| building.follow(group, master))
     }
 
     /// Waits until these nodes hear each other and nobody else, follow one of them, and have equal
     /// stores (E1, O7).
     pub fn wait_for_one_master_of(&self, group: &[&str]) -> Duration {
-        self.wait(&format!("{group:?} follow one of them"), |building| {
-            if building.election.profile().rotates {
-                return building.know_a_holder(group);
-            }
-            group.iter().any(|master| building.follow(group, master))
-        })
+        let what = format!("{group:?} follow one of them");
+        self.wait(&what, |building| building.are_led_by_one(group))
+    }
+
+    fn are_led_by_one(&self, group: &[&str]) -> bool {
+        if self.election.profile().rotates {
+            return self.know_a_holder(group);
+        }
+        group.iter().any(|master| self.follow(group, master))
     }
 
     /// Waits until these nodes have been one group for a while without a break; hands back how long

@@ -9,7 +9,7 @@
 //!    │  ▼
 //!    │ Accepted ──────────▶ Slave
 //!    │  │          ready      │
-//!    └──┴─────────────────────┘ the inviter is lost, or does not get ready: a group of its own
+//!    └──┴─────────────────────┘ the inviter is lost, or does not get ready: a group of one
 //! ```
 //!
 //! A group has a number that its master gave it, so that the answer to one invitation does not pass
@@ -100,7 +100,7 @@ enum State {
 }
 
 impl Invitation {
-    /// *Recovery*: a group of its own.
+    /// *Recovery*: a group of one.
     fn recover(&mut self, outputs: &mut Vec<Output>) {
         outputs.extend([ANSWERS, READY].map(|name| Output::Disarm(experiment::Timer(name).into())));
         self.group += 1;

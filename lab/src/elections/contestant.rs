@@ -50,6 +50,18 @@ impl Base {
         let controls = Control::ALL.map(|control| control.to_string());
         protocols.into_iter().chain(controls).collect::<Vec<_>>().join(", ")
     }
+
+    /// The error that it lacks this variant.
+    fn without(self, variant: &str) -> UnknownContestant {
+        let has: Vec<&str> = Variant::ALL.iter().filter_map(|one| one.name(self)).collect();
+        let choices = if has.is_empty() {
+            "it has none".into()
+        } else {
+            format!("it has {}", has.join(", "))
+        };
+        let contestant = self.to_string();
+        UnknownContestant::Without { contestant, variant: variant.to_owned(), choices }
+    }
 }
 
 /// What can be changed about a protocol.
@@ -77,7 +89,7 @@ struct Variants(u8);
 struct Equal {
     /// How long a master may be silent.
     silence: Duration,
-    /// How long an answer is waited for; twice as long if whoever answers waits first.
+    /// How long an answer is waited for; twice as long if the node that answers waits first.
     answer: Duration,
     /// Between two signs of life, or two repetitions.
     period: Duration,
@@ -102,13 +114,18 @@ pub enum UnknownContestant {
     )]
     Variant(String),
     /// There is nothing that the variant would change.
-    #[error("{contestant} has no variant {variant}")]
+    #[error("{contestant} has no variant {variant}; {choices}")]
     Without {
         /// The protocol or control.
         contestant: String,
         /// The variant.
         variant: String,
+        /// Which variants it has.
+        choices: String,
     },
+    /// No protocol has all of these variants.
+    #[error("no protocol has all of the variants {0}; name protocols one by one")]
+    Nobody(String),
 }
 
 impl Variants {
@@ -157,8 +174,7 @@ impl Variant {
         let find = |base| Self::ALL.into_iter().find(|one| one.name(base) == Some(name));
         find(base).ok_or_else(|| {
             if Protocol::ALL.into_iter().any(|protocol| find(Base::Protocol(protocol)).is_some()) {
-                let contestant = base.to_string();
-                UnknownContestant::Without { contestant, variant: name.to_owned() }
+                base.without(name)
             } else {
                 UnknownContestant::Variant(name.to_owned())
             }
@@ -183,14 +199,18 @@ impl Contestant {
         Self { base: Base::Protocol(protocol), variants }
     }
 
-    /// This, with the figures of the source if that is the preset. A control has no presets.
+    /// This, under a preset. `None` for a control, which has no presets, and if the name says that
+    /// the preset is another one.
     #[must_use]
-    pub fn under(self, preset: Preset) -> Self {
+    pub fn under(self, preset: Preset) -> Option<Self> {
         match (self.base, preset) {
-            (Base::Protocol(_), Preset::Source) => {
-                Self { variants: self.variants.with(Variant::Source), ..self }
+            (Base::Control(_), Preset::Fleet | Preset::Source) => None,
+            (Base::Protocol(_), Preset::Fleet) => {
+                (!self.variants.contains(Variant::Source)).then_some(self)
             }
-            (Base::Protocol(_), Preset::Fleet) | (Base::Control(_), _) => self,
+            (Base::Protocol(_), Preset::Source) => {
+                Some(Self { variants: self.variants.with(Variant::Source), ..self })
+            }
         }
     }
 
@@ -211,14 +231,19 @@ impl Contestant {
     /// # Errors
     /// [`UnknownContestant`]
     pub fn list(text: &str) -> Result<Vec<Self>, UnknownContestant> {
-        let Some(variants) =
-            text.strip_prefix("all").filter(|rest| rest.is_empty() || rest.starts_with(':'))
-        else {
-            return match text {
-                "controls" => Ok(Control::ALL.map(Self::control).into()),
-                _ => Ok(vec![text.parse()?]),
-            };
-        };
+        let (name, variants) = text.split_at(text.find(':').unwrap_or(text.len()));
+        match name {
+            "all" => Self::protocols(variants),
+            "controls" => {
+                let controls = Control::ALL.iter().map(|control| format!("{control}{variants}"));
+                controls.map(|text| text.parse()).collect()
+            }
+            _ => Ok(vec![text.parse()?]),
+        }
+    }
+
+    /// Every protocol that has these variants, of which each follows a colon.
+    fn protocols(variants: &str) -> Result<Vec<Self>, UnknownContestant> {
         let mut found = Vec::new();
         for protocol in Protocol::ALL {
             match format!("{protocol}{variants}").parse() {
@@ -227,11 +252,10 @@ impl Contestant {
                 Err(error) => return Err(error),
             }
         }
+        if found.is_empty() {
+            return Err(UnknownContestant::Nobody(variants.trim_start_matches(':').to_owned()));
+        }
         Ok(found)
-    }
-
-    fn control(control: Control) -> Self {
-        Self { base: Base::Control(control), variants: Variants::default() }
     }
 
     /// Its settings of the election in a fleet of so many nodes, without what differs between them.

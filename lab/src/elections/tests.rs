@@ -75,6 +75,22 @@ fn who_names_no_contestant_is_told_which_there_are() {
 }
 
 #[test]
+fn a_variant_that_a_contestant_does_not_have_is_refused() {
+    for (list, message) in [
+        ("raft:source", "raft has no variant source; it has none"),
+        ("controls:source", "raft has no variant source; it has none"),
+        ("lowest-ip:own-detection", "lowest-ip has no variant own-detection; it has source"),
+        (
+            "all:control-unit:numbers",
+            "no protocol has all of the variants control-unit:numbers; name protocols one by one",
+        ),
+    ] {
+        let error = Contestant::list(list).expect_err("nobody has it");
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[test]
 fn the_same_comparison_gives_the_same_runs() {
     let comparison = small(&Situation::ALL);
     let done = AtomicUsize::new(0);
@@ -405,10 +421,16 @@ fn figures_can_be_written_and_drawn() {
 fn a_preset_is_a_contestant() {
     for protocol in Protocol::ALL {
         for preset in Preset::ALL {
-            let contestant = Contestant::of(protocol).under(preset);
-            assert_eq!(contestant, Contestant::preset(protocol, preset));
+            let contestant = Contestant::preset(protocol, preset);
+            assert_eq!(Contestant::of(protocol).under(preset), Some(contestant));
             assert_eq!(contestant.as_preset(), Some((protocol, preset)));
         }
+        let source = Contestant::preset(protocol, Preset::Source);
+        assert_eq!(source.under(Preset::Source), Some(source));
+        assert_eq!(source.under(Preset::Fleet), None);
+    }
+    for control in Contestant::list("controls").expect("controls") {
+        assert!(Preset::ALL.iter().all(|preset| control.under(*preset).is_none()), "{control}");
     }
     for other in ["raft", "bully:numbers", "bully:source:numbers"] {
         assert_eq!(other.parse::<Contestant>().expect("a contestant").as_preset(), None);

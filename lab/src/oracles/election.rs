@@ -76,6 +76,22 @@ pub(super) fn one_master_in_each_group(snapshot: &Snapshot) -> Vec<Finding> {
     findings
 }
 
+/// E1, where an election takes its network for reliable and packets get lost: it may begin anew at
+/// any time, but no group is without one master, known to all, for longer than the bound.
+pub(super) fn one_master_is_found_again(snapshot: &Snapshot) -> Vec<Finding> {
+    let limit = snapshot.settings.bound();
+    let mut findings = Vec::new();
+    for group in snapshot.unsteady_groups() {
+        if let Some(first) = group.first()
+            && !snapshot.is_right(&group, snapshot.master_of(&group))
+        {
+            let what = format!("the group {group:?} has had no master that all know for {limit:?}");
+            findings.push(Finding::new("E1", *first, what.clone()).lasting(what, limit));
+        }
+    }
+    findings
+}
+
 /// E4: of two that hear each other, the one that yields has handed over the orders that it had;
 /// what came in while it did goes over the link afterwards.
 #[derive(Debug)]

@@ -1,12 +1,14 @@
 //! Each check is shown what it must not let pass: a world that is lied about.
 
 use elevator_driver::{Button, Direction, Floor, KeySwitch, MotorCommand, PanelOutputs};
+use elevator_fleet::election::{ElectionSettings, Preset};
 use elevator_fleet::model::{Call, Dot, JournalId, NodeId, Term};
 use elevator_fleet::node::{Change, Lsn, Report};
 use elevator_fleet::orders::{Record, RecordState};
-use elevator_fleet::wire::NodeState;
+use elevator_fleet::wire::{NodeState, Protocol};
 
 use super::*;
+use crate::snapshot::QUIET_LOSS;
 use crate::{Fault, MotorFault, World, WorldSettings};
 
 mod cars;
@@ -34,7 +36,11 @@ fn calm() -> World {
 
 /// Machines that have heard nothing of each other, in a network that claims to be whole.
 fn strangers() -> World {
-    let mut world = World::new(WorldSettings::new(3, 1)).expect("a world");
+    strangers_under(WorldSettings::new(3, 1))
+}
+
+fn strangers_under(settings: WorldSettings) -> World {
+    let mut world = World::new(settings).expect("a world");
     world.inflict(Fault::Partition(Vec::new()));
     world.start_all();
     for node in 0..3 {
@@ -98,6 +104,36 @@ fn a_broken_car_does_not_excuse_its_group() {
         world.inflict(fault);
         world.inspect();
         complains(&world, "E1");
+    }
+}
+
+/// An election that takes its network for reliable, on one that loses packets.
+fn ballot_of_the_source(nodes: usize, seed: u64) -> WorldSettings {
+    let mut settings = WorldSettings::new(nodes, seed);
+    settings.election = ElectionSettings::preset(Protocol::Ballot, Preset::Source);
+    settings.weather.loss = QUIET_LOSS;
+    settings
+}
+
+#[test]
+fn an_election_that_does_not_end_under_loss_is_noticed() {
+    let mut world = strangers_under(ballot_of_the_source(3, 1));
+    world.inspect();
+    assert_eq!(world.violations(), [], "it has some time");
+    world.now += world.settings.bound();
+    world.inspect();
+    complains(&world, "E1");
+}
+
+/// C3: votes are opened again and again, and each one ends.
+#[test]
+fn under_loss_a_ballot_of_the_source_ends_each_vote() {
+    for (nodes, seed) in [(2, 1), (5, 2), (16, 3)] {
+        let mut world = World::new(ballot_of_the_source(nodes, seed)).expect("a world");
+        world.start_all();
+        world.run_for(Duration::from_mins(2));
+        assert_eq!(world.violations(), [], "{nodes} nodes");
+        assert!(world.state_changes > 50, "{nodes} nodes: {} changes", world.state_changes);
     }
 }
 

@@ -176,7 +176,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Faults of the network, above the nodes, each in a lane of its own while it lasts.
+    /// Faults of the network, above the nodes, each in a separate lane while it lasts.
     fn network_bands(&mut self) {
         for (lane, band) in self.layout.lanes.clone() {
             let Some(band) = self.trace.bands.get(band) else {

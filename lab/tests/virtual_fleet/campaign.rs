@@ -90,7 +90,7 @@ macro_rules! whatever_happens {
 
 elevator_fleet::for_every_protocol!(whatever_happens);
 
-/// E3, E8: the master restarts, and a slave of a letter mode follows it all the time.
+/// E3, E8: the master restarts, and a slave under the preset `source` follows it all the time.
 #[test]
 fn a_seed_with_a_restarted_master_passes() {
     let election = ElectionSettings::preset(Protocol::Ballot, Preset::Source);

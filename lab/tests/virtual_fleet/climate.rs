@@ -116,7 +116,7 @@ fn displays_are_steady_however_rarely_sensors_are_asked() {
     let slow = ballot::Settings {
         control_period: secs(10),
         lost_after: secs(20),
-        ..ballot::Settings::fleet()
+        ..ballot::Settings::default()
     };
     let senior = ElectionSettings::preset(Protocol::Senior, Preset::Source);
     for election in [senior, ElectionSettings::Ballot(slow)] {

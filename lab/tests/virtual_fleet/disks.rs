@@ -156,3 +156,34 @@ fn a_service_that_a_crash_has_erased_is_no_lie() {
         assert_eq!((0..3).map(|node| building.conflicts(node)).sum::<usize>(), 0);
     }
 }
+
+/// P1, P2: a power cut erases the service of what is open on the disk, and all others know of it.
+/// The restarted node may show the lamp until it has heard them. Nobody is served twice.
+#[test]
+fn a_service_that_all_others_know_is_not_repeated_after_a_crash() {
+    let mut settings = liftmesh_lab::WorldSettings::new(3, crate::building::seed());
+    settings.commit = 20_000..=20_000;
+    let mut building = Building::of(settings);
+    building.start_all();
+    building.run_for(secs(2));
+    let (server, button) = (2, up(2));
+    building.inflict(Fault::StopSwitch(0, true));
+    building.inflict(Fault::StopSwitch(1, true));
+    building.run_for(secs(1));
+    let call = building.call(button, 0);
+    building.press(0, button);
+    building.until(secs(60), "it is served", |world: &World| world.served(&call) > 0);
+    building.run_for(millis(5));
+    building.inflict(Fault::PowerCut(server));
+    building.run_for(secs(2));
+    for node in 0..2 {
+        assert!(!building.is_lit(node, button), "{node}");
+    }
+    building.inflict(Fault::Restart(server));
+    building.run_for(secs(3));
+    for node in 0..3 {
+        assert!(!building.is_lit(node, button), "{node}: {}", building.story(30));
+    }
+    assert_eq!(building.served(&call), 1, "{}", building.story(40));
+    building.recovers();
+}

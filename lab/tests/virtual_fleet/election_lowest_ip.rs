@@ -323,7 +323,7 @@ fn a_fleet_of_any_size_agrees_within_the_bound() {
 
 /// F2 to F8: the source's form has its master too, loses no order, and keeps each invariant.
 #[test]
-fn whatever_happens_to_the_letter_of_the_source() {
+fn whatever_happens_as_in_the_source() {
     let seeds = std::env::var("LIFTMESH_CAMPAIGN").map_or(3, |seeds| seeds.parse().expect("seeds"));
     for seed in 1..=seeds {
         let mut campaign = Campaign::by_seed(seed);

@@ -15,7 +15,7 @@ use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, secs, seed};
 
-/// The agreement on a master must last for so long.
+/// How long the agreement on a master must last.
 const LASTS: Duration = Duration::from_millis(300);
 
 /// How often the fleet is looked at.

@@ -1,4 +1,4 @@
-//! The master restarts. In a letter mode its slaves may follow it all the time.
+//! The master restarts. Without `mesh_detection` its slaves may follow it all the time.
 
 use std::time::Duration;
 

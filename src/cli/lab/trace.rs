@@ -30,9 +30,9 @@ pub(crate) struct TraceArgs {
     /// elections`
     #[arg(long, value_name = "NAME", visible_alias = "protocol", default_value = "lowest-ip")]
     pub(crate) election: Contestant,
-    /// Which settings of the protocol
-    #[arg(long, value_name = "NAME", default_value = "fleet", value_parser = super::preset())]
-    pub(crate) preset: Preset,
+    /// Which settings of the protocol; not for a control [default: fleet]
+    #[arg(long, value_name = "NAME", value_parser = super::preset())]
+    pub(crate) preset: Option<Preset>,
     /// The number of nodes, 2 to 200
     #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = super::size)]
     pub(crate) size: usize,
@@ -104,11 +104,10 @@ impl TraceArgs {
             let [from, to] = [from, to].map(humantime::format_duration);
             return Err(LabError::Window { from, to }.into());
         }
-        let trace = match self.example {
-            Some(example) => example.trace(),
-            None => self.subject()?.trace(self.from, self.to),
+        let mut trace = match self.example {
+            Some(example) => example.trace().map_err(LabError::from)?,
+            None => self.subject()?.trace(self.from, self.to).map_err(LabError::from)?,
         };
-        let mut trace = trace.map_err(LabError::from)?;
         trace.command = self.command(trace.command);
         let only = match self.example {
             Some(example) if self.only.is_empty() => example.selection().only,
@@ -129,7 +128,7 @@ impl TraceArgs {
     }
 
     fn subject(&self) -> Result<Subject, LabError> {
-        let contestant = self.election.under(self.preset);
+        let contestant = self.contestant()?;
         let Some(seed) = self.campaign else {
             return Ok(Subject::Situation(Trial {
                 contestant,
@@ -143,6 +142,13 @@ impl TraceArgs {
         };
         let (protocol, preset) = contestant.as_preset().ok_or(LabError::Variant(contestant))?;
         Ok(Subject::Campaign { seed, protocol, preset })
+    }
+
+    fn contestant(&self) -> Result<Contestant, LabError> {
+        let contestant = self.election;
+        self.preset.map_or(Ok(contestant), |preset| {
+            contestant.under(preset).ok_or(LabError::Preset { contestant, preset })
+        })
     }
 
     /// The command that draws the same.
@@ -197,5 +203,24 @@ mod tests {
     fn a_drawing_ends_after_its_beginning() {
         let backwards = args("--from 5s --to 1s").unwrap().execute();
         assert_eq!(backwards.unwrap_err().to_string(), "--to 1s is not after --from 5s");
+    }
+
+    #[test]
+    fn a_preset_that_would_have_no_effect_is_refused() {
+        for (line, message) in [
+            (
+                "--election raft --preset source",
+                "--preset source does not go with --election raft; leave --preset out",
+            ),
+            (
+                "--election bully:source --preset fleet",
+                "--preset fleet does not go with --election bully:source; leave --preset out",
+            ),
+        ] {
+            let error = args(line).unwrap().execute().unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+        assert!(args("--election bully:source").unwrap().subject().is_ok());
+        assert!(args("--election raft").unwrap().subject().is_ok());
     }
 }

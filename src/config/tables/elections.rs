@@ -187,39 +187,38 @@ table! {
     }
 }
 
-/// The protocol that was chosen, and its settings. The mesh's reports count only where the preset
-/// uses them.
+/// The protocol that was chosen, and its settings. The mesh's reports count where the preset uses
+/// them, unless `mesh_detection` is false.
 pub(in crate::config) fn election(tables: &Tables) -> ElectionSettings {
-    let by = |preset_uses_mesh: bool| tables.node.mesh_detection && preset_uses_mesh;
+    let mesh_detection = preset(tables).1 && tables.node.mesh_detection != Some(false);
     match tables.node.election {
         Protocol::LowestIp => ElectionSettings::preset(Protocol::LowestIp, tables.lowest_ip.preset),
         Protocol::Bully => {
-            let preset = bully::Settings::of(tables.bully_presets.preset);
-            let mesh_detection = by(preset.mesh_detection);
             ElectionSettings::Bully(bully::Settings { mesh_detection, ..tables.bully.clone() })
         }
         Protocol::Senior => {
-            let preset = match tables.senior_presets.preset {
-                SeniorPreset::Fleet => senior::Settings::fleet(),
-                SeniorPreset::Source => senior::Settings::source(),
-                SeniorPreset::Emulator => senior::Settings::emulator(),
-            };
-            let mesh_detection = by(preset.mesh_detection);
             ElectionSettings::Senior(senior::Settings { mesh_detection, ..tables.senior })
         }
         Protocol::Ballot => {
-            let preset = ballot::Settings::of(tables.ballot_presets.preset);
-            let mesh_detection = by(preset.mesh_detection);
             ElectionSettings::Ballot(ballot::Settings { mesh_detection, ..tables.ballot })
         }
-        Protocol::TokenRing => {
-            let preset = token_ring::Settings::of(tables.token_ring_presets.preset);
-            let mesh_detection = by(preset.mesh_detection);
-            ElectionSettings::TokenRing(token_ring::Settings {
-                mesh_detection,
-                ..tables.token_ring.clone()
-            })
-        }
+        Protocol::TokenRing => ElectionSettings::TokenRing(token_ring::Settings {
+            mesh_detection,
+            ..tables.token_ring.clone()
+        }),
+    }
+}
+
+/// The key of the chosen protocol's preset, and whether the preset uses the mesh's reports.
+/// `lowest-ip`, which has no other sign of loss, uses them under each.
+fn preset(tables: &Tables) -> (&'static str, bool) {
+    let is_fleet = |preset: Preset| preset == Preset::Fleet;
+    match tables.node.election {
+        Protocol::LowestIp => ("lowest_ip.preset", true),
+        Protocol::Bully => ("bully.preset", is_fleet(tables.bully_presets.preset)),
+        Protocol::Senior => ("senior.preset", tables.senior_presets.preset == SeniorPreset::Fleet),
+        Protocol::Ballot => ("ballot.preset", is_fleet(tables.ballot_presets.preset)),
+        Protocol::TokenRing => ("token_ring.preset", is_fleet(tables.token_ring_presets.preset)),
     }
 }
 
@@ -270,7 +269,8 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
             token_ring.acknowledgement_wait,
         ),
     );
-    let uses_mesh = node.mesh_detection && token_ring_presets.preset == Preset::Fleet;
+    let uses_mesh =
+        node.mesh_detection != Some(false) && token_ring_presets.preset == Preset::Fleet;
     // Without the mesh a search takes all of its time, which paces a holder that searches at once.
     if uses_mesh || !token_ring.hold.is_zero() {
         check.longer(
@@ -278,4 +278,11 @@ pub(super) fn relate(tables: &Tables, check: &Checker<'_>) {
             (&["token_ring.search_wait"], "search_wait", token_ring.search_wait),
         );
     }
+    // The bounds of a preset hold for its rules without the mesh's reports.
+    let (key, uses_mesh) = preset(tables);
+    check.relate(
+        uses_mesh || node.mesh_detection != Some(true),
+        &["mesh_detection", key],
+        format_args!("false or left out, as {key} = {}", check.written(key).0),
+    );
 }

@@ -51,8 +51,9 @@ table! {
         /// How the master is elected, the same on every node.
         election: Protocol = Value("lowest-ip"),
         /// Whether a master that the mesh has lost counts as lost at once; otherwise only the
-        /// protocol's own signs count, which are slower. Without effect under `lowest-ip`.
-        mesh_detection: bool = Value("true"),
+        /// protocol's own signs count, which are slower. Without effect under `lowest-ip`; `true`
+        /// is refused with a preset that leaves the mesh's reports out.
+        mesh_detection: Option<bool> = Absent("true, or false if the preset leaves it out", "true"),
     }
 }
 

@@ -16,12 +16,12 @@ use std::convert::Infallible;
 use stateright::Property;
 
 use super::*;
+use crate::election::Message as Any;
 use crate::election::testing::candidate;
 use crate::election::testing::model::{
     At, Beacons, Bounds, Calms, Check, Due, Misfortunes, Network, Subject, Taken, WITHOUT_END,
     exhaust, number, settles,
 };
-use crate::election::{Message as Any, Preset};
 
 /// The nodes; the last ones are regular leaders.
 #[derive(Debug)]
@@ -227,22 +227,22 @@ fn agrees(moment: &At<Fleet>) -> bool {
     follow && (by_right || leader.regular)
 }
 
-fn fleet(preset: Preset, nodes: usize, regular: usize, packets: usize) -> Check<Fleet> {
+fn fleet(settings: Settings, nodes: usize, regular: usize, packets: usize) -> Check<Fleet> {
     let beacons = if nodes == 2 { Beacons::Late } else { Beacons::Instant };
     let restarts = u8::from(beacons == Beacons::Late);
     let most = Misfortunes { crashes: 1, restarts, breaks: WITHOUT_END, falls: 0 };
     let network = Network::Repeats(packets);
-    let settings = Settings { patience: 2, ..Settings::of(preset) };
+    let settings = Settings { patience: 2, ..settings };
     let subject = Fleet { stand_ins: nodes - regular, regular, crashes: most.crashes, settings };
     Check::new(subject, Bounds { nodes, network, beacons, most })
 }
 
 fn two(regular: usize, packets: usize) -> Check<Fleet> {
-    fleet(Preset::Fleet, 2, regular, packets)
+    fleet(Settings::default(), 2, regular, packets)
 }
 
 fn three(regular: usize) -> Check<Fleet> {
-    fleet(Preset::Fleet, 3, regular, 2)
+    fleet(Settings::default(), 3, regular, 2)
 }
 
 /// E3, E7, V3 to V7, V12
@@ -284,7 +284,7 @@ fn two_stand_ins_agree() {
 /// A fleet with the settings of the source.
 fn as_in_the_source(nodes: usize, regular: usize, least: usize, least_calm: usize) {
     let what = format!("as in the source, {nodes} nodes, {regular} regular");
-    settles(&what, fleet(Preset::Source, nodes, regular, 2), least, least_calm);
+    settles(&what, fleet(Settings::source(), nodes, regular, 2), least, least_calm);
 }
 
 /// C3, V2 to V7, V12

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Ballot, PROFILE};
-use crate::election::{Candidate, Election, Preset, Profile, Rules};
+use crate::election::{Candidate, Election, Profile, Rules};
 use crate::wire::{Nonce, Protocol};
 
 /// The rules and times of `ballot`; alike on every node.
@@ -27,25 +27,9 @@ pub struct Settings {
     pub mesh_detection: bool,
 }
 
+/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
-        Self::fleet()
-    }
-}
-
-impl Settings {
-    /// The preset.
-    #[must_use]
-    pub fn of(preset: Preset) -> Self {
-        match preset {
-            Preset::Fleet => Self::fleet(),
-            Preset::Source => Self::source(),
-        }
-    }
-
-    /// For a fleet of elevators on one LAN; the default.
-    #[must_use]
-    pub fn fleet() -> Self {
         Self {
             control_period: Duration::from_millis(100),
             lost_after: Duration::from_millis(200),
@@ -54,7 +38,9 @@ impl Settings {
             mesh_detection: true,
         }
     }
+}
 
+impl Settings {
     /// As in the source: a leader is lost after two periods without a control packet (V2), and
     /// nothing that the mesh reports counts as a loss, nor `patience`.
     ///

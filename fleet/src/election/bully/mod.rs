@@ -45,7 +45,7 @@
 //!
 //! - A node that misses the master lets the higher ones announce themselves for a moment before it
 //!   asks: usually the highest survivor does at once, and the election costs n messages. A
-//!   follower whose master works and outranks it answers, and holds no election of its own.
+//!   follower whose master works and outranks it answers, and holds no election.
 //! - A beacon of a higher node that is master counts as its *master*.
 //! - *Election* is repeated within T, because it may be lost. A candidate that hears of another
 //!   higher node waits for T again. Once the mesh has lost every higher node, there is nothing to

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Bully, PROFILE};
-use crate::election::{Candidate, Election, Preset, Profile, Rules};
+use crate::election::{Candidate, Election, Profile, Rules};
 use crate::model::NodeId;
 use crate::wire::{Nonce, Protocol};
 
@@ -55,25 +55,9 @@ pub struct Settings {
     pub silence: Duration,
 }
 
+/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
-        Self::fleet()
-    }
-}
-
-impl Settings {
-    /// The preset.
-    #[must_use]
-    pub fn of(preset: Preset) -> Self {
-        match preset {
-            Preset::Fleet => Self::fleet(),
-            Preset::Source => Self::source(),
-        }
-    }
-
-    /// For a fleet of elevators on one LAN; the default.
-    #[must_use]
-    pub fn fleet() -> Self {
         Self {
             estimate: Estimate::Health,
             wins: Wins::Highest,
@@ -88,13 +72,15 @@ impl Settings {
             silence: Duration::from_millis(400),
         }
     }
+}
 
+impl Settings {
     /// As in the source: the peers' losses and states that the mesh reports do not count, a
     /// candidate asks once and at once, and nobody challenges a master that works. The source has
     /// no figures: T and the wait for *master* are those of the fleet.
     #[must_use]
     pub fn source() -> Self {
-        let fleet = Self::fleet();
+        let fleet = Self::default();
         Self {
             mesh_detection: false,
             challenges: false,

@@ -181,7 +181,7 @@ impl Bully {
         }
     }
 
-    /// Whether a follower that is asked holds an election of its own (B6). As in the source it
+    /// Whether a follower that is asked holds an election too (B6). As in the source it
     /// does, unless the last one has just ended; otherwise only if its master is lower.
     fn is_called(&self, master: &NodeId, ended: Ended) -> bool {
         if self.settings.mesh_detection { !self.is_higher(master) } else { ended == Ended::LongAgo }

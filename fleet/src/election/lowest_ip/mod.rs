@@ -21,23 +21,22 @@
 //! # What it adds to the requirements
 //!
 //! - The standby link, and the slave whose master yields to a lower one and that follows it there:
-//!   without them each change of master needs new links. [`Letter`] does without.
+//!   without them each change of master needs new links. [`Source`] does without.
 //! - Of two nodes with the same address the lower name leads; both report the conflict.
 
-mod letter;
+mod source;
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{
-    Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Preset,
-    Profile, Rules,
+    Candidate, Detail, Election, ElectionTimer, Input, LinkRule, Output, Preferred, Profile, Rules,
 };
 use crate::model::NodeId;
 use crate::wire::{NodeState, Nonce, Protocol};
 
-pub use letter::Letter;
+pub use source::Source;
 
 /// The timers of `lowest-ip` without a standby link.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +60,7 @@ const STANDBY: Profile = Profile {
     ..Profile::USUAL
 };
 
-const LETTER: Profile = Profile { link_rule: LinkRule::FollowState, ..STANDBY };
+const SOURCE: Profile = Profile { link_rule: LinkRule::FollowState, ..STANDBY };
 
 /// The settings of `lowest-ip`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,28 +72,14 @@ pub struct Settings {
     pub standby: bool,
 }
 
+/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
-        Self::fleet()
+        Self { standby: true }
     }
 }
 
 impl Settings {
-    /// The preset.
-    #[must_use]
-    pub fn of(preset: Preset) -> Self {
-        match preset {
-            Preset::Fleet => Self::fleet(),
-            Preset::Source => Self::source(),
-        }
-    }
-
-    /// For a fleet of elevators on one LAN; the default.
-    #[must_use]
-    pub fn fleet() -> Self {
-        Self { standby: true }
-    }
-
     /// As in the source: no standby link.
     #[must_use]
     pub fn source() -> Self {
@@ -108,7 +93,7 @@ impl Rules for Settings {
     }
 
     fn profile(&self) -> &'static Profile {
-        if self.standby { &STANDBY } else { &LETTER }
+        if self.standby { &STANDBY } else { &SOURCE }
     }
 
     /// Without a standby link a master that joins another one parts from its slaves, which dial in
@@ -122,7 +107,7 @@ impl Rules for Settings {
         if self.standby {
             Box::new(LowestIp::new(own.node, own.address))
         } else {
-            Box::new(Letter::new(own.node, own.address, redial_after))
+            Box::new(Source::new(own.node, own.address, redial_after))
         }
     }
 }

@@ -55,16 +55,21 @@ impl Subject for Lan {
 }
 
 impl Calms for Lan {
-    /// All follow the lowest address.
     fn is_right(check: &Check<Self>, moment: &At<Self>) -> bool {
-        let Some((lowest, _)) = moment.living().next() else {
-            return true;
-        };
-        moment.living().all(|(node, machine)| match &machine.state {
-            State::Master => node == lowest,
-            State::Slave { master } => node != lowest && check.index(master) == lowest,
-        })
+        all_follow_the_lowest(check, moment)
     }
+}
+
+/// The lowest address leads, and all others follow it.
+pub(super) fn all_follow_the_lowest<S: Subject>(check: &Check<S>, moment: &At<S>) -> bool {
+    let Some((lowest, _)) = moment.living().next() else {
+        return true;
+    };
+    moment.living().all(|(node, machine)| match machine.node_state() {
+        NodeState::Master => node == lowest,
+        NodeState::Slave { master } => node != lowest && check.index(&master) == lowest,
+        NodeState::Seeking => false,
+    })
 }
 
 fn lan(nodes: usize, crashes: u8, restarts: u8) -> Check<Lan> {

@@ -107,13 +107,11 @@ fn equal_addresses_are_ranked_by_name() {
 /// The preset of the source keeps no standby link, and has the machine that dials.
 #[test]
 fn presets_choose_the_links() {
-    for (preset, rule) in
-        [(Preset::Fleet, LinkRule::Standby), (Preset::Source, LinkRule::FollowState)]
+    for (settings, rule) in
+        [(Settings::default(), LinkRule::Standby), (Settings::source(), LinkRule::FollowState)]
     {
-        let settings = Settings::of(preset);
         assert_eq!(settings.profile().link_rule, rule);
         let election = settings.elect(candidate(1), Nonce(1), Duration::from_millis(50));
-        assert_eq!(election.link_rule(), rule, "{preset:?}");
+        assert_eq!(election.link_rule(), rule, "{settings:?}");
     }
-    assert_eq!(Settings::default(), Settings::of(Preset::Fleet));
 }

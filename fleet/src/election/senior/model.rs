@@ -231,7 +231,7 @@ fn walk(candidates: Vec<Candidate>, settings: Settings, network: Network, least:
 }
 
 fn fleet(attempts: u32) -> Settings {
-    Settings { attempts, ..Settings::fleet() }
+    Settings { attempts, ..Settings::default() }
 }
 
 /// M8, M9, E7

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{PROFILE, Senior, Timer};
-use crate::election::{Candidate, Election, Preset, Profile, Rules};
+use crate::election::{Candidate, Election, Profile, Rules};
 use crate::wire::{Nonce, Protocol};
 
 /// How long things take, and how often they are tried.
@@ -29,19 +29,9 @@ pub struct Settings {
     pub mesh_detection: bool,
 }
 
-impl Settings {
-    /// The preset.
-    #[must_use]
-    pub const fn of(preset: Preset) -> Self {
-        match preset {
-            Preset::Fleet => Self::fleet(),
-            Preset::Source => Self::source(),
-        }
-    }
-
-    /// For a fleet of elevators on one LAN; the default (M3).
-    #[must_use]
-    pub const fn fleet() -> Self {
+/// For a fleet of elevators on one LAN (M3).
+impl Default for Settings {
+    fn default() -> Self {
         Self {
             master_loss: Duration::from_millis(500),
             answer_wait: Duration::from_millis(100),
@@ -50,7 +40,9 @@ impl Settings {
             mesh_detection: true,
         }
     }
+}
 
+impl Settings {
     /// As in the source: 5 minutes without a sensor request (M3), and no other sign of loss. The
     /// source gives no figure for N, the wait for an answer and the period of requests (M6, M7);
     /// here they are in proportion: ten requests in the interval, as in the fleet.
@@ -117,11 +109,5 @@ impl Rules for Settings {
 
     fn elect(&self, own: Candidate, _: Nonce, _: Duration) -> Box<dyn Election> {
         Box::new(Senior::new(&own, *self))
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self::fleet()
     }
 }

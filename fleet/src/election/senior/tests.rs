@@ -28,7 +28,7 @@ pub(in crate::election) fn any_message() -> impl Strategy<Value = Any> {
 }
 
 fn settings() -> Settings {
-    Settings { attempts: 3, ..Settings::fleet() }
+    Settings { attempts: 3, ..Settings::default() }
 }
 
 /// A node that has just been made, and hears the others.
@@ -181,11 +181,10 @@ fn an_executor_without_sensor_requests_looks_for_a_master() {
 /// M3
 #[test]
 fn the_presets_are_those_of_fleet_source_and_emulator() {
-    assert_eq!(Settings::default(), Settings::fleet());
-    assert!(Settings::fleet().master_loss < Duration::from_secs(1));
+    assert!(Settings::default().master_loss < Duration::from_secs(1));
     assert_eq!(Settings::source().master_loss, Duration::from_mins(5));
     assert_eq!(Settings::emulator().master_loss, Duration::from_secs(30));
-    for preset in [Settings::fleet(), Settings::source(), Settings::emulator()] {
+    for preset in [Settings::default(), Settings::source(), Settings::emulator()] {
         assert!(preset.master_loss >= preset.request_period * 5);
         assert!(
             preset.bound(Duration::ZERO, 2)

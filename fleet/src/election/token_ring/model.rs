@@ -269,8 +269,8 @@ fn two_nodes_come_to_one_token_whatever_is_lost_late_or_repeated() {
     }
 }
 
-/// C3, E7, T5, T8: a token whose hand-over has failed goes on under a generation of its own, and
-/// meets the one that has arrived.
+/// C3, E7, T5, T8: a token whose hand-over has failed goes on under a new generation, and meets
+/// the one that has arrived.
 #[test]
 fn two_nodes_come_to_one_token_though_it_was_renewed() {
     let reach = Reach { generations: 2, computations: 3, ..NEAR };

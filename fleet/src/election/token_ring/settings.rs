@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{PROFILE, TokenRing};
-use crate::election::{Candidate, Election, Preset, Profile, Rules};
+use crate::election::{Candidate, Election, Profile, Rules};
 use crate::wire::{Nonce, Protocol};
 
 /// Every interval, count and rule of `token-ring`. The defaults suit a fleet on a LAN with 40 ms of
@@ -47,25 +47,9 @@ pub struct Settings {
     pub mesh_detection: bool,
 }
 
+/// For a fleet of elevators on one LAN.
 impl Default for Settings {
     fn default() -> Self {
-        Self::fleet()
-    }
-}
-
-impl Settings {
-    /// The preset.
-    #[must_use]
-    pub fn of(preset: Preset) -> Self {
-        match preset {
-            Preset::Fleet => Self::fleet(),
-            Preset::Source => Self::source(),
-        }
-    }
-
-    /// For a fleet of elevators on one LAN; the default.
-    #[must_use]
-    pub fn fleet() -> Self {
         Self {
             t: Duration::from_millis(200),
             grace: Duration::from_millis(50),
@@ -79,7 +63,9 @@ impl Settings {
             mesh_detection: true,
         }
     }
+}
 
+impl Settings {
     /// As in the source: a holder computes, then searches at once, and is alone if nobody answers;
     /// the peers' losses and states that the mesh reports do not count. The source has T, in seconds,
     /// and k, without figures: T is 1 s. The waits, which it can't do without, are those of the
@@ -91,7 +77,7 @@ impl Settings {
             hold: Duration::ZERO,
             search_tries: 1,
             mesh_detection: false,
-            ..Self::fleet()
+            ..Self::default()
         }
     }
 }

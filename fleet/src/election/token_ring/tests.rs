@@ -1,7 +1,9 @@
 //! Machines driven by hand, and a small ring in virtual time.
 
+mod exchange;
+mod recovery;
 mod ring;
-mod rows;
+mod turns;
 
 use super::state::State;
 use super::*;
@@ -107,6 +109,18 @@ fn passing(index: u8, to: u8) -> (TokenRing, Token) {
     });
     assert_eq!(node.node_state(), slave_of(to));
     (node, sent.expect("a token is sent"))
+}
+
+/// A holder that hears another, frozen; and the number of its exchange.
+fn frozen(own: u8, other: u8) -> (TokenRing, Exchange) {
+    let mut holder = holder(own, &[other, 9]);
+    let outputs = receives(&mut holder, other, life(stamp(1, other, 0), 1));
+    let said = said(&outputs);
+    let (Some(to), Message::Wait(exchange)) = &said[0] else {
+        panic!("{outputs:?}");
+    };
+    assert_eq!(*to, name(other));
+    (holder, *exchange)
 }
 
 fn stamp_of(node: &TokenRing) -> Stamp {

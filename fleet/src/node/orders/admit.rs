@@ -41,18 +41,16 @@ impl Orders {
     }
 
     /// Makes sure that a call stays open whose service nobody here can confirm: at worst it is
-    /// served twice. `false` until a press of this process is promised, so that no lamp goes dark;
-    /// the peer sends the service again.
+    /// served twice. `false` until a press of this process is promised, so that the lamp stays lit
+    /// here; the peer sends the service again.
     fn keep_open(&mut self, call: &Call, now: Timestamp) -> bool {
         let made_here = || {
             let orders = self.store.of_call(call).map(|order| order.dot);
             orders.filter(|dot| self.store.is_made_here(*dot))
         };
         if made_here().next().is_none() {
-            match self.place(call.clone(), now) {
-                // While there is no sequence for another press, it waits for one.
-                Taken::Placed | Taken::Waiting | Taken::Absorbed => {}
-            }
+            // Even a press that has got its sequence is not promised yet.
+            let (Taken::Placed | Taken::Waiting | Taken::Absorbed) = self.place(call.clone(), now);
             return false;
         }
         made_here().any(|dot| self.promise.is_made(dot))
@@ -70,11 +68,6 @@ impl Orders {
         let has_room = self.admission.has_room(peer, record, &known, now);
         self.pass_reports();
         has_room
-    }
-
-    pub(super) fn note_in_step(&mut self, peer: &NodeId, fleet: Fleet<'_>) {
-        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
-        self.admission.note_in_step(peer, &known);
     }
 
     /// The store refused a record.

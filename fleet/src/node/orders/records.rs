@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 
+use super::admission::Knowledge;
 use super::{Effect, Fleet, Orders};
 use crate::car::ServedCall;
 use crate::model::{Call, Dot, NodeId, Timestamp};
@@ -211,12 +212,13 @@ impl Orders {
     }
 
     /// The stores of this peer and this node are equal: it holds every open order.
-    pub(in crate::node) fn in_step(&mut self, peer: &NodeId, durable: bool, fleet: Fleet<'_>) {
+    pub(in crate::node) fn note_equal(&mut self, peer: &NodeId, durable: bool, fleet: Fleet<'_>) {
         let holding = if durable { Holding::Durable } else { Holding::Held };
         for order in self.store.orders() {
             self.promise.record(order.dot, peer, holding);
         }
-        self.note_in_step(peer, fleet);
+        let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
+        self.admission.note_equal(peer, &known);
     }
 
     /// This node's car has served a call: closes every press of it known so far (F18, O3).

@@ -47,6 +47,11 @@ pub(super) use pairing::Due;
 /// other links.
 const CLAIM_LIMIT: Duration = Duration::from_secs(1);
 
+/// With standby links a slave may follow before it has a link, and gives up after
+/// [`redial::limit`]. A master tolerates that for a part of the limit more, a quarter: the slave's
+/// clock may be slower, and the beacons that say that it has given up may be lost.
+const CLAIM_MARGIN: u32 = 4;
+
 /// How long a master keeps a link that does not fit the announced state of its peer: longer than
 /// the peer waits for such a link to sync.
 const MISFIT_LIMIT: Duration = Duration::from_secs(2);
@@ -397,8 +402,10 @@ impl Peers {
         let claims = leads && follows && link.is_none();
         let (is_misfit, limit) = match self.rule {
             LinkRule::FollowState => (self.links.is_synced(peer) != follows, CLAIM_LIMIT),
-            // A slave may follow before it has a link, which it gives up earlier.
-            LinkRule::Standby => (false, redial::limit(self.times.redial_after) * 5 / 4),
+            LinkRule::Standby => {
+                let given_up = redial::limit(self.times.redial_after);
+                (false, given_up + given_up / CLAIM_MARGIN)
+            }
             LinkRule::EveryPair => return None,
         };
         let misfit = leads && link.is_some() && is_misfit;

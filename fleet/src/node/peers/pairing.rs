@@ -53,6 +53,8 @@ pub(super) struct Pairing {
     dials: BTreeMap<NodeId, Dial>,
     /// The accepted links that are not synced, and their deadlines.
     accepted: BTreeMap<NodeId, Timestamp>,
+    /// The peers that were believed, and to which there was no link in time.
+    doubted: BTreeSet<NodeId>,
     /// The choice may have changed.
     is_stale: bool,
 }
@@ -70,7 +72,7 @@ struct Dial {
 /// Whether the peer is believed before there is a link to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Word {
-    /// It may be, once.
+    /// It may be, once, unless it was doubted before.
     #[default]
     Unused,
     Believed {
@@ -121,6 +123,7 @@ impl Pairing {
             redial_after,
             dials: BTreeMap::new(),
             accepted: BTreeMap::new(),
+            doubted: BTreeSet::new(),
             is_stale: false,
         }
     }
@@ -139,6 +142,7 @@ impl Pairing {
     pub(super) fn lost(&mut self, peer: &NodeId) {
         self.dials.remove(peer);
         self.accepted.remove(peer);
+        self.doubted.remove(peer);
         self.invalidate();
     }
 
@@ -217,7 +221,9 @@ impl Pairing {
         if dial.state == DialState::Unheard {
             dial.state = DialState::Due;
         }
-        let may_believe = self.choice == Choice::LowestTwo && dial.word == Word::Unused;
+        let may_believe = self.choice == Choice::LowestTwo
+            && dial.word == Word::Unused
+            && !self.doubted.contains(peer);
         if equal && may_believe && !dial.is_spare {
             dial.word = Word::Believed { until };
         }
@@ -235,6 +241,7 @@ impl Pairing {
 
     pub(super) fn synced(&mut self, peer: &NodeId) {
         self.accepted.remove(peer);
+        self.doubted.remove(peer);
         if let Some(dial) = self.dials.get_mut(peer) {
             dial.state = DialState::Synced;
             dial.failures = 0;
@@ -275,6 +282,7 @@ impl Pairing {
                 && until <= now
             {
                 dial.word = Word::Used;
+                self.doubted.insert(peer.clone());
                 due.push(Due::Doubt(peer.clone()));
             }
             if may_part && dial.may_go() {
@@ -435,6 +443,31 @@ mod tests {
             assert!(node.due(until).contains(&Due::Doubt(name(1))));
             node.heard(&name(1), true, until);
             assert!(!node.believes(&name(1)), "once");
+        }
+    }
+
+    /// E6: a peer that can be heard and not reached is not believed again because it is needed again.
+    #[test]
+    fn a_peer_that_was_doubted_is_believed_again_after_a_link() {
+        let (alone, others) = ([(2, true)], [(0, true), (1, false), (2, true)]);
+        for is_reached in [false, true] {
+            let mut node = third();
+            chooses(&mut node, &alone, None);
+            node.heard(&name(2), true, at(0));
+            node.due(at(0) + redial::limit(REDIAL));
+            if is_reached {
+                node.synced(&name(2));
+            }
+            node.disconnected(&name(2), 0, at(2000));
+            chooses(&mut node, &others, None);
+            for peer in [0, 1] {
+                node.synced(&name(peer));
+            }
+            chooses(&mut node, &others, Some(0));
+            assert!(!node.dials(&name(2)), "it is not needed");
+            chooses(&mut node, &alone, None);
+            node.heard(&name(2), true, at(3000));
+            assert_eq!(node.believes(&name(2)), is_reached);
         }
     }
 

@@ -4,30 +4,45 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const FATES = ["under way", "received", "waits: its receiver is suspended", "not heard", "lost", "cut"];
 const STATES = ["down", "seeking", "slave", "master"];
 const LEFT = 86, TOP = 8, AXIS = 34, LANE = 17;
+// The shortest time that fills the drawing.
+const LEAST_VIEW = 5;
 // With more arrows in view than this, a tick at its sender stands for each message.
 const MOST_ARROWS = 30000;
 const canvas = document.getElementById("canvas");
 const pen = canvas.getContext("2d");
 const tip = document.getElementById("tip");
-const view = { from: data.from, to: Math.max(data.to, data.from + 1) };
+const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
+const whole = Math.max(data.to - data.from, LEAST_VIEW);
+const view = { from: data.from, to: data.from + whole };
 const shown = {
   kinds: data.kinds.map((kind) => kind.shown),
   marks: data.mark_kinds.map((name) => name !== "report"),
   nodes: data.nodes.map((node) => node.shown),
   text: "",
 };
-let cursor = Math.min(Math.max(0, data.from), data.to);
+let cursor = clamp(0, data.from, data.to);
 let held = false;
 let near = null;
 let drag = null;
 
-// What the address says after #: t, from and to in milliseconds.
-for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
-  const time = Number(value) * 1000;
-  if (!Number.isFinite(time)) continue;
-  if (key === "t") { cursor = time; held = true; }
-  if (key === "from") view.from = time;
-  if (key === "to") view.to = time;
+// Shows so much of the drawing, from a moment on: never less than LEAST_VIEW or more than there is.
+function look(from, length) {
+  const span = clamp(length, LEAST_VIEW, whole);
+  view.from = clamp(from, data.from, data.from + whole - span);
+  view.to = view.from + span;
+}
+// What the address says after #: t, from and to in milliseconds. What is no number, and an end
+// before the beginning, does not count.
+const address = new URLSearchParams(location.hash.slice(1));
+function given(key, otherwise) {
+  const text = address.get(key), time = Number(text) * 1000;
+  return text && Number.isFinite(time) ? clamp(time, data.from, data.from + whole) : otherwise;
+}
+{
+  const from = given("from", view.from), to = given("to", view.to);
+  if (from <= to) look(from, to - from);
+  held = given("t", null) !== null;
+  cursor = given("t", cursor);
 }
 
 const byNode = (list) => {
@@ -286,7 +301,7 @@ function find(at) {
   for (const { arrow, from, to } of ends) {
     const along = [to[0] - from[0], to[1] - from[1]];
     const length = along[0] ** 2 + along[1] ** 2 || 1;
-    const share = Math.min(1, Math.max(0, ((at[0] - from[0]) * along[0] + (at[1] - from[1]) * along[1]) / length));
+    const share = clamp(((at[0] - from[0]) * along[0] + (at[1] - from[1]) * along[1]) / length, 0, 1);
     const distance = Math.hypot(at[0] - from[0] - along[0] * share, at[1] - from[1] - along[1] * share);
     if (distance < best.distance) best = { distance, arrow };
   }
@@ -313,14 +328,12 @@ function point(event) {
   return [event.clientX - box.left, event.clientY - box.top];
 }
 function zoom(factor, around) {
-  const least = 5;
-  const length = Math.min(Math.max((view.to - view.from) * factor, least), data.to - data.from || 1);
+  const length = clamp((view.to - view.from) * factor, LEAST_VIEW, whole);
   const share = (around - view.from) / (view.to - view.from);
   move(around - share * length, length);
 }
 function move(from, length) {
-  view.from = Math.min(Math.max(from, data.from), Math.max(data.from, data.to - length));
-  view.to = view.from + length;
+  look(from, length);
   draw();
 }
 
@@ -341,7 +354,7 @@ canvas.addEventListener("pointermove", (event) => {
     if (drag.moved) move(drag.from - (at[0] - drag.at[0]) / width() * length, length);
     return;
   }
-  if (!held) { cursor = Math.min(Math.max(timeAt(at[0]), data.from), data.to); showStates(); }
+  if (!held) { cursor = clamp(timeAt(at[0]), data.from, data.to); showStates(); }
   near = find(at);
   tip.hidden = !near;
   if (near) {
@@ -354,7 +367,7 @@ canvas.addEventListener("pointermove", (event) => {
 canvas.addEventListener("pointerup", (event) => {
   if (drag && !drag.moved) {
     held = !held;
-    cursor = Math.min(Math.max(timeAt(point(event)[0]), data.from), data.to);
+    cursor = clamp(timeAt(point(event)[0]), data.from, data.to);
     showStates();
   }
   drag = null;

@@ -17,7 +17,7 @@ fn millis(count: u64) -> Duration {
 
 /// After this the nodes alone, without links to be made, have one master.
 fn limit() -> Duration {
-    Settings::fleet().decided_within()
+    Settings::default().decided_within()
 }
 
 fn indicators(count: u8) -> impl Iterator<Item = Candidate> {
@@ -26,7 +26,7 @@ fn indicators(count: u8) -> impl Iterator<Item = Candidate> {
 
 /// With so much delay, in milliseconds, and so much loss, in per cent.
 fn lan(candidates: impl IntoIterator<Item = Candidate>, seed: u64, delay: u64, loss: u8) -> Lan {
-    let mut lan = Lan::new(candidates, Settings::fleet(), seed);
+    let mut lan = Lan::new(candidates, Settings::default(), seed);
     lan.delay = delay;
     lan.loss = loss;
     lan
@@ -36,7 +36,7 @@ fn lan(candidates: impl IntoIterator<Item = Candidate>, seed: u64, delay: u64, l
 fn start_all(lan: &mut Lan, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     for at in 0..lan.machines.len() {
-        lan.start(at, Settings::fleet());
+        lan.start(at, Settings::default());
         lan.run_for(millis(random.u64(0..150)));
     }
 }
@@ -72,7 +72,7 @@ fn nodes_that_start_together_get_the_highest_address_as_master() {
     for count in 2..=5 {
         let mut lan = lan(indicators(count), 1, 1, 0);
         for at in 0..usize::from(count) {
-            lan.start(at, Settings::fleet());
+            lan.start(at, Settings::default());
         }
         settles(&mut lan);
         assert_eq!(lan.master(), Some(usize::from(count) - 1));
@@ -134,11 +134,11 @@ fn the_control_unit_leads_whenever_it_is_there() {
         let nodes = [control(1), candidate(2), candidate(3), candidate(4)];
         let mut lan = lan(nodes, seed, 40, 5);
         for at in 1..4 {
-            lan.start(at, Settings::fleet());
+            lan.start(at, Settings::default());
         }
         settles(&mut lan);
         for _ in 0..2 {
-            lan.start(0, Settings::fleet());
+            lan.start(0, Settings::default());
             let leads = |lan: &Lan| lan.master() == Some(0);
             assert!(lan.run_until(limit(), leads).is_some(), "{lan:?}");
             settles(&mut lan);
@@ -160,7 +160,7 @@ fn a_node_that_comes_back_follows_the_master_that_there_is() {
         lan.stop(before);
         settles(&mut lan);
         let after = lan.master();
-        lan.start(before, Settings::fleet());
+        lan.start(before, Settings::default());
         settles(&mut lan);
         assert_eq!(lan.master(), after, "seed {seed}");
     }

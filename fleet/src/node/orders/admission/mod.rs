@@ -226,8 +226,8 @@ impl Admission {
     }
 
     /// The stores of this peer and this node are equal.
-    pub(super) fn note_in_step(&mut self, peer: &NodeId, known: &Knowledge<'_>) {
-        self.witness.note_in_step(peer, known);
+    pub(super) fn note_equal(&mut self, peer: &NodeId, known: &Knowledge<'_>) {
+        self.witness.note_equal(peer, known);
     }
 
     /// Whether this peer said that the order was served.

@@ -22,8 +22,9 @@ const TOLERANCE: Duration = Duration::from_secs(10);
 pub(super) enum Credit {
     /// It is true as far as this node can know, or closes no open order.
     Accepted,
-    /// The named car is heard, so its own node is asked. Or nobody has heard it since before the
-    /// press, so it will answer if it comes back.
+    /// The named car is heard, so its own node is asked. Or it is lost, and either nobody has heard
+    /// it since before the press or it was seen elsewhere until then, so it will answer if it comes
+    /// back.
     Hearsay {
         /// The node of that car.
         car: NodeId,
@@ -49,8 +50,9 @@ pub(super) enum Credit {
 pub(super) struct Witness {
     /// Since when this node has received everything that was sent to it.
     attentive_since: Timestamp,
-    /// The highest sequence of a journal when its node was first in step with the present process.
-    /// Every later press was made since then.
+    /// The highest sequence of a journal when the store of its node was first equal to that of the
+    /// present process. Every later press was made since then, unless that node had forgotten
+    /// presses that others bring back, as with an old copy of its disk.
     made_before: BTreeMap<JournalId, u64>,
 }
 
@@ -61,13 +63,13 @@ impl Witness {
     }
 
     /// The stores of this peer and this node are equal.
-    pub(super) fn note_in_step(&mut self, peer: &NodeId, known: &Knowledge<'_>) {
+    pub(super) fn note_equal(&mut self, peer: &NodeId, known: &Knowledge<'_>) {
         let announced = known.fleet.members.get(peer).and_then(|peer| peer.journal);
         let Some(journal) = announced.filter(|journal| !self.made_before.contains_key(journal))
         else {
             return;
         };
-        // So there are no more of them than journals in the store and peers.
+        // So there are no more entries than journals in the store and nodes that announce one.
         self.made_before
             .retain(|id, _| known.store.journal(*id).is_some() || known.is_announced(*id));
         self.made_before.insert(journal, known.store.highest(journal).unwrap_or(0));
@@ -114,8 +116,13 @@ pub(super) fn credit(
     if *car == known.own.node {
         // An earlier process of this node may have served what was open before this one began. The
         // disk, if it works, holds most of that; the rest comes from peers that were away.
-        return if witness.saw_made(open, known) || fleet.knows_all(open_since - TOLERANCE) {
-            refused("this node's car did not".to_owned())
+        let refusal = || refused("this node's car did not".to_owned());
+        return if witness.saw_made(open, known) {
+            refusal()
+        } else if open_since == Timestamp::START {
+            Credit::Accepted
+        } else if fleet.knows_all(open_since - TOLERANCE) {
+            refusal()
         } else {
             Credit::EarlierProcess { open }
         };

@@ -4,11 +4,11 @@ use crate::election::testing::{self, address, candidate, feed, fires, loses, nam
 
 const REDIAL: Duration = Duration::from_millis(50);
 
-fn node(index: u8) -> Letter {
-    Letter::new(name(index), address(index), REDIAL)
+fn node(index: u8) -> Source {
+    Source::new(name(index), address(index), REDIAL)
 }
 
-fn hears(node: &mut Letter, index: u8, node_state: &NodeState) -> Vec<Output> {
+fn hears(node: &mut Source, index: u8, node_state: &NodeState) -> Vec<Output> {
     let mut outputs = testing::hears(node, &candidate(index), node_state);
     outputs.retain(|output| {
         !matches!(output, Output::Arm(ElectionTimer::LowestIp(Timer::Join(_)), _))
@@ -16,7 +16,7 @@ fn hears(node: &mut Letter, index: u8, node_state: &NodeState) -> Vec<Output> {
     outputs
 }
 
-fn synced(node: &mut Letter, index: u8) -> Vec<Output> {
+fn synced(node: &mut Source, index: u8) -> Vec<Output> {
     feed(node, Input::Synced { peer: &name(index), side: LinkSide::Dialled })
 }
 
@@ -161,8 +161,8 @@ fn an_unreachable_master_does_not_stand_in_the_way_of_another() {
 /// Two nodes with one address: the name decides, so that one of them yields.
 #[test]
 fn equal_addresses_are_ranked_by_name() {
-    let mut second = Letter::new(name(2), address(9), REDIAL);
-    let mut first = Letter::new(name(1), address(9), REDIAL);
+    let mut second = Source::new(name(2), address(9), REDIAL);
+    let mut first = Source::new(name(1), address(9), REDIAL);
     let master = NodeState::Master;
     for (node, peer, follows) in [(&mut second, name(1), true), (&mut first, name(2), false)] {
         let candidate = Candidate { node: peer.clone(), ..candidate(9) };

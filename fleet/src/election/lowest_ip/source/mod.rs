@@ -1,4 +1,4 @@
-//! `lowest-ip` to the letter of its source: one link, from a slave to its master (F3, C6).
+//! `lowest-ip` as in its source: one link, from a slave to its master (F3, C6).
 //!
 //! ```text
 //!              hears a lower master: dial it
@@ -27,14 +27,14 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{LETTER, Timer};
+use super::{SOURCE, Timer};
 use crate::election::{Detail, Election, ElectionTimer, Input, LinkSide, Output, Profile, redial};
 use crate::model::NodeId;
 use crate::wire::NodeState;
 
 /// `lowest-ip` as in its source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Letter {
+pub struct Source {
     /// Ranks the nodes; the name decides between two nodes with one address.
     rank: (Ipv4Addr, NodeId),
     redial_after: Duration,
@@ -52,7 +52,7 @@ enum State {
     Slave { master: NodeId },
 }
 
-impl Letter {
+impl Source {
     /// A node at its start: a master (F2).
     ///
     /// `redial_after` is the wait after a failed dial.
@@ -122,7 +122,7 @@ impl Letter {
     }
 }
 
-impl Election for Letter {
+impl Election for Source {
     fn handle(&mut self, input: Input<'_>, draw: u64, outputs: &mut Vec<Output>) {
         let output = match input {
             Input::Heard { peer, node_state, .. } => {
@@ -172,7 +172,7 @@ impl Election for Letter {
     }
 
     fn profile(&self) -> &Profile {
-        &LETTER
+        &SOURCE
     }
 }
 

@@ -15,6 +15,7 @@ use stateright::Property;
 
 use super::*;
 use crate::election::Candidate;
+use crate::election::lowest_ip::model::all_follow_the_lowest;
 use crate::election::testing::model::{
     At, Beacons, Bounds, Calms, Check, Due, Misfortunes, Network, Subject, settles,
 };
@@ -39,16 +40,16 @@ enum Step {
 }
 
 impl Subject for Lan {
-    type Machine = Letter;
+    type Machine = Source;
     type Notes = Wires;
     type Step = Step;
 
-    fn machine(&self, own: Candidate, _incarnation: u64) -> Letter {
-        Letter::new(own.node, own.address, Duration::from_millis(50))
+    fn machine(&self, own: Candidate, _incarnation: u64) -> Source {
+        Source::new(own.node, own.address, Duration::from_millis(50))
     }
 
     /// A crash is reported at once, see [`Self::crashed`].
-    fn knows(_machine: &Letter, _peer: &NodeId) -> bool {
+    fn knows(_machine: &Source, _peer: &NodeId) -> bool {
         false
     }
 
@@ -134,16 +135,8 @@ impl Subject for Lan {
 }
 
 impl Calms for Lan {
-    /// All follow the lowest address.
     fn is_right(check: &Check<Self>, moment: &At<Self>) -> bool {
-        let Some((lowest, _)) = moment.living().next() else {
-            return true;
-        };
-        moment.living().all(|(node, machine)| match machine.node_state() {
-            NodeState::Master => node == lowest,
-            NodeState::Slave { master } => node != lowest && check.index(&master) == lowest,
-            NodeState::Seeking => false,
-        })
+        all_follow_the_lowest(check, moment)
     }
 
     /// A dial has its time to carry.

@@ -1,0 +1,137 @@
+//! What happens to a world, event by event.
+
+use std::sync::Arc;
+
+use elevator_fleet::node::Node;
+use elevator_fleet::wire::Beacon;
+
+use super::World;
+use crate::agenda::Event;
+use crate::connection::Side;
+
+/// The most datagrams that wait for a suspended process; more are dropped, as by its kernel.
+const MOST_BACKLOG: usize = 2_000;
+
+impl World {
+    pub(crate) fn happen(&mut self, event: Event) {
+        let Some(event) = self.defer(event) else {
+            return;
+        };
+        match event {
+            Event::Wake { node, incarnation } => self.wake(node, incarnation),
+            Event::Datagram { from, to, beacon, arrow } => {
+                self.trace_arrival(arrow, from, to);
+                self.hear(from, to, &beacon);
+            }
+            Event::Told { from, to, bytes, arrow } => {
+                self.trace_arrival(arrow, from, to);
+                self.hear_packet(from, to, &bytes);
+            }
+            Event::Dialled(id) => self.dialled(id),
+            Event::Answered(id) => self.answered(id),
+            Event::DialTimeout(id) => self.dial_timeout(id),
+            Event::Packet(id, side) => self.packet(id, side),
+            Event::Reset(id, side) => self.reset(id, side),
+            Event::Committed { node, incarnation } => self.committed(node, incarnation),
+            Event::Planned { node, incarnation, version, plan } => {
+                if self.machines[node].incarnation == incarnation {
+                    self.with(node, |node, now| node.handle_plan(version, plan, now));
+                }
+            }
+            Event::Panel { node, incarnation, event } => {
+                if self.machines[node].incarnation == incarnation {
+                    self.with(node, |node, now| node.handle_panel(event, now));
+                }
+            }
+            Event::CarMoves { node } => self.car_moves(node),
+            Event::Watchdog { node, silence } => self.watchdog(node, silence),
+        }
+    }
+
+    /// Keeps an event back if it is for a suspended process.
+    fn defer(&mut self, event: Event) -> Option<Event> {
+        let node = match &event {
+            Event::Wake { node, .. }
+            | Event::Committed { node, .. }
+            | Event::Planned { node, .. }
+            | Event::Panel { node, .. } => Some(*node),
+            Event::Datagram { to, .. } | Event::Told { to, .. } => Some(*to),
+            Event::Dialled(id) => self.connections.get(*id).map(|c| c.end(Side::Target).node),
+            Event::Answered(id) | Event::DialTimeout(id) => {
+                self.connections.get(*id).map(|c| c.end(Side::Dialler).node)
+            }
+            Event::Packet(id, side) => self.connections.get(*id).map(|c| c.end(side.other()).node),
+            Event::Reset(id, side) => self.connections.get(*id).map(|c| c.end(*side).node),
+            Event::CarMoves { .. } | Event::Watchdog { .. } => None,
+        };
+        let backlog = node
+            .and_then(|node| self.machines[node].process.as_mut())
+            .and_then(|process| process.backlog.as_mut());
+        match (backlog, &event) {
+            (None, _) => Some(event),
+            (Some(backlog), Event::Datagram { arrow, .. } | Event::Told { arrow, .. })
+                if backlog.len() >= MOST_BACKLOG =>
+            {
+                let arrow = *arrow;
+                self.trace_wait(arrow, false);
+                None
+            }
+            (Some(backlog), _) => {
+                let arrow = event.arrow();
+                backlog.push_back(event);
+                self.trace_wait(arrow, true);
+                None
+            }
+        }
+    }
+
+    fn wake(&mut self, node: usize, incarnation: u64) {
+        let now = self.now;
+        let machine = &mut self.machines[node];
+        if machine.incarnation != incarnation {
+            return;
+        }
+        let Some(process) = machine.process.as_mut() else {
+            return;
+        };
+        if process.wake.is_none_or(|wake| wake <= now) {
+            process.wake = None;
+        }
+        let due = process.node.poll_timeout().is_some_and(|(at, _)| process.world(at) <= now);
+        if due {
+            self.with(node, Node::handle_timeout);
+        } else {
+            self.arm(node);
+        }
+    }
+
+    fn hear(&mut self, from: usize, to: usize, beacon: &Arc<Beacon>) {
+        if !self.network.passes(from, to) {
+            return;
+        }
+        let address = self.machines[from].address;
+        self.with(to, |node, now| {
+            node.handle_beacon(address, beacon, now);
+        });
+    }
+
+    fn hear_packet(&mut self, from: usize, to: usize, bytes: &[u8]) {
+        if !self.network.passes(from, to) {
+            return;
+        }
+        let address = self.machines[from].address;
+        self.with(to, |node, now| node.handle_packet(address, bytes, now));
+    }
+
+    fn committed(&mut self, node: usize, incarnation: u64) {
+        if self.machines[node].incarnation != incarnation {
+            return;
+        }
+        if let Some((lsn, more)) = self.machines[node].disk.committed() {
+            if more {
+                self.commit_later(node);
+            }
+            self.with(node, |node, now| node.handle_durable(lsn, now));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Of what a world is made.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_driver::FloorCount;
+use elevator_fleet::car::CarSettings;
+use elevator_fleet::election::ElectionSettings;
+use elevator_fleet::model::{NameError, Role};
+use elevator_fleet::node::MeshTimes;
+use elevator_fleet::wire::Protocol;
+use elevator_simulator::config::ConfigError;
+
+use crate::network::{Bursts, Weather};
+
+/// Of what the world is made.
+#[derive(Debug, Clone)]
+pub struct WorldSettings {
+    /// How many machines, 1 to 200. They are named A, B, … and have ascending addresses.
+    pub nodes: usize,
+    /// The seed of everything.
+    pub seed: u64,
+    /// The floors of every shaft.
+    pub floors: FloorCount,
+    /// How the master is elected.
+    pub election: ElectionSettings,
+    /// The machines that have other settings of it: estimates, for example.
+    pub elections: BTreeMap<usize, ElectionSettings>,
+    /// The machines that are no cabins.
+    pub roles: BTreeMap<usize, Role>,
+    /// How the LAN treats packets.
+    pub weather: Weather,
+    /// Its losses come in bursts.
+    pub bursts: Option<Bursts>,
+    /// The machines whose clocks are wrong: how many milliseconds they count in a second, more than
+    /// 0. A process measures every time by its clock.
+    pub clock_rates: BTreeMap<usize, u32>,
+    /// How long a disk takes for a transaction, in microseconds.
+    pub commit: std::ops::RangeInclusive<u64>,
+    /// How long a plan takes, in microseconds; up to 0, the answer comes at once.
+    pub planning: std::ops::RangeInclusive<u64>,
+    /// Packets go through their real bytes, which costs time.
+    pub codec: bool,
+    /// The invariants are looked at, and how well the mastership is held, which costs time.
+    pub inspect: bool,
+    /// A mistake in the installation. Nobody is expected to form a group then.
+    pub twins: Option<Twins>,
+}
+
+impl WorldSettings {
+    /// So many machines in a building with four floors, on a sound LAN.
+    #[must_use]
+    pub fn new(nodes: usize, seed: u64) -> Self {
+        Self {
+            nodes,
+            seed,
+            floors: CarSettings::default().floors,
+            election: ElectionSettings::of(Protocol::LowestIp),
+            elections: BTreeMap::new(),
+            roles: BTreeMap::new(),
+            weather: Weather::default(),
+            bursts: None,
+            clock_rates: BTreeMap::new(),
+            commit: 1_000..=8_000,
+            planning: 0..=0,
+            codec: true,
+            inspect: true,
+            twins: None,
+        }
+    }
+
+    /// C3: how long the election may take once the network is whole and quiet.
+    #[must_use]
+    pub fn bound(&self) -> Duration {
+        self.election.bound(&MeshTimes::default(), self.nodes)
+    }
+}
+
+/// What two machines have in common that they must not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Twins {
+    /// The second has the name of the first.
+    Name(usize, usize),
+    /// The second has the address of the first. What is sent to it comes to the first.
+    Address(usize, usize),
+}
+
+/// A world that can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// A name that a node can't have.
+    #[error("a node can't be named so")]
+    Name(#[from] NameError),
+    /// A car that can't be.
+    #[error("there can be no such car")]
+    Car(#[from] ConfigError),
+    /// Too few or too many machines.
+    #[error("a world has 1 to 200 machines, not {0}")]
+    Nodes(usize),
+}
