@@ -44,6 +44,7 @@ use crate::model::{CarView, HallCall, NodeId};
 pub use collective_cost::CollectiveCost;
 pub use kinematics::Kinematics;
 pub use predict::{Prediction, Predictor};
+pub use stops::collective_stop;
 
 /// A car and its car calls, as the master sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
