@@ -15,13 +15,16 @@ use elevator_core::door::DoorState;
 use elevator_core::entity::ElevatorId;
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::dispatch::{
-    Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, collective_stop,
+    Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan,
+    collective_stop,
 };
-use elevator_fleet::model::{Availability, CarPhase, CarView, FloorSet, HallCall, NodeId};
+use elevator_fleet::model::{
+    Availability, CarPhase, CarView, FloorSet, HallCall, NodeId, Timestamp,
+};
 
 use crate::bank::{Bank, TICKS};
 use crate::strategy::Ours;
-use crate::suite::Building;
+use crate::suite::{Building, MASS};
 
 /// The plan is made at each change of its inputs, and at least once in so many seconds.
 const REPLAN: f64 = 1.0;
@@ -43,6 +46,13 @@ struct Cabin {
     floor: Floor,
 }
 
+impl Cabin {
+    /// Whether it comes to rest without opening its door.
+    fn is_aborting(&self) -> bool {
+        matches!(self.phase, ElevatorPhase::Repositioning(_))
+    }
+}
+
 /// Our dispatcher and the control of the cars.
 pub(crate) struct Driver {
     dispatcher: Box<dyn Dispatcher>,
@@ -50,7 +60,8 @@ pub(crate) struct Driver {
     cabins: Vec<Cabin>,
     /// The lit hall buttons, with the second of the run in which they were pressed.
     calls: BTreeMap<HallCall, f64>,
-    assigned: Assignments,
+    plan: Plan,
+    details: BTreeMap<NodeId, CarDetail>,
     /// What the last plan was made for.
     planned_for: Vec<CarSituation>,
     planned_at: f64,
@@ -76,11 +87,12 @@ impl Driver {
         };
         let floors: Result<Vec<_>, _> = (0..building.floors()).map(Floor::try_from).collect();
         Ok(Self {
-            dispatcher: ours.dispatcher(kinematics, count),
+            dispatcher: ours.dispatcher(kinematics, count, building.rated_load() / MASS),
             floors: floors?,
             cabins: Vec::new(),
             calls: BTreeMap::new(),
-            assigned: Assignments::new(),
+            plan: Plan::default(),
+            details: BTreeMap::new(),
             planned_for: Vec::new(),
             planned_at: 0.0,
             is_dirty: true,
@@ -135,7 +147,7 @@ impl Driver {
                 });
                 if waiting == 0 || served {
                     self.is_dirty |= self.calls.remove(&call).is_some();
-                    self.assigned.remove(&call);
+                    self.plan.assignments.remove(&call);
                 } else if let Entry::Vacant(unlit) = self.calls.entry(call) {
                     unlit.insert(bank.now());
                     self.is_dirty = true;
@@ -199,6 +211,7 @@ impl Driver {
                 load: Some(percent(load)),
                 locked_out: FloorSet::default(),
             };
+            self.details.insert(cabin.name.clone(), detail(bank, cabin.id, position)?);
             situations.push(CarSituation { car: cabin.name.clone(), view, car_calls: calls });
         }
         Ok(situations)
@@ -218,11 +231,16 @@ impl Driver {
         let demand = self.calls.iter().map(|(&call, &pressed)| HallDemand {
             call,
             waited: Duration::from_secs_f64((now - pressed).max(0.0)),
-            assigned: self.assigned.get(&call).cloned(),
+            assigned: self.plan.assignments.get(&call).cloned(),
         });
         let demand: Vec<_> = demand.collect();
         let begun = Instant::now();
-        self.assigned = self.dispatcher.assign(situations, &demand);
+        self.plan = self.dispatcher.plan(&Situation {
+            now: Timestamp::START + Duration::from_secs_f64(now),
+            cars: situations,
+            details: &self.details,
+            demand: &demand,
+        });
         self.planning += begun.elapsed();
         self.plans += 1;
         self.planned_for = situations.to_vec();
@@ -236,20 +254,28 @@ impl Driver {
         if full && !situation.car_calls.is_empty() {
             return BTreeSet::new();
         }
-        let assigned = self.assigned.iter().filter(|(_, car)| **car == situation.car);
+        let assigned = self.plan.assignments.iter().filter(|(_, car)| **car == situation.car);
         assigned.map(|(call, _)| *call).collect()
     }
 
     /// Collective control of one car.
     fn control(&mut self, bank: &mut Bank, car: usize, situation: &CarSituation) -> Result<()> {
         let hall = self.hall_calls(situation);
-        let next = collective_stop(&situation.view, &situation.car_calls, &hall);
+        let mut view = situation.view;
+        let plan = self.plan.cars.get(&situation.car).copied().unwrap_or_default();
+        view.direction = plan.direction.or(view.direction);
+        let next = collective_stop(&view, &situation.car_calls, &hall);
         let cabin = &mut self.cabins[car];
         let here = cabin.floor;
         let id = cabin.id;
         match situation.view.phase {
             CarPhase::Idle => match next {
-                None => cabin.direction = None,
+                None => {
+                    cabin.direction = None;
+                    if let Some(place) = plan.park.filter(|&place| place != here) {
+                        go_to(bank, id, place)?;
+                    }
+                }
                 Some((stop, heading)) if stop == here => {
                     cabin.direction = Some(heading);
                     admit(bank, cabin)?;
@@ -260,15 +286,14 @@ impl Driver {
                     go_to(bank, id, stop)?;
                 }
             },
-            CarPhase::Moving { direction, stop_at, .. } => {
+            CarPhase::Moving { direction, stop_at, next_stop } => {
                 cabin.direction = Some(direction);
-                match next {
-                    Some((stop, _)) => {
-                        let stands_by = matches!(cabin.phase, ElevatorPhase::Repositioning(_));
-                        if stop != stop_at || stands_by {
-                            go_to(bank, id, stop)?;
-                        }
-                    }
+                let place = plan.park.filter(|place| place.is_beyond(next_stop, direction));
+                match next.map(|(stop, _)| stop).or(place) {
+                    Some(stop) if stop != stop_at || cabin.is_aborting() => go_to(bank, id, stop)?,
+                    Some(_) => {}
+                    // To rest at the nearest floor, with the door closed.
+                    None if cabin.is_aborting() => {}
                     None => bank.sim.abort_movement(id)?,
                 }
             }
@@ -297,11 +322,13 @@ impl Driver {
         situation: &CarSituation,
         hall: &BTreeSet<HallCall>,
     ) -> Result<()> {
+        let plan = self.plan.cars.get(&situation.car).copied().unwrap_or_default();
         let cabin = &mut self.cabins[car];
         let here = cabin.floor;
         let beyond: BTreeSet<_> =
             situation.car_calls.iter().copied().filter(|&floor| floor != here).collect();
-        let view = CarView { phase: CarPhase::Idle, ..situation.view };
+        let mut view = CarView { phase: CarPhase::Idle, ..situation.view };
+        view.direction = plan.direction.or(view.direction);
         let heading = match collective_stop(&view, &beyond, hall) {
             Some((stop, heading)) if stop == here => Some(heading),
             // Passengers who get off here may be the last: who comes now is taken either way.
@@ -313,6 +340,20 @@ impl Driver {
         }
         admit(bank, cabin)
     }
+}
+
+fn detail(bank: &Bank, car: ElevatorId, metres: f64) -> Result<CarDetail> {
+    let ticks = match bank.sim.world().elevator(car.entity()).context("a car")?.door() {
+        DoorState::Opening { ticks_remaining, .. }
+        | DoorState::Open { ticks_remaining, .. }
+        | DoorState::Closing { ticks_remaining } => *ticks_remaining,
+        _ => 0,
+    };
+    Ok(CarDetail {
+        metres,
+        speed: bank.sim.velocity(car.entity()).unwrap_or_default().abs(),
+        door_left: Duration::from_secs_f64(f64::from(ticks) / f64::from(TICKS)),
+    })
 }
 
 /// Lets in only who goes in the car's direction.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 use elevator_driver::FloorCount;
-use elevator_fleet::dispatch::{CollectiveCost, Dispatcher, Kinematics};
+use elevator_fleet::dispatch::{CollectiveCost, Dispatcher, Kinematics, Planner};
 
 /// Who dispatches the cars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,16 +39,21 @@ pub(crate) enum Parking {
 pub(crate) enum Ours {
     /// Squared waiting times under collective control.
     Collective,
+    /// Waiting and riding of known and expected passengers, with parking.
+    Planner,
 }
 
 impl Ours {
+    /// A dispatcher for cars that hold `capacity` passengers each.
     pub(crate) fn dispatcher(
         self,
         kinematics: Kinematics,
         floors: FloorCount,
+        capacity: f64,
     ) -> Box<dyn Dispatcher> {
         match self {
             Self::Collective => Box::new(CollectiveCost::new(kinematics, floors)),
+            Self::Planner => Box::new(Planner::new(kinematics, floors, capacity)),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn idle_at(at: u8) -> CarView {
     }
 }
 
-fn in_phase(at: u8, phase: CarPhase) -> CarView {
+pub(super) fn in_phase(at: u8, phase: CarPhase) -> CarView {
     CarView { phase, ..idle_at(at) }
 }
 
@@ -52,15 +52,15 @@ pub(super) fn car(name: &str, view: CarView, car_calls: &[u8]) -> CarSituation {
     }
 }
 
-fn node(name: &str) -> NodeId {
+pub(super) fn node(name: &str) -> NodeId {
     NodeId::new(name).unwrap()
 }
 
-fn demand(call: HallCall, waited: u64, assigned: Option<&str>) -> HallDemand {
+pub(super) fn demand(call: HallCall, waited: u64, assigned: Option<&str>) -> HallDemand {
     HallDemand { call, waited: Duration::from_secs(waited), assigned: assigned.map(node) }
 }
 
-fn fresh(call: HallCall) -> HallDemand {
+pub(super) fn fresh(call: HallCall) -> HallDemand {
     demand(call, 0, None)
 }
 
