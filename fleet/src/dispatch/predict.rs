@@ -153,7 +153,13 @@ impl Predictor {
     }
 
     /// The rest of a flight to `stop` of a car that last passed `floor`.
-    fn flight(&self, floor: Floor, stop: Floor, direction: Direction, elapsed: Micros) -> Micros {
+    pub(super) fn flight(
+        &self,
+        floor: Floor,
+        stop: Floor,
+        direction: Direction,
+        elapsed: Micros,
+    ) -> Micros {
         let longest = match direction {
             Direction::Up => stop.index(),
             Direction::Down => self.floors.top().index().saturating_sub(stop.index()),

@@ -1,8 +1,36 @@
 //! The stops of a car, and the rules by which collective control picks the next one.
 
+use std::collections::BTreeSet;
+
 use elevator_driver::{Button, Direction, Floor};
 
-use crate::model::{FloorSet, HallCall};
+use crate::model::{CarPhase, CarView, FloorSet, HallCall};
+
+/// The next stop of a car under collective control, and the direction for which its door opens
+/// there: the rules that [`Predictor`](super::Predictor) states.
+///
+/// `None` if it has no call, if its position is unknown, or if it is moving and all its calls lie
+/// behind it: then it stops at the nearest floor and turns. With the door open or moving, the
+/// answer is for a car that is at rest at this floor with its door closed.
+#[must_use]
+pub fn collective_stop(
+    view: &CarView,
+    car_calls: &BTreeSet<Floor>,
+    hall: &BTreeSet<HallCall>,
+) -> Option<(Floor, Direction)> {
+    let stops = StopSet::of_car_calls(car_calls.iter().copied());
+    let stops = hall.iter().fold(stops, |stops, &call| stops.with(call));
+    match view.phase {
+        CarPhase::Moving { direction, next_stop, .. } => {
+            let stop = stops.first_from(next_stop, direction)?;
+            Some((stop, stops.heading(stop, direction)))
+        }
+        CarPhase::Idle | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => {
+            stops.next(view.floor?, view.direction)
+        }
+        CarPhase::Homing => None,
+    }
+}
 
 /// The calls that a car still has to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -30,7 +30,7 @@ pub(super) fn idle_at(at: u8) -> CarView {
     }
 }
 
-fn in_phase(at: u8, phase: CarPhase) -> CarView {
+pub(super) fn in_phase(at: u8, phase: CarPhase) -> CarView {
     CarView { phase, ..idle_at(at) }
 }
 
@@ -52,15 +52,15 @@ pub(super) fn car(name: &str, view: CarView, car_calls: &[u8]) -> CarSituation {
     }
 }
 
-fn node(name: &str) -> NodeId {
+pub(super) fn node(name: &str) -> NodeId {
     NodeId::new(name).unwrap()
 }
 
-fn demand(call: HallCall, waited: u64, assigned: Option<&str>) -> HallDemand {
+pub(super) fn demand(call: HallCall, waited: u64, assigned: Option<&str>) -> HallDemand {
     HallDemand { call, waited: Duration::from_secs(waited), assigned: assigned.map(node) }
 }
 
-fn fresh(call: HallCall) -> HallDemand {
+pub(super) fn fresh(call: HallCall) -> HallDemand {
     demand(call, 0, None)
 }
 
@@ -242,4 +242,32 @@ fn waiting_is_clearly_shorter_than_with_the_nearest_car() {
         nearest += total_wait(&cars, &NearestFloor.assign(&cars, &demand), 16);
     }
     assert!(cost.mul_f64(1.2) < nearest, "{cost:?} against {nearest:?} with the nearest car");
+}
+
+// --- Collective control ---
+
+#[test]
+fn the_next_stop_of_a_moving_car_is_one_that_it_can_still_reach() {
+    let moving = moving(1, 8, 4, Duration::from_secs(5));
+    let stop = |car_calls: &[u8], calls: &[(u8, Direction)]| {
+        let car_calls = car_calls.iter().map(|&index| floor(index)).collect();
+        let calls = calls.iter().map(|&(at, way)| call(at, way)).collect();
+        collective_stop(&moving, &car_calls, &calls)
+    };
+    assert_eq!(stop(&[8], &[(3, Up), (5, Up)]), Some((floor(5), Up)));
+    assert_eq!(stop(&[8], &[(5, Down)]), Some((floor(8), Up)));
+    assert_eq!(stop(&[], &[(5, Down), (6, Down)]), Some((floor(6), Down)));
+    assert_eq!(stop(&[], &[(3, Up)]), None);
+}
+
+#[test]
+fn the_door_of_a_car_at_rest_opens_for_the_way_on() {
+    let stop = |car_calls: &[u8], calls: &[HallCall]| {
+        let car_calls = car_calls.iter().map(|&index| floor(index)).collect();
+        let up = CarView { direction: Some(Up), ..idle_at(5) };
+        collective_stop(&up, &car_calls, &calls.iter().copied().collect())
+    };
+    assert_eq!(stop(&[5, 7], &[call(5, Down)]), Some((floor(5), Up)));
+    assert_eq!(stop(&[5], &[call(5, Down)]), Some((floor(5), Down)));
+    assert_eq!(stop(&[], &[]), None);
 }

@@ -55,7 +55,9 @@ pub(in crate::dispatch) fn any_calls(count: u8) -> impl Strategy<Value = BTreeSe
     proptest::collection::btree_set(prop_oneof![up, down], 0..14)
 }
 
-fn any_bank(count: u8) -> impl Strategy<Value = (Vec<CarSituation>, Vec<HallDemand>)> {
+pub(in crate::dispatch) fn any_bank(
+    count: u8,
+) -> impl Strategy<Value = (Vec<CarSituation>, Vec<HallDemand>)> {
     let cars = proptest::collection::vec(any_car(count), 0..6).prop_map(|mut cars| {
         for (number, car) in cars.iter_mut().enumerate() {
             car.car = node(&format!("car-{number}"));
@@ -74,7 +76,10 @@ fn any_bank(count: u8) -> impl Strategy<Value = (Vec<CarSituation>, Vec<HallDema
     })
 }
 
-fn fed_back(demand: &[HallDemand], assignments: &Assignments) -> Vec<HallDemand> {
+pub(in crate::dispatch) fn fed_back(
+    demand: &[HallDemand],
+    assignments: &Assignments,
+) -> Vec<HallDemand> {
     let assigned = |demand: &HallDemand| HallDemand {
         assigned: assignments.get(&demand.call).cloned(),
         ..demand.clone()

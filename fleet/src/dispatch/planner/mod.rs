@@ -1,0 +1,169 @@
+//! The planner: waiting and riding of all passengers, with the cars driven through expected stops.
+//!
+//! ```text
+//!   Bank ──▶ Traffic     how many come, and where to: learned from loads and car calls
+//!              │
+//!              ▼
+//!            Search      insertion by regret, then moves and swaps of calls between cars
+//!              │ "what would it cost if …?"
+//!              ▼
+//!            Drive       one car through its calls: waits, riders, likely stops
+//!              │
+//!              ▼
+//!            parking     idle cars to where the next call is answered soonest
+//! ```
+//!
+//! # Cost
+//!
+//! The cost of a car with its calls is, in seconds,
+//!
+//! - for each hall call, `w + (r/2 + k) w²`, where `w` is the whole wait until the door opens, `r`
+//!   the rate at which passengers arrive behind this button, and `k` a weight: the square stands
+//!   for the passengers who come meanwhile, and keeps anyone from waiting long;
+//! - for each rider, known or expected, a share of the time in the car;
+//! - a share of the time until the car is free, because others will want it then.
+//!
+//! Passengers who find no room cost a fixed time each, so a full car does not get a call that it
+//! would pass by.
+//!
+//! # Expected passengers
+//!
+//! A button hides how many wait and where they want to go. A car is expected to find one passenger
+//! and those who arrived since the press; their destinations are spread over the floors ahead, by
+//! what the car calls of the last minutes say. A floor at which `x` passengers are expected to get
+//! off costs a stop with probability about `1 − e⁻ˣ`.
+//!
+//! All arithmetic is on `f64` with operations that IEEE 754 rounds exactly, so a plan does not
+//! depend on the machine.
+
+mod drive;
+mod parking;
+mod search;
+mod traffic;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_driver::{Direction, Floor, FloorCount};
+
+use self::drive::{Call, Model, Start};
+use self::search::Search;
+use self::traffic::Traffic;
+use super::Predictor;
+use super::{Assignments, Bank, CarPlan, CarSituation, Dispatcher, HallDemand, Kinematics, Plan};
+use crate::model::Timestamp;
+
+/// What counts how much. Found by trying on seeds 1 and 2 of the traffic suite.
+pub(super) mod weight {
+    /// Of a squared second of waiting: 1 / s.
+    pub(in crate::dispatch) const SQUARE: f64 = 0.02;
+    /// Of a second in the car.
+    pub(in crate::dispatch) const RIDING: f64 = 0.2;
+    /// Of a second until a car is free.
+    pub(in crate::dispatch) const BUSY: f64 = 0.3;
+    /// Seconds for each passenger who finds no room.
+    pub(in crate::dispatch) const LEFT_BEHIND: f64 = 40.0;
+    /// Seconds that another car has to gain before a call moves to it.
+    pub(in crate::dispatch) const INERTIA: f64 = 1.0;
+}
+
+/// Assigns hall calls, turns and parks cars for the least waiting and riding (F17).
+///
+/// It learns how many passengers arrive and where they go from the loads and car calls that it
+/// sees, and forgets that within minutes. Given the same banks at the same times, it makes the same
+/// plans.
+#[derive(Debug, Clone)]
+pub struct Planner {
+    model: Model,
+    traffic: Traffic,
+    now: Timestamp,
+}
+
+impl Planner {
+    /// Creates a planner for a bank of equal cars that hold `capacity` passengers each, at least
+    /// one.
+    #[must_use]
+    pub fn new(kinematics: Kinematics, floors: FloorCount, capacity: f64) -> Self {
+        Self {
+            model: Model::new(kinematics, floors, capacity.max(1.0)),
+            traffic: Traffic::new(usize::from(floors.top().index()) + 1),
+            now: Timestamp::START,
+        }
+    }
+
+    fn starts(&self, bank: &Bank<'_>, cars: &[&CarSituation]) -> Vec<Start> {
+        let start = |car: &&CarSituation| self.model.start(car, bank.details.get(&car.car));
+        cars.iter().map(start).collect()
+    }
+}
+
+impl Dispatcher for Planner {
+    /// As [`plan`](Self::plan), at the time of the last plan.
+    fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
+        let details = BTreeMap::new();
+        self.plan(&Bank { now: self.now, cars, details: &details, demand }).assignments
+    }
+
+    fn plan(&mut self, bank: &Bank<'_>) -> Plan {
+        let mut cars: Vec<_> =
+            bank.cars.iter().filter(|car| Predictor::can_serve(&car.view)).collect();
+        cars.sort_unstable_by_key(|car| &car.car);
+        cars.dedup_by_key(|car| &car.car);
+        self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
+        self.now = bank.now;
+
+        // If a call is listed twice, the longer wait counts.
+        let mut demand: Vec<_> = bank.demand.iter().collect();
+        demand.sort_unstable_by_key(|demand| (demand.call, std::cmp::Reverse(demand.waited)));
+        demand.dedup_by_key(|demand| demand.call);
+        let calls: Vec<_> = demand
+            .iter()
+            .map(|demand| Call {
+                floor: usize::from(demand.call.floor.index()),
+                direction: demand.call.direction,
+                waited: demand.waited.min(LONGEST_WAIT).as_secs_f64(),
+                present: cars.iter().position(|car| {
+                    Some(&car.car) == demand.assigned.as_ref()
+                        && !car.view.locked_out.contains(demand.call.floor)
+                }),
+            })
+            .collect();
+
+        let starts = self.starts(bank, &cars);
+        let reaches =
+            |car: usize, call: usize| !cars[car].view.locked_out.contains(demand[call].call.floor);
+        let mut search = Search::new(&self.model, &self.traffic, &starts, &calls, &reaches);
+        search.insert();
+        search.improve();
+        let routes = search.into_routes();
+        let parks = parking::places(&self.model, &self.traffic, &cars, &starts, &routes);
+        let mut plan = Plan::default();
+        for (number, car) in cars.iter().enumerate() {
+            let route = &routes[number];
+            let assigned = route.calls.iter().map(|&call| (demand[call].call, car.car.clone()));
+            plan.assignments.extend(assigned);
+            let direction = route.turn.filter(|_| starts[number].may_turn());
+            plan.cars.insert(car.car.clone(), CarPlan { direction, park: parks[number] });
+        }
+        plan
+    }
+}
+
+/// Longer waits weigh no more than this.
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
+
+/// Index of a direction in a pair.
+fn side(direction: Direction) -> usize {
+    match direction {
+        Direction::Up => 0,
+        Direction::Down => 1,
+    }
+}
+
+/// The floor with this index, if the building has it.
+fn floor(index: usize) -> Option<Floor> {
+    Floor::try_from(u8::try_from(index).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! The search for the car of each call.
+
+use elevator_driver::Direction;
+
+use super::drive::{Call, CallTable, Model, Outcome, Scene, Start};
+use super::traffic::Traffic;
+use super::weight;
+
+/// Moves and swaps per call at most. The search ends by itself, because each lowers the cost; this
+/// bounds the time.
+const CHANGES_PER_CALL: usize = 8;
+
+/// With more calls than this, no two of them are swapped: that takes the square of their number.
+const MOST_TO_SWAP: usize = 32;
+
+/// A gain that is less is the rounding's, in seconds.
+const LEAST_GAIN: f64 = 1e-6;
+
+/// A car's part of the plan.
+#[derive(Debug, Clone)]
+pub(super) struct Route {
+    /// The indices of its calls.
+    pub(super) calls: Vec<usize>,
+    /// The direction to begin with, if it has calls.
+    pub(super) turn: Option<Direction>,
+    /// Seconds until it is free.
+    pub(super) free: f64,
+    /// Where it is then.
+    pub(super) end: usize,
+}
+
+/// A plan under construction.
+pub(super) struct Search<'a> {
+    scene: Scene<'a>,
+    starts: &'a [Start],
+    reaches: &'a dyn Fn(usize, usize) -> bool,
+    tables: Vec<CallTable>,
+    outcomes: Vec<Outcome>,
+    /// By call: its car in this plan.
+    holders: Vec<Option<usize>>,
+    /// By car and call: what the call costs this car, or would cost in addition.
+    marginal: Vec<Vec<f64>>,
+}
+
+impl<'a> Search<'a> {
+    /// Begins with the present assignments.
+    pub(super) fn new(
+        model: &'a Model,
+        traffic: &'a Traffic,
+        starts: &'a [Start],
+        calls: &'a [Call],
+        reaches: &'a dyn Fn(usize, usize) -> bool,
+    ) -> Self {
+        let scene = Scene { model, traffic, calls };
+        let mut tables = vec![CallTable::new(model.floors()); starts.len()];
+        for (index, call) in calls.iter().enumerate() {
+            if let Some(car) = call.present {
+                tables[car].set(call, Some(index));
+            }
+        }
+        let outcomes = starts.iter().zip(&tables).map(|(start, table)| scene.drive(start, table));
+        let mut search = Self {
+            scene,
+            starts,
+            reaches,
+            outcomes: outcomes.collect(),
+            tables,
+            holders: calls.iter().map(|call| call.present).collect(),
+            marginal: vec![vec![0.0; calls.len()]; starts.len()],
+        };
+        for car in 0..starts.len() {
+            search.update(car);
+        }
+        search
+    }
+
+    /// Gives each call without a car to the one that it costs least, beginning with the call that
+    /// would lose most with the second-best.
+    pub(super) fn insert(&mut self) {
+        while let Some((call, car)) = self.most_urgent() {
+            self.give(call, car);
+        }
+    }
+
+    fn most_urgent(&self) -> Option<(usize, usize)> {
+        let mut most: Option<(f64, usize, usize)> = None;
+        let open = (0..self.holders.len()).filter(|&call| self.holders[call].is_none());
+        for call in open {
+            let (mut best, mut second) = (None, f64::INFINITY);
+            for car in (0..self.starts.len()).filter(|&car| (self.reaches)(car, call)) {
+                let cost = self.marginal[car][call];
+                match best {
+                    Some((least, _)) if cost >= least => second = second.min(cost),
+                    Some((least, _)) => {
+                        second = least;
+                        best = Some((cost, car));
+                    }
+                    None => best = Some((cost, car)),
+                }
+            }
+            let Some((least, car)) = best else { continue };
+            let regret = second - least;
+            if most.is_none_or(|(other, _, _)| regret > other) {
+                most = Some((regret, call, car));
+            }
+        }
+        most.map(|(_, call, car)| (call, car))
+    }
+
+    /// Moves single calls, and where that gains nothing, swaps two, while it lowers the cost. A call
+    /// for which its car already stops stays.
+    pub(super) fn improve(&mut self) {
+        for _ in 0..CHANGES_PER_CALL * self.holders.len() {
+            if let Some((call, car)) = self.best_move() {
+                self.give(call, car);
+            } else if let Some(((one, its), (other, others))) = self.best_swap() {
+                self.give(one, others);
+                self.give(other, its);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The calls that may move, with their cars.
+    fn movable(&self) -> Vec<(usize, usize)> {
+        let holders = self.holders.iter().enumerate();
+        let held = holders.filter_map(|(call, &car)| Some((call, car?)));
+        let calls = self.scene.calls;
+        held.filter(|&(call, car)| {
+            calls[call].present != Some(car) || !self.starts[car].stops_for(&calls[call])
+        })
+        .collect()
+    }
+
+    fn best_move(&self) -> Option<(usize, usize)> {
+        let (mut best, mut most) = (None, LEAST_GAIN);
+        for (call, holder) in self.movable() {
+            for car in (0..self.starts.len()).filter(|&car| car != holder) {
+                let saved = self.marginal[holder][call] - self.marginal[car][call];
+                let gain = saved - self.inertia(call, holder, car);
+                if gain > most && (self.reaches)(car, call) {
+                    (best, most) = (Some((call, car)), gain);
+                }
+            }
+        }
+        best
+    }
+
+    /// The two calls whose cars are best exchanged, each with its car.
+    fn best_swap(&mut self) -> Option<((usize, usize), (usize, usize))> {
+        let movable = self.movable();
+        if movable.len() > MOST_TO_SWAP {
+            return None;
+        }
+        let (mut best, mut most) = (None, LEAST_GAIN);
+        for (number, &(one, its)) in movable.iter().enumerate() {
+            for &(other, others) in &movable[..number] {
+                if its == others || !(self.reaches)(others, one) || !(self.reaches)(its, other) {
+                    continue;
+                }
+                let gain = self.gain_of_exchange(its, one, other)
+                    + self.gain_of_exchange(others, other, one)
+                    - self.inertia(one, its, others)
+                    - self.inertia(other, others, its);
+                if gain > most {
+                    (best, most) = (Some(((one, its), (other, others))), gain);
+                }
+            }
+        }
+        best
+    }
+
+    /// What a car gains by another call in place of one of its own.
+    fn gain_of_exchange(&mut self, car: usize, own: usize, other: usize) -> f64 {
+        let calls = self.scene.calls;
+        let table = &mut self.tables[car];
+        table.set(&calls[own], None);
+        table.set(&calls[other], Some(other));
+        let cost = self.scene.drive(&self.starts[car], table).cost;
+        table.set(&calls[other], None);
+        table.set(&calls[own], Some(own));
+        self.outcomes[car].cost - cost
+    }
+
+    /// What keeps a call with the car that it had before.
+    fn inertia(&self, call: usize, from: usize, to: usize) -> f64 {
+        match self.scene.calls[call].present {
+            Some(present) if present == from => weight::INERTIA,
+            Some(present) if present == to => -weight::INERTIA,
+            Some(_) | None => 0.0,
+        }
+    }
+
+    fn give(&mut self, call: usize, car: usize) {
+        let calls = self.scene.calls;
+        let former = self.holders[call].replace(car);
+        if let Some(former) = former {
+            self.tables[former].set(&calls[call], None);
+        }
+        self.tables[car].set(&calls[call], Some(call));
+        for car in former.into_iter().chain([car]) {
+            self.outcomes[car] = self.scene.drive(&self.starts[car], &self.tables[car]);
+            self.update(car);
+        }
+    }
+
+    /// Recomputes what each call costs this car.
+    fn update(&mut self, car: usize) {
+        let scene = self.scene;
+        let whole = self.outcomes[car].cost;
+        for (index, call) in scene.calls.iter().enumerate() {
+            let has = self.holders[index] == Some(car);
+            let table = &mut self.tables[car];
+            table.set(call, (!has).then_some(index));
+            let other = scene.drive(&self.starts[car], table).cost;
+            table.set(call, has.then_some(index));
+            self.marginal[car][index] = if has { whole - other } else { other - whole };
+        }
+    }
+
+    pub(super) fn into_routes(self) -> Vec<Route> {
+        let route = |(car, outcome): (usize, &Outcome)| {
+            let calls = self.holders.iter().enumerate();
+            let calls: Vec<_> =
+                calls.filter(|&(_, &holder)| holder == Some(car)).map(|(call, _)| call).collect();
+            let turn = (!calls.is_empty()).then_some(outcome.first);
+            Route { calls, turn, free: outcome.free, end: outcome.end }
+        };
+        self.outcomes.iter().enumerate().map(route).collect()
+    }
+}

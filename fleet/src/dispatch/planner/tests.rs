@@ -1,0 +1,103 @@
+use std::collections::BTreeSet;
+
+use Direction::{Down, Up};
+use proptest::prelude::*;
+
+use super::*;
+use crate::dispatch::tests::properties::{any_bank, fed_back};
+use crate::dispatch::tests::{call, car, demand, floors, fresh, idle_at, in_phase, node};
+use crate::model::{CarPhase, CarView, FloorSet};
+
+fn planner() -> Planner {
+    Planner::new(Kinematics::default(), floors(12), 10.0)
+}
+
+fn plan(planner: &mut Planner, seconds: u64, cars: &[CarSituation], calls: &[HallDemand]) -> Plan {
+    let now = Timestamp::START + Duration::from_secs(seconds);
+    planner.plan(&Bank { now, cars, details: &BTreeMap::new(), demand: calls })
+}
+
+#[test]
+fn a_full_car_that_comes_by_is_passed_over_for_an_idle_one() {
+    let comes_by = |load| {
+        let view = CarView { load: Some(load), direction: Some(Up), ..idle_at(3) };
+        car("by", view, &[9])
+    };
+    let idle = car("idle", idle_at(8), &[]);
+    let calls = [fresh(call(4, Up))];
+    let holder = |load| {
+        let cars = [comes_by(load), idle.clone()];
+        plan(&mut planner(), 1, &cars, &calls).assignments[&calls[0].call].clone()
+    };
+    assert_eq!(holder(10), node("by"));
+    assert_eq!(holder(95), node("idle"));
+}
+
+#[test]
+fn two_calls_that_lie_crosswise_are_swapped() {
+    let cars = [car("low", idle_at(1), &[]), car("high", idle_at(10), &[])];
+    let calls = [demand(call(1, Up), 5, Some("high")), demand(call(10, Down), 5, Some("low"))];
+    let assignments = plan(&mut planner(), 1, &cars, &calls).assignments;
+    assert_eq!(assignments[&calls[0].call], node("low"));
+    assert_eq!(assignments[&calls[1].call], node("high"));
+}
+
+#[test]
+fn idle_cars_wait_where_passengers_came_from() {
+    let mut planner = planner();
+    let at_lobby = |load| {
+        let view = CarView { load: Some(load), direction: Some(Up), ..in_phase(0, CarPhase::Open) };
+        [car("a", view, &[]), car("b", idle_at(11), &[])]
+    };
+    let spread = plan(&mut planner, 0, &[car("b", idle_at(11), &[])], &[]);
+    assert_ne!(spread.cars[&node("b")].park, floor(0), "without traffic, near all floors");
+    for second in 0..60 {
+        let load = if second % 2 == 0 { 0 } else { 30 };
+        plan(&mut planner, second, &at_lobby(load), &[]);
+    }
+    let cars = [car("b", idle_at(11), &[])];
+    assert_eq!(plan(&mut planner, 61, &cars, &[]).cars[&node("b")].park, floor(0));
+}
+
+#[test]
+fn a_car_parks_at_no_floor_that_it_leaves_out() {
+    let mut locked_out = FloorSet::default();
+    for index in (0..12).filter(|&index| index != 11) {
+        locked_out.insert(floor(index).unwrap());
+    }
+    let cars = [car("a", CarView { locked_out, ..idle_at(11) }, &[])];
+    assert_eq!(plan(&mut planner(), 1, &cars, &[]).cars[&node("a")].park, floor(11));
+}
+
+#[test]
+fn a_car_with_passengers_has_no_choice_of_direction() {
+    let up = CarView { direction: Some(Up), ..idle_at(5) };
+    let cars = [car("a", up, &[9]), car("b", idle_at(5), &[])];
+    let plan = plan(&mut planner(), 1, &cars, &[demand(call(2, Down), 90, Some("a"))]);
+    assert_eq!(plan.cars[&node("a")].direction, None);
+}
+
+proptest! {
+    // O7
+    #[test]
+    fn each_call_goes_to_a_car_that_can_serve_it((cars, demand) in any_bank(12)) {
+        let assignments = planner().assign(&cars, &demand);
+        let able: Vec<_> = cars.iter().filter(|car| Predictor::can_serve(&car.view)).collect();
+        let calls: BTreeSet<_> = demand.iter().map(|demand| demand.call).collect();
+        prop_assert_eq!(assignments.len(), if able.is_empty() { 0 } else { calls.len() });
+        prop_assert!(assignments.values().all(|name| able.iter().any(|car| car.car == *name)));
+    }
+
+    #[test]
+    fn order_makes_no_difference_and_a_plan_that_is_fed_back_stays(
+        (cars, demand) in any_bank(12),
+    ) {
+        let mut dispatcher = planner();
+        let assignments = dispatcher.assign(&cars, &demand);
+        let again = dispatcher.assign(&cars, &fed_back(&demand, &assignments));
+        prop_assert_eq!(&again, &assignments);
+        let cars: Vec<_> = cars.into_iter().rev().collect();
+        let demand: Vec<_> = demand.into_iter().rev().collect();
+        prop_assert_eq!(&dispatcher.assign(&cars, &demand), &assignments);
+    }
+}

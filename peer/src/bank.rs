@@ -1,0 +1,229 @@
+//! One run of a cell in the simulator of `elevator-core`.
+
+use anyhow::{Result, bail};
+use elevator_core::components::{Accel, Route, Speed, Weight};
+use elevator_core::config::{
+    BuildingConfig, ElevatorConfig, ElevatorConfigId, PassengerSpawnConfig, SimConfig,
+    SimulationParams,
+};
+use elevator_core::dispatch::{
+    BuiltinReposition, EtdDispatch, LookDispatch, NearestCarDispatch, RsrDispatch, ScanDispatch,
+};
+use elevator_core::entity::{ElevatorId, EntityId};
+use elevator_core::events::Event;
+use elevator_core::ids::GroupId;
+use elevator_core::sim::Simulation;
+use elevator_core::stop::{StopConfig, StopId};
+
+use crate::driver::Driver;
+use crate::score::{Score, Trip, ratio};
+use crate::strategy::{Parking, Peer, Strategy};
+use crate::suite::{Building, Cell, LONGEST_RUN, MASS, Passenger};
+
+/// Steps of the simulator per second.
+pub(crate) const TICKS: u32 = 20;
+
+/// Steps in so many seconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "seconds of a door are few"
+)]
+fn ticks(seconds: f64) -> u32 {
+    (seconds * f64::from(TICKS)).round() as u32
+}
+
+/// The simulated building.
+pub(crate) struct Bank {
+    pub(crate) sim: Simulation,
+    /// By floor.
+    pub(crate) stops: Vec<EntityId>,
+    pub(crate) cars: Vec<ElevatorId>,
+    tick: u32,
+}
+
+impl Bank {
+    fn new(building: Building, peer: Peer, parking: Parking) -> Result<Self> {
+        let config = config(building);
+        let mut sim = match peer {
+            Peer::Etd => Simulation::new(&config, EtdDispatch::default()),
+            Peer::Rsr => Simulation::new(&config, RsrDispatch::default()),
+            Peer::Nearest => Simulation::new(&config, NearestCarDispatch::new()),
+            Peer::Look => Simulation::new(&config, LookDispatch::new()),
+            Peer::Scan => Simulation::new(&config, ScanDispatch::new()),
+        }?;
+        if let Some(kind) = match parking {
+            Parking::None => None,
+            Parking::Adaptive => Some(BuiltinReposition::Adaptive),
+        } {
+            let Some(strategy) = kind.instantiate() else { bail!("no strategy {kind}") };
+            sim.set_reposition(GroupId(0), strategy, kind);
+        }
+        let floors = 0..u32::from(building.floors());
+        let stops = floors.filter_map(|floor| sim.stop_entity(StopId(floor))).collect();
+        let numbers = (0..).take(Building::CARS);
+        let cars = numbers.filter_map(|car| sim.elevator_entity(ElevatorConfigId(car)));
+        let cars = cars.filter_map(|car| sim.elevator_id(car)).collect();
+        Ok(Self { sim, stops, cars, tick: 0 })
+    }
+
+    /// Seconds since the start of the run.
+    pub(crate) fn now(&self) -> f64 {
+        f64::from(self.tick) / f64::from(TICKS)
+    }
+
+    /// The floor of a stop.
+    pub(crate) fn floor_of(&self, stop: EntityId) -> Option<u8> {
+        let floor = self.stops.iter().position(|&other| other == stop)?;
+        u8::try_from(floor).ok()
+    }
+
+    /// Advances by one tick; under a driver, without the simulator's own dispatch.
+    fn step(&mut self, driver: Option<&mut Driver>) -> Result<()> {
+        if let Some(driver) = driver {
+            driver.drive(self)?;
+            self.sim.run_advance_transient();
+            self.sim.run_advance_queue();
+            self.sim.run_movement();
+            self.sim.run_doors();
+            self.sim.run_loading();
+            self.sim.run_metrics();
+            self.sim.advance_tick();
+        } else {
+            self.sim.step();
+        }
+        self.tick += 1;
+        Ok(())
+    }
+
+    /// Riders in moving cars, and those of them who are carried away from their destination.
+    fn riding(&self) -> (usize, usize) {
+        let world = self.sim.world();
+        let (mut riding, mut wrong) = (0, 0);
+        for (car, position, elevator) in world.iter_elevators() {
+            let speed = self.sim.velocity(car).unwrap_or_default();
+            if speed == 0.0 {
+                continue;
+            }
+            for &rider in elevator.riders() {
+                let to = world.route(rider).and_then(Route::current_destination);
+                let Some(to) = to.and_then(|stop| world.stop_position(stop)) else { continue };
+                riding += 1;
+                wrong += usize::from((to - position.value()) * speed < 0.0);
+            }
+        }
+        (riding, wrong)
+    }
+}
+
+/// Runs a strategy on these passengers.
+pub(crate) fn run(cell: Cell, passengers: &[Passenger], strategy: Strategy) -> Result<Score> {
+    let (peer, parking, mut driver) = match strategy {
+        Strategy::Peer(peer, parking) => (peer, parking, None),
+        Strategy::Ours(ours) => {
+            (Peer::Nearest, Parking::None, Some(Driver::new(cell.building, ours)?))
+        }
+    };
+    let mut bank = Bank::new(cell.building, peer, parking)?;
+    let mut trips = vec![Trip::default(); passengers.len()];
+    let (mut next, mut inside) = (0, 0);
+    let (mut riding, mut wrong) = (0, 0);
+    while bank.now() < LONGEST_RUN && (next < passengers.len() || inside > 0) {
+        while let Some(trip) = passengers.get(next).filter(|trip| trip.arrival <= bank.now()) {
+            next += 1;
+            inside += 1;
+            let (from, to) = (StopId(trip.from.into()), StopId(trip.to.into()));
+            let rider = bank.sim.spawn_rider(from, to, MASS)?;
+            bank.sim.set_rider_tag(rider, u64::try_from(next)?)?;
+        }
+        let now = bank.now();
+        bank.step(driver.as_mut())?;
+        for event in bank.sim.drain_events() {
+            let (car, trip, at) = match event {
+                Event::RiderBoarded { elevator, tag, .. } => (elevator, tag, Passing::In),
+                Event::RiderExited { elevator, tag, .. } => (elevator, tag, Passing::Out),
+                _ => continue,
+            };
+            let Some(trip) = usize::try_from(trip)?.checked_sub(1).and_then(|i| trips.get_mut(i))
+            else {
+                bail!("a rider without a tag");
+            };
+            match at {
+                Passing::In => trip.boarded = Some(now),
+                Passing::Out => {
+                    trip.exited = Some(now);
+                    inside -= 1;
+                }
+            }
+            let Some(car) = bank.sim.elevator_id(car) else { bail!("a rider without a car") };
+            bank.sim.hold_door(car, ticks(Building::TRANSFER))?;
+        }
+        if bank.tick.is_multiple_of(TICKS) {
+            let (all, away) = bank.riding();
+            riding += all;
+            wrong += away;
+        }
+    }
+    let mut score = Score::of(passengers, &trips);
+    score.wrong_way = 100.0 * ratio(wrong, riding);
+    score.plan_micros = driver.map_or(0.0, |driver| driver.plan_micros());
+    Ok(score)
+}
+
+/// Through the door.
+enum Passing {
+    In,
+    Out,
+}
+
+fn config(building: Building) -> SimConfig {
+    let stop = |floor: u8| StopConfig {
+        id: StopId(floor.into()),
+        name: floor.to_string(),
+        position: f64::from(floor) * Building::FLOOR_HEIGHT,
+    };
+    let elevator = |car| ElevatorConfig {
+        id: ElevatorConfigId(car),
+        name: car.to_string(),
+        max_speed: Speed::from(Building::SPEED),
+        acceleration: Accel::from(Building::ACCELERATION),
+        deceleration: Accel::from(Building::ACCELERATION),
+        weight_capacity: Weight::from(building.rated_load()),
+        starting_stop: StopId(0),
+        door_open_ticks: ticks(Building::DWELL),
+        door_transition_ticks: ticks(Building::DOOR),
+        ..ElevatorConfig::default()
+    };
+    SimConfig {
+        building: BuildingConfig {
+            name: format!("{building:?}"),
+            stops: (0..building.floors()).map(stop).collect(),
+            lines: None,
+            groups: None,
+        },
+        elevators: (0..).take(Building::CARS).map(elevator).collect(),
+        simulation: SimulationParams { ticks_per_second: f64::from(TICKS) },
+        passenger_spawning: PassengerSpawnConfig {
+            mean_interval_ticks: 1,
+            weight_range: (MASS, MASS),
+        },
+        ..SimConfig::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::Ours;
+    use crate::suite::Pattern;
+
+    #[test]
+    fn our_cars_serve_everyone_and_carry_nobody_the_wrong_way() {
+        let cell = Cell { building: Building::A12, pattern: Pattern::Lunch, rate: 8 };
+        for ours in [Ours::Collective, Ours::Planner] {
+            let score = run(cell, &cell.passengers(6), Strategy::Ours(ours)).expect("a run");
+            assert!((score.served - 100.0).abs() < 1e-9, "{ours:?}: {score:?}");
+            assert!(score.wrong_way.abs() < 1e-9, "{ours:?}: {score:?}");
+        }
+    }
+}
