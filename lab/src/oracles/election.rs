@@ -92,7 +92,7 @@ pub(super) fn one_master_is_found_again(snapshot: &Snapshot) -> Vec<Finding> {
     findings
 }
 
-/// E4: of two that hear each other, the one that yields has handed over the orders that it had;
+/// E4: of two that reach each other, the one that yields has handed over the orders that it had;
 /// what came in while it did goes over the link afterwards.
 #[derive(Debug)]
 pub(crate) struct Handovers {
@@ -129,11 +129,15 @@ impl Handovers {
     ) -> Vec<Finding> {
         let now = snapshot.now;
         let loser = &snapshot.machines[node];
-        let mut machines = snapshot.machines.iter();
-        let winner = machines.find(|machine| machine.name == *master);
-        // A process that was held up may yield to one that has ended meanwhile: it sees its error
-        // with the next packet.
-        let Some(winner) = winner.filter(|winner| winner.hears(&loser.name, now)) else {
+        let mut machines = snapshot.machines.iter().enumerate();
+        let winner = machines.find(|(_, machine)| machine.name == *master);
+        // Until a cut is noticed, a node may yield to one that nothing reaches any more. A process
+        // that was held up may yield to one that has ended meanwhile: it sees its error with the
+        // next packet.
+        let reached = winner.filter(|(index, winner)| {
+            snapshot.network.passes(node, *index) && winner.hears(&loser.name, now)
+        });
+        let Some((_, winner)) = reached else {
             return Vec::new();
         };
         let (Some(loser), Some(winner)) = (loser.node(), winner.process.as_ref()) else {

@@ -284,7 +284,7 @@ fn yields(world: &mut World, node: usize, master: &NodeId) {
 }
 
 #[test]
-fn whoever_yields_with_orders_of_its_own_is_noticed() {
+fn a_node_that_yields_with_orders_not_handed_over_is_noticed() {
     let mut world = strangers();
     let loser = world.machines[1].name.clone();
     let hears = |world: &World| {
@@ -307,6 +307,12 @@ fn whoever_yields_with_orders_of_its_own_is_noticed() {
     let early = complaints.iter().any(|wrong| wrong.id == "E4");
     assert!(!early, "it may be under way: {complaints:?}");
     placed_at(&mut world, now.saturating_sub(Duration::from_millis(51)));
+    world.network.cut(1, 0);
+    yields(&mut world, 1, &master);
+    let complaints = world.violations();
+    let cut_off = complaints.iter().any(|wrong| wrong.id == "E4");
+    assert!(!cut_off, "nothing reaches the master: {complaints:?}");
+    world.network.heal();
     yields(&mut world, 1, &master);
     complains(&world, "E4");
 }

@@ -90,12 +90,22 @@ macro_rules! whatever_happens {
 
 elevator_fleet::for_every_protocol!(whatever_happens);
 
+fn passes_as_in_its_source(protocol: Protocol, seed: u64) {
+    let election = ElectionSettings::preset(protocol, Preset::Source);
+    let outcome = Campaign::by_seed(seed).under(election).run().expect("a world");
+    assert!(outcome.violations.is_empty(), "{}", lines(&outcome.violations));
+}
+
 /// E3, E8: the master restarts, and a slave under the preset `source` follows it all the time.
 #[test]
 fn a_seed_with_a_restarted_master_passes() {
-    let election = ElectionSettings::preset(Protocol::Ballot, Preset::Source);
-    let outcome = Campaign::by_seed(37).under(election).run().expect("a world");
-    assert!(outcome.violations.is_empty(), "{}", lines(&outcome.violations));
+    passes_as_in_its_source(Protocol::Ballot, 37);
+}
+
+/// E4: a holder learns of orders and passes the token on, 90 ms after it was cut off from the next.
+#[test]
+fn a_seed_with_a_token_that_is_passed_over_a_cut_passes() {
+    passes_as_in_its_source(Protocol::TokenRing, 204);
 }
 
 /// The settings of this run.
