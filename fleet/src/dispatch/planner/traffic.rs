@@ -10,7 +10,7 @@ use super::side;
 use crate::dispatch::CarSituation;
 use crate::model::NodeId;
 
-/// What was seen weighs half as much after about so many seconds.
+/// What was seen weighs about a third as much after so many seconds.
 const FORGETTING: f64 = 600.0;
 
 /// The rate is that of `PRIOR_PASSENGERS` more in `PRIOR_TIME` more seconds than seen.
@@ -50,6 +50,7 @@ impl Traffic {
         for count in self.boarded.iter_mut().chain(&mut self.trips).flatten() {
             *count *= keep;
         }
+        self.last.retain(|name, _| cars.iter().any(|car| car.car == *name));
         for car in cars {
             let now = (model.riders(car), model.wants(car));
             let Some(then) = self.last.insert(car.car.clone(), now.clone()) else { continue };
