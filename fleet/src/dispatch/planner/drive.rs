@@ -237,7 +237,7 @@ impl Model {
 }
 
 impl Start {
-    /// An empty car at rest takes whoever the plan wants.
+    /// An empty car at rest has no direction yet.
     fn turn_freely(&mut self) {
         if self.is_empty() {
             self.direction = None;
@@ -358,7 +358,7 @@ impl<'a> Drive<'a> {
         Outcome { cost: self.cost, free: self.clock, end: self.at, first: self.first }
     }
 
-    /// Whoever passes an open door restarts the dwell; a closing one opens again.
+    /// Each passenger through an open door restarts the dwell; a closing one opens again.
     fn leave_open_door(&mut self) {
         let Model { dwell, closing, transfer, .. } = *self.scene.model;
         let here = self.at;

@@ -136,7 +136,7 @@ fn a_followed_master_stays_until_another_is_clearly_fitter() {
     assert_eq!(sent(&fires(&mut second, Timer::HeadStart)), asked([3]), "25 more than 20");
 }
 
-/// B10, E6: so a node whose network was cut throws nobody out when it is mended.
+/// B10, E6: so a node whose network was cut replaces no master when the network is whole again.
 #[test]
 fn a_master_whom_nobody_follows_yields_to_one_that_is_followed() {
     let mut second = leader(2, &[1]);
