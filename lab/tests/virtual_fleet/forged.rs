@@ -390,6 +390,36 @@ fn services_that_are_invented_around_a_failover_darken_no_lamp() {
     }
 }
 
+/// O1, P1: a member that was found again just after a car was lost may have met that car meanwhile.
+/// A service that it invents darkens no lamp all the same.
+#[test]
+fn services_that_a_returning_member_invents_darken_no_lamp() {
+    let (victim, liar) = (0, 3);
+    for absence in [millis(300), secs(1), secs(4)] {
+        for lost_first in [false, true] {
+            let mut building = at_the_bottom_of(4);
+            let away = Fault::Suspend(liar);
+            let faults = [Fault::PowerCut(victim), away];
+            let (first, second) = if lost_first { (0, 1) } else { (1, 0) };
+            building.inflict(faults[first].clone());
+            building.run_for(absence);
+            building.inflict(faults[second].clone());
+            building.run_for(millis(300));
+            building.press(1, up(7));
+            building.press(2, down(8));
+            building.run_for(millis(300));
+            building.inflict(Fault::Resume(liar));
+            for turn in 0..100 {
+                building.run_for(millis(60));
+                invent_services(&mut building, liar, turn);
+            }
+            building.inflict(Fault::Restart(victim));
+            building.until_at_rest();
+            building.recovers();
+        }
+    }
+}
+
 /// Tells every other node that each order that is open was served, by their cars in turn.
 fn invent_services(building: &mut Building, liar: usize, turn: usize) {
     let node = building.node(liar).expect("it runs");

@@ -22,9 +22,9 @@ const TOLERANCE: Duration = Duration::from_secs(10);
 pub(super) enum Credit {
     /// It is true as far as this node can know, or closes no open order.
     Accepted,
-    /// The named car is heard, so its own node is asked. Or it is lost, and either nobody has heard
-    /// it since before the press or it was seen elsewhere until then, so it will answer if it comes
-    /// back.
+    /// The named car is heard, so its own node is asked. Or it is lost, and this node heard it for
+    /// the last time before it learned of the press, or saw it elsewhere, so the car's node will
+    /// answer if it comes back.
     Hearsay {
         /// The node of that car.
         car: NodeId,
@@ -129,13 +129,14 @@ pub(super) fn credit(
     }
     let is_heard = peer != car && fleet.members.get(car).is_some();
     let floor = record.call.floor();
-    if is_heard || fleet.is_gone(car, floor, open_since, attentive_since) {
-        let car = car.clone();
-        return Credit::Hearsay { car, open };
-    }
     // The alleged moment is no help: a repeated press has the age of the earlier one, but only
     // where that was known to be open.
     let from = open_since - TOLERANCE;
+    let made_since = if known.store.is_made_here(open) { open_since } else { from };
+    if is_heard || fleet.is_gone(car, floor, open_since, made_since, attentive_since) {
+        let car = car.clone();
+        return Credit::Hearsay { car, open };
+    }
     let excluded = fleet.excludes(car, floor, from);
     if let Some(why) = excluded.filter(|_| is_sure) {
         return refused(why);
@@ -155,13 +156,16 @@ impl Fleet<'_> {
             .then(|| format!("by {car}, which does not exist"))
     }
 
-    /// Whether a lost car was heard by nobody from this moment on, or was not at this floor until
-    /// it was heard no more.
+    /// Whether this node had heard a lost car for the last time when it learned of the press, or had
+    /// not seen it at the floor since the press can have been made. A peer that was found later may
+    /// have met the car, but that proves nothing: a member can be away for a moment, and lie when it
+    /// returns.
     fn is_gone(
         &self,
         car: &NodeId,
         floor: Floor,
-        from: Timestamp,
+        open_since: Timestamp,
+        made_since: Timestamp,
         attentive_since: Timestamp,
     ) -> bool {
         // What a node hears first after an interruption was sent long before, both by that car and
@@ -171,10 +175,8 @@ impl Fleet<'_> {
         };
         let lost = self.members.lost().get(car);
         lost.is_some_and(|lost| {
-            let was_elsewhere = || lost.sightings.exclude(floor, from - TOLERANCE);
-            (lost.heard_at <= from || was_elsewhere())
-                && is_known(lost.heard_at)
-                && self.knows_all(lost.heard_at)
+            let was_elsewhere = || lost.sightings.exclude(floor, made_since);
+            (lost.heard_at <= open_since || was_elsewhere()) && is_known(lost.heard_at)
         })
     }
 
