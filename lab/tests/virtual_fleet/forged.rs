@@ -259,7 +259,11 @@ fn at_the_bottom() -> Building {
 }
 
 fn at_the_bottom_of(size: usize) -> Building {
-    let mut settings = WorldSettings::new(size, seed());
+    at_the_bottom_by(size, seed())
+}
+
+fn at_the_bottom_by(size: usize, seed: u64) -> Building {
+    let mut settings = WorldSettings::new(size, seed);
     settings.floors = FloorCount::new(10).expect("floors");
     let mut building = Building::of(settings);
     building.start_all();
@@ -420,14 +424,44 @@ fn services_that_a_returning_member_invents_darken_no_lamp() {
     }
 }
 
+/// O1, P1: a member invents services by a car whose node has just returned, so that its earlier
+/// process may have made them: no lamp goes dark before the call is served.
+#[test]
+fn services_that_are_invented_of_an_earlier_process_darken_no_lamp() {
+    let (victim, liar) = (0, 3);
+    for offset in 0..40 {
+        let mut building = at_the_bottom_by(4, seed() + u64::from(offset));
+        building.inflict(Fault::PowerCut(victim));
+        building.run_for(secs(1) + millis(3) * (offset % 20));
+        building.press(1, up(7));
+        building.press(2, down(8));
+        building.run_for(millis(200));
+        building.inflict(Fault::Restart(victim));
+        for turn in 0..400 {
+            building.run_for(millis(5));
+            invent_services_by(&mut building, liar, |_| victim);
+            if turn == 100 {
+                building.press(1, up(6));
+            }
+        }
+        building.until_at_rest();
+        building.recovers();
+    }
+}
+
 /// Tells every other node that each order that is open was served, by their cars in turn.
 fn invent_services(building: &mut Building, liar: usize, turn: usize) {
+    invent_services_by(building, liar, |at| (at + turn) % 3);
+}
+
+/// Tells every other node that each order that is open was served, each by such a car.
+fn invent_services_by(building: &mut Building, liar: usize, by: impl Fn(usize) -> usize) {
     let node = building.node(liar).expect("it runs");
     let cars = ["A", "B", "C"].map(|car| NodeId::new(car).expect("a name"));
     let mut records: Vec<Record> = node.orders().records(Timestamp::START).collect();
     records.retain(|record| !record.state.is_served());
     for (at, record) in records.iter_mut().enumerate() {
-        let car = cars[(at + turn) % cars.len()].clone();
+        let car = cars[by(at)].clone();
         record.state = RecordState::Served(Some(Service { waited: millis(300), car }));
     }
     if records.is_empty() {

@@ -3,11 +3,11 @@
 
 use fastrand::Rng;
 
-use super::admission::Knowledge;
+use super::admission::{ANSWER_LIMIT, Knowledge};
 use super::{Effect, Fleet, Orders};
-use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
+use crate::model::{Dot, JournalId, NodeId, Order, Timestamp};
 use crate::node::Taken;
-use crate::orders::{Record, Service};
+use crate::orders::{Holding, Record, Service};
 
 impl Orders {
     /// The records to merge, of those that arrived together.
@@ -33,7 +33,7 @@ impl Orders {
             self.renew_journal(&reason, random, now);
         }
         for record in admitted.unconfirmed {
-            if self.keep_open(&record.call, now) {
+            if self.keep_open(record, fleet, now) {
                 admitted.records.push(record);
             }
         }
@@ -41,19 +41,28 @@ impl Orders {
     }
 
     /// Makes sure that a call stays open whose service nobody here can confirm: at worst it is
-    /// served twice. `false` until a press of this process is promised, so that the lamp stays lit
-    /// here; the peer sends the service again.
-    fn keep_open(&mut self, call: &Call, now: Timestamp) -> bool {
+    /// served twice. `false` until a press of this process is promised, and every peer that holds
+    /// the order has the press on its disk, so that the lamps stay lit; the peer sends the service
+    /// again. After [`ANSWER_LIMIT`], the others have had their time.
+    fn keep_open(&mut self, record: &Record, fleet: Fleet<'_>, now: Timestamp) -> bool {
         let made_here = || {
-            let orders = self.store.of_call(call).map(|order| order.dot);
-            orders.filter(|dot| self.store.is_made_here(*dot))
+            let orders = self.store.of_call(&record.call);
+            orders.filter(|order| self.store.is_made_here(order.dot))
         };
         if made_here().next().is_none() {
             // Even a press that has got its sequence is not promised yet.
-            let (Taken::Placed | Taken::Waiting | Taken::Absorbed) = self.place(call.clone(), now);
+            let (Taken::Placed | Taken::Waiting | Taken::Absorbed) =
+                self.place(record.call.clone(), now);
             return false;
         }
-        made_here().any(|dot| self.promise.is_made(dot))
+        let holds = |peer: &&NodeId| self.promise.holding(record.dot, peer).is_some();
+        let holders: Vec<_> = fleet.members.peers().map(|(peer, _)| peer).filter(holds).collect();
+        let is_kept = |order: &Order| {
+            let has_it = |peer| self.promise.holding(order.dot, peer) == Some(Holding::Durable);
+            self.promise.is_made(order.dot) && holders.iter().copied().all(has_it)
+                || now >= order.open_since + ANSWER_LIMIT
+        };
+        made_here().any(is_kept)
     }
 
     /// Whether there is room for a record.

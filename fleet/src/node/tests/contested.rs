@@ -277,3 +277,24 @@ fn a_press_that_was_made_since_then_was_served_by_no_earlier_process() {
     assert_eq!(open(&one), [dot(2, 1)]);
     assert_eq!(conflicts(&drain(&mut one)).len(), 1);
 }
+
+/// O1: what a node believes of its own car, the others believe too. So it first listens whether the
+/// press is still open anywhere.
+#[test]
+fn a_node_that_has_just_started_believes_no_service_of_an_unknown_press() {
+    let (mut one, _, now) = pair();
+    let knows = |node: &Node| node.orders().present(dot(7, 1), &call(0)).is_some();
+    let service = Service { waited: PERIOD, car: name(1) };
+    let state = RecordState::Served(Some(service));
+    let told = Record { dot: dot(7, 1), origin: name(7), call: call(0), state };
+    for (at, is_known) in [(now, false), (now + Duration::from_secs(3), true)] {
+        one.handle_frame(LINK, delta(vec![told.clone()]), at);
+        assert_eq!(knows(&one), is_known);
+        assert!(conflicts(&drain(&mut one)).is_empty());
+    }
+    // Of a press that was made since the stores were equal it knows better.
+    let lie = Record { dot: dot(2, 2), origin: name(2), ..told };
+    one.handle_frame(LINK, delta(vec![lie]), now + Duration::from_secs(3));
+    assert_eq!(one.orders().present(dot(2, 2), &call(0)), None);
+    assert_eq!(conflicts(&drain(&mut one)).len(), 1);
+}

@@ -38,7 +38,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// How long a car's node may take to answer whether it has served an order, before the service
 /// counts as refused. It answers within milliseconds unless it is held up.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
+pub(in crate::node::orders) const ANSWER_LIMIT: Duration = Duration::from_secs(6);
 
 /// How many calls are placed again at a time, the longest contested first.
 const MOST_AT_ONCE: usize = 16;

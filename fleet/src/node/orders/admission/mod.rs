@@ -23,7 +23,7 @@ mod plausible;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use self::contested::{ANSWER_LIMIT, Contested};
+use self::contested::Contested;
 use self::gate::Refusals;
 use self::journals::Journals;
 use self::plausible::{Credit, Witness};
@@ -34,6 +34,7 @@ use crate::node::{RefusedStatus, Report};
 use crate::orders::{OrderStore, Record, Service};
 use crate::wire::Hello;
 
+pub(super) use self::contested::ANSWER_LIMIT;
 pub(super) use self::gate::is_possible;
 pub(in crate::node) use self::gate::rubbish;
 
@@ -133,7 +134,7 @@ impl Admission {
                 self.refuse(peer, dot, known.fleet, now);
                 continue;
             }
-            match plausible::credit(peer, record, known, &self.witness) {
+            match plausible::credit(peer, record, known, &self.witness, now) {
                 Credit::Accepted => admitted.records.push(record),
                 Credit::Hearsay { car, open } => {
                     admitted.disowned.push(open);
@@ -146,9 +147,13 @@ impl Admission {
                     self.contested.add(&record.call, open, peer, known.own, now);
                     admitted.unconfirmed.push(record);
                 }
+                // It is sent again.
+                Credit::Early => {}
                 Credit::Refused { open, why } => {
-                    admitted.disowned.push(open);
-                    self.contested.add(&record.call, open, peer, known.own, now);
+                    if let Some(open) = open {
+                        admitted.disowned.push(open);
+                        self.contested.add(&record.call, open, peer, known.own, now);
+                    }
                     let refusals = &mut self.refusals;
                     let report =
                         refusals.refuse_service(peer, &record.call, &why, known.fleet, now);
@@ -220,7 +225,7 @@ impl Admission {
     ) -> Vec<Record> {
         let mut records = self.contested.served_with(closed, service, known, now);
         records.retain(|record| {
-            plausible::credit(peer, record, known, &self.witness) == Credit::Accepted
+            plausible::credit(peer, record, known, &self.witness, now) == Credit::Accepted
         });
         records
     }

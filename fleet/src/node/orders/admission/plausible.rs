@@ -17,6 +17,10 @@ use crate::orders::{Record, RecordState};
 /// By how much clocks drift apart and messages are late, at most.
 const TOLERANCE: Duration = Duration::from_secs(10);
 
+/// How long a node listens before it believes what others say of its own car. Its peers send their
+/// stores within some tens of milliseconds of the start.
+const EARLY: Duration = Duration::from_secs(2);
+
 /// How credible a record is that closes an open order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credit {
@@ -37,10 +41,14 @@ pub(super) enum Credit {
         /// The press that is open here.
         open: Dot,
     },
+    /// This node's car is said to have served a press that this node has not heard of, and it has
+    /// only just begun to listen. If the press is still open anywhere, it will hear so before it
+    /// believes the service: what it believes of its own car, others believe too.
+    Early,
     /// It can't be true.
     Refused {
-        /// The press that is open here.
-        open: Dot,
+        /// The press that is open here, if any.
+        open: Option<Dot>,
         why: String,
     },
 }
@@ -88,19 +96,31 @@ pub(super) fn credit(
     record: &Record,
     known: &Knowledge<'_>,
     witness: &Witness,
+    now: Timestamp,
 ) -> Credit {
     let (fleet, attentive_since) = (known.fleet, witness.attentive_since);
     let RecordState::Served(service) = &record.state else {
         return Credit::Accepted;
     };
-    let open = known.store.present(record.dot, &record.call);
-    let open = open.filter(|open| *open <= record.dot);
+    let present = known.store.present(record.dot, &record.call);
+    let open = present.filter(|open| *open <= record.dot);
     let Some(order) = open.and_then(|open| known.store.get(open)) else {
-        return Credit::Accepted;
+        let is_own = service.as_ref().is_some_and(|service| service.car == known.own.node);
+        let is_unheard = is_own && present.is_none_or(|present| present < record.dot);
+        return if !is_unheard {
+            Credit::Accepted
+        } else if witness.saw_made(record.dot, known) {
+            let why = "this node's car, which knew of no such press, did not".to_owned();
+            Credit::Refused { open: None, why }
+        } else if now < attentive_since + EARLY {
+            Credit::Early
+        } else {
+            Credit::Accepted
+        };
     };
     // Its age does not help: a peer that lies about the service may have made it old before.
     let (open_since, open) = (order.open_since, order.dot);
-    let refused = |why: String| Credit::Refused { open, why };
+    let refused = |why: String| Credit::Refused { open: Some(open), why };
     // A node that refuses must be able to have it served after all.
     let is_sure = fleet.can_serve && attentive_since + TOLERANCE <= open_since;
     let Some(service) = service else {
