@@ -133,7 +133,7 @@ impl Orders {
         for journal in &surplus {
             self.drop_journal(*journal);
         }
-        self.admission.on_collected(surplus.len(), &self.store);
+        self.admission.on_collected(&surplus, &self.store);
     }
 
     fn drop_journal(&mut self, id: JournalId) {

@@ -202,9 +202,10 @@ impl Admission {
         self.journals.surplus(known, now)
     }
 
-    /// `count` journals were collected, which this store no longer has.
-    pub(super) fn on_collected(&mut self, count: usize, store: &OrderStore) {
-        self.journals.on_collected(count, store);
+    /// These journals were collected, which this store no longer has.
+    pub(super) fn on_collected(&mut self, collected: &[JournalId], store: &OrderStore) {
+        self.journals.on_collected(collected.len(), store);
+        self.witness.forget(collected);
     }
 
     /// The calls to place again now: those of which every open order has been contested for long

@@ -83,6 +83,13 @@ impl Witness {
         self.made_before.insert(journal, known.store.highest(journal).unwrap_or(0));
     }
 
+    /// These journals were collected: peers may bring back what was known of them.
+    pub(super) fn forget(&mut self, collected: &[JournalId]) {
+        for journal in collected {
+            self.made_before.remove(journal);
+        }
+    }
+
     /// Whether this press was made since the present process began.
     fn saw_made(&self, dot: Dot, known: &Knowledge<'_>) -> bool {
         let before = self.made_before.get(&dot.journal);
