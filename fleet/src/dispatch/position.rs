@@ -7,7 +7,8 @@ use crate::model::{CarPhase, CarView};
 
 impl CarDetail {
     /// Estimates the position and the speed of a moving car that has shown its present floor for
-    /// `shown`, at most. `None` for a car that does not move, whose position is its floor.
+    /// `shown`, at most. `None` for a car whose position is its floor: it does not move, or has reached
+    /// the sensor of its stop.
     ///
     /// The car is taken to move as `kinematics` says. Whatever its node claims, the answer lies
     /// between its floor and its stop, its speed is at most the rated one, and it can still stop at
@@ -24,6 +25,9 @@ impl CarDetail {
             Some(_) | None => 0.0,
         };
         let (to_stop, to_next) = (way(stop_at), way(next_stop));
+        if to_stop <= 0.0 {
+            return None;
+        }
         let moving = view.elapsed.as_secs_f64();
         let shown = shown.as_secs_f64();
         let (covered, speed) = if shown >= moving {
@@ -37,8 +41,9 @@ impl CarDetail {
         let (covered, speed) = if next_stop == stop_at {
             (covered, speed)
         } else {
-            let covered = covered.min(to_next);
-            (covered, speed.min(speed_before(to_next - covered, kinematics)))
+            let speed = speed.min(speed_before(to_next, kinematics));
+            let braking = speed * speed / (2.0 * kinematics.acceleration);
+            (covered.min(to_next - braking), speed)
         };
         let covered = covered.clamp(0.0, to_stop);
         let base = f64::from(floor.index()) * height;
@@ -117,6 +122,15 @@ mod tests {
     #[test]
     fn a_car_at_rest_is_at_its_floor() {
         let nowhere = CarDetail::estimate(&idle_at(3), Duration::ZERO, &Kinematics::default());
+        assert_eq!(nowhere, None);
+    }
+
+    /// It is all but at rest, and as good as one that is.
+    #[test]
+    fn a_car_at_the_sensor_of_its_stop_is_at_its_floor() {
+        let mut view = moving(3, 4, 4, Duration::from_secs(4));
+        view.floor = Some(crate::dispatch::tests::floor(4));
+        let nowhere = CarDetail::estimate(&view, Duration::ZERO, &Kinematics::default());
         assert_eq!(nowhere, None);
     }
 

@@ -46,6 +46,8 @@ pub(super) struct Call {
     pub(super) waited: f64,
     /// Its car before this plan.
     pub(super) present: Option<usize>,
+    /// It has just moved to that car, and stays.
+    pub(super) is_held: bool,
 }
 
 /// Where a car's door is at the start.
