@@ -121,7 +121,7 @@ fn an_idle_fleet_parks_and_comes_to_rest() {
         settings.election = ElectionSettings::of(protocol);
         let mut building = Building::of(settings);
         building.start_all();
-        building.until(secs(20), "one leads", |world| world.has_the_right_master());
+        building.until(secs(20), "one leads", World::has_the_right_master);
         for node in 0..4 {
             building.press(node, up(0));
             building.press(node, car_call(0));

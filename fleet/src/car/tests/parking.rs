@@ -81,10 +81,13 @@ fn car_whose_parking_is_withdrawn_stops_at_the_next_floor() {
     assert!(!world.is_moving());
 }
 
+/// What keeps a car from parking.
+type Hindrance = (&'static str, fn(&mut World));
+
 /// Each reason not to use the car is one not to park it, at rest or in flight.
 #[test]
 fn car_that_is_not_free_does_not_park() {
-    let reasons: [(&str, fn(&mut World)); 7] = [
+    let reasons: [Hindrance; 7] = [
         ("independent", |world| world.key = KeySwitch::Independent),
         ("fire recall", |world| world.key = KeySwitch::FireRecall),
         ("out of service", |world| world.key = KeySwitch::OutOfService),
