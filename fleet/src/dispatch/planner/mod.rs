@@ -51,7 +51,7 @@ use self::search::Search;
 use self::traffic::Traffic;
 use super::Predictor;
 use super::{Assignments, Bank, CarPlan, CarSituation, Dispatcher, HallDemand, Kinematics, Plan};
-use crate::model::{HallCall, Timestamp};
+use crate::model::{HallCall, NodeId, Timestamp};
 
 /// What counts how much. Found by trying on seeds 1 and 2 of the traffic suite.
 pub(super) mod weight {
@@ -77,8 +77,8 @@ pub struct Planner {
     model: Model,
     traffic: Traffic,
     now: Timestamp,
-    /// When calls moved from one car to another, if that was less than [`HOLD`] ago.
-    moved: BTreeMap<HallCall, Timestamp>,
+    /// To which cars calls moved from others, and when, if that was less than [`HOLD`] ago.
+    moved: BTreeMap<HallCall, (NodeId, Timestamp)>,
 }
 
 impl Planner {
@@ -122,7 +122,7 @@ impl Dispatcher for Planner {
         cars.dedup_by_key(|car| &car.car);
         self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
         self.now = bank.now;
-        self.moved.retain(|_, at| bank.now.since(*at) < HOLD);
+        self.moved.retain(|_, (_, at)| bank.now.since(*at) < HOLD);
 
         // If a call is listed twice, the longer wait counts.
         let mut demand: Vec<_> = bank.demand.iter().collect();
@@ -138,7 +138,8 @@ impl Dispatcher for Planner {
                     Some(&car.car) == demand.assigned.as_ref()
                         && !car.view.locked_out.contains(demand.call.floor)
                 }),
-                is_held: self.moved.contains_key(&demand.call),
+                is_held: demand.assigned.is_some()
+                    && self.moved.get(&demand.call).map(|(car, _)| car) == demand.assigned.as_ref(),
             })
             .collect();
 
@@ -155,7 +156,7 @@ impl Dispatcher for Planner {
             let route = &routes[number];
             for &call in &route.calls {
                 if calls[call].present.is_some_and(|present| present != number) {
-                    self.moved.insert(demand[call].call, bank.now);
+                    self.moved.insert(demand[call].call, (car.car.clone(), bank.now));
                 }
                 plan.assignments.insert(demand[call].call, car.car.clone());
             }
