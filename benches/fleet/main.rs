@@ -18,6 +18,7 @@ mod assign;
 mod busy;
 mod idle;
 mod lamps;
+mod plan;
 mod restart;
 mod samples;
 mod site;
@@ -46,6 +47,8 @@ enum Subject {
     Virtual,
     /// `liftmesh assign`, in process: all hall calls of three banks.
     Assign,
+    /// The planner, in process: all hall calls of a bank, one of them or all of them new.
+    Plan,
 }
 
 /// Measures a fleet of real processes.
@@ -82,6 +85,7 @@ fn main() {
             Subject::Idle => idle::measure(),
             Subject::Virtual => virtual_time::measure(rounds),
             Subject::Assign => assign::measure(rounds),
+            Subject::Plan => plan::measure(rounds),
         };
         for figure in &measured {
             figure.print();

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use elevator_driver::Button;
-use elevator_fleet::model::Call;
+use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::Report;
 
 use super::Fault;
@@ -25,6 +25,17 @@ pub struct Service {
     pub call: Call,
     /// How long it had waited, to the knowledge of the car's node.
     pub waited: Duration,
+}
+
+/// A master has assigned a hall call to a car, or to another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// When.
+    pub at: Duration,
+    /// Which call.
+    pub call: Call,
+    /// The car.
+    pub car: NodeId,
 }
 
 /// A line of the story.
@@ -56,6 +67,7 @@ impl fmt::Debug for Note {
 pub(super) struct History {
     notes: VecDeque<(Duration, usize, Note)>,
     services: Vec<Service>,
+    assignments: Vec<Assignment>,
     /// When each call was last served.
     served_at: BTreeMap<Call, Duration>,
 }
@@ -71,6 +83,14 @@ impl History {
     pub(super) fn serve(&mut self, service: Service) {
         self.served_at.insert(service.call.clone(), service.at);
         self.services.push(service);
+    }
+
+    pub(super) fn assign(&mut self, assignment: Assignment) {
+        self.assignments.push(assignment);
+    }
+
+    pub(super) fn assignments(&self) -> &[Assignment] {
+        &self.assignments
     }
 
     pub(super) fn services(&self) -> &[Service] {

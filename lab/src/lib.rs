@@ -61,7 +61,7 @@ mod world;
 pub use campaign::{Campaign, Outcome, Verdict, sweep};
 pub use elevator_simulator::shaft::{LevellingFault, MotorFault};
 pub use fault::{BadMaster, Fault};
-pub use history::Service;
+pub use history::{Assignment, Service};
 pub use network::{Bursts, Weather};
 pub use oracles::Violation;
 pub use oracles::mastership::Mastership;

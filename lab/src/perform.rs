@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elevator_fleet::model::NodeId;
-use elevator_fleet::node::{Action, LinkId, LinkSide, Report};
-use elevator_fleet::wire::{Beacon, Frame, codec};
+use elevator_fleet::node::{Action, LinkId, LinkSide, Node, Report};
+use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 
 use super::World;
 use super::agenda::Event;
 use super::connection::{ConnectionId, EndState, Packet, Side};
-use super::history::{Note, Service};
+use super::history::{Assignment, Note, Service};
 use super::trace::{Kind, MarkKind, SentId, Signal};
 use super::wire::{Flow, Size};
 
@@ -86,6 +86,13 @@ impl World {
                 call: call.clone(),
                 waited: *waited,
             }),
+            Report::Assigned { call, car } => {
+                let leads = |node: &Node| *node.node_state() == NodeState::Master;
+                if self.machines[node].node().is_some_and(leads) {
+                    let (call, car) = (call.clone(), car.clone());
+                    self.history.assign(Assignment { at: self.now, call, car });
+                }
+            }
             Report::PeerLost { .. } => self.mesh_traffic.losses += 1,
             Report::NodeState { .. } => {
                 self.mesh_traffic.changes += 1;
@@ -107,7 +114,6 @@ impl World {
             | Report::Synced { .. }
             | Report::Repair { .. }
             | Report::Placed { .. }
-            | Report::Assigned { .. }
             | Report::Door { .. }
             | Report::Floor { .. }
             | Report::Availability(_)

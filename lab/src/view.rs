@@ -8,7 +8,7 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::NodeState;
 use elevator_simulator::SimulatedCar;
 
-use super::{Mastership, MeshTraffic, Service, Traffic, Violation, Wire, World};
+use super::{Assignment, Mastership, MeshTraffic, Service, Traffic, Violation, Wire, World};
 
 impl World {
     /// What has gone wrong so far, and what can be seen to be wrong at this moment.
@@ -209,6 +209,12 @@ impl World {
     #[must_use]
     pub fn taken_over(&self) -> u64 {
         self.taken_over
+    }
+
+    /// What masters have assigned, in order.
+    #[must_use]
+    pub fn assignments(&self) -> &[Assignment] {
+        self.history.assignments()
     }
 
     /// Who served calls, in order.

@@ -61,6 +61,8 @@ mod schedule;
 mod service;
 #[path = "virtual_fleet/size.rs"]
 mod size;
+#[path = "virtual_fleet/steady.rs"]
+mod steady;
 #[path = "virtual_fleet/stuck_motor.rs"]
 mod stuck_motor;
 #[path = "virtual_fleet/twins.rs"]

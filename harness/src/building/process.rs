@@ -23,6 +23,12 @@ impl Building {
         building
     }
 
+    /// As [`with_cars`](Self::with_cars), with nodes whose idle cars stay where they are: for tests
+    /// that say where each car is.
+    pub fn without_parking(floors: u8, line: Line, names: &[&'static str]) -> Self {
+        Self::with_flags(floors, line, names, &["--dispatch-strategy", "collective"])
+    }
+
     /// The process id of a running node.
     pub fn process_id(&self, name: &str) -> u32 {
         self.node(name).id()

@@ -8,7 +8,9 @@ use elevator_fleet::node::Node;
 use elevator_fleet::wire::{Beacon, NodeState, Protocol};
 use liftmesh_lab::{Campaign, Fault, World, WorldSettings};
 
-use crate::building::{Building, bound_of, car_call, down, lines, millis, secs, seed, up};
+use crate::building::{
+    Building, bound_of, car_call, down, lines, millis, secs, seed, up, without_parking,
+};
 
 const SEEDS: u64 = 10;
 
@@ -22,13 +24,14 @@ fn bound() -> Duration {
     bound_of(&ElectionSettings::of(Protocol::TokenRing), 5)
 }
 
-fn dark(nodes: usize, seed: u64) -> Building {
-    Building::of(settings(nodes, seed))
-}
-
 /// So many machines that have found each other, some time after the token began to go round.
 fn turning(nodes: usize, seed: u64) -> Building {
-    let mut building = dark(nodes, seed);
+    turning_of(settings(nodes, seed))
+}
+
+fn turning_of(settings: WorldSettings) -> Building {
+    let seed = settings.seed;
+    let mut building = Building::of(settings);
     building.start_all();
     one_holder(&mut building);
     building.run_for(millis(2_000 + 137 * (seed % 10)));
@@ -213,7 +216,8 @@ fn in_rain_the_token_goes_round_undisturbed() {
 #[test]
 fn a_call_stays_with_its_car_over_many_hops() {
     for seed in seed()..seed() + SEEDS {
-        let mut building = turning(4, seed);
+        let strategy = without_parking(4).strategy;
+        let mut building = turning_of(WorldSettings { strategy, ..settings(4, seed) });
         // Cars that can't move can't get nearer, so that nothing speaks for a change.
         for node in 0..4 {
             building.inflict(Fault::Obstruct(node, true));

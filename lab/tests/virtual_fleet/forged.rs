@@ -3,9 +3,9 @@
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId, Term, Timestamp};
 use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::{Delta, Frame, StateTransfer};
-use liftmesh_lab::{Fault, World, WorldSettings};
+use liftmesh_lab::{Fault, World};
 
-use crate::building::{Building, car_call, down, floor, millis, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, floor, millis, mins, secs, up, without_parking};
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
@@ -263,7 +263,7 @@ fn at_the_bottom_of(size: usize) -> Building {
 }
 
 fn at_the_bottom_by(size: usize, seed: u64) -> Building {
-    let mut settings = WorldSettings::new(size, seed);
+    let mut settings = WorldSettings { seed, ..without_parking(size) };
     settings.floors = FloorCount::new(10).expect("floors");
     let mut building = Building::of(settings);
     building.start_all();

@@ -9,8 +9,8 @@ use liftmesh_lab::{Fault, World, WorldSettings};
 
 use crate::building::{Building, floor, millis, secs, seed};
 
-const CARS: usize = 8;
-const FLOORS: u8 = 40;
+pub(crate) const CARS: usize = 8;
+pub(crate) const FLOORS: u8 = 40;
 
 /// What a car was seen to do.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ struct Seen {
 }
 
 /// Passengers who board where a hall call is served, and what their cars were last seen to do.
-struct Riders {
+pub(crate) struct Riders {
     random: fastrand::Rng,
     /// Who is about to press, in which car, and which floor.
     boarded: Vec<(Duration, usize, Floor)>,
@@ -31,7 +31,7 @@ struct Riders {
 }
 
 impl Riders {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             random: fastrand::Rng::with_seed(seed),
             boarded: Vec::new(),
@@ -41,7 +41,7 @@ impl Riders {
     }
 
     /// Whoever waited boards, and presses the button of the floor that they want to go to.
-    fn ride(&mut self, world: &mut World) {
+    pub(crate) fn ride(&mut self, world: &mut World) {
         let served: Vec<(usize, HallCall)> = world.services()[self.services..]
             .iter()
             .filter_map(|service| match &service.call {

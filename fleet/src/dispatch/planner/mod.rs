@@ -51,7 +51,7 @@ use self::search::Search;
 use self::traffic::Traffic;
 use super::Predictor;
 use super::{Assignments, Bank, CarPlan, CarSituation, Dispatcher, HallDemand, Kinematics, Plan};
-use crate::model::Timestamp;
+use crate::model::{HallCall, NodeId, Timestamp};
 
 /// What counts how much. Found by trying on seeds 1 and 2 of the traffic suite.
 pub(super) mod weight {
@@ -77,6 +77,8 @@ pub struct Planner {
     model: Model,
     traffic: Traffic,
     now: Timestamp,
+    /// To which cars calls moved from others, and when, if that was less than [`HOLD`] ago.
+    moved: BTreeMap<HallCall, (NodeId, Timestamp)>,
 }
 
 impl Planner {
@@ -88,7 +90,16 @@ impl Planner {
             model: Model::new(kinematics, floors, capacity.max(1.0)),
             traffic: Traffic::new(usize::from(floors.top().index()) + 1),
             now: Timestamp::START,
+            moved: BTreeMap::new(),
         }
+    }
+
+    /// Sets from which load on a car passes hall calls by, in per cent of the rated load; that of
+    /// [`CarSettings`](crate::car::CarSettings) unless set.
+    #[must_use]
+    pub fn with_bypass_load(mut self, load: u8) -> Self {
+        self.model.set_bypass_load(load);
+        self
     }
 
     fn starts(&self, bank: &Bank<'_>, cars: &[&CarSituation]) -> Vec<Start> {
@@ -111,6 +122,7 @@ impl Dispatcher for Planner {
         cars.dedup_by_key(|car| &car.car);
         self.traffic.observe(bank.now.since(self.now), &cars, &self.model);
         self.now = bank.now;
+        self.moved.retain(|_, (_, at)| bank.now.since(*at) < HOLD);
 
         // If a call is listed twice, the longer wait counts.
         let mut demand: Vec<_> = bank.demand.iter().collect();
@@ -126,6 +138,8 @@ impl Dispatcher for Planner {
                     Some(&car.car) == demand.assigned.as_ref()
                         && !car.view.locked_out.contains(demand.call.floor)
                 }),
+                is_held: demand.assigned.is_some()
+                    && self.moved.get(&demand.call).map(|(car, _)| car) == demand.assigned.as_ref(),
             })
             .collect();
 
@@ -140,8 +154,12 @@ impl Dispatcher for Planner {
         let mut plan = Plan::default();
         for (number, car) in cars.iter().enumerate() {
             let route = &routes[number];
-            let assigned = route.calls.iter().map(|&call| (demand[call].call, car.car.clone()));
-            plan.assignments.extend(assigned);
+            for &call in &route.calls {
+                if calls[call].present.is_some_and(|present| present != number) {
+                    self.moved.insert(demand[call].call, (car.car.clone(), bank.now));
+                }
+                plan.assignments.insert(demand[call].call, car.car.clone());
+            }
             let direction = route.turn.filter(|_| starts[number].may_turn());
             plan.cars.insert(car.car.clone(), CarPlan { direction, park: parks[number] });
         }
@@ -151,6 +169,10 @@ impl Dispatcher for Planner {
 
 /// Longer waits weigh no more than this.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
+
+/// A call that has moved to another car stays there for so long, if that car can serve it. Without
+/// it, calls return as soon as a car's position is known a little better.
+const HOLD: Duration = Duration::from_secs(2);
 
 /// Index of a direction in a pair.
 fn side(direction: Direction) -> usize {

@@ -128,7 +128,8 @@ impl<'a> Search<'a> {
         let held = holders.filter_map(|(call, &car)| Some((call, car?)));
         let calls = self.scene.calls;
         held.filter(|&(call, car)| {
-            calls[call].present != Some(car) || !self.starts[car].stops_for(&calls[call])
+            let is_fixed = calls[call].is_held || self.starts[car].stops_for(&calls[call]);
+            calls[call].present != Some(car) || !is_fixed
         })
         .collect()
     }
@@ -185,9 +186,12 @@ impl<'a> Search<'a> {
 
     /// What keeps a call with the car that it had before.
     fn inertia(&self, call: usize, from: usize, to: usize) -> f64 {
-        match self.scene.calls[call].present {
-            Some(present) if present == from => weight::INERTIA,
-            Some(present) if present == to => -weight::INERTIA,
+        let Call { present, waited, .. } = self.scene.calls[call];
+        // What another second of waiting costs, which grows with the wait.
+        let second = weight::INERTIA * (1.0 + 2.0 * weight::SQUARE * waited);
+        match present {
+            Some(present) if present == from => second,
+            Some(present) if present == to => -second,
             Some(_) | None => 0.0,
         }
     }

@@ -101,3 +101,17 @@ proptest! {
         prop_assert_eq!(&dispatcher.assign(&cars, &demand), &assignments);
     }
 }
+
+/// And without having moved, it goes where it costs less.
+#[test]
+fn a_call_that_has_just_moved_stays_for_a_while() {
+    let near = |at: u8, other: u8| [car("a", idle_at(at), &[]), car("b", idle_at(other), &[])];
+    let mut planner = planner();
+    let mut holder = |now, cars: &[CarSituation], holder: &str| {
+        let calls = [demand(call(6, Up), 5, Some(holder))];
+        plan(&mut planner, now, cars, &calls).assignments[&call(6, Up)].to_string()
+    };
+    assert_eq!(holder(10, &near(0, 6), "a"), "b");
+    assert_eq!(holder(11, &near(6, 0), "b"), "b", "it stays");
+    assert_eq!(holder(13, &near(6, 0), "b"), "a");
+}

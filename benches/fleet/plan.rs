@@ -1,0 +1,94 @@
+//! How long the planner thinks, on the thread that makes plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_fleet::dispatch::{Bank, CarSituation, Dispatcher, HallDemand, Kinematics, Planner};
+use elevator_fleet::model::{
+    Availability, CarPhase, CarView, FloorSet, HallCall, NodeId, Timestamp,
+};
+
+use crate::samples::{Decisive, Figure, Target};
+
+const CARS: u8 = 4;
+const FLOORS: u8 = 16;
+
+/// The samples of a round; each takes the mean of some plans.
+const SAMPLES: usize = 20;
+
+pub(crate) fn measure(rounds: usize) -> Vec<Figure> {
+    let fresh = demand();
+    let present = plan(&mut planner(), &fresh);
+    let with_one_new: Vec<HallDemand> = fresh
+        .iter()
+        .enumerate()
+        .map(|(number, demand)| HallDemand {
+            assigned: (number > 0).then(|| present.get(&demand.call).cloned()).flatten(),
+            ..demand.clone()
+        })
+        .collect();
+    let figure = |what: &str, demand: &[HallDemand], limit: f64| {
+        let samples = (0..rounds * SAMPLES).map(|_| sample(demand)).collect();
+        let what = format!("plan, all calls lit, {CARS} cars x {FLOORS} floors, {what}");
+        Figure::new(&what, "us", samples, Some(Target::at_most(Decisive::Median, limit)))
+    };
+    vec![figure("one new", &with_one_new, 100.0), figure("all fresh", &fresh, 1_000.0)]
+}
+
+fn planner() -> Planner {
+    let floors = FloorCount::new(FLOORS).expect("a number of floors");
+    Planner::new(Kinematics::default(), floors, 13.0)
+}
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).expect("a floor")
+}
+
+/// Idle cars at even distances.
+fn cars() -> Vec<CarSituation> {
+    let car = |number: u8| CarSituation {
+        car: NodeId::new(&format!("car-{number}")).expect("a name"),
+        view: CarView {
+            availability: Availability::InService,
+            floor: Some(floor(number * FLOORS / CARS)),
+            phase: CarPhase::Idle,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: Some(0),
+            locked_out: FloorSet::default(),
+        },
+        car_calls: BTreeSet::new(),
+    };
+    (0..CARS).map(car).collect()
+}
+
+/// Every hall call that has a button.
+fn demand() -> Vec<HallDemand> {
+    let up = (0..FLOORS - 1).map(|at| (at, Direction::Up));
+    let down = (1..FLOORS).map(|at| (at, Direction::Down));
+    let fresh = |(at, direction)| HallDemand {
+        call: HallCall { floor: floor(at), direction },
+        waited: Duration::from_secs(5),
+        assigned: None,
+    };
+    up.chain(down).map(fresh).collect()
+}
+
+fn plan(planner: &mut Planner, demand: &[HallDemand]) -> BTreeMap<HallCall, NodeId> {
+    let details = BTreeMap::new();
+    let bank = Bank { now: Timestamp::START, cars: &cars(), details: &details, demand };
+    planner.plan(&bank).assignments
+}
+
+/// Microseconds of a plan.
+fn sample(demand: &[HallDemand]) -> f64 {
+    const NUMBER: u32 = 10;
+    let mut planner = planner();
+    let began = Instant::now();
+    for _ in 0..NUMBER {
+        black_box(plan(black_box(&mut planner), black_box(demand)));
+    }
+    began.elapsed().as_secs_f64() * 1e6 / f64::from(NUMBER)
+}
