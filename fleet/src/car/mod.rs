@@ -7,11 +7,12 @@
 //!
 //! `state.rs` has a diagram of its states, `door.rs` one of the door's. `sweep.rs` decides where to
 //! go, `flight.rs` watches the motor, `supervision/` detects faults and decides what follows,
-//! `service.rs` has the service modes.
+//! `service.rs` has the service modes, `guidance.rs` what a plan asks of a car without passengers.
 
 mod door;
 mod event;
 mod flight;
+mod guidance;
 mod service;
 mod settings;
 mod state;
@@ -33,6 +34,7 @@ pub use self::supervision::{FlightRecord, Leg, LegEnd};
 use self::door::Stage;
 use self::state::OperatingState;
 use self::supervision::{DoorHealth, Punctuality, Supervision};
+use crate::dispatch::CarPlan;
 use crate::model::{Availability, CarPhase, CarView, HallCall, Timestamp, Unavailable};
 
 /// The calls that concern a car.
@@ -54,6 +56,8 @@ pub struct Car {
     own_calls: BTreeSet<Floor>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
+    /// What the dispatcher wants of it besides.
+    plan: CarPlan,
     state: OperatingState,
     /// The last floor sensor seen since the panel was last connected.
     position: Option<Floor>,
@@ -84,6 +88,7 @@ impl Car {
             own_calls: BTreeSet::new(),
             assigned: BTreeSet::new(),
             hall: BTreeSet::new(),
+            plan: CarPlan::default(),
             state: OperatingState::NoPanel,
             position: None,
             direction: None,

@@ -213,6 +213,7 @@ impl Car {
         if self.inputs.door != DoorState::Closed || self.holds_open(floor) {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
+        self.turn();
         let sweep = self.sweep();
         let departure = self.next_departure(&sweep, floor);
         let may_open = match after {
@@ -224,7 +225,7 @@ impl Car {
             self.head(announced);
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
-        let Some((direction, stop_at)) = departure else {
+        let Some((direction, stop_at)) = departure.or_else(|| self.parking_run(floor)) else {
             // Passengers who wait for the end of a back-off still want to travel in the same
             // direction.
             if self.back_off().is_none() {
