@@ -53,6 +53,7 @@ mod perform;
 mod planner;
 mod schedule;
 mod snapshot;
+mod statistics;
 pub mod trace;
 mod view;
 mod wire;
