@@ -1,0 +1,102 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use elevator_simulator::building::{Building, Pattern, Traffic};
+
+use super::bank::Bank;
+use super::*;
+
+/// Ten minutes of the suite's traffic, all of it scored.
+fn short(name: &str, pattern: Pattern, rate: f64) -> Cell {
+    let building = Arc::new(Building::named(name).expect("a building"));
+    let lasts = Duration::from_mins(10);
+    let source = Source::Drawn(Traffic::Steady { pattern, rate, lasts });
+    Cell { source, warm_up: Duration::ZERO, ..Cell::steady(building, pattern, rate) }
+}
+
+fn comparison(cells: Vec<Cell>, seeds: u64) -> Comparison {
+    Comparison { cells, strategies: STRATEGIES.to_vec(), seed: 1, seeds }
+}
+
+#[test]
+fn every_strategy_serves_everyone_and_carries_nobody_the_wrong_way() {
+    for &strategy in STRATEGIES {
+        for pattern in Pattern::ALL {
+            let cell = short("A12", pattern, 8.0);
+            let run = Trial { cell: &cell, strategy, seed: 3 }.run(untimed).expect("a run");
+            assert!(run.passengers > 50, "{strategy} {cell}: {run:?}");
+            assert!((run.served - 100.0).abs() < 1e-9, "{strategy} {cell}: {run:?}");
+            assert!(run.wrong_way.abs() < 1e-9, "{strategy} {cell}: {run:?}");
+            let figures = run.figures.expect("averages");
+            assert!(figures.awt < 40.0 && figures.attd > figures.awt, "{strategy} {cell}: {run:?}");
+        }
+    }
+}
+
+/// Everyone who has arrived waits, rides or has been served, at any moment.
+#[test]
+fn nobody_gets_lost() {
+    let cell = short("A12", Pattern::Lunch, 12.0);
+    let passengers = cell.passengers(5);
+    let mut bank = Bank::new(&cell.building, &passengers, STRATEGIES[0], 5, untimed).expect("bank");
+    while !bank.crowd.is_done() && bank.now() < Duration::from_hours(1) {
+        bank.step();
+        let arrived = passengers.iter().filter(|trip| trip.arrival <= bank.now()).count();
+        let count = bank.crowd.count();
+        assert_eq!(count.waiting + count.riding + count.served, arrived);
+        let frame = bank.frame();
+        let limit = usize::from(cell.building.persons);
+        assert!(frame.cars.iter().all(|car| car.riders <= limit));
+        let queued: usize = frame.queues.iter().flatten().sum();
+        assert_eq!(queued, count.waiting);
+    }
+    assert!(bank.crowd.is_done());
+}
+
+#[test]
+fn a_run_can_be_repeated() {
+    let cell = short("A12", Pattern::Inter, 8.0);
+    let trial = Trial { cell: &cell, strategy: STRATEGIES[1], seed: 2 };
+    let (one, other) = (trial.run(untimed), trial.run(untimed));
+    assert_eq!(one.expect("a run"), other.expect("a run"));
+}
+
+/// 60 % of the population in five minutes is four times what four cars can carry.
+#[test]
+fn a_saturated_bank_has_no_average() {
+    let comparison = comparison(vec![short("A12", Pattern::Up, 60.0)], 1);
+    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    assert!(runs.iter().all(|run| run.figures == Err(Saturation::Backlog)), "{runs:?}");
+    let summaries = summaries(&comparison, &runs);
+    assert!(summaries.iter().all(|summary| summary.means.is_none() && summary.saturated == 1));
+    assert_eq!(differences(&comparison, &runs), []);
+}
+
+#[test]
+fn differences_are_taken_on_the_same_passengers() {
+    let comparison = comparison(vec![short("A12", Pattern::Up, 5.0)], 3);
+    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    let (summaries, differences) = (summaries(&comparison, &runs), differences(&comparison, &runs));
+    assert_eq!((summaries.len(), differences.len()), (STRATEGIES.len(), STRATEGIES.len() - 1));
+    let means = |number: usize| summaries[number].means.expect("averages");
+    let difference = means(1).awt.estimate - means(0).awt.estimate;
+    assert!((differences[0].awt.estimate - difference).abs() < 1e-9);
+    assert!(differences[0].awt.low <= differences[0].awt.high);
+}
+
+#[test]
+fn a_name_means_the_cells_that_have_it() {
+    assert_eq!(Cell::suite().len(), 24);
+    let count = |name| Cell::named(name).map_or(0, |cells| cells.len());
+    let counts = ["all", "B16", "up", "A12_inter", "A12_up_5", "crites-barto", "5", "x"].map(count);
+    assert_eq!(counts, [24, 12, 6, 3, 1, 1, 8, 0]);
+}
+
+#[test]
+fn the_down_peak_has_its_own_figures() {
+    let cells = Cell::named("crites-barto").expect("a cell");
+    let trial = Trial { cell: &cells[0], strategy: STRATEGIES[0], seed: 1 };
+    let run = trial.run(untimed).expect("a run");
+    let figures = run.figures.expect("averages");
+    assert!((10.0..30.0).contains(&figures.awt) && figures.over_60 < 5.0, "{figures:?}");
+}
