@@ -52,7 +52,7 @@ mod course;
 mod growth;
 mod observer;
 mod output;
-mod plot;
+pub(crate) mod plot;
 mod situation;
 mod summary;
 

@@ -125,8 +125,8 @@ impl Cell {
         match &self.source {
             Source::Drawn(traffic) => traffic.lasts(),
             Source::Listed(list) => {
-                let last = list.last().map_or(Duration::ZERO, |passenger| passenger.arrival);
-                last + Duration::from_secs(1)
+                let latest = list.last().map_or(Duration::ZERO, |passenger| passenger.arrival);
+                latest + Duration::from_secs(1)
             }
         }
     }

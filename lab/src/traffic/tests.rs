@@ -100,3 +100,27 @@ fn the_down_peak_has_its_own_figures() {
     let figures = run.figures.expect("averages");
     assert!((10.0..30.0).contains(&figures.awt) && figures.over_60 < 5.0, "{figures:?}");
 }
+
+#[test]
+fn runs_can_be_written_and_drawn() {
+    let comparison = comparison(vec![short("A12", Pattern::Up, 5.0)], 2);
+    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    let (summaries, differences) = (summaries(&comparison, &runs), differences(&comparison, &runs));
+    let mut csv = Vec::new();
+    write_runs(&runs, &mut csv).expect("CSV");
+    assert_eq!(String::from_utf8(csv).expect("text").lines().count(), 1 + runs.len());
+    let mut json = Vec::new();
+    write_json(&summaries, &differences, &mut json).expect("JSON");
+    let page: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert!(page["summaries"][0]["means"]["awt"]["estimate"].is_f64());
+    let svg = plot_waits(&comparison, &runs).expect("a drawing");
+    assert!(svg.contains("A12_up_5") && svg.contains("planner") && svg.len() > 5_000);
+
+    let trial = comparison.trials()[0];
+    let mut frames = Vec::new();
+    trial.replay(Duration::from_millis(500), |frame| frames.push(frame)).expect("a run");
+    assert_eq!((frames[0].at, frames[0].cars.len()), (Duration::ZERO, 4));
+    assert!(frames.windows(2).all(|pair| pair[0].at < pair[1].at));
+    let svg = plot_trace("A12_up_5, seed 1", &[(trial.strategy, frames)]).expect("a drawing");
+    assert!(svg.contains("collective") && svg.len() > 20_000);
+}
