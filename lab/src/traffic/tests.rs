@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use elevator_simulator::building::{Building, Pattern, Traffic};
+use elevator_driver::Floor;
+use elevator_simulator::building::{Building, MASS, Passenger, Pattern, Traffic, Transfer};
 
 use super::bank::Bank;
 use super::*;
@@ -123,4 +124,33 @@ fn runs_can_be_written_and_drawn() {
     assert!(frames.windows(2).all(|pair| pair[0].at < pair[1].at));
     let svg = plot_trace("A12_up_5, seed 1", &[(trial.strategy, frames)]).expect("a drawing");
     assert!(svg.contains("collective") && svg.len() > 20_000);
+}
+
+/// How much longer a rider from the top to the lobby takes because of a stop on the way, without
+/// the time that somebody takes to board there.
+fn stop_time(name: &str) -> f64 {
+    let mut building = Building::named(name).expect("a building");
+    (building.cars, building.transfer) = (1, Transfer::Fixed(1.0));
+    let top = building.floors.top();
+    let middle = building.floors.floor(4).expect("a floor");
+    let passenger =
+        |from| Passenger { arrival: Duration::from_secs(1), from, to: Floor::BOTTOM, mass: MASS };
+    let exit = |list: &[Passenger]| {
+        let mut bank = Bank::new(&building, list, STRATEGIES[0], 1, untimed).expect("a bank");
+        while !bank.crowd.is_done() {
+            bank.step();
+        }
+        let (_, trip) = bank.crowd.trips().next().expect("a trip");
+        trip.exited.expect("served").as_secs_f64()
+    };
+    exit(&[passenger(top), passenger(middle)]) - exit(&[passenger(top)]) - 1.0
+}
+
+#[test]
+fn a_stop_takes_what_the_building_says() {
+    let published = stop_time("crites-barto");
+    assert!((published - 7.19).abs() < 0.03, "{published}");
+    // Braking and accelerating at 1 m/s² from 2.5 m/s, the door, the dwell.
+    let suite = stop_time("A12");
+    assert!((suite - 8.5).abs() < 0.06, "{suite}");
 }
