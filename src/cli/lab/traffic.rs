@@ -21,7 +21,9 @@ use crate::cli::{CommandError, output};
 pub(super) const EXAMPLES: &str = "\
 The cells of the suite are BUILDING_PATTERN_RATE: buildings A12 and B16, patterns up, lunch, down
 and inter, rates 5, 8 and 12 % of the population in five minutes. The cell crites-barto is the
-down-peak benchmark of Crites and Barto, with its published figures.
+down-peak benchmark of Crites and Barto, with its published figures. A list of passengers has the
+columns id, t_s (arrival in seconds), from, to (floors, 0 is the lobby) and kg. A building is TOML
+as in simulator/buildings/A12.toml. A bank that can't keep up is saturated and has no averages.
 
 Examples:
   liftmesh lab traffic
@@ -40,7 +42,7 @@ const TRACE_STEP: Duration = Duration::from_millis(500);
 /// The arguments of `liftmesh lab traffic`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TrafficArgs {
-    /// The cells: all, crites-barto, or parts of names of the suite as in A12, up, B16_down_12
+    /// The cells: all, crites-barto, or parts of names of the suite as in A12 or up
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "all",
           value_parser = Cells::parse, conflicts_with = "building")]
     cells: Vec<Cells>,
@@ -60,7 +62,7 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "5,8,12",
           value_parser = rate, requires = "building")]
     rates: Vec<f64>,
-    /// Its passengers, as CSV (id,t_s,from,to,kg) from this file; all are scored
+    /// Its passengers, as CSV from this file; all are scored
     #[arg(long, value_name = "PATH", requires = "building",
           conflicts_with_all = ["patterns", "rates"])]
     passengers: Option<PathBuf>,

@@ -19,7 +19,7 @@ pub(super) fn show(trial: Trial<'_>, speed: u32) -> Result<(), CommandError> {
     let every = Duration::from_secs(u64::from(speed)) / RATE;
     let animated = output::is_terminal();
     // What is not watched needs fewer pictures.
-    let every = if animated { every } else { every.max(Duration::from_secs(60)) };
+    let every = if animated { every } else { every.max(Duration::from_mins(1)) };
     let heading = format!("{}, {}, seed {}", trial.cell, trial.strategy, trial.seed);
     let mut written = Ok(());
     let run = trial.replay(every, |frame| {
@@ -50,23 +50,24 @@ fn picture(heading: &str, frame: &Frame) -> String {
     let (minutes, rest) = (seconds / 60, seconds % 60);
     let waiting: usize = frame.queues.iter().flatten().sum();
     let riding: usize = frame.cars.iter().map(|car| car.riders).sum();
-    let mut text = format!(
-        "{heading}   {minutes:02}:{rest:02}   {waiting} waiting, {riding} riding, {} served\n\n\
-         floor   up down\n",
-        frame.served
-    );
+    let mut lines = vec![
+        format!(
+            "{heading}   {minutes:02}:{rest:02}   {waiting} waiting, {riding} riding, {} served",
+            frame.served
+        ),
+        String::new(),
+        "floor   up down".to_owned(),
+    ];
     for (floor, [up, down]) in frame.queues.iter().enumerate().rev() {
         let count = |number: usize| if number == 0 { String::new() } else { number.to_string() };
-        text.push_str(&format!("{floor:5} {:>4} {:>4} ", count(*up), count(*down)));
-        for car in &frame.cars {
-            text.push_str(" |");
-            text.push_str(&if is_at(car, floor) { cabin(car) } else { " ".repeat(5) });
-            text.push('|');
-        }
-        text.push('\n');
+        let place = |car| if is_at(car, floor) { cabin(car) } else { " ".repeat(5) };
+        let shafts: Vec<_> = frame.cars.iter().map(|car| format!("|{}|", place(car))).collect();
+        let (up, down) = (count(*up), count(*down));
+        lines.push(format!("{floor:5} {up:>4} {down:>4}  {}", shafts.join(" ")));
     }
-    text.push_str("\n[ ] closed, < > open, ^ v direction, number of riders\n");
-    text
+    lines.push(String::new());
+    lines.push("[ ] closed, < > open, ^ v direction, number of riders\n".to_owned());
+    lines.join("\n")
 }
 
 #[expect(
