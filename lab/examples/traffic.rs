@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let comparison = Comparison { cells, strategies: STRATEGIES.to_vec(), seed: 1, seeds };
     let runs = comparison.run(stopwatch, |_| ())?;
     for summary in summaries(&comparison, &runs) {
-        let (cell, strategy) = (&summary.cell, summary.strategy);
+        let (cell, strategy) = (&summary.cell, &summary.strategy);
         match summary.means {
             Some(means) => println!(
                 "{cell:<14} {strategy:<12} AWT {:5.1} s, P90 {:5.1} s, > 60 s {:5.2} %, squared \

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elevator_driver::PanelEvent;
-use elevator_fleet::dispatch::Assignments;
+use elevator_fleet::dispatch::Plan;
 use elevator_fleet::node::PlanVersion;
 use elevator_fleet::wire::Beacon;
 
@@ -35,7 +35,7 @@ pub(super) enum Event {
     /// The disk has finished a transaction.
     Committed { node: usize, incarnation: u64 },
     /// A plan is finished.
-    Planned { node: usize, incarnation: u64, version: PlanVersion, plan: Assignments },
+    Planned { node: usize, incarnation: u64, version: PlanVersion, plan: Plan },
     /// The panel speaks.
     Panel { node: usize, incarnation: u64, event: PanelEvent },
     /// The car has moved on a little.

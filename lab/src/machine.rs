@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use elevator_driver::{Button, FloorCount, MotorCommand, PanelInputs};
-use elevator_fleet::dispatch::CollectiveCost;
+use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, NodeId, Timestamp};
 use elevator_fleet::node::Node;
 use elevator_fleet::wire::Beacon;
@@ -66,7 +66,7 @@ pub(super) enum Line {
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) node: Node,
-    pub(super) dispatcher: CollectiveCost,
+    pub(super) dispatcher: Box<dyn Dispatcher + Send>,
     pub(super) born: Duration,
     /// How many milliseconds its clock counts in a second.
     pub(super) clock_rate: u32,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use elevator_fleet::dispatch::{Kinematics, Plan};
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::PlanRequest;
 use elevator_fleet::wire::{NodeState, PlanEntry};
@@ -19,9 +20,10 @@ impl World {
         let Some(process) = machine.process.as_mut() else {
             return;
         };
-        let (version, mut plan) = (request.version, request.plan(&mut process.dispatcher));
+        let (version, mut plan) =
+            (request.version, request.plan(process.dispatcher.as_mut(), &Kinematics::default()));
         if machine.leads_badly.is_some() {
-            plan.clear();
+            plan = Plan::default();
         }
         let takes = match self.settings.planning.end() {
             // No draw: seeds replay as they did.

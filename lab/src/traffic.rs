@@ -61,6 +61,8 @@ mod tests;
 
 use std::time::Duration;
 
+pub use elevator_fleet::dispatch::Strategy;
+
 pub use self::bank::{CarFrame, Frame};
 pub use self::cell::{Cell, Source, UnknownCell};
 pub use self::comparison::{Comparison, Trial};
@@ -68,7 +70,7 @@ pub use self::output::{write_json, write_runs};
 pub use self::plot::{plot_trace, plot_waits};
 pub use self::published::{PUBLISHED, Published};
 pub use self::run::{Figures, Run, Saturation};
-pub use self::strategy::{STRATEGIES, Strategy, UnknownStrategy};
+pub use self::strategy::STRATEGIES;
 pub use self::summary::{Difference, Means, Summary, differences, summaries};
 
 /// Reads a clock, for the time of decisions: how long since some moment. The figures of a run do

@@ -10,7 +10,7 @@ use std::time::Duration;
 use elevator_driver::Button;
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::{CollectiveCost, Kinematics};
+use elevator_fleet::dispatch::Kinematics;
 use elevator_fleet::model::{FleetName, Mac, Role, Timestamp};
 use elevator_fleet::node::{Action, Identity, MeshTimes, Node, NodeSettings};
 use elevator_fleet::wire::Nonce;
@@ -29,6 +29,9 @@ use super::wire::Wire;
 
 /// How often the invariants are looked at that no single event shows.
 const INSPECTION: Duration = Duration::from_millis(50);
+
+/// How many passengers a car holds, by the default of the configuration.
+const CAPACITY: f64 = 13.0;
 
 /// A building in virtual time.
 #[derive(Debug)]
@@ -165,7 +168,12 @@ impl World {
         machine.incarnation += 1;
         machine.process = Some(Process {
             node: Node::new(settings),
-            dispatcher: CollectiveCost::new(Kinematics::default(), self.settings.floors),
+            dispatcher: self.settings.strategy.dispatcher(
+                Kinematics::default(),
+                self.settings.floors,
+                CAPACITY,
+                CarSettings::BYPASS_LOAD,
+            ),
             born: self.now,
             clock_rate,
             wake: None,

@@ -14,6 +14,7 @@ use elevator_core::components::ElevatorPhase;
 use elevator_core::door::DoorState;
 use elevator_core::entity::ElevatorId;
 use elevator_driver::{Direction, Floor, FloorCount};
+use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{
     Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan,
     collective_stop,
@@ -28,10 +29,6 @@ use crate::suite::{Building, MASS};
 
 /// The plan is made at each change of its inputs, and at least once in so many seconds.
 const REPLAN: f64 = 1.0;
-
-/// From this load on, in per cent, a car with car calls passes hall calls by, as in the settings of
-/// a car.
-const BYPASS_LOAD: u8 = 80;
 
 /// A car beside its simulated one.
 struct Cabin {
@@ -250,7 +247,7 @@ impl Driver {
 
     /// The hall calls that a car serves: none while it is full.
     fn hall_calls(&self, situation: &CarSituation) -> BTreeSet<HallCall> {
-        let full = situation.view.load.is_some_and(|load| load >= BYPASS_LOAD);
+        let full = situation.view.load.is_some_and(|load| load >= CarSettings::BYPASS_LOAD);
         if full && !situation.car_calls.is_empty() {
             return BTreeSet::new();
         }

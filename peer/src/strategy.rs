@@ -4,7 +4,8 @@ use std::fmt;
 
 use clap::ValueEnum;
 use elevator_driver::FloorCount;
-use elevator_fleet::dispatch::{CollectiveCost, Dispatcher, Kinematics, Planner};
+use elevator_fleet::car::CarSettings;
+use elevator_fleet::dispatch::{self, Dispatcher, Kinematics};
 
 /// Who dispatches the cars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,10 @@ pub(crate) enum Ours {
     Collective,
     /// Waiting and riding of known and expected passengers, with parking.
     Planner,
+    /// The greatest figure of suitability.
+    NearestCar,
+    /// The least time until the car is idle.
+    TimeToIdle,
 }
 
 impl Ours {
@@ -51,10 +56,13 @@ impl Ours {
         floors: FloorCount,
         capacity: f64,
     ) -> Box<dyn Dispatcher> {
-        match self {
-            Self::Collective => Box::new(CollectiveCost::new(kinematics, floors)),
-            Self::Planner => Box::new(Planner::new(kinematics, floors, capacity)),
-        }
+        let strategy = match self {
+            Self::Collective => dispatch::Strategy::Collective,
+            Self::Planner => dispatch::Strategy::Planner,
+            Self::NearestCar => dispatch::Strategy::NearestCar,
+            Self::TimeToIdle => dispatch::Strategy::TimeToIdle,
+        };
+        strategy.dispatcher(kinematics, floors, capacity, CarSettings::BYPASS_LOAD)
     }
 }
 

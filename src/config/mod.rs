@@ -29,7 +29,7 @@ pub(crate) use self::error::{ConfigError, ConfigErrors};
 pub(crate) use self::example::{by_preset, example};
 pub(crate) use self::key::{KEYS, Key, KeyDefault, Table};
 pub use self::settings::Settings;
-pub(crate) use self::settings::{FaultInjection, LogFormat, LogSettings};
+pub(crate) use self::settings::{DispatchSettings, FaultInjection, LogFormat, LogSettings};
 pub(crate) use self::value::Kind;
 
 use self::check::Checker;

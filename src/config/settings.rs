@@ -2,11 +2,12 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use elevator_driver::{FloorCount, LineSettings, PanelUrl};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
-use elevator_fleet::dispatch::Kinematics;
+use elevator_fleet::dispatch::{Dispatcher, Kinematics, Strategy};
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::node::{Identity, MeshTimes, NodeSettings, Restored};
@@ -48,6 +49,8 @@ pub struct Settings {
     pub(crate) car: CarSettings,
     /// How the cars move.
     pub(crate) kinematics: Kinematics,
+    /// How the node assigns hall calls while it is master.
+    pub(crate) dispatch: DispatchSettings,
     /// The mesh's times.
     pub(crate) mesh: MeshTimes,
     /// How the climate is measured and shown.
@@ -68,6 +71,17 @@ pub(crate) enum FaultInjection {
     Refused,
     /// The node was started with `--allow-faults`.
     Allowed,
+}
+
+/// How a master assigns hall calls, and how an idle car follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DispatchSettings {
+    /// By what rule.
+    pub(crate) strategy: Strategy,
+    /// How many passengers a car holds.
+    pub(crate) capacity: u8,
+    /// How long an idle car rests before it drives to where it is to wait.
+    pub(crate) park_after: Duration,
 }
 
 /// What is logged, and how.
@@ -92,6 +106,13 @@ pub(crate) enum LogFormat {
 }
 
 impl Settings {
+    /// The dispatcher for the fleet's cars.
+    pub(crate) fn dispatcher(&self) -> Box<dyn Dispatcher + Send> {
+        let DispatchSettings { strategy, capacity, .. } = self.dispatch;
+        let (capacity, bypass) = (f64::from(capacity), self.car.bypass_load);
+        strategy.dispatcher(self.kinematics, self.floors, capacity, bypass)
+    }
+
     /// What the brain needs of it, with what is only known at the start: the interface's address,
     /// the life of the process, what stood on disk, and a seed.
     #[must_use]
@@ -131,6 +152,7 @@ impl Settings {
             node,
             door,
             kinematics,
+            dispatch,
             mesh,
             climate,
             packets,
@@ -155,6 +177,7 @@ impl Settings {
             election,
             car,
             kinematics: Kinematics { dwell: door.dwell, ..kinematics },
+            dispatch,
             mesh,
             climate,
             panel_line,

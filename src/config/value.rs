@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount, PanelUrl};
+use elevator_fleet::dispatch::Strategy;
 use elevator_fleet::election::Preset;
 use elevator_fleet::election::bully::{Estimate, Wins};
 use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
@@ -282,6 +283,7 @@ words! {
     Role: "ROLE", Self::ALL.map(|role| (role, role));
     Direction: "DIRECTION", Self::BOTH.map(|direction| (direction, direction));
     bool: "BOOL", [("true", true), ("false", false)], bare();
+    Strategy: "STRATEGY", Self::ALL.map(|strategy| (strategy, strategy));
     Preset: "PRESET", [("fleet", Self::Fleet), ("source", Self::Source)];
     Wins: "WHICH", [("highest", Self::Highest), ("lowest", Self::Lowest)];
     SeniorPreset: "PRESET",

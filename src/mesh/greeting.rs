@@ -112,7 +112,8 @@ async fn exchange(own: &Hello, stream: TcpStream) -> Result<(Connection, Hello),
         | Frame::Synced
         | Frame::Delta(_)
         | Frame::Probe
-        | Frame::Alive => Err(GreetingError::NoHello),
+        | Frame::Alive
+        | Frame::CarPlan(_) => Err(GreetingError::NoHello),
     }
 }
 

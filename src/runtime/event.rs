@@ -1,7 +1,7 @@
 //! The events of a node.
 
 use elevator_driver::PanelEvent;
-use elevator_fleet::dispatch::Assignments;
+use elevator_fleet::dispatch::Plan;
 use elevator_fleet::node::PlanVersion;
 
 use crate::journal::Progress;
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     /// From the disk.
     Disk(Progress),
     /// A plan is finished.
-    Planned((PlanVersion, Assignments)),
+    Planned((PlanVersion, Plan)),
     /// A request of an operator.
     Request(Request),
     /// The node's deadline, or a periodic check of the loop.

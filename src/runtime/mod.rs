@@ -31,7 +31,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
-use elevator_fleet::dispatch::{CollectiveCost, Dispatcher};
+use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Timestamp};
 use elevator_fleet::node::{Action, Node, Renewed, Report, Status};
 use elevator_fleet::wire::Nonce;
@@ -149,8 +149,7 @@ pub(crate) async fn run_until(
     settings: &Settings,
     stop: impl Future<Output = ()>,
 ) -> Result<Outcome, RunError> {
-    let dispatcher = CollectiveCost::new(settings.kinematics, settings.floors);
-    run_with(settings, Box::new(dispatcher), stop).await
+    run_with(settings, settings.dispatcher(), stop).await
 }
 
 /// Like [`run_until`], with another dispatcher.
@@ -253,7 +252,7 @@ impl Running {
             .as_ref()
             .map(|url| Panel::open(url, settings.floors, settings.panel_line))
             .transpose()?;
-        let planner = Planner::start(dispatcher).map_err(RunError::Thread)?;
+        let planner = Planner::start(dispatcher, settings.kinematics).map_err(RunError::Thread)?;
         let (asked, requests) = mpsc::channel(operator::REQUESTS);
         let (reports, _) = broadcast::channel(operator::EVENTS);
         let (stop_operator, stopped) = oneshot::channel();

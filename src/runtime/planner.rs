@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use elevator_fleet::dispatch::{Assignments, Dispatcher};
+use elevator_fleet::dispatch::{Dispatcher, Kinematics, Plan};
 use elevator_fleet::node::{PlanRequest, PlanVersion};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
@@ -26,7 +26,7 @@ const STUCK: Duration = Duration::from_mins(1);
 const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// A plan and the request that it answers.
-pub(super) type PlanAnswer = (PlanVersion, Assignments);
+pub(super) type PlanAnswer = (PlanVersion, Plan);
 
 /// The thread that makes plans, as the loop sees it.
 #[derive(Debug)]
@@ -54,12 +54,15 @@ impl Planner {
     ///
     /// # Errors
     /// The system provides no thread.
-    pub(super) fn start(mut dispatcher: Box<dyn Dispatcher + Send>) -> io::Result<Self> {
+    pub(super) fn start(
+        mut dispatcher: Box<dyn Dispatcher + Send>,
+        kinematics: Kinematics,
+    ) -> io::Result<Self> {
         let (requests, asked) = sync_channel(PLAN_QUEUE);
         let (answer, plans) = mpsc::channel(PLAN_QUEUE);
         let thread = thread::Builder::new()
             .name("planner".to_owned())
-            .spawn(move || plan_all(dispatcher.as_mut(), &asked, &answer))?;
+            .spawn(move || plan_all(dispatcher.as_mut(), &kinematics, &asked, &answer))?;
         Ok(Self { requests, plans, state: PlannerState::Idle, thread })
     }
 
@@ -129,11 +132,12 @@ impl Planner {
 /// Makes plans until the planner is dropped.
 fn plan_all(
     dispatcher: &mut dyn Dispatcher,
+    kinematics: &Kinematics,
     requests: &Receiver<PlanRequest>,
     plans: &mpsc::Sender<PlanAnswer>,
 ) {
     while let Ok(request) = requests.recv() {
-        let plan = request.plan(dispatcher);
+        let plan = request.plan(dispatcher, kinematics);
         if plans.blocking_send((request.version, plan)).is_err() {
             return;
         }
@@ -142,6 +146,11 @@ fn plan_all(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use elevator_fleet::dispatch::Assignments;
+    use elevator_fleet::model::Timestamp;
+
     use super::*;
 
     /// A dispatcher that never finishes.
@@ -162,11 +171,14 @@ mod tests {
     #[test]
     fn a_thread_that_is_at_one_plan_for_a_minute_is_stuck() {
         let (release, let_go) = sync_channel(1);
-        let mut planner = Planner::start(Box::new(Stuck(let_go))).expect("a thread");
+        let mut planner =
+            Planner::start(Box::new(Stuck(let_go)), Kinematics::default()).expect("a thread");
         let begun = Instant::now();
         assert!(!planner.is_stuck(begun + 2 * STUCK), "it is idle");
         planner.ask(PlanRequest {
             version: PlanVersion::default(),
+            now: Timestamp::START,
+            shown: BTreeMap::new(),
             cars: Vec::new(),
             demand: Vec::new(),
         });

@@ -3,7 +3,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction, Floor, FloorCount};
-use elevator_fleet::dispatch::{Assignments, CarSituation, HallDemand};
+use elevator_fleet::dispatch::{Assignments, CarSituation, CollectiveCost, HallDemand};
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::Taken;
 use elevator_fleet::wire::NodeState;
@@ -63,8 +63,7 @@ impl Cabin {
     }
 
     fn start(&self) -> Process {
-        let dispatcher = CollectiveCost::new(self.settings.kinematics, self.settings.floors);
-        self.start_with(Box::new(dispatcher))
+        self.start_with(self.settings.dispatcher())
     }
 
     fn start_with(&self, dispatcher: Box<dyn Dispatcher + Send>) -> Process {

@@ -275,8 +275,9 @@ impl Car {
     /// The direction to announce at `floor`: that of the car's own stops, else that of a passenger
     /// who waits there for another car.
     fn announced(&self, floor: Floor) -> Option<Direction> {
-        let first = self.direction.unwrap_or(self.older);
-        self.sweep().announce(floor, self.direction, self.older).or_else(|| {
+        let travel = self.first_direction();
+        let first = travel.unwrap_or(self.older);
+        self.sweep().announce(floor, travel, self.older).or_else(|| {
             [first, first.opposite()]
                 .into_iter()
                 .find(|&direction| self.hall.contains(&HallCall { floor, direction }))

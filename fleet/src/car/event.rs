@@ -126,4 +126,6 @@ pub enum CarTimer {
     Settle,
     /// A locked-out floor can be retried.
     UnreachableFloor,
+    /// The idle car may drive to where it is to wait.
+    Park,
 }

@@ -409,8 +409,8 @@ impl Car {
                 // repeated presses would hold it there forever.
                 let ahead = self.settings.floors.next(next, direction);
                 let from = ahead.filter(|_| self.position == Some(next)).unwrap_or(next);
-                let stop = self.sweep().target(from, direction);
-                stop.or_else(|| self.parking_place(from, direction)).unwrap_or(from)
+                let target = self.sweep().target(from, direction);
+                target.or_else(|| self.parking_stop(from, direction)).unwrap_or(from)
             }
             Some(_) | None => stop_at,
         }

@@ -7,12 +7,12 @@
 //!
 //! `state.rs` has a diagram of its states, `door.rs` one of the door's. `sweep.rs` decides where to
 //! go, `flight.rs` watches the motor, `supervision/` detects faults and decides what follows,
-//! `service.rs` has the service modes, `guidance.rs` what a plan asks of a car without passengers.
+//! `service.rs` has the service modes.
 
 mod door;
 mod event;
 mod flight;
-mod guidance;
+mod parking;
 mod service;
 mod settings;
 mod state;
@@ -56,7 +56,7 @@ pub struct Car {
     own_calls: BTreeSet<Floor>,
     assigned: BTreeSet<HallCall>,
     hall: BTreeSet<HallCall>,
-    /// What the dispatcher wants of it besides.
+    /// What the master wants besides the calls.
     plan: CarPlan,
     state: OperatingState,
     /// The last floor sensor seen since the panel was last connected.
@@ -191,7 +191,18 @@ impl Car {
         self.own_calls.clone_from(stops.car_calls);
         self.assigned.clone_from(stops.assigned);
         self.hall.clone_from(stops.hall);
+        // Parking is no order: a call ends it, and nobody resumes it.
+        if !self.own_calls.is_empty() || !self.assigned.is_empty() {
+            self.plan.park = None;
+        }
         self.advance(now);
+    }
+
+    /// Sets what the master wants of the car besides its calls: where it waits while it has none,
+    /// and in which direction it begins. Takes effect with [`set_stops`](Self::set_stops), which has
+    /// to follow.
+    pub fn set_plan(&mut self, plan: CarPlan) {
+        self.plan = plan;
     }
 
     /// Whether the press of `call` needs no order, because the door is open right there for that
@@ -241,9 +252,9 @@ impl Car {
         let due = match self.state {
             OperatingState::NoPanel
             | OperatingState::Connecting
-            | OperatingState::Idle { .. }
             | OperatingState::Hung
             | OperatingState::ShutDown { .. } => None,
+            OperatingState::Idle { .. } => self.parking_deadline(),
             OperatingState::Settling { until, .. } => {
                 let limit = self.supervision.defied.deadline(self.settings.flight_limit);
                 let settled = until.map(|until| (until, CarTimer::Settle));

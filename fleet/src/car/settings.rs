@@ -51,8 +51,12 @@ pub struct CarSettings {
     pub recall_floor: Floor,
     /// Where to look for a floor after a start between two; down unless set.
     pub home_direction: Direction,
+    /// How long an idle car rests with its door closed before it drives to where the master wants it
+    /// to wait, so that a passenger who has just boarded can press a button; up to 10 min, 2 s
+    /// unless set.
+    pub park_after: Duration,
     /// From this load on, in per cent of the rated load, a car with car calls passes hall calls
-    /// by; below `overload`, 80 unless set.
+    /// by; below `overload`, [`BYPASS_LOAD`](Self::BYPASS_LOAD) unless set.
     pub bypass_load: u8,
     /// From this load on, in per cent of the rated load, the door stays open and the car does not
     /// leave; 100 unless set.
@@ -60,6 +64,9 @@ pub struct CarSettings {
 }
 
 impl CarSettings {
+    /// The default of [`bypass_load`](Self::bypass_load), in per cent of the rated load.
+    pub const BYPASS_LOAD: u8 = 80;
+
     /// The default settings for a building with this many floors.
     #[must_use]
     pub fn new(floors: FloorCount) -> Self {
@@ -78,7 +85,8 @@ impl CarSettings {
             unreachable_retry: Duration::from_mins(1),
             recall_floor: Floor::BOTTOM,
             home_direction: Direction::Down,
-            bypass_load: 80,
+            park_after: Duration::from_secs(2),
+            bypass_load: Self::BYPASS_LOAD,
             overload: 100,
         }
     }

@@ -213,19 +213,18 @@ impl Car {
         if self.inputs.door != DoorState::Closed || self.holds_open(floor) {
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
-        self.turn();
         let sweep = self.sweep();
-        let departure = self.next_departure(&sweep, floor);
+        let departure = self.next_departure(&sweep, floor, now);
         let may_open = match after {
             Closed::Freely => true,
             Closed::Nudged => departure.is_none(),
         };
-        let announced = sweep.announce(floor, self.direction, self.older);
+        let announced = sweep.announce(floor, self.first_direction(), self.older);
         if may_open && sweep.opens_at(floor, announced) {
             self.head(announced);
             return OperatingState::AtDoor(DoorCycle::begin(floor, now));
         }
-        let Some((direction, stop_at)) = departure.or_else(|| self.parking_run(floor)) else {
+        let Some((direction, stop_at)) = departure else {
             // Passengers who wait for the end of a back-off still want to travel in the same
             // direction.
             if self.back_off().is_none() {
@@ -239,15 +238,23 @@ impl Car {
         OperatingState::Moving { direction, stop_at, flight: Flight::Starting { since: now } }
     }
 
-    /// Where the car goes from `floor`: to its stops. After a fault of its drive it stays for a
-    /// while, and then goes at least to the next floor, to prove that it can.
-    fn next_departure(&self, sweep: &Sweep, floor: Floor) -> Option<(Direction, Floor)> {
+    /// Where the car goes from `floor`: to its stops, or without any to where it is to wait. After a
+    /// fault of its drive it stays for a while, and then goes at least to the next floor, to prove
+    /// that it can.
+    fn next_departure(
+        &self,
+        sweep: &Sweep,
+        floor: Floor,
+        now: Timestamp,
+    ) -> Option<(Direction, Floor)> {
         if self.back_off().is_some() {
             return None;
         }
-        let departure = sweep.departure(floor, self.direction, self.older);
+        let departure = sweep.departure(floor, self.first_direction(), self.older);
         let proves = self.supervision.strikes.is_proving() && self.inputs.key == KeySwitch::Normal;
-        departure.or_else(|| proves.then(|| self.proving_run(floor)).flatten())
+        departure
+            .or_else(|| proves.then(|| self.proving_run(floor)).flatten())
+            .or_else(|| self.parking_departure(floor, now))
     }
 
     /// To the nearest floor that is not locked out; of two, the one in the last direction.

@@ -2,6 +2,7 @@
 
 mod door;
 mod flight;
+mod parking;
 mod service;
 mod shaft;
 mod storm;

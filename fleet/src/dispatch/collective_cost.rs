@@ -1,11 +1,12 @@
 //! The strategy: the least cost of waiting, predicted car by car.
 
-use std::collections::BTreeMap;
-
 use elevator_driver::FloorCount;
 
 use super::plan::PlanBuilder;
-use super::{Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor};
+use super::{
+    Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor, able_cars,
+    distinct_calls,
+};
 
 /// Assigns each hall call to the car that minimizes the cost for the bank (F17).
 ///
@@ -34,22 +35,8 @@ impl CollectiveCost {
 
 impl Dispatcher for CollectiveCost {
     fn assign(&mut self, cars: &[CarSituation], demand: &[HallDemand]) -> Assignments {
-        let cars: BTreeMap<_, _> = cars
-            .iter()
-            .filter(|car| Predictor::can_serve(&car.view))
-            .map(|car| (&car.car, car))
-            .collect();
-        // If a call is listed twice, the longer wait counts.
-        let mut demand: Vec<_> = demand.iter().collect();
-        demand.sort_unstable();
-        demand.dedup_by(|later, earlier| {
-            let same = later.call == earlier.call;
-            if same {
-                *earlier = *later;
-            }
-            same
-        });
-        let mut plan = PlanBuilder::new(&self.predictor, cars.into_values().collect(), &demand);
+        let demand = distinct_calls(demand);
+        let mut plan = PlanBuilder::new(&self.predictor, able_cars(cars), &demand);
         plan.place();
         plan.improve();
         plan.into_assignments()

@@ -6,7 +6,7 @@
 //!            │                                  │
 //!            └───────────────┬──────────────────┘
 //!                            ▼
-//!              Dispatcher::assign ── CollectiveCost, the strategy
+//!              Dispatcher::plan ── CollectiveCost, for example
 //!                            │
 //!             keep what stands, place what is open,
 //!             move what another car serves better        plan.rs
@@ -25,32 +25,42 @@
 //! Read [`Dispatcher`] and its arguments here, then [`CollectiveCost`], then [`Predictor`], which
 //! states the rules of collective control that a car follows, and [`Kinematics`] last.
 //!
-//! [`Planner`] is the other strategy: it also weighs riding, expects passengers and destinations, and
-//! parks idle cars. The traffic bench in `peer/` uses it; nodes use [`CollectiveCost`].
+//! [`Strategy`] names the strategies that a node can be configured for. [`Planner`], the default,
+//! also weighs riding, expects passengers and destinations, and parks idle cars. [`NearestCar`] and
+//! [`TimeToIdle`] are two classic rules, to compare with.
 //!
-//! Everything else here is a pure function of its arguments: the same cars and calls, in any order,
-//! give the same assignments. Car calls are never assigned: they belong to their car (F6).
+//! Except for the [`Planner`], which learns, everything here is a pure function of its arguments:
+//! the same cars and calls, in any order, give the same assignments. Car calls are never assigned:
+//! they belong to their car (F6).
 
 mod collective_cost;
 mod kinematics;
+mod nearest_car;
 pub mod one_shot;
 mod plan;
 mod planner;
+mod position;
 mod predict;
 mod stops;
+mod strategy;
+mod time_to_idle;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use elevator_driver::{Direction, Floor};
+use serde::{Deserialize, Serialize};
 
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
 
 pub use collective_cost::CollectiveCost;
 pub use kinematics::Kinematics;
+pub use nearest_car::NearestCar;
 pub use planner::Planner;
 pub use predict::{Prediction, Predictor};
 pub use stops::collective_stop;
+pub use strategy::{Strategy, UnknownStrategy};
+pub use time_to_idle::TimeToIdle;
 
 /// A car and its car calls, as the master sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,13 +122,20 @@ pub struct Plan {
     pub cars: BTreeMap<NodeId, CarPlan>,
 }
 
-/// What a car does besides serving its calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What a car does besides serving its calls. It is no order: a car that has a call, or can't do it,
+/// ignores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CarPlan {
     /// The direction in which a car without passengers begins; `None` if it has no choice.
     pub direction: Option<Direction>,
     /// Where it waits if it has no call; `None` if it stays.
     pub park: Option<Floor>,
+}
+
+impl From<Assignments> for Plan {
+    fn from(assignments: Assignments) -> Self {
+        Self { assignments, cars: BTreeMap::new() }
+    }
 }
 
 /// A strategy that assigns hall calls to cars (F17).
@@ -134,8 +151,25 @@ pub trait Dispatcher: std::fmt::Debug {
     /// As [`assign`](Self::assign), also with what cars do besides: nothing, unless the strategy
     /// says more.
     fn plan(&mut self, bank: &Bank<'_>) -> Plan {
-        Plan { assignments: self.assign(bank.cars, bank.demand), cars: BTreeMap::new() }
+        self.assign(bank.cars, bank.demand).into()
     }
+}
+
+/// The cars that can serve, ordered by name, each once.
+fn able_cars(cars: &[CarSituation]) -> Vec<&CarSituation> {
+    let mut cars: Vec<_> = cars.iter().filter(|car| Predictor::can_serve(&car.view)).collect();
+    cars.sort_unstable_by_key(|car| &car.car);
+    cars.dedup_by_key(|car| &car.car);
+    cars
+}
+
+/// The calls in order, each once: if a call is listed twice, the longer wait counts.
+fn distinct_calls(demand: &[HallDemand]) -> Vec<&HallDemand> {
+    let mut demand: Vec<_> = demand.iter().collect();
+    demand.sort_unstable_by(|one, other| other.cmp(one));
+    demand.dedup_by_key(|demand| demand.call);
+    demand.reverse();
+    demand
 }
 
 #[cfg(test)]

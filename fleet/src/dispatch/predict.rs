@@ -100,13 +100,13 @@ impl Predictor {
     }
 
     /// Reports each call of `stops` once, in the order of service, with the time until the door is
-    /// open for it. `None` if the car can't serve any.
+    /// open for it. Returns the time until the car is idle; `None` if it can't serve any.
     pub(super) fn visit(
         &self,
         view: &CarView,
         stops: StopSet,
         served: impl FnMut(Button, Micros),
-    ) -> Option<()> {
+    ) -> Option<Micros> {
         let mut sweep = Sweep {
             predictor: self,
             stops,
@@ -117,7 +117,7 @@ impl Predictor {
         };
         sweep.leave_present_phase(view);
         sweep.finish();
-        Some(())
+        Some(sweep.clock)
     }
 
     /// Whether nothing can keep the car from serving this call at the stop it is making: it has

@@ -34,7 +34,7 @@ pub(super) fn in_phase(at: u8, phase: CarPhase) -> CarView {
     CarView { phase, ..idle_at(at) }
 }
 
-fn moving(at: u8, stop_at: u8, next_stop: u8, elapsed: Duration) -> CarView {
+pub(super) fn moving(at: u8, stop_at: u8, next_stop: u8, elapsed: Duration) -> CarView {
     let direction = floor(at).direction_to(floor(stop_at)).unwrap();
     CarView {
         phase: CarPhase::Moving { direction, stop_at: floor(stop_at), next_stop: floor(next_stop) },

@@ -6,19 +6,23 @@ use elevator_driver::Floor;
 
 use super::peers::Relation;
 use super::{Action, LinkId, Node, PlanVersion, Report};
-use crate::dispatch::{Assignments, CarSituation};
+use crate::dispatch::{CarPlan, CarSituation, Plan};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
 use crate::wire::{Delta, Frame, PlanEntry};
 
 impl Node {
     /// Handles the plan requested by [`Action::Plan`]. The plan may be out of date: its entries for
-    /// served calls, and for cars that have left or can't serve, are ignored.
+    /// served calls, and for cars that have left or can't serve, are ignored, and so are places to
+    /// wait that the building does not have or the car can't reach.
     ///
     /// A request may remain unanswered: the node makes another one after a while.
-    pub fn handle_plan(&mut self, version: PlanVersion, plan: Assignments, now: Timestamp) {
+    pub fn handle_plan(&mut self, version: PlanVersion, plan: Plan, now: Timestamp) {
         if self.dispatching.accept_answer(version) && self.leadership.leads() {
             let (calls, cars) = (self.orders.hall_calls(), self.cars(now));
-            let changed = self.dispatching.adopt(plan, calls, cars);
+            // First: a car that gets its first call then knows in which direction to begin.
+            let guidance = self.dispatching.guide(&plan.cars, &cars, self.hello.floors);
+            self.send_guidance(guidance);
+            let changed = self.dispatching.adopt(plan.assignments, calls, cars);
             self.send_plan(changed);
         }
         self.settle(now);
@@ -37,7 +41,7 @@ impl Node {
         let calls = self.orders.hall_calls().into_iter();
         let calls: BTreeMap<HallCall, _> =
             calls.map(|call| (call, waited(call).unwrap_or_default())).collect();
-        let cars = if calls.is_empty() { Vec::new() } else { self.situations(now) };
+        let cars = self.situations(now);
         if let Some(request) = self.dispatching.request(&calls, cars, now) {
             self.actions.push_back(Action::Plan(request));
         }
@@ -101,6 +105,32 @@ impl Node {
         }
         self.peers.hurry();
         self.cabin.invalidate_stops();
+    }
+
+    /// Tells cars what to do besides their calls, and applies it to the own one.
+    fn send_guidance(&mut self, guidance: Vec<(NodeId, CarPlan)>) {
+        for (car, plan) in guidance {
+            if car == self.hello.node {
+                self.cabin.set_plan(plan);
+            } else if let Some(link) = self.peers.links().to(&car) {
+                self.actions.push_back(Action::Send { link, frame: Frame::CarPlan(plan) });
+            }
+        }
+    }
+
+    /// Handles what a peer wants the car to do besides its calls: the master is obeyed (E3).
+    pub(super) fn on_car_plan(&mut self, peer: &NodeId, plan: CarPlan) {
+        if self.leadership.follows(peer) {
+            self.cabin.set_plan(plan);
+        }
+    }
+
+    /// The master is gone, or out of reach: what it wanted of the car besides its calls is void.
+    pub(super) fn forget_guidance(&mut self, peer: &NodeId) {
+        self.dispatching.forget_car(peer);
+        if self.leadership.follows(peer) {
+            self.cabin.set_plan(CarPlan::default());
+        }
     }
 
     /// Handles one entry of the master's plan.

@@ -44,10 +44,11 @@ impl Node {
 
     fn on_car_view(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         let car = delta.car.filter(|car| car.is_within(self.hello.floors));
-        if let Some(view) = car
-            && self.peers.note_car(peer, view, now)
-        {
-            self.dispatching.invalidate();
+        if let Some(view) = car {
+            self.dispatching.note_view(peer, &view, now);
+            if self.peers.note_car(peer, view, now) {
+                self.dispatching.invalidate();
+            }
         }
     }
 

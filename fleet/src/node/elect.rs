@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::leadership::{Bank, Change, Leader, OpenCall, Verdict, Wish};
 use super::peers::Offence;
 use super::{Node, Report};
+use crate::dispatch::CarPlan;
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
 use crate::wire::NodeState;
@@ -47,6 +48,9 @@ impl Node {
         self.peers.hurry();
         self.peers.review_links();
         self.cabin.invalidate_stops();
+        if !rotates {
+            self.cabin.set_plan(CarPlan::default());
+        }
         self.report(change.report());
     }
 

@@ -177,6 +177,7 @@ impl Node {
                 }
             }
             Frame::Delta(delta) => self.on_delta(&peer, &delta, now),
+            Frame::CarPlan(plan) => self.on_car_plan(&peer, plan),
         }
         self.settle(now);
     }

@@ -54,6 +54,7 @@ impl Node {
             self.actions.push_back(Action::Close(link));
         }
         self.orders.peer_lost(peer);
+        self.forget_guidance(peer);
         self.report(Report::PeerLost { node: peer.clone() });
         self.step_election(Input::Lost { peer }, now);
         self.dispatching.invalidate();
@@ -108,6 +109,7 @@ impl Node {
     /// The link to a peer is closed.
     fn disconnected(&mut self, peer: &NodeId, now: Timestamp) {
         self.orders.peer_disconnected(peer);
+        self.forget_guidance(peer);
         self.dial_failed(peer, now);
         if self.peers.keeps_links() && !self.may_follow(peer) {
             self.step_election(Input::Lost { peer }, now);

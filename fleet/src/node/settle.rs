@@ -34,6 +34,9 @@ impl Node {
         self.refresh_climate(now);
         let is_dirty = self.cabin.take_dirty();
         if is_dirty {
+            if let Some(view) = self.cabin.view(now) {
+                self.dispatching.note_view(&self.hello.node, &view, now);
+            }
             self.cabin.update_panel(self.orders.lamps(), now);
         }
         self.update_disk(now);

@@ -3,6 +3,7 @@
 mod contested;
 mod flooded;
 mod forged;
+mod guidance;
 mod held_up;
 mod oversight;
 mod packets;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::climate::ClimateSettings;
+use crate::dispatch::Plan;
 use crate::election::testing::{address, name};
 use crate::election::{ElectionSettings, Preset};
 use crate::model::{Call, CarView, FleetName, HallCall, Mac, Role};
@@ -76,13 +78,32 @@ fn cabin(index: u8) -> (Node, Timestamp) {
     node.start(now);
     node.handle_panel(PanelEvent::Connected, now);
     node.handle_panel(PanelEvent::Inputs(at_rest()), now);
-    drain(&mut node);
+    leave_cars_idle(&mut node, now);
     for _ in 0..100 {
         now = now + PERIOD;
         node.handle_timeout(now);
-        drain(&mut node);
+        leave_cars_idle(&mut node, now);
     }
     (node, now)
+}
+
+/// Drains the node. Idle cars are to stay where they are, if it asks for a plan.
+fn leave_cars_idle(node: &mut Node, now: Timestamp) {
+    let version = |action| match action {
+        Action::Plan(request) => Some(request.version),
+        Action::Broadcast(_)
+        | Action::Unicast { .. }
+        | Action::Packet { .. }
+        | Action::Dial { .. }
+        | Action::Send { .. }
+        | Action::Close(_)
+        | Action::Panel(_)
+        | Action::Persist { .. }
+        | Action::Report(_) => None,
+    };
+    while let Some(asked) = drain(node).into_iter().filter_map(version).next_back() {
+        node.handle_plan(asked, Plan::default(), now);
+    }
 }
 
 /// At the lowest floor.

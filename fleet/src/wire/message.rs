@@ -7,6 +7,7 @@ use std::str::FromStr;
 use elevator_driver::FloorCount;
 use serde::{Deserialize, Serialize};
 
+use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::model::{CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
@@ -230,6 +231,9 @@ pub enum Frame {
     Digest(StoreDigest),
     /// The sender has received a part of the peer's state and is ready for the next.
     Next,
+    /// What the master wants the receiver's car to do besides serving its calls. It replaces what it
+    /// wanted before, and ends with the link.
+    CarPlan(CarPlan),
 }
 
 /// A part of a state transfer.

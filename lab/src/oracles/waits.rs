@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use elevator_driver::{Floor, KeySwitch};
+use elevator_fleet::car::CarSettings;
 use elevator_fleet::model::{Call, HallCall};
 
 use super::Finding;
@@ -13,9 +14,6 @@ use crate::snapshot::Snapshot;
 
 /// How often it is seen who waits.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// From this load on a car with riders passes hall calls by, in per cent.
-const BYPASS_LOAD: u8 = 80;
 
 /// The hall calls that were open at the latest look, each with the nodes of its group, those with
 /// sound cars among them, and since when all that has been so.
@@ -96,5 +94,5 @@ fn is_sound_at(machine: &Machine, floor: Floor) -> bool {
         && !inputs.obstruction
         && !inputs.stop
         && inputs.key == KeySwitch::Normal
-        && inputs.load.is_none_or(|load| load < BYPASS_LOAD)
+        && inputs.load.is_none_or(|load| load < CarSettings::BYPASS_LOAD)
 }

@@ -119,6 +119,7 @@ impl Kind {
             Frame::Synced => (Category::Link, "synced", String::new()),
             Frame::Digest(digest) => (Category::Link, "digest", format!("term {}", digest.term)),
             Frame::Next => (Category::Link, "next part", String::new()),
+            Frame::CarPlan(_) => (Category::Link, "car plan", String::new()),
             Frame::State(state) => {
                 (Category::Orders, "state", format!("{} records", state.records.len()))
             }

@@ -15,8 +15,8 @@ use elevator_fleet::model::{CarPhase, HallCall, NodeId, Timestamp};
 use elevator_simulator::SimulatedCar;
 use elevator_simulator::building::{Action, Building, Crowd, Landed, Passenger};
 
-use super::Stopwatch;
-use super::strategy::{Strategy, kinematics};
+use super::strategy::{dispatcher, kinematics};
+use super::{Stopwatch, Strategy};
 use crate::WorldError;
 
 /// A step of time.
@@ -116,7 +116,7 @@ impl Bank {
             crowd: Crowd::new(building, passengers, seed),
             cabins: cabins.collect::<Result<_, _>>()?,
             calls: BTreeMap::new(),
-            dispatcher: strategy.dispatcher(building),
+            dispatcher: dispatcher(strategy, building),
             plan: Plan::default(),
             news: false,
             planned_for: Vec::new(),

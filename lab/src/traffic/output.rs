@@ -11,7 +11,7 @@ use crate::elections::WriteError;
 #[derive(Serialize)]
 struct Row<'a> {
     cell: &'a str,
-    strategy: &'a str,
+    strategy: String,
     seed: u64,
     passengers: usize,
     served_percent: f64,
@@ -37,7 +37,7 @@ impl<'a> From<&'a Run> for Row<'a> {
         let micros = |time: std::time::Duration| round(time.as_secs_f64() * 1e6);
         Self {
             cell: &run.cell,
-            strategy: run.strategy.name,
+            strategy: run.strategy.to_string(),
             seed: run.seed,
             passengers: run.passengers,
             served_percent: round(run.served),

@@ -65,7 +65,7 @@ fn draw_legend<'a>(area: &Area<'a>, strategies: &[Strategy]) -> Result<(), Failu
     for (number, strategy) in strategies.iter().enumerate() {
         let colour = colour(number);
         area.draw(&PathElement::new(vec![(x, 20), (x + 24, 20)], colour.stroke_width(3)))?;
-        area.draw(&Text::new(strategy.name, (x + 30, 13), ("sans-serif", 15)))?;
+        area.draw(&Text::new(strategy.to_string(), (x + 30, 13), ("sans-serif", 15)))?;
         x += 150;
     }
     Ok(())
@@ -126,7 +126,7 @@ pub fn plot_trace(title: &str, traces: &[(Strategy, Vec<Frame>)]) -> Result<Stri
         let (head, body) = root.split_vertically(HEAD);
         head.draw(&Text::new(title, (12, 12), ("sans-serif", 17))).map_err(failed)?;
         for ((strategy, frames), area) in traces.iter().zip(body.split_evenly((rows, 1))) {
-            draw_trace(&area, strategy.name, frames).map_err(failed)?;
+            draw_trace(&area, &strategy.to_string(), frames).map_err(failed)?;
         }
         root.present().map_err(failed)?;
     }

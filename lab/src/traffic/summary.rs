@@ -11,7 +11,7 @@ pub struct Summary {
     /// The name of the cell.
     pub cell: String,
     /// Who dispatched.
-    pub strategy: &'static str,
+    pub strategy: String,
     /// How many runs.
     pub runs: usize,
     /// In how many of them the bank was saturated.
@@ -58,9 +58,9 @@ pub struct Difference {
     /// The name of the cell.
     pub cell: String,
     /// Who.
-    pub strategy: &'static str,
+    pub strategy: String,
     /// Compared with whom.
-    pub base: &'static str,
+    pub base: String,
     /// The waiting time.
     pub awt: Interval,
     /// Its 90th percentile.
@@ -90,7 +90,7 @@ fn summary(runs: &[Run]) -> Option<Summary> {
     let most = |figure: fn(&Run) -> f64| runs.iter().map(figure).fold(0.0, f64::max);
     Some(Summary {
         cell: first.cell.clone(),
-        strategy: first.strategy.name,
+        strategy: first.strategy.to_string(),
         runs: runs.len(),
         saturated: runs.iter().filter(|run| run.figures.is_err()).count(),
         served: of(|run| run.served),
@@ -144,8 +144,8 @@ fn difference(base: &[Run], other: &[Run]) -> Option<Difference> {
     };
     Some(Difference {
         cell: other.first()?.cell.clone(),
-        strategy: other.first()?.strategy.name,
-        base: base.first()?.strategy.name,
+        strategy: other.first()?.strategy.to_string(),
+        base: base.first()?.strategy.to_string(),
         awt: of(|figures| figures.awt)?,
         p90: of(|figures| figures.p90)?,
         attd: of(|figures| figures.attd)?,
@@ -157,14 +157,14 @@ impl Difference {
     /// one: AWT, P90 and ATTD. `None` if no cell has both.
     #[must_use]
     pub fn ratios(summaries: &[Summary], base: Strategy, of: Strategy) -> Option<[f64; 3]> {
-        let means = |name: &str, cell: &str| {
-            let found = summaries.iter().find(|one| (one.strategy, &*one.cell) == (name, cell));
+        let means = |strategy: Strategy, cell: &str| {
+            let name = strategy.to_string();
+            let found = summaries.iter().find(|one| one.strategy == name && one.cell == cell);
             found.and_then(|summary| summary.means)
         };
-        let cells = summaries.iter().filter(|summary| summary.strategy == of.name);
-        let pairs = cells.filter_map(|summary| {
-            Some((means(base.name, &summary.cell)?, means(of.name, &summary.cell)?))
-        });
+        let cells = summaries.iter().filter(|summary| summary.strategy == of.to_string());
+        let pairs = cells
+            .filter_map(|summary| Some((means(base, &summary.cell)?, means(of, &summary.cell)?)));
         let pairs: Vec<(Means, Means)> = pairs.collect();
         let mean = |figure: fn(&Means) -> f64| {
             let logs = pairs.iter().map(|(base, of)| (figure(of) / figure(base)).ln());

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::FloorCount;
 use elevator_fleet::car::CarSettings;
+use elevator_fleet::dispatch::Strategy;
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::{NameError, Role};
 use elevator_fleet::node::MeshTimes;
@@ -37,6 +38,9 @@ pub struct WorldSettings {
     pub clock_rates: BTreeMap<usize, u32>,
     /// How long a disk takes for a transaction, in microseconds.
     pub commit: std::ops::RangeInclusive<u64>,
+    /// How masters assign hall calls. Where it matters that idle cars stay where they are, choose one
+    /// that does not park them.
+    pub strategy: Strategy,
     /// How long a plan takes, in microseconds; up to 0, the answer comes at once.
     pub planning: std::ops::RangeInclusive<u64>,
     /// Packets go through their real bytes, which costs time.
@@ -62,6 +66,7 @@ impl WorldSettings {
             bursts: None,
             clock_rates: BTreeMap::new(),
             commit: 1_000..=8_000,
+            strategy: Strategy::default(),
             planning: 0..=0,
             codec: true,
             inspect: true,

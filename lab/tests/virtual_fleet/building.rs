@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor};
+use elevator_fleet::dispatch::Strategy;
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::MeshTimes;
@@ -27,7 +28,12 @@ impl Building {
 
     /// So many machines that have found each other.
     pub(crate) fn merged(nodes: usize) -> Self {
-        let mut building = Self::dark(nodes);
+        Self::merged_of(WorldSettings::new(nodes, seed()))
+    }
+
+    /// Likewise, under these settings.
+    pub(crate) fn merged_of(settings: WorldSettings) -> Self {
+        let mut building = Self::of(settings);
         building.start_all();
         building.run_for(secs(2));
         assert_eq!(building.master(), Some(0), "{}", building.story(STORY));
@@ -79,6 +85,13 @@ impl Building {
     pub(crate) fn call(&self, button: Button, node: usize) -> Call {
         Call::of_button(button, self.name(node))
     }
+}
+
+/// So many machines whose idle cars stay where they are, for tests that say where each car is.
+pub(crate) fn without_parking(nodes: usize) -> WorldSettings {
+    let mut settings = WorldSettings::new(nodes, seed());
+    settings.strategy = Strategy::Collective;
+    settings
 }
 
 impl Deref for Building {

@@ -5,7 +5,9 @@ use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::{Delta, Frame, StateTransfer};
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, car_call, down, floor, millis, mins, secs, seed, up};
+use crate::building::{
+    Building, car_call, down, floor, millis, mins, secs, seed, up, without_parking,
+};
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
@@ -259,7 +261,7 @@ fn at_the_bottom() -> Building {
 }
 
 fn at_the_bottom_of(size: usize) -> Building {
-    let mut settings = WorldSettings::new(size, seed());
+    let mut settings = without_parking(size);
     settings.floors = FloorCount::new(10).expect("floors");
     let mut building = Building::of(settings);
     building.start_all();

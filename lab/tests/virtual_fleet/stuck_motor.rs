@@ -5,12 +5,12 @@ use elevator_fleet::model::{Availability, Timestamp, Unavailable};
 use elevator_simulator::shaft::MotorFault;
 use liftmesh_lab::{Fault, World};
 
-use crate::building::{Building, car_call, mins, secs, up};
+use crate::building::{Building, car_call, mins, secs, up, without_parking};
 
 /// Makes node 0's car fly between floors 0 and 1 and between 0 and 3 until it knows how long that
 /// takes, and leaves it at floor 0; node 1's car ends at floor 3.
 fn practised() -> Building {
-    let mut building = Building::merged(2);
+    let mut building = Building::merged_of(without_parking(2));
     for _ in 0..6 {
         for floor in [1, 0, 3, 0] {
             ride(&mut building, 0, floor);

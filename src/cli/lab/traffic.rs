@@ -191,11 +191,8 @@ impl TrafficArgs {
     }
 
     fn replay(&self, comparison: &Comparison, seed: u64) -> Result<(), CommandError> {
-        let planner = STRATEGIES.iter().find(|strategy| strategy.name == "planner");
-        let strategy = self.strategies.first().or(planner).or(STRATEGIES.first());
-        let (Some(cell), Some(&strategy)) = (comparison.cells.first(), strategy) else {
-            return Ok(());
-        };
+        let strategy = self.strategies.first().copied().unwrap_or_default();
+        let Some(cell) = comparison.cells.first() else { return Ok(()) };
         replay::show(Trial { cell, strategy, seed }, self.speed)
     }
 }

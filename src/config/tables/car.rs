@@ -96,7 +96,7 @@ table! {
 
 /// How the car behaves, if there is one.
 pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
-    let Tables { node, door, kinematics, motion, service, .. } = tables;
+    let Tables { node, door, kinematics, motion, service, dispatch, .. } = tables;
     CarSettings {
         floors: node.floors,
         dwell: door.dwell,
@@ -115,6 +115,7 @@ pub(in crate::config) fn car_settings(tables: &Tables) -> CarSettings {
         unreachable_retry: motion.unreachable_retry,
         recall_floor: service.recall_floor,
         home_direction: motion.home_direction,
+        park_after: dispatch.park_after,
         bypass_load: service.bypass_load,
         overload: service.overload,
     }

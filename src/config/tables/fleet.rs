@@ -1,12 +1,32 @@
-//! What is alike on every node: `[mesh]`, `[climate]`.
+//! What concerns the fleet: `[dispatch]`, `[mesh]`, `[climate]`.
 
 use elevator_fleet::climate::ClimateSettings;
+use elevator_fleet::dispatch::Strategy;
 use elevator_fleet::node::MeshTimes;
 
 use super::{Checker, Tables};
+use crate::config::DispatchSettings;
 use crate::config::check::human;
 use crate::config::key::KeyDefault::Value;
 use crate::config::value::{Time, Whole};
+
+table! {
+    /// How this node assigns hall calls to cars while it is master. Nodes of one fleet may differ in
+    /// it.
+    [dispatch] DispatchSettings {
+        /// `planner`: the least waiting and riding of known and expected passengers, and idle cars
+        /// are parked where calls are likely. `collective`: the least squared times of known
+        /// passengers. `nearest-car` and `time-to-idle`: two classic rules, to compare with. Only
+        /// `planner` parks cars.
+        strategy: Strategy = Value("planner"),
+        /// How many passengers a car holds at the rated load. From it and the load `planner` learns
+        /// how many board.
+        capacity: Whole<u8, 1, 100> = Value("13"),
+        /// How long this node's car rests idle with its door closed before it drives to where the
+        /// master wants it to wait. A passenger who has just boarded can press a button meanwhile.
+        park_after: Time<0, 600_000> = Value("2 s"),
+    }
+}
 
 table! {
     /// The times of the mesh. They suit a LAN with some loss and jitter; alike on every node.

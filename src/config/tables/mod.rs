@@ -108,6 +108,7 @@ tables! {
     kinematics: elevator_fleet::dispatch::Kinematics,
     motion: car::Motion,
     service: car::Service,
+    dispatch: super::DispatchSettings,
     mesh: elevator_fleet::node::MeshTimes,
     climate: elevator_fleet::climate::ClimateSettings,
     lowest_ip: elections::LowestIp,

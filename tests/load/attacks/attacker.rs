@@ -259,7 +259,11 @@ impl Faulty {
                 Frame::Delta(delta) => self.learn(&delta.records),
                 Frame::Probe => self.send(link, &Frame::Alive),
                 Frame::Digest(_) => self.send(link, &state(Vec::new())),
-                Frame::Hello(_) | Frame::Synced | Frame::Alive | Frame::Next => {}
+                Frame::Hello(_)
+                | Frame::Synced
+                | Frame::Alive
+                | Frame::Next
+                | Frame::CarPlan(_) => {}
             },
             MeshEvent::LinkDown { link } | MeshEvent::Malformed { link } => {
                 self.links.remove(&link);

@@ -10,7 +10,6 @@ use elevator_driver::{
 };
 
 use crate::car::{Car, CarEvent, CarSettings, HangEvidence, ServedCall, Stops};
-use crate::dispatch::CarPlan;
 use crate::model::{Availability, HallCall, Timestamp};
 
 pub(super) const TICK: Duration = Duration::from_millis(100);
@@ -244,11 +243,6 @@ impl World {
 
     pub(super) fn press_car(&mut self, index: u8) {
         self.press(Button::Car(floor(index)));
-    }
-
-    pub(super) fn set_plan(&mut self, plan: CarPlan) {
-        self.car.set_plan(plan);
-        self.update_stops();
     }
 
     pub(super) fn update_stops(&mut self) {

@@ -4,7 +4,6 @@ use elevator_driver::{Button, Direction, DoorState, HallLantern};
 
 use super::shaft::{World, floor};
 use crate::car::{CarEvent, ServedCall};
-use crate::dispatch::CarPlan;
 use crate::model::{CarPhase, HallCall};
 
 /// The floors at which the car came to rest.
@@ -244,54 +243,4 @@ fn car_without_a_direction_takes_its_riders_first_where_they_want_to_go() {
     assert_eq!(world.car.view(world.now).direction, Some(Direction::Up));
     world.run_until("all served", World::is_quiet);
     assert_eq!(arrivals(&world), [5, 2, 1, 0]);
-}
-
-fn parking_at(at: u8) -> CarPlan {
-    CarPlan { direction: None, park: Some(floor(at)) }
-}
-
-#[test]
-fn idle_car_waits_at_its_parking_floor_with_its_door_closed() {
-    let mut world = World::at(0).settled();
-    world.set_plan(parking_at(4));
-    world.run_until("parked", |w| w.floor() == Some(floor(4)) && !w.is_moving());
-    for _ in 0..50 {
-        world.tick();
-    }
-    assert_eq!((world.floor(), world.door()), (Some(floor(4)), DoorState::Closed));
-    assert_eq!(world.car.lantern(), HallLantern::Dark);
-    assert_eq!(arrivals(&world), [4]);
-}
-
-#[test]
-fn car_on_its_way_to_park_serves_a_call_first() {
-    let mut world = World::at(0).settled();
-    world.set_plan(parking_at(5));
-    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
-    world.press_hall(3, Direction::Down);
-    world.run_until("served", World::is_quiet);
-    world.run_until("parked", |w| w.floor() == Some(floor(5)) && !w.is_moving());
-    assert_eq!(arrivals(&world), [3, 5]);
-}
-
-/// S3: the plan turns only a car in which nobody rides.
-#[test]
-fn plan_turns_an_empty_car_and_no_rider() {
-    for (planned, order) in [(None, [4, 1]), (Some(Direction::Down), [1, 4])] {
-        let mut world = World::at(3).settled();
-        world.press_hall(3, Direction::Up);
-        world.run_until("open", |w| w.door() == DoorState::Open);
-        world.press_hall(4, Direction::Up);
-        world.press_hall(1, Direction::Up);
-        world.set_plan(CarPlan { direction: planned, park: None });
-        world.run_until("served", World::is_quiet);
-        assert_eq!(arrivals(&world), order);
-    }
-
-    let mut world = World::at(3).settled();
-    world.press_car(5);
-    world.set_plan(CarPlan { direction: Some(Direction::Down), park: None });
-    world.press_hall(1, Direction::Up);
-    world.run_until("served", World::is_quiet);
-    assert_eq!(arrivals(&world), [5, 1]);
 }

@@ -4,12 +4,10 @@ use elevator_driver::{Direction, FloorCount};
 
 use super::traffic::Traffic;
 use super::{side, weight};
+use crate::car::CarSettings;
 use crate::dispatch::predict::{Micros, Predictor, micros};
 use crate::dispatch::{CarDetail, CarSituation, Kinematics};
 use crate::model::CarPhase;
-
-/// From this load on, a car passes calls by: a share of its capacity.
-const BYPASS: f64 = 0.8;
 
 /// Passengers arrive behind a button for at most so many seconds before they count as one crowd.
 const CROWD: f64 = 60.0;
@@ -35,6 +33,8 @@ pub(super) struct Model {
     transfer: f64,
     /// Passengers.
     capacity: f64,
+    /// From so many passengers on, a car passes calls by.
+    bypass: f64,
 }
 
 /// A hall call.
@@ -113,9 +113,15 @@ impl Model {
             closing: kinematics.door_closing.as_secs_f64(),
             dwell: kinematics.dwell.as_secs_f64(),
             transfer: kinematics.transfer.as_secs_f64(),
+            bypass: share(CarSettings::BYPASS_LOAD) * capacity,
             capacity,
             kinematics,
         }
+    }
+
+    /// Sets from which load on a car passes calls by, in per cent of the rated load.
+    pub(super) fn set_bypass_load(&mut self, load: u8) {
+        self.bypass = share(load) * self.capacity;
     }
 
     pub(super) fn floors(&self) -> usize {
@@ -129,7 +135,7 @@ impl Model {
     /// Passengers in the car, by its load; by its car calls, if the load is unknown.
     pub(super) fn riders(&self, car: &CarSituation) -> f64 {
         match car.view.load {
-            Some(load) => f64::from(load) / 100.0 * self.capacity,
+            Some(load) => share(load) * self.capacity,
             None => car.car_calls.iter().map(|_| 1.0).sum(),
         }
     }
@@ -243,6 +249,11 @@ impl Start {
             self.direction = None;
         }
     }
+}
+
+/// Per cent.
+fn share(load: u8) -> f64 {
+    f64::from(load) / 100.0
 }
 
 fn seconds(time: Micros) -> f64 {
@@ -512,7 +523,7 @@ impl<'a> Drive<'a> {
         let boarding = passengers.min((model.capacity - self.riders).max(0.0));
         self.cost += wait + (rate / 2.0 + weight::SQUARE) * wait * wait;
         self.cost += weight::LEFT_BEHIND * (passengers - boarding);
-        if self.riders >= BYPASS * model.capacity {
+        if self.riders >= model.bypass {
             self.cost += weight::LEFT_BEHIND * passengers;
         }
         self.riders += boarding;

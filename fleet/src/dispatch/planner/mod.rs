@@ -91,6 +91,14 @@ impl Planner {
         }
     }
 
+    /// Sets from which load on a car passes hall calls by, in per cent of the rated load; that of
+    /// [`CarSettings`](crate::car::CarSettings) unless set.
+    #[must_use]
+    pub fn with_bypass_load(mut self, load: u8) -> Self {
+        self.model.set_bypass_load(load);
+        self
+    }
+
     fn starts(&self, bank: &Bank<'_>, cars: &[&CarSituation]) -> Vec<Start> {
         let start = |car: &&CarSituation| self.model.start(car, bank.details.get(&car.car));
         cars.iter().map(start).collect()

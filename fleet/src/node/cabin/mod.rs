@@ -23,6 +23,7 @@ use self::climate::Climate;
 use super::{Report, Timer};
 use crate::car::{Car, CarEvent, CarSettings, FlightRecord, Stops};
 use crate::climate::{ClimateSettings, DisplayData, Reading, Source};
+use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::model::{Availability, Call, CarView, NodeId, Timestamp};
 
@@ -218,6 +219,14 @@ impl Cabin {
         if let Some(car) = self.car.as_mut() {
             car.set_stops(stops, now);
             self.is_dirty = true;
+        }
+    }
+
+    /// Sets what the car does besides serving its calls.
+    pub(super) fn set_plan(&mut self, plan: CarPlan) {
+        if let Some(car) = self.car.as_mut() {
+            car.set_plan(plan);
+            self.are_stops_dirty = true;
         }
     }
 

@@ -3,21 +3,26 @@
 //! ```text
 //!   dirty, replan period ──▶ Planning ──▶ PlanRequest ─▶ (a dispatcher, elsewhere)
 //!                                                              │
-//!   master's lines ──▶ Plan ◀── what is not gone ◀── Assignments
+//!   master's lines ──▶ Plan ◀── what is not gone ◀── Assignments, car plans
+//!                        │                                     └──▶ Guidance ──▶ the cars
 //!                        └──▶ new lines, for the peers and the car
 //! ```
 //!
 //! It knows no order, link or car: the open calls and the cars of the group come in as arguments.
 
+mod guidance;
 mod plan;
 mod planning;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use elevator_driver::FloorCount;
+
+use self::guidance::Guidance;
 use self::plan::Plan;
 use self::planning::Planning;
-use crate::dispatch::{Assignments, CarSituation, HallDemand, Predictor};
+use crate::dispatch::{Assignments, CarPlan, CarSituation, HallDemand, Predictor};
 use crate::model::{CarView, HallCall, NodeId, Timestamp};
 use crate::wire::{NodeState, PlanEntry};
 
@@ -28,6 +33,7 @@ pub use planning::{PlanRequest, PlanVersion};
 pub(super) struct Dispatching {
     plan: Plan,
     planning: Planning,
+    guidance: Guidance,
     /// The inputs of the plan have changed.
     is_dirty: bool,
 }
@@ -91,6 +97,7 @@ impl Dispatching {
         } else {
             self.plan.clear();
         }
+        self.guidance.on_change(node_state, rotates);
         self.planning.abandon();
         self.is_dirty = true;
     }
@@ -106,7 +113,22 @@ impl Dispatching {
     }
 
     pub(super) fn handle_timeout(&mut self, now: Timestamp) {
+        if self.planning.is_lost(now) {
+            self.guidance.forget_rest();
+            self.is_dirty = true;
+        }
         self.is_dirty |= self.planning.is_due(now);
+    }
+
+    /// A car of the group shows this view.
+    pub(super) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) {
+        self.guidance.note_view(car, view, now);
+    }
+
+    /// The link to a car's node is gone, and with it what the car was told besides its calls.
+    pub(super) fn forget_car(&mut self, car: &NodeId) {
+        self.guidance.forget_car(car);
+        self.is_dirty = true;
     }
 
     /// As slave: no plan is needed.
@@ -120,7 +142,8 @@ impl Dispatching {
     }
 
     /// As master: requests a plan for the open calls, with their waiting times, and the cars of the
-    /// group. Without open calls the plan becomes empty.
+    /// group. Without open calls the plan becomes empty, and idle cars are parked: once, until
+    /// something happens.
     pub(super) fn request(
         &mut self,
         calls: &BTreeMap<HallCall, Duration>,
@@ -131,6 +154,8 @@ impl Dispatching {
         self.planning.reconsider(!calls.is_empty(), now);
         if calls.is_empty() {
             self.plan.clear();
+        }
+        if self.guidance.is_at_rest(calls.is_empty(), &cars) {
             return None;
         }
         let demand = calls.iter().map(|(call, waited)| HallDemand {
@@ -138,7 +163,9 @@ impl Dispatching {
             waited: *waited,
             assigned: self.plan.car(*call).cloned(),
         });
-        Some(PlanRequest { demand: demand.collect(), version: self.planning.ask(now), cars })
+        let demand = demand.collect();
+        let shown = self.guidance.shown(now);
+        Some(PlanRequest { version: self.planning.ask(now), now, cars, shown, demand })
     }
 
     /// Whether to use the answer to this request. Each answer is used once.
@@ -168,6 +195,16 @@ impl Dispatching {
         };
         let plan = calls.into_iter().filter_map(assign).collect();
         self.plan.adopt(plan)
+    }
+
+    /// Adopts what cars are to do besides their calls. Returns what each of them has to be told.
+    pub(super) fn guide(
+        &mut self,
+        plans: &BTreeMap<NodeId, CarPlan>,
+        cars: &[(NodeId, CarView)],
+        floors: FloorCount,
+    ) -> Vec<(NodeId, CarPlan)> {
+        self.guidance.adopt(plans, cars, floors)
     }
 }
 

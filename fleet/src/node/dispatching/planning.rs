@@ -5,10 +5,11 @@
 //! [`Node::handle_plan`](crate::node::Node::handle_plan). One request is pending at a time. Changes
 //! meanwhile make the plan dirty, and the next request follows the answer.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::dispatch::{Assignments, CarSituation, Dispatcher, HallDemand};
-use crate::model::Timestamp;
+use crate::dispatch::{Bank, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan};
+use crate::model::{NodeId, Timestamp};
 
 /// How often the plan is reconsidered while calls are open: waiting raises their cost.
 const REPLAN_PERIOD: Duration = Duration::from_secs(1);
@@ -21,21 +22,31 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PlanVersion(u64);
 
-/// A request for a plan: the inputs of [`Dispatcher::assign`] at one moment.
+/// A request for a plan: the inputs of [`Dispatcher::plan`] at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRequest {
     /// The number that the answer refers to.
     pub version: PlanVersion,
+    /// The moment.
+    pub now: Timestamp,
     /// The cars of the group.
     pub cars: Vec<CarSituation>,
+    /// For how long each car has shown its present floor.
+    pub shown: BTreeMap<NodeId, Duration>,
     /// The open hall calls.
     pub demand: Vec<HallDemand>,
 }
 
 impl PlanRequest {
-    /// The plan that this dispatcher makes.
-    pub fn plan(&self, dispatcher: &mut dyn Dispatcher) -> Assignments {
-        dispatcher.assign(&self.cars, &self.demand)
+    /// The plan that this dispatcher makes for cars that move like this.
+    pub fn plan(&self, dispatcher: &mut dyn Dispatcher, kinematics: &Kinematics) -> Plan {
+        let detail = |car: &CarSituation| {
+            let shown = *self.shown.get(&car.car)?;
+            Some((car.car.clone(), CarDetail::estimate(&car.view, shown, kinematics)?))
+        };
+        let details = self.cars.iter().filter_map(detail).collect();
+        let Self { version: _, now, cars, shown: _, demand } = self;
+        dispatcher.plan(&Bank { now: *now, cars, details: &details, demand })
     }
 }
 
@@ -92,11 +103,13 @@ impl Planning {
         self.lost_at.or(self.due)
     }
 
+    /// Whether the pending request is lost; `true` once.
+    pub(super) fn is_lost(&mut self, now: Timestamp) -> bool {
+        self.lost_at.take_if(|at| *at <= now).is_some()
+    }
+
     /// Whether another request is due; `true` once.
     pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
-        let passed = |at: &mut Timestamp| *at <= now;
-        let lost = self.lost_at.take_if(passed).is_some();
-        let due = self.lost_at.is_none() && self.due.take_if(passed).is_some();
-        lost || due
+        self.lost_at.is_none() && self.due.take_if(|at| *at <= now).is_some()
     }
 }

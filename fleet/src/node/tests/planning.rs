@@ -7,14 +7,14 @@ use crate::dispatch::Assignments;
 use crate::model::{Availability, CarPhase, FloorSet, HallCall, Unavailable};
 use crate::wire::{Delta, StateTransfer};
 
-const LINK: LinkId = LinkId(1);
+pub(super) const LINK: LinkId = LinkId(1);
 
-fn up(floor: u8) -> HallCall {
+pub(super) fn up(floor: u8) -> HallCall {
     let floors = FloorCount::new(4).expect("floors");
     HallCall { floor: floors.floor(floor).expect("a floor"), direction: Direction::Up }
 }
 
-fn idle_at(floor: u8) -> CarView {
+pub(super) fn idle_at(floor: u8) -> CarView {
     CarView {
         availability: Availability::InService,
         floor: Some(up(floor).floor),
@@ -27,7 +27,7 @@ fn idle_at(floor: u8) -> CarView {
 }
 
 /// A master with a car, and a slave that has one.
-fn master() -> (Node, Timestamp) {
+pub(super) fn master() -> (Node, Timestamp) {
     let (mut node, now) = cabin(1);
     let slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
     node.handle_link_up(LINK, slave.hello(), LinkSide::Accepted, now);
@@ -36,12 +36,12 @@ fn master() -> (Node, Timestamp) {
     node.handle_frame(LINK, Frame::State(state), now);
     node.handle_frame(LINK, Frame::Synced, now);
     slave_tells(&mut node, idle_at(2), now);
-    drain(&mut node);
+    leave_cars_idle(&mut node, now);
     assert_eq!(*node.node_state(), NodeState::Master);
     (node, now)
 }
 
-fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
+pub(super) fn slave_tells(node: &mut Node, view: CarView, now: Timestamp) {
     let car = Some(view);
     let delta = Delta { car, ..Delta::default() };
     node.handle_frame(LINK, Frame::Delta(delta), now);
@@ -63,7 +63,7 @@ fn requests(node: &mut Node) -> Vec<PlanRequest> {
 }
 
 /// The only request for a plan among what the node wants done.
-fn request(node: &mut Node) -> PlanRequest {
+pub(super) fn request(node: &mut Node) -> PlanRequest {
     let [request] = requests(node).try_into().expect("one request");
     request
 }
@@ -72,8 +72,12 @@ fn place(node: &mut Node, call: HallCall, now: Timestamp) {
     node.handle_order(Call::Hall(call), now).expect("placed");
 }
 
-fn plan(of: &[(HallCall, u8)]) -> Assignments {
+fn assignments(of: &[(HallCall, u8)]) -> Assignments {
     of.iter().map(|(call, car)| (*call, name(*car))).collect()
+}
+
+fn plan(of: &[(HallCall, u8)]) -> Plan {
+    assignments(of).into()
 }
 
 /// What the master has told its slave of the plan.
@@ -103,7 +107,7 @@ fn a_master_asks_for_a_plan_and_tells_what_comes() {
     assert_eq!(cars, [name(1), name(2)]);
     assert_eq!(request.demand.len(), 1);
     node.handle_plan(request.version, plan(&[(up(1), 2)]), now);
-    assert_eq!(told(&mut node), plan(&[(up(1), 2)]));
+    assert_eq!(told(&mut node), assignments(&[(up(1), 2)]));
 }
 
 #[test]
@@ -167,7 +171,7 @@ fn a_call_that_is_served_meanwhile_is_not_assigned() {
     assert_eq!(node.orders().calls().count(), 1, "the car has served its call");
     drain(&mut node);
     node.handle_plan(asked.version, plan(&[(up(0), 2), (up(1), 2)]), now);
-    assert_eq!(told(&mut node), plan(&[(up(1), 2)]));
+    assert_eq!(told(&mut node), assignments(&[(up(1), 2)]));
 }
 
 /// The thread that makes plans may have died.
@@ -189,11 +193,11 @@ fn a_plan_that_never_comes_is_asked_for_again() {
     };
     // A planner that is merely slow is of use.
     node.handle_plan(first.version, plan(&[(up(1), 2)]), now);
-    assert_eq!(told(&mut node), plan(&[(up(1), 2)]));
+    assert_eq!(told(&mut node), assignments(&[(up(1), 2)]));
     node.handle_plan(second.version, plan(&[(up(1), 1)]), now);
-    assert_eq!(told(&mut node), plan(&[(up(1), 1)]));
+    assert_eq!(told(&mut node), assignments(&[(up(1), 1)]));
     node.handle_plan(first.version, plan(&[(up(1), 2)]), now);
-    assert_eq!(told(&mut node), plan(&[]), "overtaken");
+    assert_eq!(told(&mut node), assignments(&[]), "overtaken");
 }
 
 /// E3: a plan belongs to the mastership that asked for it.
@@ -209,7 +213,7 @@ fn a_plan_of_an_earlier_mastership_is_not_taken_in() {
     node.settle(now);
     let second = request(&mut node);
     node.handle_plan(asked.version, plan(&[(up(1), 2)]), now);
-    assert_eq!(told(&mut node), plan(&[]));
+    assert_eq!(told(&mut node), assignments(&[]));
     node.handle_plan(second.version, plan(&[(up(1), 2)]), now);
-    assert_eq!(told(&mut node), plan(&[(up(1), 2)]));
+    assert_eq!(told(&mut node), assignments(&[(up(1), 2)]));
 }

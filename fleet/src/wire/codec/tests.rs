@@ -6,6 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 
 use super::*;
+use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
@@ -110,7 +111,7 @@ fn beacon() -> Beacon {
     }
 }
 
-fn frames() -> [(&'static str, Frame); 8] {
+fn frames() -> [(&'static str, Frame); 9] {
     let state = StateTransfer {
         term: Term(5),
         records: vec![open_record(), served_record()],
@@ -127,6 +128,10 @@ fn frames() -> [(&'static str, Frame); 8] {
         ("alive", Frame::Alive),
         ("store", Frame::Digest(digest)),
         ("next", Frame::Next),
+        (
+            "car-plan",
+            Frame::CarPlan(CarPlan { direction: Some(Direction::Up), park: Some(floor(3)) }),
+        ),
     ]
 }
 
@@ -217,13 +222,13 @@ fn other_protocols_other_versions_and_other_keys_are_told_apart() {
         bytes[at] = value;
         decode_frame(&bytes)
     };
-    assert_eq!(with(2, 2), Err(WireError::Version(2)));
+    assert_eq!(with(2, 1), Err(WireError::Version(1)));
     assert_eq!(with(3, 1), Err(WireError::Key(1)));
 }
 
 #[test]
 fn an_intact_body_that_is_no_message_is_malformed() {
-    for wrong in [&[][..], &[8], &[4, 0], &[0], &[255; 40]] {
+    for wrong in [&[][..], &[9], &[4, 0], &[0], &[255; 40]] {
         let decoded = decode_frame(&sealed(wrong));
         assert!(matches!(decoded, Err(WireError::Malformed(_))), "{wrong:?}");
     }

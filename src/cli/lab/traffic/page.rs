@@ -14,7 +14,7 @@ pub(super) fn page(
     let mut sections = vec![figures(summaries)];
     if let Some(base) = comparison.strategies.first() {
         if !differences.is_empty() {
-            sections.push(self::differences(base.name, differences));
+            sections.push(self::differences(&base.to_string(), differences));
         }
         let ratios = comparison.strategies[1..].iter().filter_map(|&strategy| {
             let [awt, p90, attd] = Difference::ratios(summaries, *base, strategy)?;
@@ -71,7 +71,7 @@ fn row(summary: &Summary) -> [String; 15] {
     };
     [
         summary.cell.clone(),
-        summary.strategy.to_owned(),
+        summary.strategy.clone(),
         format!("{:.1} %", summary.served),
         awt,
         range,
@@ -99,7 +99,7 @@ fn differences(base: &str, differences: &[Difference]) -> String {
     let rows = differences.iter().map(|difference| {
         [
             difference.cell.clone(),
-            difference.strategy.to_owned(),
+            difference.strategy.clone(),
             change(difference.awt),
             both(difference.awt),
             change(difference.p90),
@@ -129,7 +129,7 @@ fn crites_barto(ours: &[&Summary]) -> String {
     let ours = ours.iter().filter_map(|summary| {
         let means = summary.means?;
         let (awt, attd) = (means.awt.estimate, means.attd.estimate);
-        Some(line(summary.strategy, awt, means.squared, attd, means.over_60))
+        Some(line(&summary.strategy, awt, means.squared, attd, means.over_60))
     });
     format!(
         "Crites and Barto, down-peak: mean wait, mean squared wait, and time in the system in s\n{}",

@@ -166,6 +166,10 @@ pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<Stri
     let (records, car, plan) = match frame {
         Frame::State(state) => (state.records.as_slice(), None, [].as_slice()),
         Frame::Delta(delta) => (delta.records.as_slice(), delta.car, delta.plan.as_slice()),
+        Frame::CarPlan(plan) => {
+            let is_nowhere = plan.park.is_some_and(|floor| !floors.contains(floor));
+            return is_nowhere.then(|| "it sends the car where there is no floor".to_owned());
+        }
         Frame::Hello(_)
         | Frame::Digest(_)
         | Frame::Next

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::{dot, floor, sealed};
 use crate::climate::{DisplayData, Reading};
+use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::election::testing::{any_message, any_name};
 use crate::model::{
@@ -254,6 +255,12 @@ fn any_beacon() -> impl Strategy<Value = Beacon> {
     )
 }
 
+fn any_car_plan() -> impl Strategy<Value = CarPlan> {
+    let direction = proptest::option::of(prop_oneof![Just(Direction::Up), Just(Direction::Down)]);
+    let park = proptest::option::of((0..FloorCount::MAX).prop_map(floor));
+    (direction, park).prop_map(|(direction, park)| CarPlan { direction, park })
+}
+
 fn any_frame() -> impl Strategy<Value = Frame> {
     let records = proptest::collection::vec(any_record(), 0..20);
     prop_oneof![
@@ -271,5 +278,6 @@ fn any_frame() -> impl Strategy<Value = Frame> {
         any_delta().prop_map(Frame::Delta),
         Just(Frame::Probe),
         Just(Frame::Alive),
+        any_car_plan().prop_map(Frame::CarPlan),
     ]
 }

@@ -1,0 +1,165 @@
+//! Where an idle car waits, and where an empty one begins.
+
+use std::time::Duration;
+
+use elevator_driver::{Direction, DoorState, KeySwitch};
+
+use super::shaft::{Drive, World, floor};
+use crate::dispatch::CarPlan;
+
+/// A car that is to wait at this floor.
+fn parks_at(world: &mut World, index: u8) {
+    world.car.set_plan(CarPlan { direction: None, park: Some(floor(index)) });
+    world.update_stops();
+}
+
+fn rests_at(world: &World, index: u8) {
+    assert_eq!((world.floor(), world.is_moving()), (Some(floor(index)), false));
+}
+
+/// F17: and it stays there, with its door closed.
+#[test]
+fn idle_car_drives_to_where_it_is_to_wait_and_keeps_its_door_closed() {
+    let mut world = World::at(0).settled();
+    parks_at(&mut world, 4);
+    world.run(200);
+    rests_at(&world, 4);
+    let opened = world.count(|event| matches!(event, crate::car::CarEvent::DoorChanged { .. }));
+    assert_eq!((world.door(), opened, world.departures()), (DoorState::Closed, 0, 1));
+    // Being told again changes nothing.
+    parks_at(&mut world, 4);
+    world.run(600);
+    assert_eq!(world.departures(), 1);
+}
+
+/// A passenger who has just boarded has not pressed yet.
+#[test]
+fn car_that_has_just_closed_its_door_waits_before_it_parks() {
+    let mut world = World::at(1).settled();
+    world.press_hall(1, Direction::Up);
+    world.run_until("closed", |w| w.is_quiet() && w.door() == DoorState::Closed);
+    let closed = world.now;
+    parks_at(&mut world, 5);
+    world.run_until("moves", World::is_moving);
+    assert!(world.now.since(closed) >= Duration::from_secs(2));
+}
+
+#[test]
+fn call_ends_a_parking_flight_at_once() {
+    let mut world = World::at(0).settled();
+    parks_at(&mut world, 5);
+    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+    world.press_hall(0, Direction::Up);
+    world.run_until("served", World::is_quiet);
+    assert_eq!(world.floor(), Some(floor(0)));
+    // Nobody resumes it.
+    world.run(600);
+    rests_at(&world, 0);
+}
+
+#[test]
+fn parking_car_stops_for_a_call_on_its_way() {
+    let mut world = World::at(0).settled();
+    parks_at(&mut world, 5);
+    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+    world.press_hall(3, Direction::Up);
+    world.run_until("served", World::is_quiet);
+    assert_eq!((world.floor(), world.departures()), (Some(floor(3)), 1));
+}
+
+/// A car without a master does not go on because of an old order.
+#[test]
+fn car_whose_parking_is_withdrawn_stops_at_the_next_floor() {
+    let mut world = World::at(0).settled();
+    parks_at(&mut world, 5);
+    world.run_until("past floor 1", |w| w.car.indicator() == Some(floor(1)));
+    world.car.set_plan(CarPlan::default());
+    world.update_stops();
+    world.run(600);
+    let at = world.floor().expect("at a floor");
+    assert!(at < floor(5), "{at}");
+    assert!(!world.is_moving());
+}
+
+/// Each reason not to use the car is one not to park it, at rest or in flight.
+#[test]
+fn car_that_is_not_free_does_not_park() {
+    let reasons: [(&str, fn(&mut World)); 7] = [
+        ("independent", |world| world.key = KeySwitch::Independent),
+        ("fire recall", |world| world.key = KeySwitch::FireRecall),
+        ("out of service", |world| world.key = KeySwitch::OutOfService),
+        ("stopped", |world| world.stop = true),
+        ("overloaded", |world| world.load = Some(110)),
+        ("somebody in it", |world| world.load = Some(1)),
+        ("locked out", |world| {
+            let until = world.now + Duration::from_hours(1);
+            world.car.supervision.lock_out(floor(4), until);
+        }),
+    ];
+    for (reason, hinder) in reasons {
+        let mut world = World::at(0).settled();
+        hinder(&mut world);
+        world.run(50);
+        parks_at(&mut world, 4);
+        world.run(300);
+        assert_eq!((world.floor(), world.departures()), (Some(floor(0)), 0), "{reason}");
+    }
+    // A floor that the shaft does not have.
+    let mut world = World::at(0).settled();
+    parks_at(&mut world, 9);
+    world.run(300);
+    rests_at(&world, 0);
+}
+
+/// F9, H5: a parking flight is a flight.
+#[test]
+fn parking_flight_without_progress_hangs() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::Stuck;
+    parks_at(&mut world, 4);
+    world.run(300);
+    assert!(world.hang().is_some());
+}
+
+/// H5: nor does it wear out a drive that does not start.
+#[test]
+fn car_whose_drive_is_faulty_does_not_park() {
+    let mut world = World::at(0).settled();
+    world.faults.drive = Drive::Lazy;
+    parks_at(&mut world, 4);
+    world.run(100);
+    let tries = world.departures();
+    assert_eq!(tries, 1, "it has noticed");
+    // Then it has to prove that it can run.
+    world.run(40);
+    assert_eq!(world.departures(), tries);
+}
+
+/// F17: the nearer call is the one below.
+#[test]
+fn empty_car_begins_in_the_direction_that_the_master_wants() {
+    for (wanted, first) in [(None, 1), (Some(Direction::Up), 4)] {
+        let mut world = World::at(2).settled();
+        world.car.set_plan(CarPlan { direction: wanted, park: None });
+        for index in [1, 4] {
+            let call = crate::model::HallCall { floor: floor(index), direction: Direction::Up };
+            world.hall.insert(call);
+            world.assigned.insert(call);
+        }
+        world.update_stops();
+        world.run_until("one served", |w| !w.served.is_empty());
+        assert_eq!(world.floor(), Some(floor(first)), "{wanted:?}");
+        world.run_until("both served", World::is_quiet);
+    }
+}
+
+/// S3: what the master wants does not carry a rider away.
+#[test]
+fn car_with_a_rider_goes_where_the_rider_wants() {
+    let mut world = World::at(2).settled();
+    world.car.set_plan(CarPlan { direction: Some(Direction::Up), park: Some(floor(5)) });
+    world.press_car(0);
+    world.press_hall(4, Direction::Down);
+    world.run_until("rider out", |w| w.car_calls.is_empty());
+    assert_eq!((world.floor(), world.served.len()), (Some(floor(0)), 1));
+}

@@ -1,0 +1,215 @@
+//! What the cars of the group do besides serving their calls: where idle ones wait, and in which
+//! direction they begin.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use elevator_driver::{Floor, FloorCount};
+
+use crate::dispatch::{CarPlan, CarSituation, Predictor};
+use crate::model::{CarPhase, CarView, FloorSet, NodeId, Timestamp};
+use crate::wire::NodeState;
+
+/// What a master tells the cars, and what it knows of them for that.
+///
+/// It is told over links only, to the car that it concerns, whenever it changes. A car obeys until
+/// its link to the master ends, and keeps nothing of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Guidance {
+    /// What each car was told last, unless it was nothing.
+    told: BTreeMap<NodeId, CarPlan>,
+    rest: Rest,
+    /// Since when each car has shown which floor.
+    floors: BTreeMap<NodeId, (Option<Floor>, Timestamp)>,
+}
+
+/// Whether a plan for a bank without calls was made. An idle bank is planned once: otherwise cars
+/// would go on moving for smaller and smaller gains, though nothing happens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Rest {
+    /// There are calls, or cars that have riders.
+    #[default]
+    Disturbed,
+    /// The bank was left idle by the last master, which has parked the cars.
+    Inherited,
+    /// A plan was requested for these idle cars, with the floors that they leave out.
+    Planned(BTreeMap<NodeId, FloorSet>),
+}
+
+impl Guidance {
+    /// The node's state changed. If the mastership `rotates`, cars keep what they were told.
+    pub(super) fn on_change(&mut self, node_state: &NodeState, rotates: bool) {
+        self.told.clear();
+        self.rest = match node_state {
+            NodeState::Master if rotates => Rest::Inherited,
+            NodeState::Master | NodeState::Slave { .. } | NodeState::Seeking => Rest::Disturbed,
+        };
+    }
+
+    /// The last request was lost.
+    pub(super) fn forget_rest(&mut self) {
+        self.rest = Rest::Disturbed;
+    }
+
+    /// The link to this car's node is gone.
+    pub(super) fn forget_car(&mut self, car: &NodeId) {
+        self.floors.remove(car);
+        if self.told.remove(car).is_some() {
+            self.rest = Rest::Disturbed;
+        }
+    }
+
+    pub(super) fn note_view(&mut self, car: &NodeId, view: &CarView, now: Timestamp) {
+        match self.floors.get_mut(car) {
+            Some((floor, _)) if *floor == view.floor => {}
+            Some(known) => *known = (view.floor, now),
+            None => {
+                self.floors.insert(car.clone(), (view.floor, now));
+            }
+        }
+    }
+
+    /// For how long each car has shown its present floor.
+    pub(super) fn shown(&self, now: Timestamp) -> BTreeMap<NodeId, Duration> {
+        let shown = self.floors.iter().map(|(car, (_, since))| (car.clone(), now.since(*since)));
+        shown.collect()
+    }
+
+    /// Whether nothing has happened since the last request, or none is needed: no car can serve.
+    pub(super) fn is_at_rest(&mut self, without_calls: bool, cars: &[CarSituation]) -> bool {
+        let able = || cars.iter().filter(|car| Predictor::can_serve(&car.view));
+        if !without_calls || !able().all(is_free) {
+            self.rest = Rest::Disturbed;
+            return false;
+        }
+        let idle =
+            Rest::Planned(able().map(|car| (car.car.clone(), car.view.locked_out)).collect());
+        let is_known = self.rest == Rest::Inherited || self.rest == idle;
+        self.rest = idle;
+        is_known || able().next().is_none()
+    }
+
+    /// Adopts a plan: a car that can't serve is to do nothing, and none goes to a floor that it
+    /// leaves out. Returns what is new to its car.
+    pub(super) fn adopt(
+        &mut self,
+        plans: &BTreeMap<NodeId, CarPlan>,
+        cars: &[(NodeId, CarView)],
+        floors: FloorCount,
+    ) -> Vec<(NodeId, CarPlan)> {
+        let mut told = BTreeMap::new();
+        let mut news = Vec::new();
+        for (car, view) in cars {
+            let plan = plans.get(car).filter(|_| Predictor::can_serve(view));
+            let plan = plan.copied().unwrap_or_default();
+            let is_open =
+                |floor: &Floor| floors.contains(*floor) && !view.locked_out.contains(*floor);
+            let plan = CarPlan { park: plan.park.filter(is_open), ..plan };
+            if self.told.get(car).copied().unwrap_or_default() != plan {
+                news.push((car.clone(), plan));
+            }
+            if plan != CarPlan::default() {
+                told.insert(car.clone(), plan);
+            }
+        }
+        self.told = told;
+        news
+    }
+}
+
+/// Whether a car has no riders and nothing under way but its flight to where it waits.
+fn is_free(car: &CarSituation) -> bool {
+    let at_rest = match car.view.phase {
+        CarPhase::Idle | CarPhase::Moving { .. } => true,
+        CarPhase::Homing | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => false,
+    };
+    at_rest && car.car_calls.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::election::testing::name;
+    use crate::model::Availability;
+
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).expect("a floor")
+    }
+
+    fn view(at: u8) -> CarView {
+        CarView {
+            availability: Availability::InService,
+            floor: Some(floor(at)),
+            phase: CarPhase::Idle,
+            elapsed: Duration::ZERO,
+            direction: None,
+            load: None,
+            locked_out: FloorSet::default(),
+        }
+    }
+
+    fn idle(cars: &[u8]) -> Vec<CarSituation> {
+        let situation =
+            |car: &u8| CarSituation { car: name(*car), view: view(*car), car_calls: [].into() };
+        cars.iter().map(situation).collect()
+    }
+
+    fn park(at: u8) -> CarPlan {
+        CarPlan { direction: None, park: Some(floor(at)) }
+    }
+
+    #[test]
+    fn a_car_is_told_once_and_when_it_is_no_longer_to_do_it() {
+        let floors = FloorCount::new(4).expect("floors");
+        let (mut guidance, cars) = (Guidance::default(), [(name(1), view(0)), (name(2), view(1))]);
+        let mut adopt = |plans: &[(u8, CarPlan)]| {
+            let plans = plans.iter().map(|(car, plan)| (name(*car), *plan)).collect();
+            guidance.adopt(&plans, &cars, floors)
+        };
+        assert_eq!(adopt(&[(1, park(3))]), [(name(1), park(3))]);
+        assert_eq!(adopt(&[(1, park(3)), (2, park(2))]), [(name(2), park(2))]);
+        assert_eq!(adopt(&[(2, park(2))]), [(name(1), CarPlan::default())]);
+    }
+
+    #[test]
+    fn a_car_that_was_linked_again_is_told_again() {
+        let floors = FloorCount::new(4).expect("floors");
+        let (mut guidance, cars) = (Guidance::default(), [(name(1), view(0))]);
+        let plans = [(name(1), park(3))].into();
+        assert!(!guidance.is_at_rest(true, &idle(&[1])));
+        assert_eq!(guidance.adopt(&plans, &cars, floors).len(), 1);
+        assert!(guidance.is_at_rest(true, &idle(&[1])));
+        guidance.forget_car(&name(1));
+        assert!(!guidance.is_at_rest(true, &idle(&[1])));
+        assert_eq!(guidance.adopt(&plans, &cars, floors).len(), 1);
+    }
+
+    #[test]
+    fn a_bank_is_at_rest_until_something_happens() {
+        let mut guidance = Guidance::default();
+        assert!(!guidance.is_at_rest(true, &idle(&[1, 2])), "its cars are parked");
+        assert!(guidance.is_at_rest(true, &idle(&[1, 2])));
+        assert!(!guidance.is_at_rest(true, &idle(&[1])), "a car has left");
+        assert!(!guidance.is_at_rest(false, &idle(&[1])), "a call");
+        assert!(!guidance.is_at_rest(true, &idle(&[1])));
+        assert!(guidance.is_at_rest(true, &idle(&[1])));
+        let mut busy = idle(&[1]);
+        busy[0].car_calls.insert(floor(2));
+        assert!(!guidance.is_at_rest(true, &busy), "a rider");
+        assert!(guidance.is_at_rest(true, &[]), "nobody to park");
+    }
+
+    /// T5: otherwise each holder of the token would move the cars anew.
+    #[test]
+    fn a_rotating_master_leaves_an_idle_bank_as_it_is() {
+        let mut guidance = Guidance::default();
+        guidance.on_change(&NodeState::Master, true);
+        assert!(guidance.is_at_rest(true, &idle(&[1, 2])));
+        assert!(!guidance.is_at_rest(false, &idle(&[1, 2])));
+        assert!(!guidance.is_at_rest(true, &idle(&[1, 2])));
+        guidance.on_change(&NodeState::Master, false);
+        assert!(!guidance.is_at_rest(true, &idle(&[1, 2])));
+    }
+}
