@@ -88,14 +88,22 @@ fn row(summary: &Summary) -> [String; 15] {
     ]
 }
 
+/// Nothing where all seeds agree: one seed says nothing about others.
 fn range(interval: Interval) -> String {
-    format!("{:.2} to {:.2}", interval.low, interval.high)
+    if interval.low < interval.high {
+        format!("{:.2} to {:.2}", interval.low, interval.high)
+    } else {
+        "-".to_owned()
+    }
 }
 
 fn differences(base: &str, differences: &[Difference]) -> String {
     let heading = ["CELL", "STRATEGY", "AWT", "95 % CI", "P90", "95 % CI", "ATTD", "95 % CI"];
     let change = |interval: Interval| format!("{:+.2}", interval.estimate);
-    let both = |interval: Interval| format!("{:+.2} to {:+.2}", interval.low, interval.high);
+    let both = |interval: Interval| {
+        let range = || format!("{:+.2} to {:+.2}", interval.low, interval.high);
+        if interval.low < interval.high { range() } else { "-".to_owned() }
+    };
     let rows = differences.iter().map(|difference| {
         [
             difference.cell.clone(),
