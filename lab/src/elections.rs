@@ -52,9 +52,8 @@ mod course;
 mod growth;
 mod observer;
 mod output;
-mod plot;
+pub(crate) mod plot;
 mod situation;
-mod statistics;
 mod summary;
 
 use std::time::Duration;
@@ -67,8 +66,8 @@ pub use self::growth::{Growth, Measure, growth};
 pub use self::output::{WriteError, write_json, write_runs, write_summary};
 pub use self::plot::{PlotError, plot};
 pub use self::situation::{Conditions, Situation, UnknownName};
-pub use self::statistics::{Interval, Level, Quantile};
 pub use self::summary::{Cell, summary};
+pub use crate::statistics::{Interval, Level, Quantile};
 
 /// How long an agreement must last to count.
 pub const WINDOW: Duration = Duration::from_secs(1);

@@ -18,7 +18,8 @@
 //! Read [`World`] first, then [`Fault`] for what can be done to it, `oracles.rs` for what has to
 //! hold whatever is done, and [`Campaign`] for how the two meet. A [`Schedule`] of faults is for
 //! fleets of real processes too. [`elections`] compares the election protocols, also with those of
-//! the literature that [`controls`] has, and [`trace`] draws what happens in a run.
+//! the literature that [`controls`] has, and [`trace`] draws what happens in a run. [`traffic`]
+//! compares the dispatchers, on banks of cars with passengers and without a network.
 //!
 //! ```
 //! use std::time::Duration;
@@ -53,7 +54,9 @@ mod perform;
 mod planner;
 mod schedule;
 mod snapshot;
+mod statistics;
 pub mod trace;
+pub mod traffic;
 mod view;
 mod wire;
 mod world;

@@ -231,6 +231,12 @@ impl SimulatedCar {
         &self.shaft
     }
 
+    /// How far the door is open, 0 (closed and locked) to 1.
+    #[must_use]
+    pub fn door_fraction(&self) -> f64 {
+        self.door.fraction()
+    }
+
     /// The first hundred violations since the car was made; [`CarState::violations`] counts all.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {

@@ -17,6 +17,10 @@ use elevator_driver::{DoorCommand, DoorState};
 
 use crate::config::DoorTimes;
 
+/// A door is at its end if it lacks no more than this share of its way: many small steps come to the
+/// same as a long one.
+const ARRIVED: f64 = 1e-9;
+
 /// A door, driven by steps of time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Door {
@@ -106,8 +110,10 @@ impl Door {
         if !self.jammed {
             let way = by.as_secs_f64() / full_way.as_secs_f64();
             self.fraction = match heading {
-                Heading::Open => (self.fraction + way).min(1.0),
-                Heading::Closed => (self.fraction - way).max(0.0),
+                Heading::Open if self.fraction + way > 1.0 - ARRIVED => 1.0,
+                Heading::Open => self.fraction + way,
+                Heading::Closed if self.fraction - way < ARRIVED => 0.0,
+                Heading::Closed => self.fraction - way,
             };
         }
         self.reopening =
@@ -152,10 +158,10 @@ mod tests {
     fn opens_and_closes_in_its_times() {
         let mut door = Door::new(DoorTimes::default());
         assert_eq!(door.state(), DoorState::Closed);
-        assert_eq!(after(&mut door, 1400, ORDER), DoorState::Opening);
-        assert_eq!(after(&mut door, 110, ORDER), DoorState::Open);
-        assert_eq!(after(&mut door, 1400, CLOSE), DoorState::Closing);
-        assert_eq!(after(&mut door, 110, CLOSE), DoorState::Closed);
+        assert_eq!(after(&mut door, 1499, ORDER), DoorState::Opening);
+        assert_eq!(after(&mut door, 1, ORDER), DoorState::Open);
+        assert_eq!(after(&mut door, 1499, CLOSE), DoorState::Closing);
+        assert_eq!(after(&mut door, 1, CLOSE), DoorState::Closed);
         assert!(door.is_at_rest(CLOSE) && !door.is_at_rest(ORDER));
     }
 

@@ -21,10 +21,11 @@
 //! is on by default; without it the crate builds for `wasm32-unknown-unknown`.
 //!
 //! Read [`car`] first, then [`shaft`] and [`door`]; for the program around them `simulator` and
-//! `control`; `cli` is its command line.
+//! `control`; `cli` is its command line. [`building`] has banks of cars and the people who use them.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod building;
 pub mod car;
 #[cfg(feature = "endpoints")]
 pub mod cli;

@@ -2,13 +2,16 @@
 
 mod campaign;
 mod elections;
+mod files;
 mod trace;
+mod traffic;
 
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use elevator_fleet::election::Preset;
+use elevator_simulator::building::{BuildingError, ListError};
 use liftmesh_lab::WorldError;
 use liftmesh_lab::elections::{Contestant, PlotError, Situation, WriteError};
 use liftmesh_lab::trace::{ExampleError, UnknownFilter};
@@ -36,6 +39,9 @@ pub(crate) enum Experiment {
     /// Draw a run as a space-time diagram: nodes, messages, states, orders and faults
     #[command(after_help = trace::EXAMPLES)]
     Trace(trace::TraceArgs),
+    /// Compare the dispatchers on the same passengers: waiting, riding, energy, decision time
+    #[command(after_help = traffic::EXAMPLES)]
+    Traffic(traffic::TrafficArgs),
 }
 
 /// An experiment failed.
@@ -99,6 +105,36 @@ pub enum LabError {
     /// An example can't be drawn.
     #[error(transparent)]
     Example(#[from] ExampleError),
+    /// A file can't be read.
+    #[error("{} can't be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A building can't be like this.
+    #[error("{name}")]
+    Building {
+        /// The building, or its file.
+        name: String,
+        /// The cause.
+        source: BuildingError,
+    },
+    /// There is no such building.
+    #[error("there is no building {0}, and no such file: A12, B16, crites-barto, or a TOML file")]
+    NoBuilding(String),
+    /// Nobody is in the building, so rates in per cent mean nothing.
+    #[error("{0} has no population to which --rates refer")]
+    Empty(String),
+    /// A list of passengers can't be read.
+    #[error("{}", path.display())]
+    Passengers {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: ListError,
+    },
     /// A filter fits nothing.
     #[error(transparent)]
     Filter(#[from] UnknownFilter),
@@ -124,6 +160,7 @@ impl LabArgs {
             Experiment::Elections(args) => args.execute(),
             Experiment::Campaign(args) => args.execute(),
             Experiment::Trace(args) => args.execute(),
+            Experiment::Traffic(args) => args.execute(),
         }
     }
 }

@@ -27,12 +27,18 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     Ok(())
 }
 
+/// Whether somebody watches.
+#[must_use]
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Replaces the contents of the screen by a text, or appends it if the output is not a terminal.
 ///
 /// # Errors
 /// [`OutputError`]; an unknown part of the text was written.
 pub(crate) fn redraw(text: &str) -> Result<(), OutputError> {
-    if io::stdout().is_terminal() {
+    if is_terminal() {
         // Cursor to the corner, then clear.
         print(&format!("\x1b[H\x1b[2J{text}"))
     } else {

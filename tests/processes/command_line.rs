@@ -381,3 +381,33 @@ fn a_node_whose_parent_has_ended_already_does_not_start() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("has ended"), "{said}");
 }
+
+#[test]
+fn every_experiment_has_examples() {
+    let help = done(&["lab", "--help"]);
+    for experiment in ["elections", "campaign", "trace", "traffic"] {
+        assert!(help.contains(&format!("\n  {experiment} ")), "{experiment}");
+        assert!(done(&["lab", experiment, "--help"]).contains("Examples:"), "{experiment}");
+    }
+}
+
+#[test]
+fn traffic_compares_the_strategies_on_a_list_of_passengers() {
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("list.csv");
+    let list = list.to_str().unwrap();
+    std::fs::write(list, "id,t_s,from,to,kg\n0,1.5,0,9,75\n1,2.5,7,0,75\n").unwrap();
+    let words = ["lab", "traffic", "--building", "A12", "--passengers", list];
+    let page = done(&[&words[..], &["--seeds", "1"]].concat());
+    let mut rows = page.lines().map(|line| line.split_whitespace().take(4).collect::<Vec<_>>());
+    for strategy in ["collective", "planner"] {
+        assert!(rows.any(|row| row == ["list", strategy, "100.0", "%"]), "{strategy}: {page}");
+    }
+    assert!(page.contains("less that of collective"), "{page}");
+    let replay = done(&[&words[..], &["--replay", "1"]].concat());
+    assert!(replay.contains("list, planner, seed 1") && replay.contains("served 100.0 %"));
+
+    std::fs::write(list, "id,t_s,from,to,kg\n0,1.5,0,12,75\n").unwrap();
+    let error = fails(1, &words);
+    assert!(error.contains("list.csv: line 2: A12 has no floor 12: 0 to 11"), "{error}");
+}

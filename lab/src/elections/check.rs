@@ -85,7 +85,7 @@ fn is_late(run: &Run) -> bool {
 }
 
 fn most_messages(run: &Run) -> f64 {
-    let nodes = super::statistics::number(run.trial.size);
+    let nodes = crate::statistics::number(run.trial.size);
     let changes = f64::from(run.trial.situation.changes());
     let quiet = run.quiet_rate() * (IRREGULAR + run.suspended).as_secs_f64();
     MESSAGES_PER_PAIR * nodes * nodes * changes + quiet

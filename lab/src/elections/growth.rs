@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::statistics::{average, bootstrap, line, number};
 use super::summary::{cells, millis};
 use super::{Conditions, Contestant, Run, Situation};
+use crate::statistics::{average, bootstrap, line, number};
 
 /// Fewer sizes say nothing about growth.
 const FEWEST_SIZES: usize = 3;

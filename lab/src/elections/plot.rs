@@ -24,7 +24,7 @@ const COLUMNS: usize = 2;
 const LEGEND_COLUMNS: usize = 4;
 
 /// What people with any colour vision can tell apart on white. Dashed lines have them again.
-const COLOURS: [RGBColor; 6] = [
+pub(crate) const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -387,6 +387,6 @@ fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
     set.into_iter().collect()
 }
 
-fn failed<E: std::fmt::Display>(error: E) -> PlotError {
+pub(crate) fn failed<E: std::fmt::Display>(error: E) -> PlotError {
     PlotError(error.to_string())
 }

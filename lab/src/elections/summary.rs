@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::course::number;
-use super::statistics::{Times, average, mean, rate};
 use super::{Conditions, Contestant, Interval, Level, Quantile, Run, Situation, Trial};
 use crate::Wire;
+use crate::statistics::{Times, average, mean, rate};
 
 /// The runs of one cell: those that differ in their seeds only. Every column is one of the CSV and
 /// a key of the JSON; what is missing is empty, or null.

@@ -1,24 +1,19 @@
 //! `liftmesh lab elections`: the election protocols side by side.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command};
 use elevator_fleet::wire::Protocol;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liftmesh_lab::controls::Control;
 use liftmesh_lab::elections::{
     Broken, Cell, Comparison, Conditions, Contestant, Growth, Level, Measure, Run, Situation,
-    UnknownName, WriteError, check, growth, plot, summary, write_json, write_runs, write_summary,
+    UnknownName, check, growth, plot, summary, write_json, write_runs, write_summary,
 };
 
-use super::LabError;
+use super::{LabError, files};
 use crate::cli::table::table;
 use crate::cli::{CommandError, output};
 
@@ -143,7 +138,7 @@ impl ElectionsArgs {
             return Err(self.too_small().into());
         }
         self.touch()?;
-        let bar = progress(trials);
+        let bar = files::progress(trials, "fleets");
         let runs = comparison.run(|_| bar.inc(1)).map_err(LabError::from)?;
         bar.finish_and_clear();
         let (cells, growth) = (summary(&runs), growth(&runs));
@@ -179,56 +174,25 @@ impl ElectionsArgs {
         LabError::Small { situation, smallest: situation.smallest() }
     }
 
-    /// Opens every file, and changes none: that one can't be written shows before the runs, not
-    /// after them.
     fn touch(&self) -> Result<(), LabError> {
-        for path in [&self.csv, &self.summary, &self.json, &self.svg].into_iter().flatten() {
-            let file = File::options().append(true).create(true).open(path);
-            file.map_err(|source| LabError::File { path: path.clone(), source })?;
-        }
-        Ok(())
+        files::touch([&self.csv, &self.summary, &self.json, &self.svg].into_iter().flatten())
     }
 
     fn write(&self, runs: &[Run], cells: &[Cell], growth: &[Growth]) -> Result<(), LabError> {
         if let Some(path) = &self.csv {
-            write_file(path, |to| write_runs(runs, to))?;
+            files::write_file(path, |to| write_runs(runs, to))?;
         }
         if let Some(path) = &self.summary {
-            write_file(path, |to| write_summary(cells, to))?;
+            files::write_file(path, |to| write_summary(cells, to))?;
         }
         if let Some(path) = &self.json {
-            write_file(path, |to| write_json(cells, growth, to))?;
+            files::write_file(path, |to| write_json(cells, growth, to))?;
         }
         if let Some(path) = &self.svg {
-            std::fs::write(path, plot(runs)?)
-                .map_err(|source| LabError::File { path: path.clone(), source })?;
+            files::write_drawing(path, plot(runs)?)?;
         }
         Ok(())
     }
-}
-
-/// Writes a file, compressed if its name ends in `.gz`. The same content gives the same bytes.
-fn write_file(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), WriteError>,
-) -> Result<(), LabError> {
-    let failed = |source| LabError::File { path: path.to_owned(), source };
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    if path.extension().is_some_and(|extension| extension == "gz") {
-        let mut encoder = GzEncoder::new(file, Compression::best());
-        write(&mut encoder)?;
-        file = encoder.finish().map_err(failed)?;
-    } else {
-        write(&mut file)?;
-    }
-    file.flush().map_err(failed)
-}
-
-/// Shown on standard error if that is a terminal.
-fn progress(trials: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(trials as u64), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} fleets, {eta} to go");
-    style.map_or(bar.clone(), |style| bar.with_style(style))
 }
 
 fn list(broken: &[Broken]) -> String {
@@ -401,6 +365,7 @@ fn time(level: Option<Level>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::Read;
 
     use clap::Parser;

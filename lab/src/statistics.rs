@@ -53,7 +53,7 @@ pub struct Quantile {
 }
 
 /// An estimate with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The estimate.
     pub estimate: f64,
@@ -65,7 +65,7 @@ pub struct Interval {
 
 /// Times of which some are only known to be longer than a limit.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Times {
+pub(crate) struct Times {
     sorted: Vec<f64>,
     censored: usize,
     limit: f64,
@@ -73,7 +73,7 @@ pub(super) struct Times {
 
 impl Times {
     /// `None` is a time beyond the limit.
-    pub(super) fn new(times: impl IntoIterator<Item = Option<f64>>, limit: f64) -> Self {
+    pub(crate) fn new(times: impl IntoIterator<Item = Option<f64>>, limit: f64) -> Self {
         let (mut sorted, mut censored) = (Vec::new(), 0);
         for time in times {
             match time {
@@ -96,7 +96,7 @@ impl Times {
 
     /// The quantile: the smallest time that at least this share did not exceed. Its interval is
     /// between two order statistics. `None` of no times.
-    pub(super) fn quantile(&self, share: f64) -> Option<Quantile> {
+    pub(crate) fn quantile(&self, share: f64) -> Option<Quantile> {
         let count = self.len();
         let estimate = (1..=count).find(|rank| number(*rank) >= number(count) * share - 1e-9)?;
         let (low, high) = ranks(count, share);
@@ -106,7 +106,7 @@ impl Times {
 
     /// The steps of the empirical distribution: each time that occurs, and the share of all times
     /// that do not exceed it.
-    pub(super) fn steps(&self) -> Vec<(f64, f64)> {
+    pub(crate) fn steps(&self) -> Vec<(f64, f64)> {
         let share = |rank: usize| number(rank) / number(self.len());
         (1..).zip(&self.sorted).map(|(rank, time)| (*time, share(rank))).collect()
     }
@@ -139,17 +139,17 @@ fn binomial(count: usize, share: f64) -> Vec<f64> {
 }
 
 /// The mean; its interval is by bootstrap. `None` of no values.
-pub(super) fn mean(values: &[f64]) -> Option<Interval> {
+pub(crate) fn mean(values: &[f64]) -> Option<Interval> {
     bootstrap(&[values], |samples| samples.iter().find_map(|sample| average(sample)))
 }
 
-pub(super) fn average(values: &[f64]) -> Option<f64> {
+pub(crate) fn average(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / number(values.len()))
 }
 
 /// An estimate from several samples; each is resampled with replacement, and the interval has the
 /// percentiles of the estimates, without the resamples that give none.
-pub(super) fn bootstrap<T: Copy>(
+pub(crate) fn bootstrap<T: Copy>(
     samples: &[&[T]],
     estimate: impl Fn(&[Vec<T>]) -> Option<f64>,
 ) -> Option<Interval> {
@@ -178,7 +178,7 @@ pub(super) fn bootstrap<T: Copy>(
 
 /// How often something happens in a unit of time, if it happened so often in so much time. The
 /// interval is exact for a Poisson process. `None` if no time has passed.
-pub(super) fn rate(events: u64, time: f64) -> Option<Interval> {
+pub(crate) fn rate(events: u64, time: f64) -> Option<Interval> {
     if time <= 0.0 {
         return None;
     }
@@ -223,7 +223,7 @@ fn root(holds: impl Fn(f64) -> bool, near: f64) -> f64 {
 
 /// A least-squares line through points: its slope, and how much of the variance it explains.
 /// `None` of points that are not at two places at least.
-pub(super) fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+pub(crate) fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let count = number(points.len());
     let mean_x = points.iter().map(|point| point.0).sum::<f64>() / count;
     let mean_y = points.iter().map(|point| point.1).sum::<f64>() / count;
@@ -239,12 +239,12 @@ pub(super) fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2 to the 52nd values")]
-pub(super) fn number(count: usize) -> f64 {
+pub(crate) fn number(count: usize) -> f64 {
     count as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2 to the 52nd events")]
-pub(super) fn whole(count: u64) -> f64 {
+pub(crate) fn whole(count: u64) -> f64 {
     count as f64
 }
 

@@ -1,0 +1,465 @@
+//! A bank of cars with its passengers: one run, step by step.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use elevator_driver::{
+    Button, Climate, Direction, DoorCommand, DoorState, DriveFeedback, Floor, HallLantern,
+    MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
+};
+use elevator_fleet::car::{Car, CarEvent, CarSettings, CarTimer, ServedCall, Stops};
+use elevator_fleet::dispatch::{
+    Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Plan,
+};
+use elevator_fleet::model::{CarPhase, HallCall, NodeId, Timestamp};
+use elevator_simulator::SimulatedCar;
+use elevator_simulator::building::{Action, Building, Crowd, Landed, Passenger};
+
+use super::strategy::{dispatcher, kinematics};
+use super::{Stopwatch, Strategy};
+use crate::WorldError;
+
+/// A step of time.
+pub(super) const STEP: Duration = Duration::from_millis(50);
+
+/// A plan is made at least this often.
+const REPLAN: Duration = Duration::from_secs(1);
+
+/// Rounds of panel and passengers within a step. More would be a cycle.
+const ROUNDS: usize = 64;
+
+/// What a dispatcher did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Planning {
+    pub(super) plans: u32,
+    pub(super) all: Duration,
+    pub(super) longest: Duration,
+}
+
+/// A bank of cars with its passengers.
+pub(super) struct Bank {
+    building: Building,
+    pub(super) crowd: Crowd,
+    pub(super) cabins: Vec<Cabin>,
+    /// The lit hall buttons, and since when.
+    calls: BTreeMap<HallCall, Duration>,
+    dispatcher: Box<dyn Dispatcher>,
+    plan: Plan,
+    /// The hall calls or the plan have changed since the cars learned of them.
+    news: bool,
+    /// What the last plan was made for.
+    planned_for: Vec<CarSituation>,
+    planned_at: Option<Duration>,
+    /// The hall calls have changed since the last plan.
+    dirty: bool,
+    now: Duration,
+    stopwatch: Stopwatch,
+    pub(super) planning: Planning,
+}
+
+/// A car, its control, and the line between them.
+pub(super) struct Cabin {
+    name: NodeId,
+    pub(super) car: SimulatedCar,
+    control: Car,
+    /// What the control was last told, and what it last commanded.
+    reported: Option<PanelInputs>,
+    sent: (MotorCommand, DoorCommand),
+    calls: BTreeSet<Floor>,
+    /// The calls or the plan have changed since the control learned of them.
+    news: bool,
+    seen: Landed,
+    /// The way it last went.
+    way: Option<Direction>,
+    /// It changes its direction until then.
+    turning: Option<Duration>,
+    pub(super) starts: u32,
+    pub(super) metres: f64,
+}
+
+/// What there is to see at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// Since the start of the run.
+    pub at: Duration,
+    /// The cars.
+    pub cars: Vec<CarFrame>,
+    /// How many wait, by floor: to go up, and to go down.
+    pub queues: Vec<[usize; 2]>,
+    /// How many have reached their destinations.
+    pub served: usize,
+}
+
+/// A car at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CarFrame {
+    /// The height above the lobby, in floors.
+    pub height: f64,
+    /// How far the door is open, 0 to 1.
+    pub door: f64,
+    /// The direction that it announces.
+    pub lantern: Option<Direction>,
+    /// How many ride in it.
+    pub riders: usize,
+}
+
+impl Bank {
+    pub(super) fn new(
+        building: &Building,
+        passengers: &[Passenger],
+        strategy: Strategy,
+        seed: u64,
+        stopwatch: Stopwatch,
+    ) -> Result<Self, WorldError> {
+        let cabins = (0..building.cars).map(|number| Cabin::new(building, number));
+        Ok(Self {
+            crowd: Crowd::new(building, passengers, seed),
+            cabins: cabins.collect::<Result<_, _>>()?,
+            calls: BTreeMap::new(),
+            dispatcher: dispatcher(strategy, building),
+            plan: Plan::default(),
+            news: false,
+            planned_for: Vec::new(),
+            planned_at: None,
+            dirty: true,
+            now: Duration::ZERO,
+            stopwatch,
+            planning: Planning::default(),
+            building: building.clone(),
+        })
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// Lets a step of time pass.
+    pub(super) fn step(&mut self) {
+        self.now += STEP;
+        for cabin in &mut self.cabins {
+            let before = cabin.car.shaft().position();
+            cabin.car.advance(STEP);
+            cabin.metres += (cabin.car.shaft().position() - before).abs();
+        }
+        self.crowd.handle_time(self.now);
+        self.settle();
+        if self.is_plan_due() {
+            self.make_plan();
+            self.settle();
+        }
+    }
+
+    /// Lets panels, cars and passengers react to each other until nothing changes.
+    fn settle(&mut self) {
+        for _ in 0..ROUNDS {
+            let mut changed = std::mem::take(&mut self.news);
+            while let Some(action) = self.crowd.poll_action() {
+                self.act(action);
+                changed = true;
+            }
+            let hall: BTreeSet<HallCall> = self.calls.keys().copied().collect();
+            for cabin in &mut self.cabins {
+                cabin.news |= changed;
+                changed |= cabin.control(&self.building, &hall, &self.plan, self.now);
+            }
+            for car in 0..self.cabins.len() {
+                changed |= self.report(car);
+            }
+            if !changed {
+                return;
+            }
+        }
+        debug_assert!(false, "passengers and cars go on for ever at {:?}", self.now);
+    }
+
+    fn act(&mut self, action: Action) {
+        let now = Timestamp::after_start(self.now);
+        match action {
+            Action::PressHall(floor, direction) => {
+                let call = HallCall { floor, direction };
+                let button = Button::Hall(floor, direction);
+                let absorbed =
+                    self.cabins.iter_mut().any(|cabin| cabin.control.absorbs(button, now));
+                if !absorbed && !self.calls.contains_key(&call) {
+                    self.calls.insert(call, self.now);
+                    self.crowd.handle_lamp(floor, direction, true, self.now);
+                    self.dirty = true;
+                }
+            }
+            Action::PressCar(car, floor) => {
+                let cabin = &mut self.cabins[car];
+                if !cabin.control.absorbs(Button::Car(floor), now) {
+                    cabin.calls.insert(floor);
+                }
+            }
+            Action::Load(car, percent) => self.cabins[car].car.set_load(Some(percent)),
+            Action::Doorway(car, occupied) => self.cabins[car].car.set_obstruction(occupied),
+        }
+    }
+
+    /// Removes what a car has served, and shows people what it does. Returns whether anything
+    /// changed.
+    fn report(&mut self, car: usize) -> bool {
+        let cabin = &mut self.cabins[car];
+        let mut changed = false;
+        while let Some(event) = cabin.control.poll_event() {
+            match event {
+                CarEvent::Served(calls) => {
+                    for call in calls {
+                        changed = true;
+                        match call {
+                            ServedCall::Car(floor) => {
+                                cabin.calls.remove(&floor);
+                            }
+                            ServedCall::Hall(call) => {
+                                let HallCall { floor, direction } = call;
+                                self.calls.remove(&call);
+                                self.plan.assignments.remove(&call);
+                                self.dirty = true;
+                                self.crowd.handle_lamp(floor, direction, false, self.now);
+                            }
+                        }
+                    }
+                }
+                CarEvent::Departed { .. } => cabin.starts += 1,
+                CarEvent::Arrived(_)
+                | CarEvent::DoorChanged { .. }
+                | CarEvent::AvailabilityChanged(_)
+                | CarEvent::FlightLearned(_)
+                | CarEvent::Hung(_)
+                | CarEvent::FloorUnreachable(_)
+                | CarEvent::DriveRefused
+                | CarEvent::OffTarget { .. } => {}
+            }
+        }
+        let seen = cabin.landed();
+        if seen != cabin.seen {
+            cabin.seen = seen;
+            changed = true;
+            self.crowd.handle_car(car, seen, self.now);
+        }
+        changed
+    }
+
+    fn situations(&self) -> Vec<CarSituation> {
+        let now = Timestamp::after_start(self.now);
+        let situation = |cabin: &Cabin| CarSituation {
+            car: cabin.name.clone(),
+            view: cabin.control.view(now),
+            car_calls: cabin.calls.clone(),
+        };
+        self.cabins.iter().map(situation).collect()
+    }
+
+    /// Whether the inputs of the plan have changed, but for the time.
+    fn is_plan_due(&self) -> bool {
+        if self.dirty || self.planned_at.is_none_or(|at| self.now >= at + REPLAN) {
+            return true;
+        }
+        let now = Timestamp::after_start(self.now);
+        self.cabins.iter().zip(&self.planned_for).any(|(cabin, then)| {
+            let mut view = cabin.control.view(now);
+            view.elapsed = then.view.elapsed;
+            view != then.view || cabin.calls != then.car_calls
+        })
+    }
+
+    fn make_plan(&mut self) {
+        let situations = self.situations();
+        let details = self.cabins.iter().map(|cabin| {
+            let detail = cabin.detail(&self.building, self.now);
+            (cabin.name.clone(), detail)
+        });
+        let details: BTreeMap<_, _> = details.collect();
+        let demand = self.calls.iter().map(|(&call, &pressed)| HallDemand {
+            call,
+            waited: self.now.saturating_sub(pressed),
+            assigned: self.plan.assignments.get(&call).cloned(),
+        });
+        let demand: Vec<_> = demand.collect();
+        let begun = (self.stopwatch)();
+        let plan = self.dispatcher.plan(&Situation {
+            now: Timestamp::after_start(self.now),
+            cars: &situations,
+            details: &details,
+            demand: &demand,
+        });
+        let took = (self.stopwatch)().saturating_sub(begun);
+        self.planning.plans += 1;
+        self.planning.all += took;
+        self.planning.longest = self.planning.longest.max(took);
+        self.news = plan != self.plan;
+        self.plan = plan;
+        self.planned_for = situations;
+        self.planned_at = Some(self.now);
+        self.dirty = false;
+    }
+
+    /// Riders in moving cars, and those of them who are carried away from their destination.
+    pub(super) fn riding(&self) -> (u64, u64) {
+        let (mut riding, mut wrong) = (0, 0);
+        for (number, cabin) in self.cabins.iter().enumerate() {
+            let (speed, position) = (cabin.car.shaft().speed(), cabin.car.shaft().position());
+            if speed == 0.0 {
+                continue;
+            }
+            for to in self.crowd.destinations(number) {
+                let way = f64::from(to.index()) * self.building.floor_height - position;
+                riding += 1;
+                wrong += u64::from(way * speed < 0.0);
+            }
+        }
+        (riding, wrong)
+    }
+
+    /// What there is to see now.
+    pub(super) fn frame(&self) -> Frame {
+        let car = |(number, cabin): (usize, &Cabin)| CarFrame {
+            height: cabin.car.shaft().position() / self.building.floor_height,
+            door: cabin.car.door_fraction(),
+            lantern: cabin.seen.lantern,
+            riders: self.crowd.destinations(number).count(),
+        };
+        let floors = self.building.floors.floors();
+        Frame {
+            at: self.now,
+            cars: self.cabins.iter().enumerate().map(car).collect(),
+            queues: floors
+                .map(|floor| Direction::BOTH.map(|way| self.crowd.waiting_at(floor, way)))
+                .collect(),
+            served: self.crowd.count().served,
+        }
+    }
+}
+
+impl Cabin {
+    fn new(building: &Building, number: usize) -> Result<Self, WorldError> {
+        let mut car = SimulatedCar::new(&building.car(), 0)?;
+        car.set_load(Some(0));
+        let mut settings = CarSettings::new(building.floors);
+        settings.dwell = Duration::from_secs_f64(building.dwell);
+        // As long as it takes to fill and to empty any car: people here do not dawdle.
+        settings.nudge_after = Duration::from_mins(9);
+        settings.door_blocked_after = Duration::from_mins(10);
+        settings.nominal_flight = kinematics(building).slowest_flight();
+        settings.bypass_load = building.bypass_load;
+        // People leave before they overload a car.
+        settings.overload = u8::MAX;
+        let mut cabin = Self {
+            name: NodeId::new(&format!("car-{number}"))?,
+            reported: None,
+            sent: (MotorCommand::Stop, DoorCommand::Close),
+            car,
+            control: Car::new(settings),
+            calls: BTreeSet::new(),
+            news: false,
+            seen: Landed { floor: None, door: DoorState::Closed, lantern: None },
+            way: None,
+            turning: None,
+            starts: 0,
+            metres: 0.0,
+        };
+        cabin.control.handle_panel(&PanelEvent::Connected, Timestamp::START);
+        cabin.read(Duration::ZERO);
+        Ok(cabin)
+    }
+
+    /// Lets the control of the car react to its panel and its calls. Returns whether it did.
+    fn control(
+        &mut self,
+        building: &Building,
+        hall: &BTreeSet<HallCall>,
+        plan: &Plan,
+        now: Duration,
+    ) -> bool {
+        let mut changed = self.read(now);
+        let at = Timestamp::after_start(now);
+        if self.control.poll_timeout().is_some_and(|(due, _)| due <= at) {
+            self.control.handle_timeout(at);
+            changed = true;
+        }
+        if std::mem::take(&mut self.news) || changed {
+            let assigned = plan.assignments.iter().filter(|(_, car)| **car == self.name);
+            let assigned = assigned.map(|(call, _)| *call).collect();
+            self.control.set_plan(plan.cars.get(&self.name).copied().unwrap_or_default());
+            let stops = Stops { car_calls: &self.calls, assigned: &assigned, hall };
+            self.control.set_stops(stops, at);
+        }
+        changed | self.command(building, now)
+    }
+
+    /// Brings the panel in line with what the control wants. Returns whether that changed anything.
+    fn command(&mut self, building: &Building, now: Duration) -> bool {
+        let outputs = (self.motor(building, now), self.control.door());
+        if outputs == self.sent {
+            return false;
+        }
+        self.sent = outputs;
+        let (motor, door) = outputs;
+        self.car.set_outputs(&PanelOutputs { motor, door, ..PanelOutputs::default() });
+        true
+    }
+
+    /// The command of the control; a car at rest that turns gets it later.
+    fn motor(&mut self, building: &Building, now: Duration) -> MotorCommand {
+        let wanted = self.control.motor();
+        let MotorCommand::Run { direction, .. } = wanted else {
+            self.turning = None;
+            return wanted;
+        };
+        let at_rest = self.car.shaft().driven().is_none();
+        if at_rest && self.way.is_some_and(|way| way != direction) {
+            let turn = Duration::from_secs_f64(building.turn);
+            let until = *self.turning.get_or_insert(now + turn);
+            if now < until {
+                return MotorCommand::Stop;
+            }
+        }
+        self.turning = None;
+        self.way = Some(direction);
+        wanted
+    }
+
+    /// Passes new inputs on. The climate concerns nobody here.
+    fn read(&mut self, now: Duration) -> bool {
+        let inputs = PanelInputs { climate: Climate::default(), ..self.car.inputs() };
+        if self.reported.as_ref() == Some(&inputs) {
+            return false;
+        }
+        self.control.handle_panel(&PanelEvent::Inputs(inputs.clone()), Timestamp::after_start(now));
+        self.reported = Some(inputs);
+        true
+    }
+
+    /// What people see of it.
+    fn landed(&self) -> Landed {
+        let inputs = self.reported.as_ref();
+        let at_rest = inputs.filter(|inputs| inputs.drive == DriveFeedback::Stopped);
+        Landed {
+            floor: at_rest.and_then(|inputs| inputs.floor),
+            door: inputs.map_or(DoorState::Closed, |inputs| inputs.door),
+            lantern: match self.control.lantern() {
+                HallLantern::Lit(direction) => Some(direction),
+                HallLantern::Dark => None,
+            },
+        }
+    }
+
+    /// What a dispatcher may know besides the view.
+    fn detail(&self, building: &Building, now: Duration) -> CarDetail {
+        let open = self.car.door_fraction();
+        let seconds = |seconds: f64| Duration::from_secs_f64(seconds.max(0.0));
+        let now = Timestamp::after_start(now);
+        let door_left = match self.control.view(now).phase {
+            CarPhase::Opening => seconds((1.0 - open) * building.door_opening),
+            CarPhase::Closing => seconds(open * building.door_closing),
+            CarPhase::Open => match self.control.poll_timeout() {
+                Some((due, CarTimer::Dwell)) => due.since(now),
+                _ => seconds(building.dwell),
+            },
+            CarPhase::Idle | CarPhase::Moving { .. } | CarPhase::Homing => Duration::ZERO,
+        };
+        let shaft = self.car.shaft();
+        CarDetail { metres: shaft.position(), speed: shaft.speed().abs(), door_left }
+    }
+}

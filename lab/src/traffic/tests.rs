@@ -1,0 +1,158 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use elevator_driver::Floor;
+use elevator_simulator::building::{Building, MASS, Passenger, Pattern, Traffic, Transfer};
+
+use super::bank::Bank;
+use super::*;
+
+/// Ten minutes of the suite's traffic, all of it scored.
+fn short(name: &str, pattern: Pattern, rate: f64) -> Cell {
+    let building = Arc::new(Building::named(name).expect("a building"));
+    let lasts = Duration::from_mins(10);
+    let source = Source::Drawn(Traffic::Steady { pattern, rate, lasts });
+    Cell { source, warm_up: Duration::ZERO, ..Cell::steady(building, pattern, rate) }
+}
+
+fn comparison(cells: Vec<Cell>, seeds: u64) -> Comparison {
+    Comparison { cells, strategies: STRATEGIES.to_vec(), seed: 1, seeds }
+}
+
+#[test]
+fn every_strategy_serves_everyone_and_carries_nobody_the_wrong_way() {
+    for strategy in STRATEGIES {
+        for pattern in Pattern::ALL {
+            let cell = short("A12", pattern, 8.0);
+            let run = Trial { cell: &cell, strategy, seed: 3 }.run(untimed).expect("a run");
+            assert!(run.passengers > 50, "{strategy} {cell}: {run:?}");
+            assert!((run.served - 100.0).abs() < 1e-9, "{strategy} {cell}: {run:?}");
+            assert!(run.wrong_way.abs() < 1e-9, "{strategy} {cell}: {run:?}");
+            let figures = run.figures.expect("averages");
+            assert!(figures.awt < 40.0 && figures.attd > figures.awt, "{strategy} {cell}: {run:?}");
+        }
+    }
+}
+
+/// Everyone who has arrived waits, rides or has been served, at any moment.
+#[test]
+fn nobody_gets_lost() {
+    let cell = short("A12", Pattern::Lunch, 12.0);
+    let passengers = cell.passengers(5);
+    let mut bank = Bank::new(&cell.building, &passengers, STRATEGIES[0], 5, untimed).expect("bank");
+    while !bank.crowd.is_done() && bank.now() < Duration::from_hours(1) {
+        bank.step();
+        let arrived = passengers.iter().filter(|trip| trip.arrival <= bank.now()).count();
+        let count = bank.crowd.count();
+        assert_eq!(count.waiting + count.riding + count.served, arrived);
+        let frame = bank.frame();
+        let limit = usize::from(cell.building.persons);
+        assert!(frame.cars.iter().all(|car| car.riders <= limit));
+        let queued: usize = frame.queues.iter().flatten().sum();
+        assert_eq!(queued, count.waiting);
+    }
+    assert!(bank.crowd.is_done());
+}
+
+#[test]
+fn a_run_can_be_repeated() {
+    let cell = short("A12", Pattern::Inter, 8.0);
+    let trial = Trial { cell: &cell, strategy: STRATEGIES[1], seed: 2 };
+    let (one, other) = (trial.run(untimed), trial.run(untimed));
+    assert_eq!(one.expect("a run"), other.expect("a run"));
+}
+
+/// 60 % of the population in five minutes is four times what four cars can carry.
+#[test]
+fn a_saturated_bank_has_no_average() {
+    let comparison = comparison(vec![short("A12", Pattern::Up, 60.0)], 1);
+    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    let saturations: Vec<_> = runs.iter().map(|run| run.figures.err()).collect();
+    assert!(!saturations.contains(&None), "{saturations:?}");
+    assert_eq!(saturations[0], Some(Saturation::Backlog));
+    let summaries = summaries(&comparison, &runs);
+    assert!(summaries.iter().all(|summary| summary.means.is_none() && summary.saturated == 1));
+    assert_eq!(differences(&comparison, &runs), []);
+}
+
+#[test]
+fn differences_are_taken_on_the_same_passengers() {
+    let comparison = comparison(vec![short("A12", Pattern::Up, 5.0)], 3);
+    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    let (summaries, differences) = (summaries(&comparison, &runs), differences(&comparison, &runs));
+    assert_eq!((summaries.len(), differences.len()), (STRATEGIES.len(), STRATEGIES.len() - 1));
+    let means = |number: usize| summaries[number].means.expect("averages");
+    let difference = means(1).awt.estimate - means(0).awt.estimate;
+    assert!((differences[0].awt.estimate - difference).abs() < 1e-9);
+    assert!(differences[0].awt.low <= differences[0].awt.high);
+}
+
+#[test]
+fn a_name_means_the_cells_that_have_it() {
+    assert_eq!(Cell::suite().len(), 24);
+    let count = |name| Cell::named(name).map_or(0, |cells| cells.len());
+    let counts = ["all", "B16", "up", "A12_inter", "A12_up_5", "crites-barto", "5", "x"].map(count);
+    assert_eq!(counts, [24, 12, 6, 3, 1, 1, 8, 0]);
+}
+
+#[test]
+fn the_down_peak_has_its_own_figures() {
+    let cells = Cell::named("crites-barto").expect("a cell");
+    let trial = Trial { cell: &cells[0], strategy: STRATEGIES[0], seed: 1 };
+    let run = trial.run(untimed).expect("a run");
+    let figures = run.figures.expect("averages");
+    assert!((10.0..30.0).contains(&figures.awt) && figures.over_60 < 5.0, "{figures:?}");
+}
+
+#[test]
+fn runs_can_be_written_and_drawn() {
+    let comparison = comparison(vec![short("A12", Pattern::Up, 5.0)], 2);
+    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    let (summaries, differences) = (summaries(&comparison, &runs), differences(&comparison, &runs));
+    let mut csv = Vec::new();
+    write_runs(&runs, &mut csv).expect("CSV");
+    assert_eq!(String::from_utf8(csv).expect("text").lines().count(), 1 + runs.len());
+    let mut json = Vec::new();
+    write_json(&summaries, &differences, &mut json).expect("JSON");
+    let page: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert!(page["summaries"][0]["means"]["awt"]["estimate"].is_f64());
+    let svg = plot_waits(&comparison, &runs).expect("a drawing");
+    assert!(svg.contains("A12_up_5") && svg.contains("planner") && svg.len() > 5_000);
+
+    let trial = comparison.trials()[0];
+    let mut frames = Vec::new();
+    trial.replay(Duration::from_millis(500), |frame| frames.push(frame)).expect("a run");
+    assert_eq!((frames[0].at, frames[0].cars.len()), (Duration::ZERO, 4));
+    assert!(frames.windows(2).all(|pair| pair[0].at < pair[1].at));
+    let svg = plot_trace("A12_up_5, seed 1", &[(trial.strategy, frames)]).expect("a drawing");
+    assert!(svg.contains("collective") && svg.len() > 20_000);
+}
+
+/// How much longer a rider from the top to the lobby takes because of a stop on the way, without
+/// the time that somebody takes to board there.
+fn stop_time(name: &str) -> f64 {
+    let mut building = Building::named(name).expect("a building");
+    (building.cars, building.transfer) = (1, Transfer::Fixed(1.0));
+    let top = building.floors.top();
+    let middle = building.floors.floor(4).expect("a floor");
+    let passenger =
+        |from| Passenger { arrival: Duration::from_secs(1), from, to: Floor::BOTTOM, mass: MASS };
+    let exit = |list: &[Passenger]| {
+        let mut bank = Bank::new(&building, list, STRATEGIES[0], 1, untimed).expect("a bank");
+        while !bank.crowd.is_done() {
+            bank.step();
+        }
+        let (_, trip) = bank.crowd.trips().next().expect("a trip");
+        trip.exited.expect("served").as_secs_f64()
+    };
+    exit(&[passenger(top), passenger(middle)]) - exit(&[passenger(top)]) - 1.0
+}
+
+#[test]
+fn a_stop_takes_what_the_building_says() {
+    let published = stop_time("crites-barto");
+    assert!((published - 7.19).abs() < 0.03, "{published}");
+    // Braking and accelerating at 1 m/s² from 2.5 m/s, the door, the dwell.
+    let suite = stop_time("A12");
+    assert!((suite - 8.5).abs() < 0.06, "{suite}");
+}

@@ -1,0 +1,360 @@
+//! What people do: they come to a landing, press, board, ride and get off.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use elevator_driver::{Direction, DoorState, Floor};
+
+use super::{Building, Passenger, SplitMix64};
+
+/// After this time somebody whose button stays dark presses again.
+const PRESS_AGAIN: Duration = Duration::from_secs(3);
+
+/// What people see of a car from a landing, and from inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Landed {
+    /// The floor where it stands; `None` while it moves, or between floors.
+    pub floor: Option<Floor>,
+    /// Its door.
+    pub door: DoorState,
+    /// The direction that it announces; `None` while its lantern is dark.
+    pub lantern: Option<Direction>,
+}
+
+/// What somebody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Presses a button at a landing.
+    PressHall(Floor, Direction),
+    /// Presses a button in a car.
+    PressCar(usize, Floor),
+    /// Changes the load of a car, in per cent of the rated load.
+    Load(usize, u8),
+    /// Steps into the door of a car, or leaves it free: the light barrier.
+    Doorway(usize, bool),
+}
+
+/// What became of a passenger, from the start of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Trip {
+    /// When the passenger stepped into a car.
+    pub boarded: Option<Duration>,
+    /// When the passenger had left it.
+    pub exited: Option<Duration>,
+}
+
+/// All passengers of a run, and what they do.
+///
+/// Drive it like everything here: call a `handle_*` method, then drain
+/// [`poll_action`](Self::poll_action).
+///
+/// - Who comes to a landing presses the button, unless it is lit or a car stands open that goes
+///   the same way. Where it stays dark, somebody presses again after 3 s.
+/// - Riders get off before anybody boards, and one at a time passes the door. People board in the
+///   order of their arrival, and only a car that announces their direction.
+/// - Who would exceed the load or the number of persons of a car stays behind with all behind him,
+///   and presses again once its door is closed.
+#[derive(Debug, Clone)]
+pub struct Crowd {
+    rated_load: f64,
+    persons: usize,
+    people: Vec<Person>,
+    /// The first who has not arrived yet.
+    expected: usize,
+    landings: BTreeMap<(Floor, Direction), Landing>,
+    cabins: Vec<Cabin>,
+    actions: VecDeque<Action>,
+}
+
+#[derive(Debug, Clone)]
+struct Person {
+    passenger: Passenger,
+    boarding: Duration,
+    alighting: Duration,
+    trip: Trip,
+}
+
+/// Those who wait for one direction.
+#[derive(Debug, Clone, Default)]
+struct Landing {
+    queue: VecDeque<usize>,
+    lit: bool,
+    /// When somebody last pressed, unless the lamp or a car has answered since.
+    pressed: Option<Duration>,
+}
+
+#[derive(Debug, Clone)]
+struct Cabin {
+    seen: Landed,
+    riders: Vec<usize>,
+    mass: f64,
+    /// Who is in the door.
+    passing: Option<Passing>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Passing {
+    person: usize,
+    way: Way,
+    until: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+/// Where the passengers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// At the landings.
+    pub waiting: usize,
+    /// In the cars and in their doors.
+    pub riding: usize,
+    /// At their destinations.
+    pub served: usize,
+}
+
+impl Crowd {
+    /// The passengers of a run, in the order of their arrival, before it starts. The seed
+    /// determines how long each of them takes to board and to get off.
+    #[must_use]
+    pub fn new(building: &Building, passengers: &[Passenger], seed: u64) -> Self {
+        // Other numbers than those that the passengers were drawn with.
+        let mut random = SplitMix64::new(!seed);
+        let people = passengers.iter().map(|&passenger| Person {
+            passenger,
+            boarding: building.transfer.draw(&mut random),
+            alighting: building.transfer.draw(&mut random),
+            trip: Trip::default(),
+        });
+        let cabin = Cabin {
+            seen: Landed { floor: None, door: DoorState::Closed, lantern: None },
+            riders: Vec::new(),
+            mass: 0.0,
+            passing: None,
+        };
+        Self {
+            rated_load: building.rated_load,
+            persons: usize::from(building.persons),
+            people: people.collect(),
+            expected: 0,
+            landings: BTreeMap::new(),
+            cabins: vec![cabin; building.cars],
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// What became of each passenger so far.
+    pub fn trips(&self) -> impl Iterator<Item = (&Passenger, Trip)> {
+        self.people.iter().map(|person| (&person.passenger, person.trip))
+    }
+
+    /// Whether everybody has arrived and is at the destination.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        let Count { waiting, riding, .. } = self.count();
+        self.expected == self.people.len() && waiting + riding == 0
+    }
+
+    /// Where those are who have arrived.
+    #[must_use]
+    pub fn count(&self) -> Count {
+        let waiting = self.landings.values().map(|landing| landing.queue.len()).sum();
+        let boarding = self.cabins.iter().filter_map(|cabin| cabin.passing);
+        let boarding = boarding.filter(|passing| passing.way == Way::In).count();
+        let riding = self.cabins.iter().map(|cabin| cabin.riders.len()).sum::<usize>() + boarding;
+        Count { waiting, riding, served: self.expected - waiting - riding }
+    }
+
+    /// How many wait at a landing for one direction.
+    #[must_use]
+    pub fn waiting_at(&self, floor: Floor, direction: Direction) -> usize {
+        self.landings.get(&(floor, direction)).map_or(0, |landing| landing.queue.len())
+    }
+
+    /// The destinations of those in a car.
+    pub fn destinations(&self, car: usize) -> impl Iterator<Item = Floor> {
+        let riders = self.cabins.get(car).into_iter().flat_map(|cabin| &cabin.riders);
+        riders.map(|&rider| self.people[rider].passenger.to)
+    }
+
+    /// The next action.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// When [`handle_time`](Self::handle_time) is due; `None` if nothing happens by itself.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let arrival = self.people.get(self.expected).map(|person| person.passenger.arrival);
+        let passing = self.cabins.iter().filter_map(|cabin| cabin.passing);
+        let passing = passing.map(|passing| passing.until).min();
+        let again = self.unserved().filter_map(|(_, landing)| Some(landing.pressed? + PRESS_AGAIN));
+        let again = again.min();
+        [arrival, passing, again].into_iter().flatten().min()
+    }
+
+    /// Lets time pass.
+    pub fn handle_time(&mut self, now: Duration) {
+        while let Some(person) = self.people.get(self.expected)
+            && person.passenger.arrival <= now
+        {
+            let Passenger { from, to, .. } = person.passenger;
+            if let Some(direction) = from.direction_to(to) {
+                self.landings.entry((from, direction)).or_default().queue.push_back(self.expected);
+            }
+            self.expected += 1;
+        }
+        for car in 0..self.cabins.len() {
+            self.pass_door(car, now);
+        }
+        self.press(now);
+    }
+
+    /// Shows what a car does, after every change of it.
+    pub fn handle_car(&mut self, car: usize, seen: Landed, now: Duration) {
+        let Some(cabin) = self.cabins.get_mut(car) else { return };
+        let before = std::mem::replace(&mut cabin.seen, seen);
+        if before == seen {
+            return;
+        }
+        if before.door != DoorState::Closed
+            && seen.door == DoorState::Closed
+            && let Some(floor) = seen.floor
+        {
+            for direction in Direction::BOTH {
+                if let Some(landing) = self.landings.get_mut(&(floor, direction)) {
+                    landing.pressed = None;
+                }
+            }
+        }
+        self.pass_door(car, now);
+        self.press(now);
+    }
+
+    /// Shows whether the lamp of a hall button is lit, after every change of it.
+    pub fn handle_lamp(&mut self, floor: Floor, direction: Direction, lit: bool, now: Duration) {
+        if let Some(landing) = self.landings.get_mut(&(floor, direction)) {
+            landing.lit = lit;
+            landing.pressed = None;
+            self.press(now);
+        }
+    }
+
+    /// Lets people through the door of a car, one after the other.
+    fn pass_door(&mut self, car: usize, now: Duration) {
+        let was_occupied = self.cabins[car].passing.is_some();
+        loop {
+            if let Some(passing) = self.cabins[car].passing {
+                if passing.until > now {
+                    break;
+                }
+                self.finish(car, passing);
+            }
+            let Some(passing) = self.next_through(car, now) else { break };
+            self.cabins[car].passing = Some(passing);
+        }
+        let is_occupied = self.cabins[car].passing.is_some();
+        if was_occupied != is_occupied {
+            self.actions.push_back(Action::Doorway(car, is_occupied));
+        }
+    }
+
+    /// Somebody has passed the door.
+    fn finish(&mut self, car: usize, Passing { person, way, until }: Passing) {
+        let cabin = &mut self.cabins[car];
+        cabin.passing = None;
+        let Person { passenger, trip, .. } = &mut self.people[person];
+        match way {
+            Way::In => {
+                cabin.riders.push(person);
+                self.actions.push_back(Action::PressCar(car, passenger.to));
+            }
+            Way::Out => {
+                cabin.riders.retain(|rider| *rider != person);
+                cabin.mass -= passenger.mass;
+                trip.exited = Some(until);
+                self.report_load(car);
+            }
+        }
+    }
+
+    /// Who passes the door of a car next.
+    fn next_through(&mut self, car: usize, now: Duration) -> Option<Passing> {
+        let cabin = &self.cabins[car];
+        let Landed { floor: Some(floor), door: DoorState::Open, lantern } = cabin.seen else {
+            return None;
+        };
+        let leaves = |rider: &&usize| self.people[**rider].passenger.to == floor;
+        if let Some(&person) = cabin.riders.iter().find(leaves) {
+            let until = now + self.people[person].alighting;
+            return Some(Passing { person, way: Way::Out, until });
+        }
+        let place = (floor, lantern?);
+        let &person = self.landings.get(&place)?.queue.front()?;
+        if !self.fits(cabin, person) {
+            return None;
+        }
+        self.landings.get_mut(&place)?.queue.pop_front();
+        let Person { passenger, boarding, trip, .. } = &mut self.people[person];
+        trip.boarded = Some(now);
+        let until = now + *boarding;
+        self.cabins[car].mass += passenger.mass;
+        self.report_load(car);
+        Some(Passing { person, way: Way::In, until })
+    }
+
+    fn fits(&self, cabin: &Cabin, person: usize) -> bool {
+        let boarding = cabin.passing.is_some_and(|passing| passing.way == Way::In);
+        let mass = cabin.mass + self.people[person].passenger.mass;
+        mass <= self.rated_load && cabin.riders.len() + usize::from(boarding) < self.persons
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to 100, as nobody exceeds the rated load"
+    )]
+    fn report_load(&mut self, car: usize) {
+        let percent = (100.0 * self.cabins[car].mass.max(0.0) / self.rated_load).round() as u8;
+        self.actions.push_back(Action::Load(car, percent));
+    }
+
+    /// Presses wherever somebody wants a car and none is there.
+    fn press(&mut self, now: Duration) {
+        let is_due = |landing: &Landing| landing.pressed.is_none_or(|at| now >= at + PRESS_AGAIN);
+        let due = self.unserved().filter(|(_, landing)| is_due(landing));
+        let due: Vec<_> = due.map(|(place, _)| place).collect();
+        for (floor, direction) in due {
+            if let Some(landing) = self.landings.get_mut(&(floor, direction)) {
+                landing.pressed = Some(now);
+            }
+            self.actions.push_back(Action::PressHall(floor, direction));
+        }
+    }
+
+    /// The landings where somebody waits whose button is dark and for whom no car is there.
+    fn unserved(&self) -> impl Iterator<Item = ((Floor, Direction), &Landing)> {
+        self.landings.iter().filter_map(|(&(floor, direction), landing)| {
+            let &first = landing.queue.front()?;
+            let stands_here = |cabin: &Cabin| self.stands_here(cabin, floor, direction, first);
+            let served = landing.lit || self.cabins.iter().any(stands_here);
+            (!served).then_some(((floor, direction), landing))
+        })
+    }
+
+    /// Whether a car is here for those who wait: open, about to be, or too full to be called back.
+    fn stands_here(&self, cabin: &Cabin, floor: Floor, direction: Direction, first: usize) -> bool {
+        let seen = cabin.seen;
+        if seen.floor != Some(floor) || seen.lantern != Some(direction) {
+            return false;
+        }
+        match seen.door {
+            DoorState::Open | DoorState::Opening => true,
+            DoorState::Closing => !self.fits(cabin, first),
+            DoorState::Closed => false,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The files of an experiment, and the bar that shows how far it is.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use liftmesh_lab::elections::WriteError;
+
+use super::LabError;
+
+/// Opens every file, and changes none: that one can't be written shows before the runs, not after
+/// them.
+pub(super) fn touch<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), LabError> {
+    for path in paths {
+        let file = File::options().append(true).create(true).open(path);
+        file.map_err(|source| LabError::File { path: path.clone(), source })?;
+    }
+    Ok(())
+}
+
+/// Writes a file, compressed if its name ends in `.gz`. The same content gives the same bytes.
+pub(super) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), WriteError>,
+) -> Result<(), LabError> {
+    let failed = |source| LabError::File { path: path.to_owned(), source };
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        let mut encoder = GzEncoder::new(file, Compression::best());
+        write(&mut encoder)?;
+        file = encoder.finish().map_err(failed)?;
+    } else {
+        write(&mut file)?;
+    }
+    file.flush().map_err(failed)
+}
+
+/// Writes a drawing.
+pub(super) fn write_drawing(path: &Path, svg: String) -> Result<(), LabError> {
+    std::fs::write(path, svg).map_err(|source| LabError::File { path: path.to_owned(), source })
+}
+
+/// Shown on standard error if that is a terminal.
+pub(super) fn progress(trials: usize, what: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(trials as u64), ProgressDrawTarget::stderr());
+    let template = format!("{{bar:40}} {{pos}} of {{len}} {what}, {{eta}} to go");
+    let style = ProgressStyle::with_template(&template);
+    style.map_or(bar.clone(), |style| bar.with_style(style))
+}

@@ -1,0 +1,246 @@
+//! `liftmesh lab traffic`: the dispatchers on the same passengers.
+
+mod page;
+mod replay;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use elevator_simulator::building::{Building, Pattern, read_passengers};
+use liftmesh_lab::traffic::{
+    Cell, Comparison, Frame, STRATEGIES, Strategy, Trial, UnknownCell, differences, plot_trace,
+    plot_waits, summaries, write_json, write_runs,
+};
+
+use super::{LabError, files};
+use crate::cli::{CommandError, output};
+
+pub(super) const EXAMPLES: &str = "\
+The cells of the suite are BUILDING_PATTERN_RATE: buildings A12 and B16, patterns up, lunch, down
+and inter, rates 5, 8 and 12 % of the population in five minutes. The cell crites-barto is the
+down-peak benchmark of Crites and Barto, with its published figures. A list of passengers has the
+columns id, t_s (arrival in seconds), from, to (floors, 0 is the lobby) and kg. A building is TOML
+as in simulator/buildings/A12.toml. A bank that can't keep up is saturated and has no averages.
+
+Examples:
+  liftmesh lab traffic
+  liftmesh lab traffic --cells B16,A12_inter --seeds 50 --csv runs.csv.gz --svg waits.svg
+  liftmesh lab traffic --cells crites-barto --seeds 100
+  liftmesh lab traffic --building tower.toml --patterns lunch --rates 9,10,11
+  liftmesh lab traffic --building B16 --passengers lunch.csv --trace cars.svg
+  liftmesh lab traffic --cells A12_lunch_12 --strategies planner --replay 3 --speed 20";
+
+/// The most seeds of each.
+const MOST_SEEDS: u64 = 100_000;
+
+/// How often a trace has a point.
+const TRACE_STEP: Duration = Duration::from_millis(500);
+
+/// The arguments of `liftmesh lab traffic`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TrafficArgs {
+    /// The cells: all, crites-barto, or parts of names of the suite as in A12 or up
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "all",
+          value_parser = Cells::parse, conflicts_with = "building")]
+    cells: Vec<Cells>,
+    /// Another building, by its name or as TOML in this file, instead of the cells
+    #[arg(long, value_name = "NAME|PATH")]
+    building: Option<String>,
+    /// The patterns of its traffic: up, lunch, down, inter
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "up,lunch,down,inter",
+        requires = "building"
+    )]
+    patterns: Vec<Pattern>,
+    /// The rates of its traffic, in per cent of the population in five minutes
+    #[arg(long, value_name = "PERCENTAGES", value_delimiter = ',', default_value = "5,8,12",
+          value_parser = rate, requires = "building")]
+    rates: Vec<f64>,
+    /// Its passengers, as CSV from this file; all are scored
+    #[arg(long, value_name = "PATH", requires = "building",
+          conflicts_with_all = ["patterns", "rates"])]
+    passengers: Option<PathBuf>,
+    /// The strategies; others are compared with the first [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    strategies: Vec<Strategy>,
+    /// How many seeds of each
+    #[arg(long, value_name = "NUMBER", default_value = "10",
+          value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
+    seeds: u64,
+    /// The first seed; equal seeds give equal passengers
+    #[arg(long, value_name = "NUMBER", default_value = "1",
+          value_parser = clap::value_parser!(u64).range(..=u64::MAX - MOST_SEEDS))]
+    seed: u64,
+    /// Write every run as CSV to this file, compressed if its name ends in .gz
+    #[arg(long, value_name = "PATH")]
+    csv: Option<PathBuf>,
+    /// Write summaries and differences as JSON to this file, compressed if its name ends in .gz
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+    /// Draw the distributions of the waiting times as SVG into this file
+    #[arg(long, value_name = "PATH")]
+    svg: Option<PathBuf>,
+    /// Draw the ways of the cars over ten minutes as SVG into this file: the first cell and seed,
+    /// every strategy
+    #[arg(long, value_name = "PATH")]
+    trace: Option<PathBuf>,
+    /// Show the run of the first cell with this seed in the terminal, and nothing else: with the
+    /// first of --strategies, or planner
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["csv", "json", "svg", "trace", "seeds", "seed"])]
+    replay: Option<u64>,
+    /// How many times as fast as in reality
+    #[arg(long, value_name = "FACTOR", default_value = "10", requires = "replay",
+          value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    speed: u32,
+}
+
+/// What one name means: some cells.
+#[derive(Debug, Clone)]
+struct Cells(Vec<Cell>);
+
+impl Cells {
+    fn parse(name: &str) -> Result<Self, UnknownCell> {
+        Cell::named(name).map(Self)
+    }
+}
+
+/// A rate in per cent of the population in five minutes.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (0.1..=100.0).contains(rate));
+    rate.ok_or_else(|| "a rate is from 0.1 to 100".to_owned())
+}
+
+/// Real time since the start of the comparison.
+fn stopwatch() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
+}
+
+impl TrafficArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let comparison = self.comparison()?;
+        if let Some(seed) = self.replay {
+            return self.replay(&comparison, seed);
+        }
+        files::touch([&self.csv, &self.json, &self.svg, &self.trace].into_iter().flatten())?;
+        let bar = files::progress(comparison.trials().len(), "runs");
+        let runs = comparison.run(stopwatch, |_| bar.inc(1)).map_err(LabError::from)?;
+        bar.finish_and_clear();
+        let summaries = summaries(&comparison, &runs);
+        let differences = differences(&comparison, &runs);
+        if let Some(path) = &self.csv {
+            files::write_file(path, |to| write_runs(&runs, to))?;
+        }
+        if let Some(path) = &self.json {
+            files::write_file(path, |to| write_json(&summaries, &differences, to))?;
+        }
+        if let Some(path) = &self.svg {
+            let svg = plot_waits(&comparison, &runs).map_err(LabError::from)?;
+            files::write_drawing(path, svg)?;
+        }
+        if let Some(path) = &self.trace {
+            draw_trace(&comparison, path)?;
+        }
+        output::print(&page::page(&comparison, &summaries, &differences))?;
+        Ok(())
+    }
+
+    fn comparison(&self) -> Result<Comparison, LabError> {
+        let strategies = match &self.strategies[..] {
+            [] => STRATEGIES.to_vec(),
+            chosen => distinct(chosen),
+        };
+        Ok(Comparison {
+            cells: self.chosen_cells()?,
+            strategies,
+            seed: self.seed,
+            seeds: self.seeds,
+        })
+    }
+
+    fn chosen_cells(&self) -> Result<Vec<Cell>, LabError> {
+        let Some(name) = &self.building else {
+            let cells: Vec<_> = self.cells.iter().flat_map(|some| some.0.clone()).collect();
+            return Ok(distinct(&cells));
+        };
+        let building = Arc::new(building(name)?);
+        if let Some(path) = &self.passengers {
+            let file = File::open(path)
+                .map_err(|source| LabError::Unreadable { path: path.clone(), source })?;
+            let list = read_passengers(&building, file)
+                .map_err(|source| LabError::Passengers { path: path.clone(), source })?;
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            return Ok(vec![Cell::listed(building, stem.into_owned(), list)]);
+        }
+        if building.population == 0 {
+            return Err(LabError::Empty(building.name.clone()));
+        }
+        let cell = |pattern, rate| Cell::steady(Arc::clone(&building), pattern, rate);
+        let cells: Vec<_> = self
+            .patterns
+            .iter()
+            .flat_map(|&pattern| self.rates.iter().map(move |&rate| cell(pattern, rate)))
+            .collect();
+        Ok(distinct(&cells))
+    }
+
+    fn replay(&self, comparison: &Comparison, seed: u64) -> Result<(), CommandError> {
+        let strategy = self.strategies.first().copied().unwrap_or_default();
+        let Some(cell) = comparison.cells.first() else { return Ok(()) };
+        replay::show(Trial { cell, strategy, seed }, self.speed)
+    }
+}
+
+/// A building by its name, or from a file.
+fn building(name: &str) -> Result<Building, LabError> {
+    if let Some(building) = Building::named(name) {
+        return Ok(building);
+    }
+    let text = std::fs::read_to_string(name).map_err(|source| {
+        if source.kind() == std::io::ErrorKind::NotFound {
+            LabError::NoBuilding(name.to_owned())
+        } else {
+            LabError::Unreadable { path: PathBuf::from(name), source }
+        }
+    })?;
+    Building::parse(&text).map_err(|source| LabError::Building { name: name.to_owned(), source })
+}
+
+/// Draws the first ten minutes that are scored.
+fn draw_trace(comparison: &Comparison, path: &Path) -> Result<(), LabError> {
+    let Some(cell) = comparison.cells.first() else { return Ok(()) };
+    let shown = cell.warm_up..cell.warm_up + Duration::from_mins(10);
+    let mut traces = Vec::new();
+    for &strategy in &comparison.strategies {
+        let trial = Trial { cell, strategy, seed: comparison.seed };
+        let mut frames: Vec<Frame> = Vec::new();
+        trial.replay(TRACE_STEP, |frame| {
+            if shown.contains(&frame.at) {
+                frames.push(frame);
+            }
+        })?;
+        traces.push((strategy, frames));
+    }
+    let title = format!("{cell}, seed {}", comparison.seed);
+    files::write_drawing(path, plot_trace(&title, &traces)?)
+}
+
+/// Each of these once, in the same order.
+fn distinct<T: Clone + PartialEq>(all: &[T]) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for one in all {
+        if !seen.contains(one) {
+            seen.push(one.clone());
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests;
