@@ -9,6 +9,7 @@
 mod attacks;
 mod crowd;
 mod hold_up;
+mod peak;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -10,6 +10,8 @@
 mod books;
 pub mod disk;
 mod lan;
+mod machinery;
+mod passengers;
 mod process;
 mod threads;
 mod times;
@@ -29,6 +31,7 @@ use elevator_driver::{Button, Direction, Floor, FloorCount};
 use elevator_fleet::model::{NodeId, Role};
 use elevator_fleet::node::Status;
 use elevator_fleet::wire::Protocol;
+use elevator_simulator::building::{Building as Model, Crowd};
 use elevator_simulator::{CarState, ControlClient};
 use rustix::process::Signal;
 use serde::Deserialize;
@@ -36,6 +39,8 @@ use serde::Deserialize;
 use self::books::Books;
 pub use self::books::Report;
 pub use self::lan::{INTERFACE, Interface, Lan};
+use self::machinery::Machinery;
+pub use self::passengers::Journeys;
 pub use self::threads::{Stopped, Thread};
 pub use self::times::Times;
 use crate::process::last_lines;
@@ -79,6 +84,7 @@ pub struct Building {
     place: Place,
     floors: FloorCount,
     line: Line,
+    machinery: Machinery,
     port: u16,
     block: u8,
     election: Protocol,
@@ -106,6 +112,7 @@ impl Building {
             place: Place::new("liftmesh-").expect("a directory"),
             floors: FloorCount::new(floors).expect("a number of floors"),
             line,
+            machinery: Machinery::QUICK,
             port,
             block: BUILDINGS.fetch_add(1, Ordering::Relaxed),
             election: chosen_election(),
@@ -113,6 +120,13 @@ impl Building {
             lan: None,
             books: None,
         }
+    }
+
+    /// An empty building like one of the simulator's, in which everything is `pace` times as fast.
+    pub fn like(model: &Model, pace: u32) -> Self {
+        let mut building = Self::new(model.floors.get(), Line::Serial);
+        building.machinery = Machinery::of(model, pace);
+        building
     }
 
     /// An empty building, whose nodes will each have a host in a LAN of their own; `None` where
@@ -159,6 +173,13 @@ impl Building {
         let cars: Vec<_> =
             cars.map(|cabin| (node_id(cabin.name), self.place.control(cabin.name))).collect();
         self.books = Some(Books::open(&cars));
+    }
+
+    /// Sends passengers on their way to all cars. `pace` is how much faster than real time they
+    /// live; `limit` is when, in their time, the last of them are given up.
+    pub fn carry(&self, crowd: Crowd, pace: u32, limit: Duration) -> Journeys {
+        let panels: Vec<_> = self.cars().map(|cabin| self.place.control(cabin.name)).collect();
+        Journeys::begin(&panels, crowd, pace, limit)
     }
 
     /// Waits until every lamp is dark, and holds that no order was lost; hands back the account.
@@ -217,10 +238,7 @@ impl Building {
         let (floors, control) = (self.floors, self.place.control(name));
         let simulator = SimulatorCommand { name: name.to_owned(), floors, panel, control };
         let mut command = simulator.build(Command::new(program()));
-        // Quick cars make short tests; the shaft's laws stay the same.
-        command.args(["--speed", "6", "--acceleration", "3", "--jerk", "10"]);
-        command.args(["--between-floors", "300ms", "--passing-floor", "100ms"]);
-        command.args(["--door-opening", "200ms", "--door-closing", "200ms"]);
+        command.args(self.machinery.of_the_car());
         let log = self.place.simulator_log(name);
         // An earlier simulator of the car may have written its panel to it.
         fs::write(&log, "").expect("a log");
@@ -283,8 +301,8 @@ impl Building {
         };
         let mut command = settings.build(program);
         let limit = format!("{}s", FLIGHT_LIMIT.as_secs());
-        command.args(["--dwell", "1s", "--flight-limit", &limit, "--homing-limit", "10s"]);
-        command.args(["--rated-speed", "6", "--acceleration", "3", "--jerk", "10"]);
+        command.args(["--flight-limit", &limit, "--homing-limit", "10s"]);
+        command.args(self.machinery.of_the_node());
         command
     }
 
