@@ -34,7 +34,7 @@
 //! # }
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use elevator_fleet::model::{Call, HallCall, NodeId};
@@ -49,6 +49,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(600);
 
 /// A car that stood open and left this long ago, with the lamp still lit, has not served the call.
 const FORGET_VISIT: Duration = Duration::from_secs(2);
+
+/// How many waiting times are kept.
+const WAITS: usize = 1_000;
 
 /// Orders since the start, and how long they waited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,6 +68,8 @@ pub struct Tally {
     pub fetched: u32,
     /// All their waiting times together, from the press to the open door.
     pub waited: Duration,
+    /// Nine tenths of the latest thousand were at most this long.
+    pub late: Duration,
     /// The longest of them.
     pub longest: Duration,
 }
@@ -113,7 +118,15 @@ pub enum Verdict {
 pub struct Account {
     pressed: BTreeMap<Call, Duration>,
     open: BTreeMap<Call, Entry>,
+    count: Count,
+}
+
+/// The tally, and what it is made from.
+#[derive(Debug, Default)]
+struct Count {
     tally: Tally,
+    /// The latest waiting times at landings.
+    waits: VecDeque<Duration>,
 }
 
 /// One order.
@@ -146,7 +159,7 @@ impl Account {
     /// The count so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        self.tally
+        self.count.tally
     }
 
     /// A button was pressed: waiting begins, unless it has begun already.
@@ -185,7 +198,7 @@ impl Account {
             if let Some(at) = entry.lit_on.intersection(living).next() {
                 let verdict = Verdict::Unserved { call: call.clone(), at: at.clone() };
                 entry.service = Service::Counted;
-                self.tally.count(&verdict);
+                self.count.note(&verdict);
                 unserved.push(verdict);
             }
         }
@@ -217,7 +230,7 @@ impl Account {
             entry.service = Service::Awaited;
             let at = car.clone();
             let verdict = Verdict::Placed { call, at };
-            self.tally.count(&verdict);
+            self.count.note(&verdict);
             verdicts.push(verdict);
         }
     }
@@ -258,10 +271,9 @@ impl Account {
     }
 
     fn judge(&mut self, now: Duration, verdicts: &mut Vec<Verdict>) {
-        let tally = &mut self.tally;
         for (call, entry) in &mut self.open {
             if let Some(verdict) = entry.judge(call, now) {
-                tally.count(&verdict);
+                self.count.note(&verdict);
                 self.pressed.remove(call);
                 verdicts.push(verdict);
             }
@@ -313,21 +325,33 @@ impl Entry {
     }
 }
 
-impl Tally {
-    fn count(&mut self, verdict: &Verdict) {
+impl Count {
+    fn note(&mut self, verdict: &Verdict) {
+        let tally = &mut self.tally;
         match verdict {
-            Verdict::Placed { .. } => self.placed += 1,
+            Verdict::Placed { .. } => tally.placed += 1,
             Verdict::Served { call, waited, .. } => {
-                self.served += 1;
+                tally.served += 1;
                 if matches!(call, Call::Hall(_)) {
-                    self.fetched += 1;
-                    self.waited += *waited;
-                    self.longest = self.longest.max(*waited);
+                    tally.fetched += 1;
+                    tally.waited += *waited;
+                    tally.longest = tally.longest.max(*waited);
+                    self.note_wait(*waited);
                 }
             }
-            Verdict::Lost { .. } => self.lost += 1,
-            Verdict::Unserved { .. } => self.unserved += 1,
+            Verdict::Lost { .. } => tally.lost += 1,
+            Verdict::Unserved { .. } => tally.unserved += 1,
         }
+    }
+
+    fn note_wait(&mut self, waited: Duration) {
+        if self.waits.len() == WAITS {
+            self.waits.pop_front();
+        }
+        self.waits.push_back(waited);
+        let mut waits: Vec<Duration> = self.waits.iter().copied().collect();
+        waits.sort_unstable();
+        self.tally.late = waits[(waits.len() * 9).div_ceil(10) - 1];
     }
 }
 

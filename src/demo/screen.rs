@@ -166,7 +166,10 @@ fn account<'a>(scene: &Scene, labels: [&'a str; 6]) -> Line<'a> {
     let lost = if tally.lost == 0 { palette::good() } else { palette::bad() };
     let waits = tally.mean().map_or_else(
         || "–".to_owned(),
-        |mean| format!("{}  max {}", seconds(mean), seconds(tally.longest)),
+        |mean| {
+            let [mean, late, longest] = [mean, tally.late, tally.longest].map(seconds);
+            format!("{mean}  P90 {late}  max {longest}")
+        },
     );
     let changes = scene.master_changes;
     let changes = changes.map_or_else(|| "–".to_owned(), |changes| changes.to_string());

@@ -107,11 +107,12 @@ fn line(event: &Event) -> String {
 }
 
 fn summary(tally: Tally, master_changes: Option<u32>) -> String {
-    let Tally { placed, served, lost, unserved, longest, fetched: _, waited: _ } = tally;
+    let Tally { placed, served, lost, unserved, late, longest, fetched: _, waited: _ } = tally;
     let waits = tally.mean().map_or_else(
         || "nobody waited".to_owned(),
         |mean| {
-            format!("waiting mean {:.1} s, max {:.1} s", mean.as_secs_f64(), longest.as_secs_f64())
+            let [mean, late, longest] = [mean, late, longest].map(|time| time.as_secs_f64());
+            format!("waiting mean {mean:.1} s, P90 {late:.1} s, max {longest:.1} s")
         },
     );
     let changes = master_changes.map_or_else(
@@ -136,12 +137,13 @@ mod tests {
             unserved: 3,
             fetched: 8,
             waited: Duration::from_secs(64),
+            late: Duration::from_millis(15_200),
             longest: Duration::from_millis(20_500),
         };
         assert_eq!(
             summary(tally, Some(2)),
             "summary: 12 orders placed, 8 served, 1 lost, 3 unserved at the end; waiting mean \
-             8.0 s, max 20.5 s; changes of master 2"
+             8.0 s, P90 15.2 s, max 20.5 s; changes of master 2"
         );
         let idle = summary(Tally::default(), None);
         assert!(idle.contains("nobody waited"), "{idle}");

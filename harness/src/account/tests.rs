@@ -58,7 +58,7 @@ fn an_order_is_served_when_its_lamp_goes_dark_with_a_car_there() {
     assert!(account.observe(&car("A"), &panel(&[]), at(19)).is_empty());
     let tally = account.tally();
     assert_eq!((tally.placed, tally.served, tally.lost), (1, 1, 0));
-    assert_eq!((tally.mean(), tally.longest), (Some(at(8)), at(8)));
+    assert_eq!((tally.mean(), tally.late, tally.longest), (Some(at(8)), at(8), at(8)));
     assert_eq!(account.lit().count(), 0);
 }
 
@@ -170,4 +170,13 @@ fn an_order_served_while_no_panel_that_showed_it_lived_is_served() {
     account.observe(&car("A"), &panel(&[]), at(30));
     let tally = account.tally();
     assert_eq!((tally.served, tally.lost), (1, 0));
+}
+
+#[test]
+fn nine_tenths_of_the_passengers_waited_no_longer() {
+    let mut count = Count::default();
+    for (waits, late) in [(1..=10, 9), (11..=20, 18), (1..=1_000, 900)] {
+        waits.for_each(|seconds| count.note_wait(at(seconds)));
+        assert_eq!(count.tally.late, at(late));
+    }
 }

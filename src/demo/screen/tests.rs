@@ -102,6 +102,7 @@ fn scene() -> Scene {
             unserved: 0,
             fetched: 8,
             waited: Duration::from_secs(64),
+            late: Duration::from_secs(18),
             longest: Duration::from_secs(21),
         },
         master_changes: Some(1),
@@ -396,6 +397,7 @@ fn of_the_docs() -> Scene {
         served: 2,
         fetched: 1,
         waited: Duration::from_millis(1_500),
+        late: Duration::from_millis(1_500),
         longest: Duration::from_millis(1_500),
         ..Tally::default()
     };
