@@ -3,9 +3,11 @@
 use elevator_fleet::model::{Call, Dot, HallCall, JournalId, NodeId, Term, Timestamp};
 use elevator_fleet::orders::{Record, RecordState, Service};
 use elevator_fleet::wire::{Delta, Frame, StateTransfer};
-use liftmesh_lab::{Fault, World};
+use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, car_call, down, floor, millis, mins, secs, up, without_parking};
+use crate::building::{
+    Building, car_call, down, floor, millis, mins, secs, seed, up, without_parking,
+};
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
