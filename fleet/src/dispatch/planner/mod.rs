@@ -37,6 +37,7 @@
 //! depend on the machine.
 
 mod drive;
+mod model;
 mod parking;
 mod search;
 mod traffic;
@@ -46,7 +47,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
-use self::drive::{Call, Model, Start};
+use self::model::{Call, Model, Start};
 use self::search::Search;
 use self::traffic::Traffic;
 use super::Predictor;

@@ -2,8 +2,8 @@
 
 use elevator_driver::{Direction, Floor};
 
-use super::drive::{Model, Start};
 use super::floor;
+use super::model::{Model, Start};
 use super::search::Route;
 use super::traffic::Traffic;
 use crate::dispatch::CarSituation;
@@ -29,7 +29,7 @@ pub(super) fn places(
 ) -> Vec<Option<Floor>> {
     let place = |car: usize| match cars[car].view.phase {
         CarPhase::Moving { stop_at, .. } => Some(usize::from(stop_at.index())),
-        CarPhase::Idle => Some(starts[car].floor()),
+        CarPhase::Idle => Some(starts[car].floor),
         CarPhase::Homing | CarPhase::Opening | CarPhase::Open | CarPhase::Closing => None,
     };
     let idle = |car: usize| routes[car].calls.is_empty() && starts[car].is_empty();

@@ -2,7 +2,8 @@
 
 use elevator_driver::Direction;
 
-use super::drive::{Call, CallTable, Model, Outcome, Scene, Start};
+use super::drive::{CallTable, Outcome, Scene};
+use super::model::{Call, Model, Start};
 use super::traffic::Traffic;
 use super::weight;
 

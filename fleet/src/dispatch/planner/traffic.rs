@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use elevator_driver::Direction;
 
-use super::drive::Model;
+use super::model::Model;
 use super::side;
 use crate::dispatch::CarSituation;
 use crate::model::NodeId;

@@ -1,0 +1,248 @@
+//! What a plan knows about a car: its times, and where it starts.
+
+use elevator_driver::{Direction, FloorCount};
+
+use crate::car::CarSettings;
+use crate::dispatch::predict::{Micros, Predictor, micros};
+use crate::dispatch::{CarDetail, CarSituation, Kinematics};
+use crate::model::CarPhase;
+
+/// The times of a car, in seconds, and what it holds.
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    pub(super) kinematics: Kinematics,
+    predictor: Predictor,
+    /// From rest to rest, by the number of floors.
+    travel: Vec<f64>,
+    /// Up to rated speed and down again, beyond the time at rated speed.
+    pub(super) ramps: f64,
+    pub(super) opening: f64,
+    pub(super) closing: f64,
+    pub(super) dwell: f64,
+    pub(super) transfer: f64,
+    /// Passengers.
+    pub(super) capacity: f64,
+    /// From so many passengers on, a car passes calls by.
+    pub(super) bypass: f64,
+}
+
+/// A hall call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    pub(super) floor: usize,
+    pub(super) direction: Direction,
+    /// Seconds.
+    pub(super) waited: f64,
+    /// Its car before this plan.
+    pub(super) present: Option<usize>,
+    /// It has just moved to that car, and stays.
+    pub(super) is_held: bool,
+}
+
+/// Where a car's door is at the start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Door {
+    Shut,
+    /// Open in so many seconds.
+    Open(f64),
+    /// Open again in so many seconds, if it is to.
+    Closing(f64),
+}
+
+/// A car at the start of a plan.
+#[derive(Debug, Clone)]
+pub(super) struct Start {
+    /// Where it is at rest, or can come to rest first.
+    pub(super) floor: usize,
+    pub(super) direction: Option<Direction>,
+    /// Seconds until the door is shut, without further passengers.
+    pub(super) shut: f64,
+    pub(super) door: Door,
+    /// For a moving car, the seconds to each floor.
+    pub(super) reach: Option<Vec<f64>>,
+    /// The floor where it stops whatever the plan says, and the direction of the calls there that
+    /// it serves, if not both.
+    stops: Option<(usize, Option<Direction>)>,
+    /// Its riders by destination.
+    pub(super) off: Vec<f64>,
+    pub(super) wants: Vec<bool>,
+    pub(super) riders: f64,
+}
+
+impl Start {
+    /// Whether nobody rides.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.wants.contains(&true)
+    }
+
+    /// Whether the car may begin with either direction.
+    pub(super) fn may_turn(&self) -> bool {
+        self.direction.is_none() && self.is_empty()
+    }
+
+    /// Whether it already stops for this call.
+    pub(super) fn stops_for(&self, call: &Call) -> bool {
+        self.stops.is_some_and(|(floor, direction)| {
+            floor == call.floor && direction.is_none_or(|direction| direction == call.direction)
+        })
+    }
+}
+
+impl Model {
+    pub(super) fn new(kinematics: Kinematics, floors: FloorCount, capacity: f64) -> Self {
+        let trips = 0..=floors.top().index();
+        Self {
+            predictor: Predictor::new(kinematics, floors),
+            travel: trips.map(|trip| kinematics.travel(trip).as_secs_f64()).collect(),
+            ramps: kinematics.rated_speed / kinematics.acceleration
+                + kinematics.acceleration / kinematics.jerk,
+            opening: kinematics.door_opening.as_secs_f64(),
+            closing: kinematics.door_closing.as_secs_f64(),
+            dwell: kinematics.dwell.as_secs_f64(),
+            transfer: kinematics.transfer.as_secs_f64(),
+            bypass: share(CarSettings::BYPASS_LOAD) * capacity,
+            capacity,
+            kinematics,
+        }
+    }
+
+    /// Sets from which load on a car passes calls by, in per cent of the rated load.
+    pub(super) fn set_bypass_load(&mut self, load: u8) {
+        self.bypass = share(load) * self.capacity;
+    }
+
+    pub(super) fn floors(&self) -> usize {
+        self.travel.len()
+    }
+
+    pub(super) fn travel(&self, floors: usize) -> f64 {
+        self.travel[floors]
+    }
+
+    /// Passengers in the car, by its load; by its car calls, if the load is unknown.
+    pub(super) fn riders(&self, car: &CarSituation) -> f64 {
+        match car.view.load {
+            Some(load) => share(load) * self.capacity,
+            None => car.car_calls.iter().map(|_| 1.0).sum(),
+        }
+    }
+
+    /// Whether there is a car call, by floor.
+    pub(super) fn wants(&self, car: &CarSituation) -> Vec<bool> {
+        let mut wants = vec![false; self.floors()];
+        for floor in &car.car_calls {
+            if let Some(wanted) = wants.get_mut(usize::from(floor.index())) {
+                *wanted = true;
+            }
+        }
+        wants
+    }
+
+    /// What a plan has to know about a car that can serve.
+    pub(super) fn start(&self, car: &CarSituation, detail: Option<&CarDetail>) -> Start {
+        let view = &car.view;
+        let wants = self.wants(car);
+        let stops: f64 = wants.iter().map(|&wanted| if wanted { 1.0 } else { 0.0 }).sum();
+        let each = if stops > 0.0 { (self.riders(car) / stops).max(1.0) } else { 0.0 };
+        let floor = view.floor.map_or(0, |floor| usize::from(floor.index()));
+        let mut start = Start {
+            floor,
+            direction: view.direction,
+            shut: 0.0,
+            door: Door::Shut,
+            reach: None,
+            stops: None,
+            off: wants.iter().map(|&wanted| if wanted { each } else { 0.0 }).collect(),
+            wants,
+            riders: each * stops,
+        };
+        let elapsed = view.elapsed.as_secs_f64();
+        let left = |whole: f64| {
+            detail.map_or((whole - elapsed).max(0.0), |detail| detail.door_left.as_secs_f64())
+        };
+        match view.phase {
+            CarPhase::Idle | CarPhase::Homing => start.turn_freely(),
+            CarPhase::Moving { direction, stop_at, next_stop } => {
+                let next = usize::from(next_stop.index());
+                start.reach = Some(self.reach(car, direction, detail));
+                start.floor = next;
+                start.direction = Some(direction);
+                start.stops = (stop_at == next_stop).then_some((next, None));
+            }
+            CarPhase::Opening => {
+                let left = left(self.opening);
+                start.turn_freely();
+                start.door = Door::Open(left);
+                start.shut = left + self.dwell + self.closing;
+                start.stops = Some((floor, start.direction));
+            }
+            CarPhase::Open => {
+                start.turn_freely();
+                start.door = Door::Open(0.0);
+                start.shut = left(self.dwell) + self.closing;
+                start.stops = Some((floor, start.direction));
+            }
+            CarPhase::Closing => {
+                start.shut = left(self.closing);
+                start.door = Door::Closing(self.opening);
+            }
+        }
+        start
+    }
+
+    /// The time to rest at each floor of a moving car.
+    fn reach(
+        &self,
+        car: &CarSituation,
+        direction: Direction,
+        detail: Option<&CarDetail>,
+    ) -> Vec<f64> {
+        let elapsed = micros(car.view.elapsed);
+        let mut height = 0.0;
+        let mut times = Vec::with_capacity(self.floors());
+        for index in 0..self.floors() {
+            let time = match (detail, super::floor(index), car.view.floor) {
+                (Some(detail), _, _) => {
+                    self.to_rest(f64::abs(height - detail.metres), detail.speed)
+                }
+                (None, Some(stop), Some(at)) => {
+                    seconds(self.predictor.flight(at, stop, direction, elapsed))
+                }
+                (None, None, _) | (None, _, None) => 0.0,
+            };
+            times.push(time);
+            height += self.kinematics.floor_height;
+        }
+        times
+    }
+
+    /// Seconds to rest `metres` ahead of a car that has this speed.
+    fn to_rest(&self, metres: f64, speed: f64) -> f64 {
+        let Kinematics { rated_speed: rated, acceleration, jerk, .. } = self.kinematics;
+        let peak = (acceleration * metres + speed * speed / 2.0).sqrt();
+        let smoothing = acceleration / jerk;
+        if peak <= rated {
+            return ((peak - speed).max(0.0) + peak) / acceleration + smoothing;
+        }
+        let ramps = (2.0 * rated * rated - speed * speed) / (2.0 * acceleration);
+        (2.0 * rated - speed) / acceleration + (metres - ramps) / rated + smoothing
+    }
+}
+
+impl Start {
+    /// An empty car at rest has no direction yet.
+    fn turn_freely(&mut self) {
+        if self.is_empty() {
+            self.direction = None;
+        }
+    }
+}
+
+/// Per cent.
+fn share(load: u8) -> f64 {
+    f64::from(load) / 100.0
+}
+
+fn seconds(time: Micros) -> f64 {
+    std::time::Duration::from_micros(time).as_secs_f64()
+}
