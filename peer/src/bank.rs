@@ -213,14 +213,15 @@ fn config(building: Building) -> SimConfig {
 
 #[cfg(test)]
 mod tests {
+    use elevator_fleet::dispatch;
+
     use super::*;
-    use crate::strategy::Ours;
     use crate::suite::Pattern;
 
     #[test]
     fn our_cars_serve_everyone_and_carry_nobody_the_wrong_way() {
         let cell = Cell { building: Building::A12, pattern: Pattern::Lunch, rate: 8 };
-        for ours in [Ours::Collective, Ours::Planner, Ours::NearestCar, Ours::TimeToIdle] {
+        for ours in dispatch::Strategy::ALL {
             let score = run(cell, &cell.passengers(6), Strategy::Ours(ours)).expect("a run");
             assert!((score.served - 100.0).abs() < 1e-9, "{ours:?}: {score:?}");
             assert!(score.wrong_way.abs() < 1e-9, "{ours:?}: {score:?}");

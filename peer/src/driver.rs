@@ -16,7 +16,7 @@ use elevator_core::entity::ElevatorId;
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{
-    Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan,
+    self, Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan,
     collective_stop,
 };
 use elevator_fleet::model::{
@@ -24,7 +24,6 @@ use elevator_fleet::model::{
 };
 
 use crate::bank::{Bank, TICKS};
-use crate::strategy::Ours;
 use crate::suite::{Building, MASS};
 
 /// The plan is made at each change of its inputs, and at least once in so many seconds.
@@ -68,7 +67,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(building: Building, ours: Ours) -> Result<Self> {
+    pub(crate) fn new(building: Building, ours: dispatch::Strategy) -> Result<Self> {
         let count = FloorCount::new(building.floors()).context("floors")?;
         let seconds = Duration::from_secs_f64;
         let kinematics = Kinematics {
@@ -84,7 +83,12 @@ impl Driver {
         };
         let floors: Result<Vec<_>, _> = (0..building.floors()).map(Floor::try_from).collect();
         Ok(Self {
-            dispatcher: ours.dispatcher(kinematics, count, building.rated_load() / MASS),
+            dispatcher: ours.dispatcher(
+                kinematics,
+                count,
+                building.rated_load() / MASS,
+                CarSettings::BYPASS_LOAD,
+            ),
             floors: floors?,
             cabins: Vec::new(),
             calls: BTreeMap::new(),

@@ -17,10 +17,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
+use elevator_fleet::dispatch;
 use rayon::prelude::*;
 
 use crate::score::Score;
-use crate::strategy::{Ours, Strategy};
+use crate::strategy::Strategy;
 use crate::suite::Cell;
 
 /// Compares dispatchers on the traffic suite.
@@ -34,8 +35,8 @@ struct Arguments {
     #[arg(long)]
     passengers: Option<PathBuf>,
     /// The dispatchers of this project; all, unless given.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    ours: Vec<Ours>,
+    #[arg(long, value_delimiter = ',')]
+    ours: Vec<dispatch::Strategy>,
     /// All strategies of `elevator-core`, not only those that are best somewhere.
     #[arg(long)]
     all_peers: bool,
@@ -59,7 +60,7 @@ fn main() -> Result<()> {
     let peers =
         if arguments.all_peers { Strategy::all_peers() } else { Strategy::BEST_PEERS.to_vec() };
     let ours: Vec<_> = match &arguments.ours[..] {
-        [] => <Ours as clap::ValueEnum>::value_variants().to_vec(),
+        [] => dispatch::Strategy::ALL.to_vec(),
         chosen => chosen.to_vec(),
     };
     let ours = ours.into_iter().map(Strategy::Ours);

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use clap::ValueEnum;
-use elevator_driver::FloorCount;
-use elevator_fleet::car::CarSettings;
-use elevator_fleet::dispatch::{self, Dispatcher, Kinematics};
+use elevator_fleet::dispatch;
 
 /// Who dispatches the cars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +10,7 @@ pub(crate) enum Strategy {
     /// The simulator's own strategy.
     Peer(Peer, Parking),
     /// A dispatcher of this project.
-    Ours(Ours),
+    Ours(dispatch::Strategy),
 }
 
 /// A strategy of `elevator-core`, with its default weights.
@@ -33,37 +30,6 @@ pub(crate) enum Parking {
     None,
     /// To the lobby in the up-peak, else to where passengers arrived of late.
     Adaptive,
-}
-
-/// A dispatcher of this project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Ours {
-    /// Squared waiting times under collective control.
-    Collective,
-    /// Waiting and riding of known and expected passengers, with parking.
-    Planner,
-    /// The greatest figure of suitability.
-    NearestCar,
-    /// The least time until the car is idle.
-    TimeToIdle,
-}
-
-impl Ours {
-    /// A dispatcher for cars that hold `capacity` passengers each.
-    pub(crate) fn dispatcher(
-        self,
-        kinematics: Kinematics,
-        floors: FloorCount,
-        capacity: f64,
-    ) -> Box<dyn Dispatcher> {
-        let strategy = match self {
-            Self::Collective => dispatch::Strategy::Collective,
-            Self::Planner => dispatch::Strategy::Planner,
-            Self::NearestCar => dispatch::Strategy::NearestCar,
-            Self::TimeToIdle => dispatch::Strategy::TimeToIdle,
-        };
-        strategy.dispatcher(kinematics, floors, capacity, CarSettings::BYPASS_LOAD)
-    }
 }
 
 impl Strategy {
@@ -92,7 +58,7 @@ impl fmt::Display for Strategy {
                     Parking::Adaptive => name + "+adaptive",
                 }
             }
-            Self::Ours(ours) => format!("{ours:?}").to_lowercase(),
+            Self::Ours(ours) => ours.to_string(),
         };
         f.pad(&name)
     }
