@@ -93,7 +93,7 @@ impl Peak {
 fn summary(waits: &[Duration]) -> (f64, f64) {
     let count = u32::try_from(waits.len()).expect("few");
     let mean = waits.iter().sum::<Duration>() / count;
-    (mean.as_secs_f64(), waits[waits.len() * 9 / 10].as_secs_f64())
+    (mean.as_secs_f64(), waits[(waits.len() * 9).div_ceil(10) - 1].as_secs_f64())
 }
 
 /// O1, F4: who waits while the master is lost hardly notices, and nothing is lost.

@@ -18,25 +18,25 @@ impl Car {
     }
 
     /// Where the car may go to wait. Not while it has calls, even ones that it can't reach; while it
-    /// is out of the group or its drive is faulty; with anybody in it; or to a floor that is locked
-    /// out.
+    /// is out of the group or its drive is faulty; or to a floor that is locked out.
     fn parking_floor(&self) -> Option<Floor> {
         let is_free = self.own_calls.is_empty()
             && self.assigned.is_empty()
             && self.availability() == Availability::InService
-            && self.supervision.strikes.until().is_none()
-            && self.inputs.load.is_none_or(|load| load == 0);
+            && self.supervision.strikes.until().is_none();
         let reachable = |floor: &Floor| {
             self.settings.floors.contains(*floor) && !self.supervision.is_locked_out(*floor)
         };
         self.plan.park.filter(|_| is_free).filter(reachable)
     }
 
-    /// When a car at rest sets out for where it is to wait; `None` if it stays.
+    /// When a car at rest sets out for where it is to wait; `None` if it stays, or anybody is in it.
+    /// In flight nobody boards, and what the scale shows is the acceleration.
     pub(super) fn parking_deadline(&self) -> Option<(Timestamp, CarTimer)> {
         let place = self.parking_floor()?;
         let is_elsewhere = self.inputs.floor.is_some_and(|floor| floor != place);
-        let is_idle = self.phase == CarPhase::Idle && is_elsewhere;
+        let is_empty = self.inputs.load.is_none_or(|load| load == 0);
+        let is_idle = self.phase == CarPhase::Idle && is_elsewhere && is_empty;
         is_idle.then(|| (self.phase_since + self.settings.park_after, CarTimer::Park))
     }
 

@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(assignments, Assignments::from([(calls[0].call, node("idle"))]));
     }
 
-    /// The time counts until all is done, not until the call is served: the bench's `collective`
+    /// The time counts until all is done, not until the call is served: `CollectiveCost`
     /// decides otherwise here.
     #[test]
     fn the_calls_that_a_car_has_count() {

@@ -140,7 +140,7 @@ impl Landings {
     fn act(&mut self, action: Action) {
         match action {
             Action::PressHall(floor, direction) => {
-                // At the next panel if this one's node does not run.
+                // Panels in turn, so that a repeated press meets another node.
                 self.presses += 1;
                 let panel = self.presses % self.panels.len();
                 self.press(panel, Button::Hall(floor, direction));

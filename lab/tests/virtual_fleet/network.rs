@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use elevator_driver::FloorCount;
 use liftmesh_lab::{Fault, World, WorldSettings};
 
-use crate::building::{Building, car_call, down, millis, mins, secs, seed, up};
+use crate::building::{Building, car_call, down, millis, mins, secs, seed, up, without_parking};
 
 /// F8, F14: what is served on one side does not come back, what is not stays.
 #[test]
@@ -116,5 +117,29 @@ fn at_25_and_50_per_cent_loss_lamps_light_and_orders_are_served() {
         building.until(mins(5), "every order is served", World::is_idle);
         building.recovers();
         assert!(times[11] < secs(2), "{times:?}");
+    }
+}
+
+/// P2, O5: two nodes that do not hear each other, though the master hears both, learn from it what
+/// the other's car has served.
+#[test]
+fn a_service_between_nodes_that_are_cut_off_from_each_other_darkens_the_lamp() {
+    let mut settings = without_parking(3);
+    settings.floors = FloorCount::new(8).expect("floors");
+    let mut building = Building::of(settings);
+    building.start_all();
+    building.run_for(secs(5));
+    building.inflict(Fault::Cut(1, 2));
+    building.run_for(secs(5));
+    // Only the car of the third can serve.
+    for node in [0, 1] {
+        building.inflict(Fault::StopSwitch(node, true));
+    }
+    for (node, button) in [(1, up(3)), (0, down(5)), (1, down(2))] {
+        building.press(node, button);
+        building.until_all_show(button, true, secs(1));
+        building.until_all_show(button, false, secs(40));
+        building.run_for(secs(15));
+        assert!(building.all_show(button, false), "{button} is lit again");
     }
 }

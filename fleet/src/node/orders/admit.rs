@@ -43,7 +43,8 @@ impl Orders {
     /// Makes sure that a call stays open whose service nobody here can confirm: at worst it is
     /// served twice. `false` until a press of this process is promised, and every peer that holds
     /// the order has the press on its disk, so that the lamps stay lit; the peer sends the service
-    /// again. After [`ANSWER_LIMIT`], the others have had their time.
+    /// again. After [`ANSWER_LIMIT`] the others have had their time: a peer without a disk never says that
+    /// the press is on it.
     fn keep_open(&mut self, record: &Record, fleet: Fleet<'_>, now: Timestamp) -> bool {
         let made_here = || {
             let orders = self.store.of_call(&record.call);
@@ -55,11 +56,14 @@ impl Orders {
                 self.place(record.call.clone(), now);
             return false;
         }
-        let holds = |peer: &&NodeId| self.promise.holding(record.dot, peer).is_some();
+        // Of a press that is not known here, nobody knows who holds it.
+        let is_unknown =
+            self.store.present(record.dot, &record.call).is_none_or(|dot| dot < record.dot);
+        let holds = |peer: &&NodeId| is_unknown || self.promise.holding(record.dot, peer).is_some();
         let holders: Vec<_> = fleet.members.peers().map(|(peer, _)| peer).filter(holds).collect();
         let is_kept = |order: &Order| {
             let has_it = |peer| self.promise.holding(order.dot, peer) == Some(Holding::Durable);
-            self.promise.is_made(order.dot) && holders.iter().copied().all(has_it)
+            (self.promise.is_made(order.dot) && holders.iter().copied().all(has_it))
                 || now >= order.open_since + ANSWER_LIMIT
         };
         made_here().any(is_kept)

@@ -171,7 +171,7 @@ impl Membership {
         };
         peer.note_delay(beacon.sequence, now);
         if strange {
-            peer.stranger_echoed_at = Some(now);
+            peer.note_stranger(now);
         }
         match peer.window.mark(beacon.sequence, now) {
             Order::Latest => peer.echoed_at = peer.echoed_at.max(echoed),

@@ -143,17 +143,17 @@ impl Admission {
                     admitted.questions.push((car, open));
                 }
                 Credit::EarlierProcess { open } => {
-                    admitted.disowned.push(open);
-                    self.contested.add(&record.call, open, peer, known.own, now);
+                    if let Some(open) = open {
+                        admitted.disowned.push(open);
+                        self.contested.add(&record.call, open, peer, known.own, now);
+                    }
                     admitted.unconfirmed.push(record);
                 }
                 // It is sent again.
                 Credit::Early => {}
                 Credit::Refused { open, why } => {
-                    if let Some(open) = open {
-                        admitted.disowned.push(open);
-                        self.contested.add(&record.call, open, peer, known.own, now);
-                    }
+                    admitted.disowned.push(open);
+                    self.contested.add(&record.call, open, peer, known.own, now);
                     let refusals = &mut self.refusals;
                     let report =
                         refusals.refuse_service(peer, &record.call, &why, known.fleet, now);

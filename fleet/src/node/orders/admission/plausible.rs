@@ -17,6 +17,9 @@ use crate::orders::{Record, RecordState};
 /// By how much clocks drift apart and messages are late, at most.
 const TOLERANCE: Duration = Duration::from_secs(10);
 
+/// A node that one peer hears and this one does not is cut off from this one if that lasts so long.
+const STRANGE: Duration = Duration::from_secs(1);
+
 /// How long a node listens before it believes what others say of its own car. Its peers send their
 /// stores within some tens of milliseconds of the start.
 const EARLY: Duration = Duration::from_secs(2);
@@ -35,11 +38,11 @@ pub(super) enum Credit {
         /// The press that is open here. Sending it to the node asks the question.
         open: Dot,
     },
-    /// This node's car is said to have served the press before the present process began. That
-    /// can't be known here.
+    /// This node's car is said to have served the press, and this node does not know: before the
+    /// present process began, or though it has never heard of the press.
     EarlierProcess {
-        /// The press that is open here.
-        open: Dot,
+        /// The press that is open here, if any.
+        open: Option<Dot>,
     },
     /// This node's car is said to have served a press that this node has not heard of, and it has
     /// only just begun to listen. If the press is still open anywhere, it will hear so before it
@@ -47,8 +50,8 @@ pub(super) enum Credit {
     Early,
     /// It can't be true.
     Refused {
-        /// The press that is open here, if any.
-        open: Option<Dot>,
+        /// The press that is open here.
+        open: Dot,
         why: String,
     },
 }
@@ -117,8 +120,8 @@ pub(super) fn credit(
         return if !is_unheard {
             Credit::Accepted
         } else if witness.saw_made(record.dot, known) {
-            let why = "this node's car, which knew of no such press, did not".to_owned();
-            Credit::Refused { open: None, why }
+            // It would know of the press, unless that was derived from another one or forgotten.
+            Credit::EarlierProcess { open: None }
         } else if now < attentive_since + EARLY {
             Credit::Early
         } else {
@@ -127,7 +130,7 @@ pub(super) fn credit(
     };
     // Its age does not help: a peer that lies about the service may have made it old before.
     let (open_since, open) = (order.open_since, order.dot);
-    let refused = |why: String| Credit::Refused { open: Some(open), why };
+    let refused = |why: String| Credit::Refused { open, why };
     // A node that refuses must be able to have it served after all.
     let is_sure = fleet.can_serve && attentive_since + TOLERANCE <= open_since;
     let Some(service) = service else {
@@ -151,7 +154,7 @@ pub(super) fn credit(
         } else if fleet.knows_all(open_since - TOLERANCE) {
             refusal()
         } else {
-            Credit::EarlierProcess { open }
+            Credit::EarlierProcess { open: Some(open) }
         };
     }
     let is_heard = peer != car && fleet.members.get(car).is_some();
@@ -160,7 +163,7 @@ pub(super) fn credit(
     // where that was known to be open.
     let from = open_since - TOLERANCE;
     let made_since = if known.store.is_made_here(open) { open_since } else { from };
-    if is_heard || fleet.is_gone(car, floor, open_since, made_since, attentive_since) {
+    if is_heard || fleet.is_gone(car, floor, [open_since, made_since, attentive_since], now) {
         let car = car.clone();
         return Credit::Hearsay { car, open };
     }
@@ -170,6 +173,7 @@ pub(super) fn credit(
     }
     Credit::Accepted
 }
+
 impl Fleet<'_> {
     /// Why this car can't have been at this floor from then on.
     fn excludes(&self, car: &NodeId, floor: Floor, from: Timestamp) -> Option<String> {
@@ -186,14 +190,13 @@ impl Fleet<'_> {
     /// Whether this node had heard a lost car for the last time when it learned of the press, or had
     /// not seen it at the floor since the press can have been made. A peer that was found later may
     /// have met the car, but that proves nothing: a member can be away for a moment, and lie when it
-    /// returns.
+    /// returns. A peer that still hears the car, as its echoes show, may know better.
     fn is_gone(
         &self,
         car: &NodeId,
         floor: Floor,
-        open_since: Timestamp,
-        made_since: Timestamp,
-        attentive_since: Timestamp,
+        [open_since, made_since, attentive_since]: [Timestamp; 3],
+        now: Timestamp,
     ) -> bool {
         // What a node hears first after an interruption was sent long before, both by that car and
         // about the press.
@@ -203,7 +206,9 @@ impl Fleet<'_> {
         let lost = self.members.lost().get(car);
         lost.is_some_and(|lost| {
             let was_elsewhere = || lost.sightings.exclude(floor, made_since);
-            (lost.heard_at <= open_since || was_elsewhere()) && is_known(lost.heard_at)
+            (lost.heard_at <= open_since || was_elsewhere())
+                && is_known(lost.heard_at)
+                && !self.keep_hearing_strangers(now)
         })
     }
 
@@ -213,6 +218,16 @@ impl Fleet<'_> {
         peers.all(|(_, peer)| {
             let unbroken = peer.found_at <= from;
             unbroken && peer.stranger_echoed_at.is_none_or(|at| at < from)
+        })
+    }
+
+    /// Whether a peer goes on hearing a node that this one does not hear. One that has just started
+    /// is not heard by all at once.
+    fn keep_hearing_strangers(&self, now: Timestamp) -> bool {
+        let mut peers = self.members.peers();
+        peers.any(|(_, peer)| {
+            let is_cut_off = peer.strangers_since.is_some_and(|since| STRANGE <= now.since(since));
+            is_cut_off && peer.stranger_echoed_at.is_some_and(|at| now.since(at) < STRANGE)
         })
     }
 }

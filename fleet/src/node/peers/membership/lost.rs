@@ -14,6 +14,10 @@ use crate::wire::Echo;
 /// The most lost peers that are kept. The oldest one makes room for the next.
 const MOST: usize = 64;
 
+/// So many beacons of a lost peer may have been heard by others alone: who hears more still hears
+/// it.
+const LAST_FEW: u64 = 5;
+
 /// How long a lost peer is kept.
 const KEPT_FOR: Duration = Duration::from_hours(24);
 
@@ -63,10 +67,14 @@ impl LostPeers {
         self.0.get(name)
     }
 
-    /// Whether an echo is of a beacon that was heard here too, before the peer was lost.
+    /// Whether an echo is of a beacon from before the peer was lost: one that was heard here too, or
+    /// one of its last few, which not everybody may have heard.
     pub(super) fn covers(&self, echo: &Echo) -> bool {
         let mut lost = self.0.values().map(|lost| lost.last);
-        lost.any(|last| last.nonce == echo.nonce && echo.sequence <= last.sequence)
+        let is_of = |last: Echo| {
+            last.nonce == echo.nonce && echo.sequence <= last.sequence.saturating_add(LAST_FEW)
+        };
+        lost.any(is_of)
     }
 
     pub(super) fn remove(&mut self, name: &NodeId) {

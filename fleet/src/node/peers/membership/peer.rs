@@ -50,9 +50,14 @@ pub(in crate::node) struct Peer {
     pub(in crate::node) sightings: Sightings,
     /// When it last echoed a node that is not heard here.
     pub(in crate::node) stranger_echoed_at: Option<Timestamp>,
+    /// Since when it has done so again and again.
+    pub(in crate::node) strangers_since: Option<Timestamp>,
     /// The interruptions of this node since the peer was last heard.
     excuses: Excuses,
 }
+
+/// In a large fleet a beacon has no room for all echoes, but for each within this time.
+const STRANGER_PAUSE: Duration = Duration::from_secs(2);
 
 /// The interruptions of this node during which a peer could not be heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,6 +91,7 @@ impl Peer {
             found_at: now,
             sightings: Sightings::default(),
             stranger_echoed_at: None,
+            strangers_since: None,
             excuses: Excuses::default(),
         }
     }
@@ -101,6 +107,13 @@ impl Peer {
             let late = now.since(at).saturating_sub(self.period);
             self.delay.note(late, now);
         }
+    }
+
+    /// It has echoed a node that is not heard here.
+    pub(super) fn note_stranger(&mut self, now: Timestamp) {
+        let goes_on = self.stranger_echoed_at.is_some_and(|at| now.since(at) < STRANGER_PAUSE);
+        self.strangers_since = self.strangers_since.filter(|_| goes_on).or(Some(now));
+        self.stranger_echoed_at = Some(now);
     }
 
     pub(super) fn alive_at(&self) -> Timestamp {
