@@ -168,7 +168,10 @@ fn account<'a>(scene: &Scene, labels: [&'a str; 6]) -> Line<'a> {
         || "–".to_owned(),
         |mean| {
             let [mean, late, longest] = [mean, tally.late, tally.longest].map(seconds);
-            format!("{mean}  P90 {late}  max {longest}")
+            // Where there is room.
+            let longest =
+                if labels == LABELS[0] { format!("  max {longest}") } else { String::new() };
+            format!("{mean}  P90 {late}{longest}")
         },
     );
     let changes = scene.master_changes;

@@ -1,8 +1,7 @@
 //! One stranger or one faulty member against a bank of three cars: service goes on, a failover in
 //! the midst of it works, and afterwards everything is as before, without an operator.
 //!
-//! All attacks of a node that does not lead are made at once, invented services also alone, because
-//! a node is distrusted for most others. `LIFTMESH_ATTACKS=all` makes each alone, and
+//! All attacks but two are made at once, those alone. `LIFTMESH_ATTACKS=all` makes each alone, and
 //! `LIFTMESH_ATTACKS=Links,Disk` these.
 
 mod attacker;
@@ -84,10 +83,14 @@ fn service_goes_on(attacks: &[Attack], number: u8) {
 #[test]
 fn service_goes_on_under_all_attacks_at_once() {
     let _machine = machine();
-    service_goes_on(&Attack::ALL, ABOVE);
+    let all = Attack::ALL.into_iter();
+    let attacks: Vec<Attack> = all.filter(|attack| *attack != Attack::Service).collect();
+    service_goes_on(&attacks, ABOVE);
 }
 
-/// O1, P1: it is known of each car whether it can have served.
+/// O1, P1: it is known of each car whether it can have served. (Of one that has just been lost a
+/// peer that goes on echoing strangers might know more: together with the other attacks, which make
+/// such strangers up, a lie can succeed.)
 #[test]
 fn service_goes_on_under_services_that_did_not_happen() {
     let _machine = machine();

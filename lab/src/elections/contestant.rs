@@ -278,7 +278,7 @@ impl Contestant {
 
     /// A fleet of it.
     pub(super) fn settings(self, nodes: usize, seed: u64) -> WorldSettings {
-        let mut settings = WorldSettings::new(nodes, seed);
+        let mut settings = WorldSettings::without_parking(nodes, seed);
         settings.election = self.election(nodes);
         if self.variants.contains(Variant::DesignatedMaster) {
             settings.roles.insert(0, Role::ControlUnit);

@@ -178,7 +178,7 @@ fn finish(mut world: World) -> Trace {
 /// which both answer; C gets no answer from D and dies before it can announce itself. So A asks
 /// again, and B leads.
 fn bully_b8(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::new(4, seed);
+    let mut settings = WorldSettings::without_parking(4, seed);
     let source = bully::Settings::source();
     settings.election = ElectionSettings::Bully(bully::Settings {
         estimate: Estimate::Fixed(10),
@@ -199,7 +199,7 @@ fn bully_b8(seed: u64) -> Result<Trace, WorldError> {
 
 /// Three parts with a token each meet. Each holder hears another one first, and asks it to wait.
 fn ring_freeze(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::new(3, seed);
+    let mut settings = WorldSettings::without_parking(3, seed);
     settings.election = ElectionSettings::TokenRing(token_ring::Settings {
         mesh_detection: false,
         ..token_ring::Settings::default()
@@ -217,7 +217,7 @@ fn ring_freeze(seed: u64) -> Result<Trace, WorldError> {
 
 /// The sub-networks of A and D, of B, E and G, and of C and F.
 fn three_masters(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::new(7, seed);
+    let mut settings = WorldSettings::without_parking(7, seed);
     settings.weather.delay = 2_000..=5_000;
     let apart = |world: &mut World| {
         world.run_for(millis(1_000));
@@ -231,7 +231,7 @@ fn three_masters(seed: u64) -> Result<Trace, WorldError> {
 
 /// The leader dies, and its followers vote with numbers from 1 to 4.
 fn ballot_tie(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::new(5, seed);
+    let mut settings = WorldSettings::without_parking(5, seed);
     settings.election =
         ElectionSettings::Experiment(Experiment::new(SmallVotes(ballot::Settings::default())));
     settings.weather.delay = SLOW;
@@ -243,7 +243,7 @@ fn ballot_tie(seed: u64) -> Result<Trace, WorldError> {
 
 /// Even and odd nodes had a leader each.
 fn ballot_merge(seed: u64) -> Result<Trace, WorldError> {
-    let mut settings = WorldSettings::new(32, seed);
+    let mut settings = WorldSettings::without_parking(32, seed);
     settings.election = ElectionSettings::of(Protocol::Ballot);
     settings.weather.loss = 5;
     settings.codec = false;

@@ -17,6 +17,9 @@ const TRACE: (u32, u32) = (1_200, 360);
 /// The height of the title with the legend.
 const HEAD: u32 = 40;
 
+/// The width of a name in the legend.
+const NAME: u32 = 150;
+
 /// Panels in a row.
 const COLUMNS: usize = 3;
 
@@ -38,7 +41,8 @@ pub fn plot_waits(comparison: &Comparison, runs: &[Run]) -> Result<String, PlotE
     let count = |panels: usize| u32::try_from(panels).unwrap_or(1);
     let columns = comparison.cells.len().clamp(1, COLUMNS);
     let rows = comparison.cells.len().div_ceil(columns).max(1);
-    let size = (PANEL.0 * count(columns), PANEL.1 * count(rows) + HEAD);
+    let legend = NAME * count(comparison.strategies.len());
+    let size = (legend.max(PANEL.0 * count(columns)), PANEL.1 * count(rows) + HEAD);
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
@@ -66,7 +70,7 @@ fn draw_legend<'a>(area: &Area<'a>, strategies: &[Strategy]) -> Result<(), Failu
         let colour = colour(number);
         area.draw(&PathElement::new(vec![(x, 20), (x + 24, 20)], colour.stroke_width(3)))?;
         area.draw(&Text::new(strategy.to_string(), (x + 30, 13), ("sans-serif", 15)))?;
-        x += 150;
+        x += NAME.cast_signed();
     }
     Ok(())
 }

@@ -74,6 +74,13 @@ impl WorldSettings {
         }
     }
 
+    /// The same, in which idle cars stay where they are: for elections, which should be compared
+    /// without messages that have nothing to do with them.
+    #[must_use]
+    pub fn without_parking(nodes: usize, seed: u64) -> Self {
+        Self { strategy: Strategy::Collective, ..Self::new(nodes, seed) }
+    }
+
     /// C3: how long the election may take once the network is whole and quiet.
     #[must_use]
     pub fn bound(&self) -> Duration {

@@ -4,7 +4,6 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use elevator_driver::{Button, Direction, Floor};
-use elevator_fleet::dispatch::Strategy;
 use elevator_fleet::election::ElectionSettings;
 use elevator_fleet::model::Call;
 use elevator_fleet::node::MeshTimes;
@@ -89,9 +88,7 @@ impl Building {
 
 /// So many machines whose idle cars stay where they are, for tests that say where each car is.
 pub(crate) fn without_parking(nodes: usize) -> WorldSettings {
-    let mut settings = WorldSettings::new(nodes, seed());
-    settings.strategy = Strategy::Collective;
-    settings
+    WorldSettings::without_parking(nodes, seed())
 }
 
 impl Deref for Building {

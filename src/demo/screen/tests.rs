@@ -281,7 +281,7 @@ fn a_small_terminal_shows_the_chosen_car_and_floor_of_a_large_building() {
         let chosen = format!(" {} ★", scene.cars[car].name);
         assert!(drawn.contains(&chosen), "no{chosen}:\n{drawn}");
         assert!(drawn.contains(&format!("{floor:>3} ☻☻")), "{drawn}");
-        for figure in ["placed 9", "served 8", "lost 0", "mean 8.0 s  max 21.0 s", "arrived 5"] {
+        for figure in ["placed 9", "served 8", "lost 0", "mean 8.0 s  P90 18.0 s", "arrived 5"] {
             assert!(drawn.contains(figure), "no {figure}:\n{drawn}");
         }
     }
