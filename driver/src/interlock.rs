@@ -17,14 +17,14 @@ pub fn permitted_motor(outputs: &PanelOutputs, door: Option<DoorState>) -> Motor
 }
 
 /// The door command to send: a closed door is not commanded to open while the drive reports that
-/// the car moves (S1).
+/// the car moves, or may have started since (`None`) (S1).
 #[must_use]
 pub fn permitted_door(
     outputs: &PanelOutputs,
     door: DoorState,
-    drive: DriveFeedback,
+    drive: Option<DriveFeedback>,
 ) -> DoorCommand {
-    if door == DoorState::Closed && drive != DriveFeedback::Stopped {
+    if door == DoorState::Closed && drive != Some(DriveFeedback::Stopped) {
         DoorCommand::Close
     } else {
         outputs.door
@@ -60,10 +60,11 @@ mod tests {
     fn a_closed_door_opens_only_at_rest_and_an_open_one_is_not_slammed() {
         let open = outputs(DoorCommand::Open);
         let driven = DriveFeedback::Driven(Direction::Up);
-        assert_eq!(permitted_door(&open, DoorState::Closed, driven), DoorCommand::Close);
-        assert_eq!(permitted_door(&open, DoorState::Opening, driven), DoorCommand::Open);
+        assert_eq!(permitted_door(&open, DoorState::Closed, Some(driven)), DoorCommand::Close);
+        assert_eq!(permitted_door(&open, DoorState::Closed, None), DoorCommand::Close);
+        assert_eq!(permitted_door(&open, DoorState::Opening, Some(driven)), DoorCommand::Open);
         assert_eq!(
-            permitted_door(&open, DoorState::Closed, DriveFeedback::Stopped),
+            permitted_door(&open, DoorState::Closed, Some(DriveFeedback::Stopped)),
             DoorCommand::Open
         );
     }

@@ -56,7 +56,8 @@ impl Default for SessionSettings {
 /// fixed moment.
 ///
 /// A motor command is sent only while the panel reports its door closed and the door is not
-/// commanded to open; otherwise a stop is sent instead (S1).
+/// commanded to open; otherwise a stop is sent instead (S1). What the panel reported before it heard
+/// the last command to move counts for nothing.
 #[derive(Debug)]
 pub struct ControllerSession {
     floors: FloorCount,
@@ -129,6 +130,7 @@ impl ControllerSession {
 
     /// Handles bytes from the line, split in any way.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Duration) {
+        let before = self.receiver.counters();
         for &byte in bytes {
             match self.receiver.push(byte) {
                 Some(Heard::Frame(numbered)) => self.handle_frame(numbered.frame, now),
@@ -142,6 +144,13 @@ impl ControllerSession {
                 }
                 Some(Heard::OtherVersion(_)) | None => {}
             }
+        }
+        let counters = self.receiver.counters();
+        let is_damaged = (counters.damaged, counters.lost) != (before.damaged, before.lost);
+        if let SessionState::Connected(connection) = &mut self.state
+            && is_damaged
+        {
+            connection.note_damage(now);
         }
     }
 
@@ -167,6 +176,11 @@ impl ControllerSession {
     pub fn poll_transmit(&mut self, now: Duration) -> Option<Vec<u8>> {
         self.check_silence(now);
         let frame = self.next_frame(now)?;
+        if let (SessionState::Connected(connection), ControllerFrame::Drive(drive)) =
+            (&mut self.state, &frame)
+        {
+            connection.note_sent(drive, self.sequence);
+        }
         Some(self.seal(&frame))
     }
 
@@ -266,7 +280,7 @@ impl ControllerSession {
         }
         match &mut self.state {
             SessionState::Connected(connection) if connection.boot == status.boot => {
-                connection.hear_echo(status.echo, now);
+                connection.hear_echo(status.echo, self.sequence, now);
                 let told = connection.change(|inputs| *inputs = status.inputs(inputs.clone()));
                 self.events.extend(told);
             }
@@ -390,12 +404,11 @@ fn chunks_of(outputs: &PanelOutputs, floors: FloorCount) -> Vec<ButtonChunk> {
 
 /// The `Drive` frame for these outputs, restricted by S1.
 fn drive(outputs: &PanelOutputs, connection: &Connection, acknowledged: PressSequence) -> Drive {
-    let PanelInputs { door, drive, .. } = connection.inputs;
     Drive {
         boot: connection.boot,
         acknowledged,
-        motor: permitted_motor(outputs, Some(door)),
-        door: permitted_door(outputs, door, drive),
+        motor: permitted_motor(outputs, connection.door()),
+        door: permitted_door(outputs, connection.inputs.door, connection.feedback()),
         indicator: outputs.indicator,
         lantern: outputs.lantern,
         stop_lamp: outputs.lamps.stop,

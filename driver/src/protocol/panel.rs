@@ -43,6 +43,8 @@ pub struct PanelSession {
     sequence: u8,
     outputs: PanelOutputs,
     outputs_changed: bool,
+    /// The last accepted `Drive`, and when it came.
+    drive: Option<Drive>,
     driven_at: Duration,
     /// The number of the controller's last frame.
     echo: u8,
@@ -99,6 +101,7 @@ impl PanelSession {
             sequence: 0,
             outputs: PanelOutputs::default(),
             outputs_changed: false,
+            drive: None,
             driven_at: now,
             echo: 0,
             inputs: PanelInputs::default(),
@@ -223,6 +226,11 @@ impl PanelSession {
             self.receiver.refuse();
             return;
         }
+        // A controller that repeats itself early has missed a status.
+        if self.drive == Some(*drive) && now < self.driven_at + self.heartbeat * 3 / 4 {
+            self.status_due.at = now;
+        }
+        self.drive = Some(*drive);
         self.driven_at = now;
         self.acknowledge(drive.acknowledged);
         self.change_outputs(|outputs, _| {

@@ -206,6 +206,91 @@ proptest! {
     }
 }
 
+/// A car that does what the panel is told to, as slowly as machines do.
+#[derive(Default)]
+struct Machinery {
+    /// How long the car goes on moving, in steps.
+    coasts: u8,
+    /// How far the door is open, 0 closed, in steps of its way.
+    gap: u8,
+    is_opening: bool,
+}
+
+impl Machinery {
+    const COASTS: u8 = 20;
+    const WAY: u8 = 30;
+
+    /// Takes a new command. Returns what is unsafe about it (S1).
+    fn command(&mut self, outputs: &PanelOutputs) -> Option<&'static str> {
+        let runs = outputs.motor != MotorCommand::Stop;
+        let is_moving = self.coasts > 0;
+        self.is_opening = outputs.door == DoorCommand::Open;
+        if runs {
+            self.coasts = Self::COASTS;
+        }
+        if self.is_opening && (is_moving || runs) {
+            return Some("the door opens while the car moves");
+        }
+        (runs && self.gap > 0).then_some("the car starts with its door open")
+    }
+
+    fn step(&mut self, outputs: &PanelOutputs) -> PanelInputs {
+        if outputs.motor == MotorCommand::Stop {
+            self.coasts = self.coasts.saturating_sub(1);
+        }
+        self.gap = if self.is_opening {
+            (self.gap + 1).min(Self::WAY)
+        } else {
+            self.gap.saturating_sub(1)
+        };
+        let drive = match self.coasts {
+            0 => DriveFeedback::Stopped,
+            _ => DriveFeedback::Driven(Direction::Up),
+        };
+        let door = match (self.gap, self.is_opening) {
+            (0, false) => DoorState::Closed,
+            (Self::WAY, true) => DoorState::Open,
+            (_, true) => DoorState::Opening,
+            (_, false) => DoorState::Closing,
+        };
+        PanelInputs { drive, door, ..PanelInputs::default() }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+    // S1: whatever is commanded, and whatever the line loses, no door opens while the car moves,
+    // and no car starts with its door open.
+    #[test]
+    fn no_line_is_so_bad_that_the_interlock_believes_what_is_outdated(
+        fates in proptest::collection::vec(any_fate(), 1..400),
+        wishes in proptest::collection::vec((any::<bool>(), any::<bool>(), 0_u8..60), 1..60),
+    ) {
+        let mut fates = fates.into_iter();
+        let mut pair = Pair::new();
+        pair.run_clean(Duration::from_millis(200));
+        let mut machinery = Machinery::default();
+        for (runs, opens, steps) in wishes {
+            let motor = if runs { some_outputs().motor } else { MotorCommand::Stop };
+            let door = if opens { DoorCommand::Open } else { DoorCommand::Close };
+            pair.controller.set_outputs(PanelOutputs { motor, door, ..PanelOutputs::default() });
+            for _ in 0..=steps {
+                while let Some(bytes) = pair.controller.poll_transmit(pair.now) {
+                    let bytes = suffer(bytes, fates.next().unwrap_or(Fate::Deliver));
+                    pair.panel.handle_bytes(&bytes, pair.now);
+                    if let Some(outputs) = pair.panel.poll_outputs() {
+                        prop_assert_eq!(machinery.command(outputs), None);
+                    }
+                }
+                pair.panel.set_inputs(machinery.step(pair.panel.outputs()));
+                pair.exchange(&mut fates);
+                pair.now += STEP;
+            }
+        }
+    }
+}
+
 /// A frame with a correct check sum and any content.
 fn sealed(header: &[u8], body: &[u8]) -> Vec<u8> {
     let mut raw = [header, body].concat();
