@@ -13,6 +13,7 @@ impl Node {
         }
         self.oversee(now);
         let fleet = Fleet::new(&self.peers, &self.leadership, &self.cabin);
+        self.orders.judge_early(fleet, &mut self.random, now);
         self.orders.place_contested(fleet, now);
         self.route_orders(now);
         // Serving a call changes the orders, which changes the stops. Each round serves at least

@@ -40,6 +40,21 @@ impl Orders {
         admitted.records
     }
 
+    /// Judges what came too early to be judged. What a lost peer said is left out: it says it again
+    /// when it returns.
+    pub(in crate::node) fn judge_early(
+        &mut self,
+        fleet: Fleet<'_>,
+        random: &mut Rng,
+        now: Timestamp,
+    ) {
+        for (peer, record) in self.admission.take_early(now) {
+            if fleet.members.get(&peer).is_some() {
+                self.take_in(&peer, &[record], fleet, random, now);
+            }
+        }
+    }
+
     /// Makes sure that a call stays open whose service nobody here can confirm: at worst it is
     /// served twice. `false` until a press of this process is promised, and every peer that holds
     /// the order has the press on its disk, so that the lamps stay lit; the peer sends the service

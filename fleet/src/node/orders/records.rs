@@ -175,17 +175,29 @@ impl Orders {
         random: &mut Rng,
         now: Timestamp,
     ) {
-        for record in self.admit(peer, &delta.records, fleet, random, now) {
+        self.take_in(peer, &delta.records, fleet, random, now);
+        for ack in &delta.acks {
+            self.on_ack(peer, *ack);
+        }
+    }
+
+    /// Takes in those of these records that are credible, and acknowledges them.
+    pub(super) fn take_in(
+        &mut self,
+        peer: &NodeId,
+        records: &[Record],
+        fleet: Fleet<'_>,
+        random: &mut Rng,
+        now: Timestamp,
+    ) {
+        for record in self.admit(peer, records, fleet, random, now) {
             if self.has_room(peer, record, fleet, now) && self.on_record(peer, record, fleet, now) {
                 self.replication.acknowledge(record.dot);
                 self.hurry();
             }
         }
-        if !delta.records.is_empty() {
+        if !records.is_empty() {
             self.collect(fleet, now);
-        }
-        for ack in &delta.acks {
-            self.on_ack(peer, *ack);
         }
     }
 

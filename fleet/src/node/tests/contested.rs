@@ -278,23 +278,49 @@ fn a_press_that_was_made_since_then_was_served_by_no_earlier_process() {
     assert_eq!(conflicts(&drain(&mut one)).len(), 1);
 }
 
-/// O1: what a node believes of its own car, the others believe too. So it first listens whether the
-/// press is still open anywhere.
+/// O1, O7: what a node believes of its own car, the others believe too. So it first listens whether
+/// the press is still open anywhere; once it has listened, nobody has to say it again.
 #[test]
 fn a_node_that_has_just_started_believes_no_service_of_an_unknown_press() {
-    let (mut one, _, now) = pair();
-    let knows = |node: &Node| node.orders().present(dot(7, 1), &call(0)).is_some();
-    let service = Service { waited: PERIOD, car: name(1) };
-    let state = RecordState::Served(Some(service));
-    let told = Record { dot: dot(7, 1), origin: name(7), call: call(0), state };
-    for (at, is_known) in [(now, false), (now + Duration::from_secs(3), true)] {
-        one.handle_frame(LINK, delta(vec![told.clone()]), at);
-        assert_eq!(knows(&one), is_known);
-        assert!(conflicts(&drain(&mut one)).is_empty());
-    }
+    let (mut one, mut two, now) = pair();
+    let knows = |node: &Node, sequence| node.orders().present(dot(7, sequence), &call(0)).is_some();
+    let told = |sequence| Record {
+        dot: dot(7, sequence),
+        origin: name(7),
+        call: call(0),
+        state: RecordState::Served(Some(Service { waited: PERIOD, car: name(1) })),
+    };
+    one.handle_frame(LINK, delta(vec![told(1)]), now);
+    assert!(!knows(&one, 1));
+    let later = now + Duration::from_millis(1_100);
+    exchange(&mut one, &mut two, now, later);
+    assert!(knows(&one, 1));
+    one.handle_frame(LINK, delta(vec![told(2)]), later);
+    assert!(knows(&one, 2));
+    assert!(conflicts(&drain(&mut one)).is_empty());
     // It would know of a press that was made since the stores were equal: it places the call again.
-    let lie = Record { dot: dot(2, 2), origin: name(2), ..told };
-    one.handle_frame(LINK, delta(vec![lie]), now + Duration::from_secs(3));
+    let lie = Record { dot: dot(2, 2), origin: name(2), ..told(1) };
+    one.handle_frame(LINK, delta(vec![lie]), later);
     assert_eq!(one.orders().present(dot(2, 2), &call(0)), None);
     assert_eq!(one.orders().of_call(&call(0)).count(), 1);
+}
+
+/// O1: a service that came too early is judged by what was heard since: the press is open.
+#[test]
+fn a_press_that_is_heard_of_after_its_service_stays_open() {
+    let (mut one, mut two, now) = pair();
+    let open = Record {
+        dot: dot(7, 1),
+        origin: name(7),
+        call: call(0),
+        state: RecordState::Open { waited: PERIOD },
+    };
+    let state = RecordState::Served(Some(Service { waited: PERIOD, car: name(1) }));
+    let lie = Record { state, ..open.clone() };
+    one.handle_frame(LINK, delta(vec![lie]), now);
+    one.handle_frame(LINK, delta(vec![open]), now + PERIOD);
+    let is_open = |node: &Node| node.orders().get(dot(7, 1)).is_some();
+    assert!(is_open(&one));
+    exchange(&mut one, &mut two, now + PERIOD, now + Duration::from_millis(1_100));
+    assert!(is_open(&one));
 }

@@ -16,6 +16,7 @@
 //! operators should learn of it.
 
 mod contested;
+mod early;
 mod gate;
 mod journals;
 mod plausible;
@@ -24,6 +25,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use self::contested::Contested;
+use self::early::Early;
 use self::gate::Refusals;
 use self::journals::Journals;
 use self::plausible::{Credit, Witness};
@@ -44,6 +46,7 @@ pub(super) struct Admission {
     refusals: Refusals,
     journals: Journals,
     contested: Contested,
+    early: Early,
     witness: Witness,
     reports: VecDeque<Report>,
 }
@@ -94,6 +97,7 @@ impl Admission {
             refusals: Refusals::default(),
             journals: Journals::default(),
             contested: Contested::default(),
+            early: Early::default(),
             witness: Witness::default(),
             reports: VecDeque::new(),
         }
@@ -149,8 +153,7 @@ impl Admission {
                     }
                     admitted.unconfirmed.push(record);
                 }
-                // It is sent again.
-                Credit::Early => {}
+                Credit::Early => self.early.keep(peer, record),
                 Credit::Refused { open, why } => {
                     admitted.disowned.push(open);
                     self.contested.add(&record.call, open, peer, known.own, now);
@@ -206,6 +209,12 @@ impl Admission {
     pub(super) fn on_collected(&mut self, collected: &[JournalId], store: &OrderStore) {
         self.journals.on_collected(collected.len(), store);
         self.witness.forget(collected);
+    }
+
+    /// The records that came too early to be judged, with the peers that sent them, once this node
+    /// has listened for long enough.
+    pub(super) fn take_early(&mut self, now: Timestamp) -> Vec<(NodeId, Record)> {
+        self.early.take(self.witness.attentive_since(), now)
     }
 
     /// The calls to place again now: those of which every open order has been contested for long

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use elevator_driver::Floor;
 
+use super::early::EARLY;
 use super::{Fleet, Knowledge};
 use crate::model::{Call, Dot, JournalId, NodeId, Timestamp};
 use crate::orders::{Record, RecordState};
@@ -19,10 +20,6 @@ const TOLERANCE: Duration = Duration::from_secs(10);
 
 /// A node that one peer hears and this one does not is cut off from this one if that lasts so long.
 const STRANGE: Duration = Duration::from_secs(1);
-
-/// How long a node listens before it believes what others say of its own car. Its peers send their
-/// stores within some tens of milliseconds of the start.
-const EARLY: Duration = Duration::from_secs(2);
 
 /// How credible a record is that closes an open order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +65,11 @@ pub(super) struct Witness {
 }
 
 impl Witness {
+    /// Since when this node has received everything that was sent to it.
+    pub(super) fn attentive_since(&self) -> Timestamp {
+        self.attentive_since
+    }
+
     /// The node starts, or did not run until now: what was sent before may have been missed.
     pub(super) fn on_resumed(&mut self, now: Timestamp) {
         self.attentive_since = now;
@@ -98,6 +100,15 @@ impl Witness {
         let before = self.made_before.get(&dot.journal);
         known.store.is_made_here(dot) || before.is_some_and(|before| dot.sequence > *before)
     }
+}
+
+/// A press that is open here.
+struct Press {
+    floor: Floor,
+    /// When this node learned of it.
+    known_since: Timestamp,
+    /// It was not made before.
+    made_since: Timestamp,
 }
 
 /// How credible a record of this peer is.
@@ -163,7 +174,8 @@ pub(super) fn credit(
     // where that was known to be open.
     let from = open_since - TOLERANCE;
     let made_since = if known.store.is_made_here(open) { open_since } else { from };
-    if is_heard || fleet.is_gone(car, floor, [open_since, made_since, attentive_since], now) {
+    let press = Press { floor, known_since: open_since, made_since };
+    if is_heard || fleet.is_gone(car, &press, attentive_since, now) {
         let car = car.clone();
         return Credit::Hearsay { car, open };
     }
@@ -194,8 +206,8 @@ impl Fleet<'_> {
     fn is_gone(
         &self,
         car: &NodeId,
-        floor: Floor,
-        [open_since, made_since, attentive_since]: [Timestamp; 3],
+        press: &Press,
+        attentive_since: Timestamp,
         now: Timestamp,
     ) -> bool {
         // What a node hears first after an interruption was sent long before, both by that car and
@@ -205,8 +217,8 @@ impl Fleet<'_> {
         };
         let lost = self.members.lost().get(car);
         lost.is_some_and(|lost| {
-            let was_elsewhere = || lost.sightings.exclude(floor, made_since);
-            (lost.heard_at <= open_since || was_elsewhere())
+            let was_elsewhere = || lost.sightings.exclude(press.floor, press.made_since);
+            (lost.heard_at <= press.known_since || was_elsewhere())
                 && is_known(lost.heard_at)
                 && !self.keep_hearing_strangers(now)
         })
