@@ -16,8 +16,10 @@ use crate::wire::NodeState;
 /// its link to the master ends, and keeps nothing of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guidance {
-    /// What each car was told last, unless it was nothing.
+    /// What each car was told last.
     told: BTreeMap<NodeId, CarPlan>,
+    /// The other cars may have been told something by the last master.
+    inherits: bool,
     rest: Rest,
     /// Since when each car has shown which floor.
     floors: BTreeMap<NodeId, (Option<Floor>, Timestamp)>,
@@ -40,6 +42,7 @@ impl Guidance {
     /// The node's state changed. If the mastership `rotates`, cars keep what they were told.
     pub(super) fn on_change(&mut self, node_state: &NodeState, rotates: bool) {
         self.told.clear();
+        self.inherits = rotates;
         self.rest = match node_state {
             NodeState::Master if rotates => Rest::Inherited,
             NodeState::Master | NodeState::Slave { .. } | NodeState::Seeking => Rest::Disturbed,
@@ -54,7 +57,7 @@ impl Guidance {
     /// The link to this car's node is gone.
     pub(super) fn forget_car(&mut self, car: &NodeId) {
         self.floors.remove(car);
-        if self.told.remove(car).is_some() {
+        if self.told.remove(car).is_some_and(|plan| plan != CarPlan::default()) {
             self.rest = Rest::Disturbed;
         }
     }
@@ -97,22 +100,22 @@ impl Guidance {
         cars: &[(NodeId, CarView)],
         floors: FloorCount,
     ) -> Vec<(NodeId, CarPlan)> {
-        let mut told = BTreeMap::new();
         let mut news = Vec::new();
         for (car, view) in cars {
+            // A strategy that plans calls only says nothing of the cars, and ends nothing that the
+            // last master began.
+            let ends = self.inherits && plans.contains_key(car);
+            let unless_told = (!ends).then(CarPlan::default);
             let plan = plans.get(car).filter(|_| Predictor::can_serve(view));
             let plan = plan.copied().unwrap_or_default();
             let is_open =
                 |floor: &Floor| floors.contains(*floor) && !view.locked_out.contains(*floor);
             let plan = CarPlan { park: plan.park.filter(is_open), ..plan };
-            if self.told.get(car).copied().unwrap_or_default() != plan {
+            let before = self.told.insert(car.clone(), plan);
+            if before.or(unless_told) != Some(plan) {
                 news.push((car.clone(), plan));
             }
-            if plan != CarPlan::default() {
-                told.insert(car.clone(), plan);
-            }
         }
-        self.told = told;
         news
     }
 }
@@ -211,5 +214,29 @@ mod tests {
         assert!(!guidance.is_at_rest(true, &idle(&[1, 2])));
         guidance.on_change(&NodeState::Master, false);
         assert!(!guidance.is_at_rest(true, &idle(&[1, 2])));
+    }
+
+    /// T5: the last holder of the token may have told it something else.
+    #[test]
+    fn a_rotating_master_tells_each_car_once_that_it_is_to_do_nothing() {
+        let floors = FloorCount::new(4).expect("floors");
+        let (mut guidance, cars) = (Guidance::default(), [(name(1), view(0))]);
+        let nothing = (name(1), CarPlan::default());
+        let plans = [nothing.clone()].into();
+        assert_eq!(guidance.adopt(&plans, &cars, floors), []);
+        guidance.on_change(&NodeState::Master, true);
+        assert_eq!(guidance.adopt(&plans, &cars, floors), [nothing]);
+        assert_eq!(guidance.adopt(&plans, &cars, floors), []);
+    }
+
+    #[test]
+    fn a_car_that_is_away_for_a_moment_is_told_that_its_plan_has_ended() {
+        let floors = FloorCount::new(4).expect("floors");
+        let (mut guidance, cars) = (Guidance::default(), [(name(1), view(0))]);
+        let plans = [(name(1), park(3))].into();
+        assert_eq!(guidance.adopt(&plans, &cars, floors).len(), 1);
+        assert_eq!(guidance.adopt(&BTreeMap::new(), &[], floors), []);
+        let nothing = [(name(1), CarPlan::default())];
+        assert_eq!(guidance.adopt(&BTreeMap::new(), &cars, floors), nothing);
     }
 }
