@@ -65,14 +65,15 @@ impl Peak {
         let journeys = building.carry(crowd, self.pace, self.lasts * 2);
         if loses_master {
             journeys.wait_until(self.lasts / 2);
+            building.wait_for_master(CARS[0]);
             building.kill(CARS[0]);
             // As the service manager does.
             building.start(CARS[0]);
         }
-        let trips = journeys.end();
+        let waits = self.waits(&journeys.end());
         building.close_books();
         building.assert_safe();
-        self.waits(&trips)
+        waits
     }
 
     fn waits(&self, trips: &[(Passenger, Trip)]) -> Vec<Duration> {
