@@ -69,7 +69,7 @@ fn demand() -> Vec<HallDemand> {
     let up = (0..FLOORS - 1).map(|at| (at, Direction::Up));
     let down = (1..FLOORS).map(|at| (at, Direction::Down));
     let fresh = |(at, direction)| HallDemand {
-        call: HallCall { floor: floor(at), direction },
+        call: HallCall::new(floor(at), direction),
         waited: Duration::from_secs(5),
         assigned: None,
     };

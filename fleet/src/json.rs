@@ -76,7 +76,7 @@ impl TryFrom<&CallForm> for Call {
     fn try_from(form: &CallForm) -> Result<Self, CallError> {
         Ok(match form {
             CallForm::Hall { floor, direction } => {
-                Self::Hall(HallCall { floor: Floor::try_from(*floor)?, direction: *direction })
+                Self::Hall(HallCall::new(Floor::try_from(*floor)?, *direction))
             }
             CallForm::Car { car, floor } => {
                 Self::Car { car: NodeId::new(car)?, floor: Floor::try_from(*floor)? }

@@ -47,7 +47,7 @@
 //! node.start(now);
 //! perform(&mut node);
 //!
-//! let call = Call::Hall(HallCall { floor: Floor::try_from(2)?, direction: Direction::Up });
+//! let call = Call::Hall(HallCall::new(Floor::try_from(2)?, Direction::Up));
 //! node.handle_order(call.clone(), now)?;
 //! let order = node.orders().of_call(&call).next().ok_or("placed")?.dot;
 //! assert!(!node.has_promised(order));

@@ -238,7 +238,7 @@ impl Account {
     fn see_car(&mut self, car: &NodeId, sight: &Sight, now: Duration) {
         let Some(floor) = sight.serves else { return };
         let serves = |call: &Call| match call {
-            Call::Hall(HallCall { floor: at, direction }) => {
+            Call::Hall(HallCall { floor: at, direction, .. }) => {
                 *at == floor && sight.leads(*direction)
             }
             Call::Car { car: of, floor: at } => of == car && *at == floor,

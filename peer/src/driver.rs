@@ -140,7 +140,7 @@ impl Driver {
         for (&stop, &floor) in bank.stops.iter().zip(&self.floors) {
             let (up, down) = bank.sim.waiting_direction_counts_at(stop);
             for (waiting, direction) in [(up, Direction::Up), (down, Direction::Down)] {
-                let call = HallCall { floor, direction };
+                let call = HallCall::new(floor, direction);
                 let served = self.cabins.iter().any(|cabin| {
                     cabin.phase == ElevatorPhase::Loading
                         && cabin.floor == floor
@@ -304,7 +304,7 @@ impl Driver {
             CarPhase::Closing => {
                 let again = cabin
                     .direction
-                    .is_some_and(|direction| hall.contains(&HallCall { floor: here, direction }));
+                    .is_some_and(|direction| hall.contains(&HallCall::new(here, direction)));
                 if again {
                     bank.sim.open_door(id)?;
                 }

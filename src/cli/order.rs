@@ -85,13 +85,13 @@ pub(crate) enum Wait {
 impl From<&OrderCommand> for Call {
     fn from(order: &OrderCommand) -> Self {
         match order {
-            OrderCommand::Hall { floor, direction } => Self::Hall(HallCall {
-                floor: *floor,
-                direction: match direction {
+            OrderCommand::Hall { floor, direction } => Self::Hall(HallCall::new(
+                *floor,
+                match direction {
                     Way::Up => Direction::Up,
                     Way::Down => Direction::Down,
                 },
-            }),
+            )),
             OrderCommand::Car { car, floor } => Self::Car { car: car.clone(), floor: *floor },
         }
     }

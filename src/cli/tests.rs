@@ -84,8 +84,7 @@ fn events_are_followed_by_kind_until_there_are_enough() {
     let placing = std::thread::spawn(move || {
         // Until the watch has begun nothing is seen of an order.
         let mut client = Client::connect(&path).unwrap();
-        let hall =
-            Call::Hall(HallCall { floor: Floor::try_from(1).unwrap(), direction: Direction::Up });
+        let hall = Call::Hall(HallCall::new(Floor::try_from(1).unwrap(), Direction::Up));
         while client.order(&hall).is_ok() {
             std::thread::yield_now();
         }

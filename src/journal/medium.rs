@@ -93,10 +93,7 @@ mod tests {
         let record = Record {
             dot: Dot { journal: JournalId(7), sequence: 1 },
             origin: node(),
-            call: Call::Hall(HallCall {
-                floor: Floor::try_from(1).expect("a floor"),
-                direction: Direction::Up,
-            }),
+            call: Call::Hall(HallCall::new(Floor::try_from(1).expect("a floor"), Direction::Up)),
             state: RecordState::Open { waited: std::time::Duration::from_secs(3) },
         };
         let change = Change::Record(record.clone());

@@ -346,7 +346,7 @@ fn unencodable(error: postcard::Error) -> redb::Error {
 impl From<&Call> for StoredCall {
     fn from(call: &Call) -> Self {
         match call {
-            Call::Hall(HallCall { floor, direction }) => Self::Hall {
+            Call::Hall(HallCall { floor, direction, .. }) => Self::Hall {
                 floor: floor.index(),
                 direction: match direction {
                     Direction::Up => StoredDirection::Up,
@@ -363,13 +363,13 @@ impl TryFrom<StoredCall> for Call {
 
     fn try_from(call: StoredCall) -> Result<Self, ReadError> {
         Ok(match call {
-            StoredCall::Hall { floor, direction } => Self::Hall(HallCall {
-                floor: Floor::try_from(floor).map_err(malformed)?,
-                direction: match direction {
+            StoredCall::Hall { floor, direction } => Self::Hall(HallCall::new(
+                Floor::try_from(floor).map_err(malformed)?,
+                match direction {
                     StoredDirection::Up => Direction::Up,
                     StoredDirection::Down => Direction::Down,
                 },
-            }),
+            )),
             StoredCall::Car { car, floor } => Self::Car {
                 car: NodeId::new(&car).map_err(malformed)?,
                 floor: Floor::try_from(floor).map_err(malformed)?,

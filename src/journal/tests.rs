@@ -30,7 +30,7 @@ fn record(journal: JournalId, sequence: u64, index: u8, state: RecordState) -> R
     Record {
         dot: Dot { journal, sequence },
         origin: node(),
-        call: Call::Hall(HallCall { floor: floor(index), direction: Direction::Up }),
+        call: Call::Hall(HallCall::new(floor(index), Direction::Up)),
         state,
     }
 }

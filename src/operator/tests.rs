@@ -53,7 +53,7 @@ fn node(name: &str) -> NodeId {
 }
 
 fn hall(at: u8, direction: Direction) -> Call {
-    Call::Hall(HallCall { floor: floor(at), direction })
+    Call::Hall(HallCall::new(floor(at), direction))
 }
 
 fn car_call(car: &str, at: u8) -> Call {

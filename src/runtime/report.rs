@@ -153,10 +153,7 @@ mod tests {
 
     #[test]
     fn an_order_has_one_line_where_it_was_placed_and_where_it_was_served() {
-        let call = Call::Hall(HallCall {
-            floor: Floor::try_from(3).expect("a floor"),
-            direction: Direction::Up,
-        });
+        let call = Call::Hall(HallCall::new(Floor::try_from(3).expect("a floor"), Direction::Up));
         let life = |own: &str| {
             let call = call.clone();
             let placed = Report::Placed { call: call.clone(), origin: node("A") };

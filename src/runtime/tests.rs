@@ -132,7 +132,7 @@ fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
 }
 
 fn hall(index: u8) -> Call {
-    Call::Hall(HallCall { floor: floor(index), direction: Direction::Up })
+    Call::Hall(HallCall::new(floor(index), Direction::Up))
 }
 
 fn promised(status: &Status, call: &Call) -> bool {
@@ -385,7 +385,7 @@ fn fails(expected: &str, inject: impl FnOnce(&mut Running)) {
 #[test]
 fn a_planner_that_panics_ends_the_node() {
     fails("the planner failed", |running| {
-        let hall = Call::Hall(HallCall { floor: floor(1), direction: Direction::Up });
+        let hall = Call::Hall(HallCall::new(floor(1), Direction::Up));
         let now = running.clock.now();
         running.node.handle_order(hall, now).expect("placed");
         running.drain();

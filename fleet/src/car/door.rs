@@ -267,7 +267,7 @@ impl Car {
         let halls = Direction::BOTH
             .into_iter()
             .filter(|direction| in_service && self.direction.is_none_or(|d| d == *direction))
-            .map(|direction| HallCall { floor, direction })
+            .map(|direction| HallCall::new(floor, direction))
             .filter(|call| self.hall.contains(call) || self.assigned.contains(call));
         car_calls.into_iter().map(ServedCall::Car).chain(halls.map(ServedCall::Hall)).collect()
     }
@@ -280,7 +280,7 @@ impl Car {
         self.sweep().announce(floor, travel, self.older).or_else(|| {
             [first, first.opposite()]
                 .into_iter()
-                .find(|&direction| self.hall.contains(&HallCall { floor, direction }))
+                .find(|&direction| self.hall.contains(&HallCall::new(floor, direction)))
         })
     }
 

@@ -76,7 +76,7 @@ impl Sweep {
     }
 
     fn has_hall(&self, floor: Floor, direction: Direction) -> bool {
-        self.hall.contains(&HallCall { floor, direction })
+        self.hall.contains(&HallCall::new(floor, direction))
     }
 
     fn nearest(&self, floor: Floor, older: Direction) -> Option<Direction> {

@@ -89,7 +89,7 @@ impl Predictor {
             let after = Duration::from_micros(after);
             match button {
                 Button::Hall(floor, direction) => {
-                    prediction.hall.insert(HallCall { floor, direction }, after);
+                    prediction.hall.insert(HallCall::new(floor, direction), after);
                 }
                 Button::Car(floor) => {
                     prediction.car_calls.insert(floor, after);

@@ -15,7 +15,7 @@ pub(super) fn floor(index: u8) -> Floor {
 }
 
 pub(super) fn call(at: u8, direction: Direction) -> HallCall {
-    HallCall { floor: floor(at), direction }
+    HallCall::new(floor(at), direction)
 }
 
 pub(super) fn idle_at(at: u8) -> CarView {

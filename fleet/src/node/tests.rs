@@ -337,7 +337,7 @@ fn an_order_without_a_sequence_waits_and_is_placed_later() {
     let mut node = node(1, 1);
     let batches = persists(&drain(&mut node));
     let floor = FloorCount::new(4).and_then(|floors| floors.floor(2));
-    let call = Call::Hall(HallCall { floor: floor.expect("a floor"), direction: Direction::Up });
+    let call = Call::Hall(HallCall::new(floor.expect("a floor"), Direction::Up));
     let now = Timestamp::START;
     assert_eq!(node.handle_order(call.clone(), now), Ok(Taken::Waiting));
     assert_eq!(node.orders().calls().count(), 0);

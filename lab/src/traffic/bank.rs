@@ -176,7 +176,7 @@ impl Bank {
         let now = Timestamp::after_start(self.now);
         match action {
             Action::PressHall(floor, direction) => {
-                let call = HallCall { floor, direction };
+                let call = HallCall::new(floor, direction);
                 let button = Button::Hall(floor, direction);
                 let absorbed =
                     self.cabins.iter_mut().any(|cabin| cabin.control.absorbs(button, now));
@@ -212,7 +212,7 @@ impl Bank {
                                 cabin.calls.remove(&floor);
                             }
                             ServedCall::Hall(call) => {
-                                let HallCall { floor, direction } = call;
+                                let HallCall { floor, direction, .. } = call;
                                 self.calls.remove(&call);
                                 self.plan.assignments.remove(&call);
                                 self.dirty = true;

@@ -61,7 +61,7 @@ fn a_large_bank_is_planned_long_before_a_person_would_notice() {
     let up = (0..49).map(|at| (at, Direction::Up));
     let down = (1..50).map(|at| (at, Direction::Down));
     let fresh = up.chain(down).map(|(at, direction)| HallDemand {
-        call: HallCall { floor: floor(at), direction },
+        call: HallCall::new(floor(at), direction),
         waited: Duration::ZERO,
         assigned: None,
     });
@@ -177,7 +177,7 @@ fn the_stop_of_a_motor_does_not_wait_for_a_large_plan() {
     let down = (1..FLOORS).map(|at| (at, Direction::Down));
     let mut first = None;
     for (at, direction) in up.chain(down) {
-        let call = HallCall { floor: floor(at), direction };
+        let call = HallCall::new(floor(at), direction);
         node.handle_order(Call::Hall(call), now).expect("placed");
         first = first.or(request_in(drain(&mut node)));
     }

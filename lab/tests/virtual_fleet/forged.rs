@@ -23,7 +23,7 @@ fn impossible(world: &World, node: usize, sequence: u64) -> Vec<Record> {
         hall.map(move |(index, direction)| Record {
             dot,
             origin: origin.clone(),
-            call: Call::Hall(HallCall { floor: floor(index), direction }),
+            call: Call::Hall(HallCall::new(floor(index), direction)),
             state: RecordState::Served(None),
         })
     };
@@ -124,7 +124,7 @@ fn invented(number: u64) -> Vec<Record> {
         Record {
             dot: Dot { journal, sequence },
             origin: NodeId::new("GHOST").expect("a name"),
-            call: Call::Hall(HallCall { floor, direction }),
+            call: Call::Hall(HallCall::new(floor, direction)),
             state,
         }
     };
@@ -172,10 +172,10 @@ fn a_flood_of_invented_journals_stops_no_order() {
 fn a_member_that_sends_rubbish_stops_no_service() {
     for faulty in [0, 1] {
         let mut building = experienced();
-        let far = Call::Hall(HallCall {
-            floor: Floor::try_from(200).expect("a floor of some building"),
-            direction: Direction::Up,
-        });
+        let far = Call::Hall(HallCall::new(
+            Floor::try_from(200).expect("a floor of some building"),
+            Direction::Up,
+        ));
         let dot = Dot { journal: JournalId(77), sequence: 1 };
         let origin = building.node(faulty).expect("it runs").hello().node.clone();
         let records = vec![Record { dot, origin, call: far, state: RecordState::Served(None) }];

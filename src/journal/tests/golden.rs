@@ -52,7 +52,7 @@ fn dot(sequence: u64) -> Dot {
 
 fn hall(index: u8, direction: Direction) -> Call {
     let floor = floor(index);
-    Call::Hall(HallCall { floor, direction })
+    Call::Hall(HallCall::new(floor, direction))
 }
 
 fn car_call(name: &str, index: u8) -> Call {

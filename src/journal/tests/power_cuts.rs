@@ -213,10 +213,10 @@ fn batch(journal: JournalId, sequence: &mut u64, random: &mut Rng) -> Vec<Change
             RecordState::Open { waited }
         };
         let mut record = record(journals[random.usize(0..3)], *sequence, 0, state);
-        record.call = Call::Hall(HallCall {
-            floor: floor(random.u8(0..9)),
-            direction: [Direction::Up, Direction::Down][random.usize(0..2)],
-        });
+        record.call = Call::Hall(HallCall::new(
+            floor(random.u8(0..9)),
+            [Direction::Up, Direction::Down][random.usize(0..2)],
+        ));
         Change::Record(record)
     };
     let first = change();

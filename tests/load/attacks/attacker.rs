@@ -315,10 +315,10 @@ impl Faulty {
             }
             Attack::Rubbish => {
                 let nowhere = |record: Record| Record {
-                    call: Call::Hall(HallCall {
-                        floor: Floor::try_from(200).expect("a floor"),
-                        direction: Direction::Up,
-                    }),
+                    call: Call::Hall(HallCall::new(
+                        Floor::try_from(200).expect("a floor"),
+                        Direction::Up,
+                    )),
                     ..record
                 };
                 let records = self.invented(RECORDS).into_iter().map(nowhere);
@@ -388,7 +388,7 @@ impl Faulty {
         let record = |_| Record {
             dot: Dot { journal: JournalId(fastrand::u64(1..)), sequence: 1 },
             origin: self.hello.node.clone(),
-            call: Call::Hall(HallCall { floor: Floor::BOTTOM, direction: Direction::Up }),
+            call: Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up)),
             state: RecordState::Served(None),
         };
         (0..count).map(record).collect()

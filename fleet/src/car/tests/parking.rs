@@ -145,7 +145,7 @@ fn empty_car_begins_in_the_direction_that_the_master_wants() {
         let mut world = World::at(2).settled();
         world.car.set_plan(CarPlan { direction: wanted, park: None });
         for index in [1, 4] {
-            let call = crate::model::HallCall { floor: floor(index), direction: Direction::Up };
+            let call = crate::model::HallCall::new(floor(index), Direction::Up);
             world.hall.insert(call);
             world.assigned.insert(call);
         }

@@ -230,8 +230,8 @@ impl World {
                 self.car_calls.insert(floor);
             }
             Button::Hall(floor, direction) => {
-                self.hall.insert(HallCall { floor, direction });
-                self.assigned.insert(HallCall { floor, direction });
+                self.hall.insert(HallCall::new(floor, direction));
+                self.assigned.insert(HallCall::new(floor, direction));
             }
         }
         self.update_stops();
@@ -303,7 +303,7 @@ impl World {
 
     pub(super) fn served_hall(&self, index: u8, direction: Direction) -> Option<Timestamp> {
         let floor = floor(index);
-        self.served_at(ServedCall::Hall(HallCall { floor, direction }))
+        self.served_at(ServedCall::Hall(HallCall::new(floor, direction)))
     }
 
     pub(super) fn served_at(&self, call: ServedCall) -> Option<Timestamp> {

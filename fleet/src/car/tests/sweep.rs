@@ -101,7 +101,7 @@ fn car_that_may_turn_either_way_takes_the_nearest_call_first() {
     let mut world = World::at(2).settled();
     for at in [0, 3] {
         let direction = Direction::Up;
-        let call = HallCall { floor: floor(at), direction };
+        let call = HallCall::new(floor(at), direction);
         world.hall.insert(call);
         world.assigned.insert(call);
     }
@@ -127,9 +127,8 @@ fn of_two_calls_equally_near_the_car_takes_the_one_in_its_older_direction() {
 #[test]
 fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
     let mut world = World::at(0).settled();
-    world.hall = [Direction::Up, Direction::Down]
-        .map(|direction| HallCall { floor: floor(2), direction })
-        .into();
+    world.hall =
+        [Direction::Up, Direction::Down].map(|direction| HallCall::new(floor(2), direction)).into();
     world.car_calls = [floor(2), floor(4)].into();
     world.update_stops();
     world.run_until("at floor 4", |w| w.car_calls.is_empty());
@@ -140,7 +139,7 @@ fn open_door_serves_a_call_in_its_direction_whichever_car_was_to_serve_it() {
 #[test]
 fn idle_car_does_not_open_for_a_call_that_another_car_is_to_serve() {
     let mut world = World::at(2).settled();
-    world.hall.insert(HallCall { floor: floor(2), direction: Direction::Up });
+    world.hall.insert(HallCall::new(floor(2), Direction::Up));
     world.update_stops();
     world.run(100);
     assert_eq!(world.door(), DoorState::Closed);
@@ -205,7 +204,7 @@ fn car_with_nowhere_to_go_is_dark_at_its_last_stop_and_takes_whoever_presses_eit
 
 fn assign(world: &mut World, calls: &[(u8, Direction)]) {
     for (at, direction) in calls {
-        let call = HallCall { floor: floor(*at), direction: *direction };
+        let call = HallCall::new(floor(*at), *direction);
         world.hall.insert(call);
         world.assigned.insert(call);
     }

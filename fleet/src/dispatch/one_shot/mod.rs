@@ -205,7 +205,7 @@ impl Bank {
         let calls = (0..FloorCount::MAX).zip(hall_calls).flat_map(|(index, lit)| {
             let call = move |direction| {
                 let floor = Floor::try_from(index).ok()?;
-                Some(HallCall { floor, direction })
+                Some(HallCall::new(floor, direction))
             };
             let of = |(lit, direction): (bool, _)| lit.then(|| call(direction)).flatten();
             [(lit[0], Direction::Up), (lit[1], Direction::Down)].map(of).into_iter().flatten()

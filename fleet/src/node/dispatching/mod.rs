@@ -216,7 +216,7 @@ mod tests {
     use crate::election::testing::name;
     use crate::model::{Availability, CarPhase, FloorSet};
 
-    const CALL: HallCall = HallCall { floor: Floor::BOTTOM, direction: Direction::Up };
+    const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
 
     fn view() -> CarView {
         CarView {

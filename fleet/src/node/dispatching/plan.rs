@@ -128,7 +128,7 @@ mod tests {
 
     fn call(floor: u8) -> HallCall {
         let floor = Floor::try_from(floor).expect("a floor");
-        HallCall { floor, direction: Direction::Up }
+        HallCall::new(floor, Direction::Up)
     }
 
     fn node(name: &str) -> NodeId {

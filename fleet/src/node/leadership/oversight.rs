@@ -313,7 +313,7 @@ mod tests {
     use crate::election::testing::name;
     use crate::model::{Availability, CarPhase, FloorSet};
 
-    const CALL: HallCall = HallCall { floor: Floor::BOTTOM, direction: Direction::Up };
+    const CALL: HallCall = HallCall::new(Floor::BOTTOM, Direction::Up);
 
     /// Node 2 under master 1: its own car could serve, and a call waits that has this car or none.
     fn bank(own: &NodeId, car: Option<NodeId>) -> Bank<'_> {

@@ -309,7 +309,7 @@ mod tests {
         let (hello, now) = (node(1, 1).hello().clone(), Timestamp::START);
         let restored = Restored { reserved: 1_000, ..Restored::default() };
         let mut orders = Orders::new(hello.clone(), &restored, false);
-        let call = Call::Hall(HallCall { floor: Floor::BOTTOM, direction: Direction::Up });
+        let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
         assert_eq!(orders.place(call.clone(), now), Taken::Placed);
         let placed = Report::Placed { call: call.clone(), origin: hello.node };
         let expected = [Effect::Report(placed), Effect::Hurry, Effect::Changed];

@@ -380,7 +380,7 @@ fn open_calls_of_many_peers_stay_within_bounds() {
         records.extend(halls.flat_map(|(direction, sequence)| {
             [1, 2].map(|index| {
                 let floor = floors.floor(index).expect("a floor");
-                let call = Call::Hall(HallCall { floor, direction });
+                let call = Call::Hall(HallCall::new(floor, direction));
                 let sequence = sequence * 10 + u64::from(index);
                 record(INVENTED + journal, sequence, call, RecordState::Open { waited: PERIOD })
             })

@@ -10,7 +10,7 @@ pub(super) const LINK: LinkId = LinkId(1);
 
 pub(super) fn call(index: u8) -> Call {
     let floor = FloorCount::new(4).and_then(|floors| floors.floor(index));
-    Call::Hall(HallCall { floor: floor.expect("a floor"), direction: Direction::Up })
+    Call::Hall(HallCall::new(floor.expect("a floor"), Direction::Up))
 }
 
 pub(super) fn dot(journal: u64, sequence: u64) -> Dot {
@@ -203,7 +203,7 @@ fn a_record_that_cannot_be_is_as_if_it_had_never_come() {
 #[test]
 fn who_sends_rubbish_is_cut_off_for_a_while() {
     let top = FloorCount::new(200).and_then(|floors| floors.floor(199));
-    let nowhere = HallCall { floor: top.expect("a floor"), direction: Direction::Down };
+    let nowhere = HallCall::new(top.expect("a floor"), Direction::Down);
     let sound =
         Record { state: RecordState::Open { waited: Duration::ZERO }, ..served(2, 900, call(2)) };
     let records = vec![sound.clone(), served(2, 901, Call::Hall(nowhere))];

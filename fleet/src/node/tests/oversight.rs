@@ -23,7 +23,7 @@ fn pair() -> (Node, Node, Timestamp) {
 
 fn call() -> Call {
     let floor = FloorCount::new(4).and_then(|floors| floors.floor(2));
-    Call::Hall(HallCall { floor: floor.expect("a floor"), direction: Direction::Up })
+    Call::Hall(HallCall::new(floor.expect("a floor"), Direction::Up))
 }
 
 /// The master's car could serve. (The panel of this node's car never moves it, so that it is

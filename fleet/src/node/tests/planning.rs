@@ -11,7 +11,7 @@ pub(super) const LINK: LinkId = LinkId(1);
 
 pub(super) fn up(floor: u8) -> HallCall {
     let floors = FloorCount::new(4).expect("floors");
-    HallCall { floor: floors.floor(floor).expect("a floor"), direction: Direction::Up }
+    HallCall::new(floors.floor(floor).expect("a floor"), Direction::Up)
 }
 
 pub(super) fn idle_at(floor: u8) -> CarView {

@@ -17,7 +17,7 @@ fn tombstones(journals: u64) -> Vec<Record> {
     let calls: Vec<HallCall> = (0..FLOORS)
         .filter_map(|index| floors.floor(index))
         .flat_map(|floor| {
-            [Direction::Up, Direction::Down].map(|direction| HallCall { floor, direction })
+            [Direction::Up, Direction::Down].map(|direction| HallCall::new(floor, direction))
         })
         .filter(|call| floors.has_button(Call::Hall(*call).button()))
         .collect();
@@ -158,7 +158,7 @@ fn a_store_that_changes_while_digests_are_sent_syncs() {
         let floors = FloorCount::new(FLOORS).expect("floors");
         let floor = floors.floor(3).expect("a floor");
         let direction = Direction::Up;
-        let call = Call::Hall(HallCall { floor, direction });
+        let call = Call::Hall(HallCall::new(floor, direction));
         assert_eq!(one.handle_order(call, now), Ok(Taken::Placed));
         let (_, records) = carry(&mut one, &mut two, now);
         assert!(are_synced(&one, &two), "{equal}");

@@ -11,8 +11,8 @@ fn node(index: usize) -> NodeId {
 fn call(index: u8) -> Call {
     let floor = FloorCount::new(9).and_then(|floors| floors.floor(index)).expect("a floor");
     match index % 3 {
-        0 => Call::Hall(HallCall { floor, direction: Direction::Up }),
-        1 => Call::Hall(HallCall { floor, direction: Direction::Down }),
+        0 => Call::Hall(HallCall::new(floor, Direction::Up)),
+        1 => Call::Hall(HallCall::new(floor, Direction::Down)),
         _ => Call::Car { car: node(0), floor },
     }
 }

@@ -29,7 +29,7 @@ fn floor(index: u8) -> Floor {
 
 fn hall(index: u8, direction: Direction) -> HallCall {
     let floor = floor(index);
-    HallCall { floor, direction }
+    HallCall::new(floor, direction)
 }
 
 fn dot(journal: u64, sequence: u64) -> Dot {

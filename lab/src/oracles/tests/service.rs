@@ -49,7 +49,7 @@ fn service_behind_a_closed_door_is_noticed() {
 #[test]
 fn service_in_the_other_direction_is_noticed() {
     let (mut world, floor) = open_for_up();
-    let hall = |direction| Call::Hall(HallCall { floor, direction });
+    let hall = |direction| Call::Hall(HallCall::new(floor, direction));
     reports(&mut world, &served(hall(Direction::Up)));
     assert_eq!(world.violations(), []);
     reports(&mut world, &served(hall(Direction::Down)));
@@ -62,7 +62,7 @@ fn service_by_a_car_that_is_out_of_the_group_is_noticed() {
     world.inflict(Fault::Key(0, KeySwitch::Independent));
     world.run_for(Duration::from_millis(100));
     let direction = Direction::Up;
-    reports(&mut world, &served(Call::Hall(HallCall { floor, direction })));
+    reports(&mut world, &served(Call::Hall(HallCall::new(floor, direction))));
     complains(&world, "F18");
 }
 

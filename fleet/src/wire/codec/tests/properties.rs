@@ -85,7 +85,7 @@ fn any_direction() -> impl Strategy<Value = Direction> {
 }
 
 fn any_hall() -> impl Strategy<Value = HallCall> {
-    (any_floor(), any_direction()).prop_map(|(floor, direction)| HallCall { floor, direction })
+    (any_floor(), any_direction()).prop_map(|(floor, direction)| HallCall::new(floor, direction))
 }
 
 fn any_dot() -> impl Strategy<Value = Dot> {
