@@ -17,19 +17,51 @@ const SHARE_OF_THE_STOPS: f64 = 0.5;
 
 /// The calls of a car by direction and floor, as indices.
 #[derive(Debug, Clone)]
-pub(super) struct CallTable([Vec<Option<usize>>; 2]);
+pub(super) struct CallTable {
+    by_side: [Vec<Option<usize>>; 2],
+    /// How many there are.
+    numbers: [usize; 2],
+}
 
 impl CallTable {
     pub(super) fn new(floors: usize) -> Self {
-        Self([vec![None; floors], vec![None; floors]])
+        Self { by_side: [vec![None; floors], vec![None; floors]], numbers: [0; 2] }
     }
 
     pub(super) fn set(&mut self, call: &Call, index: Option<usize>) {
-        self.0[side(call.direction)][call.floor] = index;
+        let side = side(call.direction);
+        let before = std::mem::replace(&mut self.by_side[side][call.floor], index);
+        self.numbers[side] -= usize::from(before.is_some());
+        self.numbers[side] += usize::from(index.is_some());
     }
 
     fn get(&self, floor: usize, direction: Direction) -> Option<usize> {
-        self.0[side(direction)][floor]
+        self.by_side[side(direction)][floor]
+    }
+}
+
+/// Who is expected behind each call: computed once for all drives.
+#[derive(Debug, Clone)]
+pub(super) struct Crowds {
+    floors: usize,
+    /// By call: arrivals in a second.
+    rates: Vec<f64>,
+    /// By call and floor: the share that gets off there.
+    shares: Vec<f64>,
+}
+
+impl Crowds {
+    pub(super) fn new(traffic: &Traffic, calls: &[Call], floors: usize) -> Self {
+        let mut shares = vec![0.0; calls.len() * floors];
+        for (call, shares) in calls.iter().zip(shares.chunks_exact_mut(floors)) {
+            traffic.spread(call.floor, call.direction, shares);
+        }
+        let rates = calls.iter().map(|call| traffic.rate(call.floor, call.direction));
+        Self { floors, rates: rates.collect(), shares }
+    }
+
+    fn shares(&self, call: usize) -> &[f64] {
+        &self.shares[call * self.floors..][..self.floors]
     }
 }
 
@@ -49,18 +81,19 @@ pub(super) struct Outcome {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scene<'a> {
     pub(super) model: &'a Model,
-    pub(super) traffic: &'a Traffic,
+    pub(super) crowds: &'a Crowds,
     pub(super) calls: &'a [Call],
 }
 
 impl Scene<'_> {
-    /// The better of both first directions, where the car has the choice.
-    pub(super) fn drive(self, start: &Start, table: &CallTable) -> Outcome {
+    /// The better of both first directions, where the car has the choice. `guests` has a place for
+    /// each floor, whatever is in it.
+    pub(super) fn drive(self, start: &Start, table: &CallTable, guests: &mut [f64]) -> Outcome {
         if let Some(direction) = start.direction {
-            return Drive::new(self, start, table, direction).outcome();
+            return Drive::new(self, start, table, guests, direction).outcome();
         }
-        let up = Drive::new(self, start, table, Direction::Up).outcome();
-        let down = Drive::new(self, start, table, Direction::Down).outcome();
+        let up = Drive::new(self, start, table, guests, Direction::Up).outcome();
+        let down = Drive::new(self, start, table, guests, Direction::Down).outcome();
         if down.cost < up.cost { down } else { up }
     }
 }
@@ -83,7 +116,11 @@ struct Drive<'a> {
     cost: f64,
     riders: f64,
     /// Expected riders by destination: those who have boarded during the drive.
-    guests: Vec<f64>,
+    guests: &'a mut [f64],
+    has_guests: bool,
+    /// The calls and the floors of known riders still ahead in any sweep.
+    calls_left: [usize; 2],
+    wanted_left: usize,
     /// The seconds of the stops for guests since the last sure one, and how many got off there.
     detour: f64,
     gone: f64,
@@ -94,7 +131,14 @@ struct Drive<'a> {
 }
 
 impl<'a> Drive<'a> {
-    fn new(scene: Scene<'a>, start: &'a Start, table: &'a CallTable, first: Direction) -> Self {
+    fn new(
+        scene: Scene<'a>,
+        start: &'a Start,
+        table: &'a CallTable,
+        guests: &'a mut [f64],
+        first: Direction,
+    ) -> Self {
+        guests.fill(0.0);
         Self {
             scene,
             start,
@@ -104,7 +148,10 @@ impl<'a> Drive<'a> {
             clock: start.shut,
             cost: 0.0,
             riders: start.riders,
-            guests: vec![0.0; scene.model.floors()],
+            guests,
+            has_guests: false,
+            calls_left: table.numbers,
+            wanted_left: start.wanted - usize::from(start.lets_out()),
             detour: 0.0,
             gone: 0.0,
             served: None,
@@ -135,7 +182,7 @@ impl<'a> Drive<'a> {
                 let mut passing = self.start.off[here];
                 self.riders -= passing;
                 if let Some(call) = call {
-                    self.served = Some(call);
+                    self.serve_at_once(call);
                     passing += self.board(call, after);
                 }
                 if passing > 0.0 {
@@ -144,7 +191,7 @@ impl<'a> Drive<'a> {
             }
             Door::Closing(after) => {
                 if let Some(call) = call {
-                    self.served = Some(call);
+                    self.serve_at_once(call);
                     let boarding = self.board(call, after);
                     self.clock = after + dwell + boarding * transfer + closing;
                 }
@@ -157,36 +204,46 @@ impl<'a> Drive<'a> {
         let origin = self.start.floor;
         let way = if sweep == Sweep::Back { self.first.opposite() } else { self.first };
         let top = self.scene.model.floors() - 1;
-        for step in 0..=top {
+        // Distances from the floor at which the sweep begins, if it went from end to end.
+        let turn = if way == Direction::Up { origin } else { top - origin };
+        let steps = match sweep {
+            Sweep::On => turn..=top,
+            Sweep::Back => 0..=top,
+            Sweep::OnFromBehind if turn == 0 => return,
+            Sweep::OnFromBehind => 0..=turn - 1,
+        };
+        for step in steps {
+            let is_done = self.calls_left[side(way)] == 0 && self.wanted_left == 0;
+            if is_done && !self.has_guests {
+                break;
+            }
             let floor = match way {
                 Direction::Up => step,
                 Direction::Down => top - step,
             };
-            let is_ahead = match self.first {
-                Direction::Up => floor >= origin,
-                Direction::Down => floor <= origin,
+            let is_wanted = match sweep {
+                Sweep::On => !(floor == origin && self.start.lets_out()),
+                // Whoever wants to go on has got off already.
+                Sweep::Back => step > turn,
+                Sweep::OnFromBehind => false,
             };
-            let wanted = self.start.wants[floor];
-            let (in_range, wanted) = match sweep {
-                Sweep::On => (is_ahead, wanted && !(floor == origin && self.is_open())),
-                Sweep::Back => (true, wanted && !is_ahead),
-                Sweep::OnFromBehind => (!is_ahead, false),
-            };
-            if !in_range {
-                continue;
-            }
+            let wanted = is_wanted && self.start.wants[floor];
             let call = self.table.get(floor, way).filter(|&call| Some(call) != self.served);
+            self.wanted_left -= usize::from(wanted);
+            self.calls_left[side(way)] -= usize::from(call.is_some());
             if call.is_some() || wanted {
                 self.stop(floor, call, wanted);
-            } else if floor != self.at {
+            } else if self.has_guests {
                 self.stop_for_guests(floor);
             }
         }
         self.run_out(way);
+        self.has_guests = false;
     }
 
-    fn is_open(&self) -> bool {
-        matches!(self.start.door, Door::Open(_))
+    fn serve_at_once(&mut self, call: usize) {
+        self.served = Some(call);
+        self.calls_left[side(self.first)] -= 1;
     }
 
     fn stop(&mut self, floor: usize, call: Option<usize>, wanted: bool) {
@@ -270,10 +327,9 @@ impl<'a> Drive<'a> {
 
     /// Passengers of a call board so many seconds from now; returns how many.
     fn board(&mut self, call: usize, after: f64) -> f64 {
-        let Scene { model, traffic, calls } = self.scene;
-        let Call { floor, direction, waited, .. } = calls[call];
-        let wait = waited + after;
-        let rate = traffic.rate(floor, direction);
+        let Scene { model, crowds, calls } = self.scene;
+        let wait = calls[call].waited + after;
+        let rate = crowds.rates[call];
         let passengers = 1.0 + rate * wait.min(CROWD);
         let boarding = passengers.min((model.capacity - self.riders).max(0.0));
         self.cost += wait + (rate / 2.0 + weight::SQUARE) * wait * wait;
@@ -282,7 +338,10 @@ impl<'a> Drive<'a> {
             self.cost += weight::LEFT_BEHIND * passengers;
         }
         self.riders += boarding;
-        traffic.spread(boarding, floor, direction, &mut self.guests);
+        for (guests, share) in self.guests.iter_mut().zip(crowds.shares(call)) {
+            *guests += boarding * share;
+        }
+        self.has_guests = true;
         boarding
     }
 }

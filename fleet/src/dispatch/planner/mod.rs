@@ -47,6 +47,7 @@ use std::time::Duration;
 
 use elevator_driver::{Direction, Floor, FloorCount};
 
+use self::drive::Crowds;
 use self::model::{Call, Model, Start};
 use self::search::Search;
 use self::traffic::Traffic;
@@ -157,7 +158,8 @@ impl Dispatcher for Planner {
         let starts = self.starts(bank, &cars);
         let reaches =
             |car: usize, call: usize| !cars[car].view.locked_out.contains(demand[call].call.floor);
-        let mut search = Search::new(&self.model, &self.traffic, &starts, &calls, &reaches);
+        let crowds = Crowds::new(&self.traffic, &calls, self.model.floors());
+        let mut search = Search::new(&self.model, &crowds, &starts, &calls, &reaches);
         search.insert();
         search.improve();
         let routes = search.into_routes();

@@ -66,13 +66,20 @@ pub(super) struct Start {
     /// Its riders by destination.
     pub(super) off: Vec<f64>,
     pub(super) wants: Vec<bool>,
+    /// How many floors they want.
+    pub(super) wanted: usize,
     pub(super) riders: f64,
 }
 
 impl Start {
     /// Whether nobody rides.
     pub(super) fn is_empty(&self) -> bool {
-        !self.wants.contains(&true)
+        self.wanted == 0
+    }
+
+    /// Whether riders get off through the door that is open, or opening, at the start.
+    pub(super) fn lets_out(&self) -> bool {
+        matches!(self.door, Door::Open(_)) && self.wants[self.floor]
     }
 
     /// Whether the car may begin with either direction.
@@ -153,6 +160,7 @@ impl Model {
             reach: None,
             stops: None,
             off: wants.iter().map(|&wanted| if wanted { each } else { 0.0 }).collect(),
+            wanted: wants.iter().filter(|&&wanted| wanted).count(),
             wants,
             riders: each * stops,
         };

@@ -2,9 +2,8 @@
 
 use elevator_driver::Direction;
 
-use super::drive::{CallTable, Outcome, Scene};
+use super::drive::{CallTable, Crowds, Outcome, Scene};
 use super::model::{Call, Model, Start};
-use super::traffic::Traffic;
 use super::weight;
 
 /// Moves and swaps per call at most. The search ends by itself, because each lowers the cost; this
@@ -13,6 +12,9 @@ const CHANGES_PER_CALL: usize = 8;
 
 /// With more calls than this, no two of them are swapped: that takes the square of their number.
 const MOST_TO_SWAP: usize = 32;
+
+/// How many exchanges of two calls are tried before each change: those that promise most.
+const MOST_EXCHANGES: usize = 16;
 
 /// A gain that is less is the rounding's, in seconds.
 const LEAST_GAIN: f64 = 1e-6;
@@ -41,33 +43,41 @@ pub(super) struct Search<'a> {
     holders: Vec<Option<usize>>,
     /// By car and call: what the call costs this car, or would cost in addition.
     marginal: Vec<Vec<f64>>,
+    /// Room for a drive.
+    guests: Vec<f64>,
 }
+
+/// Two calls of different cars, each with its car.
+type Pair = ((usize, usize), (usize, usize));
 
 impl<'a> Search<'a> {
     /// Begins with the present assignments.
     pub(super) fn new(
         model: &'a Model,
-        traffic: &'a Traffic,
+        crowds: &'a Crowds,
         starts: &'a [Start],
         calls: &'a [Call],
         reaches: &'a dyn Fn(usize, usize) -> bool,
     ) -> Self {
-        let scene = Scene { model, traffic, calls };
+        let scene = Scene { model, crowds, calls };
+        let mut guests = vec![0.0; model.floors()];
         let mut tables = vec![CallTable::new(model.floors()); starts.len()];
         for (index, call) in calls.iter().enumerate() {
             if let Some(car) = call.present {
                 tables[car].set(call, Some(index));
             }
         }
-        let outcomes = starts.iter().zip(&tables).map(|(start, table)| scene.drive(start, table));
+        let cars = starts.iter().zip(&tables);
+        let outcomes = cars.map(|(start, table)| scene.drive(start, table, &mut guests)).collect();
         let mut search = Self {
             scene,
             starts,
             reaches,
-            outcomes: outcomes.collect(),
+            outcomes,
             tables,
             holders: calls.iter().map(|call| call.present).collect(),
             marginal: vec![vec![0.0; calls.len()]; starts.len()],
+            guests,
         };
         for car in 0..starts.len() {
             search.update(car);
@@ -149,25 +159,42 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// The two calls whose cars are best exchanged, each with its car.
-    fn best_swap(&mut self) -> Option<((usize, usize), (usize, usize))> {
+    /// The two calls whose cars are best exchanged, of those whose exchange promises most.
+    fn best_swap(&mut self) -> Option<Pair> {
         let movable = self.movable();
         if movable.len() > MOST_TO_SWAP {
             return None;
         }
-        let (mut best, mut most) = (None, LEAST_GAIN);
+        let mut promising: Vec<(f64, Pair)> = Vec::with_capacity(movable.len() * movable.len() / 2);
         for (number, &(one, its)) in movable.iter().enumerate() {
             for &(other, others) in &movable[..number] {
                 if its == others || !(self.reaches)(others, one) || !(self.reaches)(its, other) {
                     continue;
                 }
-                let gain = self.gain_of_exchange(its, one, other)
-                    + self.gain_of_exchange(others, other, one)
-                    - self.inertia(one, its, others)
-                    - self.inertia(other, others, its);
-                if gain > most {
-                    (best, most) = (Some(((one, its), (other, others))), gain);
-                }
+                let inertia = self.inertia(one, its, others) + self.inertia(other, others, its);
+                // As if each car had both calls or neither: what the two mean to each other is
+                // missing.
+                let promise = self.marginal[its][one] - self.marginal[its][other]
+                    + self.marginal[others][other]
+                    - self.marginal[others][one]
+                    - inertia;
+                promising.push((promise, ((one, its), (other, others))));
+            }
+        }
+        if promising.len() > MOST_EXCHANGES {
+            promising.select_nth_unstable_by(MOST_EXCHANGES, |one, other| {
+                other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
+            });
+            promising.truncate(MOST_EXCHANGES);
+        }
+        let (mut best, mut most) = (None, LEAST_GAIN);
+        for (_, ((one, its), (other, others))) in promising {
+            let gain = self.gain_of_exchange(its, one, other)
+                + self.gain_of_exchange(others, other, one)
+                - self.inertia(one, its, others)
+                - self.inertia(other, others, its);
+            if gain > most {
+                (best, most) = (Some(((one, its), (other, others))), gain);
             }
         }
         best
@@ -179,7 +206,7 @@ impl<'a> Search<'a> {
         let table = &mut self.tables[car];
         table.set(&calls[own], None);
         table.set(&calls[other], Some(other));
-        let cost = self.scene.drive(&self.starts[car], table).cost;
+        let cost = self.scene.drive(&self.starts[car], table, &mut self.guests).cost;
         table.set(&calls[other], None);
         table.set(&calls[own], Some(own));
         self.outcomes[car].cost - cost
@@ -205,7 +232,8 @@ impl<'a> Search<'a> {
         }
         self.tables[car].set(&calls[call], Some(call));
         for car in former.into_iter().chain([car]) {
-            self.outcomes[car] = self.scene.drive(&self.starts[car], &self.tables[car]);
+            let table = &self.tables[car];
+            self.outcomes[car] = self.scene.drive(&self.starts[car], table, &mut self.guests);
             self.update(car);
         }
     }
@@ -218,7 +246,7 @@ impl<'a> Search<'a> {
             let has = self.holders[index] == Some(car);
             let table = &mut self.tables[car];
             table.set(call, (!has).then_some(index));
-            let other = scene.drive(&self.starts[car], table).cost;
+            let other = scene.drive(&self.starts[car], table, &mut self.guests).cost;
             table.set(call, has.then_some(index));
             self.marginal[car][index] = if has { whole - other } else { other - whole };
         }

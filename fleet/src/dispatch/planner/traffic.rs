@@ -84,14 +84,8 @@ impl Traffic {
         (boarded + PRIOR_PASSENGERS) / (self.window.max(1.0) + PRIOR_TIME)
     }
 
-    /// Adds `passengers` who board at `floor` to those who get off at each floor ahead.
-    pub(super) fn spread(
-        &self,
-        passengers: f64,
-        floor: usize,
-        direction: Direction,
-        off: &mut [f64],
-    ) {
+    /// Which share of those who board at `floor` gets off at each floor.
+    pub(super) fn spread(&self, floor: usize, direction: Direction, shares: &mut [f64]) {
         let trips = &self.trips[side(direction)];
         let ahead = match direction {
             Direction::Up => floor + 1..trips.len(),
@@ -99,7 +93,7 @@ impl Traffic {
         };
         let all: f64 = trips[ahead.clone()].iter().map(|trips| trips + PRIOR_TRIPS).sum();
         for floor in ahead {
-            off[floor] += passengers * (trips[floor] + PRIOR_TRIPS) / all;
+            shares[floor] = (trips[floor] + PRIOR_TRIPS) / all;
         }
     }
 }
