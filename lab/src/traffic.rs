@@ -14,6 +14,10 @@
 //! and of each car its position, door, load and car calls. It sees no destination before a
 //! passenger has pressed it in a car, and not how many wait behind a button.
 //!
+//! With [`Strategy::Destination`] passengers give the destination at the landing: then a dispatcher
+//! sees which trips are wanted and since when, but not by how many. The car that opens for a trip
+//! has the car call at once; its passengers press nothing.
+//!
 //! Time passes in steps of 50 ms. A plan is made at each change of what it depends on, once a step
 //! at most, and at least once a second.
 //!
@@ -61,8 +65,6 @@ mod tests;
 
 use std::time::Duration;
 
-pub use elevator_fleet::dispatch::Strategy;
-
 pub use self::bank::{CarFrame, Frame};
 pub use self::cell::{Cell, Source, UnknownCell};
 pub use self::comparison::{Comparison, Trial};
@@ -70,7 +72,7 @@ pub use self::output::{write_json, write_runs};
 pub use self::plot::{plot_trace, plot_waits};
 pub use self::published::{PUBLISHED, Published};
 pub use self::run::{Figures, Run, Saturation};
-pub use self::strategy::STRATEGIES;
+pub use self::strategy::{STRATEGIES, Strategy, UnknownName};
 pub use self::summary::{Difference, Means, Summary, differences, summaries};
 
 /// Reads a clock, for the time of decisions: how long since some moment. The figures of a run do

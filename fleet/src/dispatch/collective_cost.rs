@@ -19,7 +19,7 @@ use super::{
 /// beginning with the one that would lose most with its second-best car. Finally it moves single
 /// calls to other cars as long as that lowers the cost. A call that already has a car moves only if
 /// that gains more than another second of waiting would cost, so that cars don't dither; a call for
-/// which its car is already stopping never moves.
+/// which its car is already stopping never moves, and neither does a destination call.
 #[derive(Debug, Clone)]
 pub struct CollectiveCost {
     predictor: Predictor,

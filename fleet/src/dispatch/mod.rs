@@ -143,6 +143,10 @@ impl From<Assignments> for Plan {
 /// Under any strategy, each call of `demand` is assigned if some car [can
 /// serve](Predictor::can_serve) it, and only to such a car (O7). The result does not depend on the
 /// order of the slices, and feeding it back as [`HallDemand::assigned`] does not change it.
+///
+/// A destination call stays with the car that its passenger was told, as long as that one can serve
+/// it. The [`Planner`] knows where its passenger gets off; the other strategies take it as a call
+/// of its landing and direction.
 pub trait Dispatcher: std::fmt::Debug {
     /// Plans for the whole bank. The result replaces the previous plan: a call that is absent from
     /// it has no car.

@@ -16,7 +16,7 @@ use crate::model::{CarPhase, HallCall};
 ///
 /// Of equal cars the one that has the call keeps it, else the first by name gets it. The rule knows
 /// no stops on the way, no door and no load. It is made anew with each plan, as always: a call moves
-/// with the positions of the cars.
+/// with the positions of the cars, unless it has a destination.
 ///
 /// Source: G. C. Barney, S. M. dos Santos, *Elevator Traffic Analysis, Design and Control*, 1985.
 #[derive(Debug, Clone)]
@@ -62,7 +62,8 @@ impl Dispatcher for NearestCar {
                 .filter(|car| !car.view.locked_out.contains(call.floor))
                 .filter_map(|car| {
                     let is_present = demand.assigned.as_ref() == Some(&car.car);
-                    Some(((self.suitability(car, call)?, is_present), car))
+                    let was_told = is_present && call.to.is_some();
+                    Some(((was_told, self.suitability(car, call)?, is_present), car))
                 })
                 // The first of equal ones, by name.
                 .rev()

@@ -42,7 +42,7 @@ struct Waiting<'a> {
     holder: Option<usize>,
     /// Its car before.
     present: Option<usize>,
-    /// Whether its present car is already stopping for it.
+    /// Whether its present car is already stopping for it, or its passenger was told that car.
     committed: bool,
     /// Microseconds until the holder's door opens.
     predicted: Cost,
@@ -54,8 +54,8 @@ pub(super) struct PlanBuilder<'a> {
     predictor: &'a Predictor,
     routes: Vec<Route<'a>>,
     calls: Vec<Waiting<'a>>,
-    /// Index of a call in `calls`, by direction and floor.
-    index: [[Option<usize>; 256]; 2],
+    /// How long somebody has waited at a landing, by direction and floor.
+    waited: [[Cost; 256]; 2],
 }
 
 impl<'a> PlanBuilder<'a> {
@@ -72,9 +72,9 @@ impl<'a> PlanBuilder<'a> {
                 Route { car, car_calls, stops: car_calls, marginal: vec![0; demand.len()] }
             })
             .collect();
-        let mut index = [[None; 256]; 2];
+        let mut longest = [[0; 256]; 2];
         let mut calls = Vec::with_capacity(demand.len());
-        for (number, &demand) in demand.iter().enumerate() {
+        for &demand in demand {
             let call = demand.call;
             let present = demand
                 .assigned
@@ -84,19 +84,23 @@ impl<'a> PlanBuilder<'a> {
             let mut committed = false;
             if let Some(route) = present.and_then(|car| routes.get_mut(car)) {
                 route.stops = route.stops.with(call);
-                committed = predictor.is_committed(&route.car.view, route.car_calls, call);
+                committed = call.to.is_some()
+                    || predictor.is_committed(&route.car.view, route.car_calls, call);
             }
-            index[side(call.direction)][usize::from(call.floor.index())] = Some(number);
+            let waited = Cost::from(micros(demand.waited.min(LONGEST_WAIT)));
+            let longest: &mut Cost =
+                &mut longest[side(call.direction)][usize::from(call.floor.index())];
+            *longest = waited.max(*longest);
             calls.push(Waiting {
                 demand,
-                waited: Cost::from(micros(demand.waited.min(LONGEST_WAIT))),
+                waited,
                 holder: present,
                 present,
                 committed,
                 predicted: 0,
             });
         }
-        let mut plan = Self { predictor, routes, calls, index };
+        let mut plan = Self { predictor, routes, calls, waited: longest };
         for car in 0..plan.routes.len() {
             plan.update_marginal_costs(car);
         }
@@ -176,7 +180,7 @@ impl<'a> PlanBuilder<'a> {
         let hall = waiting.demand.call;
         let former = waiting.holder.replace(car);
         if let Some(former) = former {
-            self.routes[former].stops = self.routes[former].stops.without(hall);
+            self.routes[former].stops = self.stops_without(former, call);
             self.update_marginal_costs(former);
         }
         self.routes[car].stops = self.routes[car].stops.with(hall);
@@ -189,8 +193,8 @@ impl<'a> PlanBuilder<'a> {
         let view = &self.routes[car].car.view;
         let mut predicted = Vec::new();
         self.predictor.visit(view, stops, |button, after| {
-            if let Some(call) = self.call_of(button) {
-                predicted.push((call, Cost::from(after)));
+            if let Button::Hall(floor, direction) = button {
+                predicted.push((HallCall::new(floor, direction), Cost::from(after)));
             }
         });
         let whole = self.cost(car, stops);
@@ -198,16 +202,29 @@ impl<'a> PlanBuilder<'a> {
             .map(|call| {
                 let waiting = &self.calls[call];
                 if waiting.holder == Some(car) {
-                    whole - self.cost(car, stops.without(waiting.demand.call))
+                    whole - self.cost(car, self.stops_without(car, call))
                 } else {
                     self.cost(car, stops.with(waiting.demand.call)) - whole
                 }
             })
             .collect();
         self.routes[car].marginal = marginal;
-        for (call, predicted) in predicted {
-            self.calls[call].predicted = predicted;
+        for waiting in self.calls.iter_mut().filter(|waiting| waiting.holder == Some(car)) {
+            let landing = waiting.demand.call.landing();
+            if let Some((_, after)) = predicted.iter().find(|(call, _)| *call == landing) {
+                waiting.predicted = *after;
+            }
         }
+    }
+
+    /// The stops of a car that loses a call: others that it has may be from the same landing.
+    fn stops_without(&self, car: usize, call: usize) -> StopSet {
+        let landing = self.calls[call].demand.call.landing();
+        let remains = self.calls.iter().enumerate().any(|(other, waiting)| {
+            other != call && waiting.holder == Some(car) && waiting.demand.call.landing() == landing
+        });
+        let stops = self.routes[car].stops;
+        if remains { stops } else { stops.without(landing) }
     }
 
     /// The cost for all who wait for or ride in this car, if these are its stops.
@@ -215,19 +232,18 @@ impl<'a> PlanBuilder<'a> {
         let mut cost = 0;
         let view = &self.routes[car].car.view;
         self.predictor.visit(view, stops, |button, after| {
-            let waited = self.call_of(button).map_or(0, |call| self.calls[call].waited);
-            cost += square(waited + Cost::from(after));
+            cost += square(self.waited(button) + Cost::from(after));
         });
         cost
     }
 
-    /// The hall call that a button stands for; `None` for a car call.
-    fn call_of(&self, button: Button) -> Option<usize> {
+    /// How long somebody has waited for what a button stands for; nothing is known of riders.
+    fn waited(&self, button: Button) -> Cost {
         match button {
             Button::Hall(floor, direction) => {
-                self.index[side(direction)][usize::from(floor.index())]
+                self.waited[side(direction)][usize::from(floor.index())]
             }
-            Button::Car(_) => None,
+            Button::Car(_) => 0,
         }
     }
 }

@@ -26,7 +26,8 @@ use crate::model::{Availability, CarPhase, CarView, HallCall};
 /// - The door stands open for the dwell and a transfer per call served. A call at an open door is
 ///   served at once; a closing door opens again for it (F18).
 ///
-/// The load is not considered, and one call counts as one passenger.
+/// The load is not considered. One call counts as one passenger, and so do all destination calls
+/// from a landing in the same direction.
 #[derive(Debug, Clone)]
 pub struct Predictor {
     floors: FloorCount,
@@ -89,7 +90,9 @@ impl Predictor {
             let after = Duration::from_micros(after);
             match button {
                 Button::Hall(floor, direction) => {
-                    prediction.hall.insert(HallCall::new(floor, direction), after);
+                    let landing = HallCall::new(floor, direction);
+                    let calls = hall.iter().filter(|call| call.landing() == landing);
+                    prediction.hall.extend(calls.map(|&call| (call, after)));
                 }
                 Button::Car(floor) => {
                     prediction.car_calls.insert(floor, after);

@@ -146,6 +146,7 @@ impl Landings {
                 self.press(panel, Button::Hall(floor, direction));
             }
             Action::PressCar(car, floor) => self.press(car, Button::Car(floor)),
+            Action::GiveDestination(from, to) => panic!("a crowd with buttons goes {from} to {to}"),
             Action::Load(car, percent) => self.send(car, &format!("load {percent}")),
             Action::Doorway(car, occupied) => {
                 self.send(car, if occupied { "obstruct on" } else { "obstruct off" });

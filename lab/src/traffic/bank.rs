@@ -41,7 +41,7 @@ pub(super) struct Bank {
     building: Building,
     pub(super) crowd: Crowd,
     pub(super) cabins: Vec<Cabin>,
-    /// The lit hall buttons, and since when.
+    /// The lit hall buttons and the destinations that people wait for, and since when.
     calls: BTreeMap<HallCall, Duration>,
     dispatcher: Box<dyn Dispatcher>,
     plan: Plan,
@@ -113,7 +113,7 @@ impl Bank {
     ) -> Result<Self, WorldError> {
         let cabins = (0..building.cars).map(|number| Cabin::new(building, number));
         Ok(Self {
-            crowd: Crowd::new(building, passengers, seed),
+            crowd: Crowd::new(building, passengers, seed).with_panels(strategy.panels()),
             cabins: cabins.collect::<Result<_, _>>()?,
             calls: BTreeMap::new(),
             dispatcher: dispatcher(strategy, building),
@@ -157,10 +157,11 @@ impl Bank {
                 self.act(action);
                 changed = true;
             }
-            let hall: BTreeSet<HallCall> = self.calls.keys().copied().collect();
+            let lit = self.calls.keys().filter(|call| call.to.is_none());
+            let lit: BTreeSet<HallCall> = lit.copied().collect();
             for cabin in &mut self.cabins {
                 cabin.news |= changed;
-                changed |= cabin.control(&self.building, &hall, &self.plan, self.now);
+                changed |= cabin.control(&self.building, &lit, &self.plan, self.now);
             }
             for car in 0..self.cabins.len() {
                 changed |= self.report(car);
@@ -184,6 +185,17 @@ impl Bank {
                     self.calls.insert(call, self.now);
                     self.crowd.handle_lamp(floor, direction, true, self.now);
                     self.dirty = true;
+                }
+            }
+            Action::GiveDestination(from, to) => {
+                let Some(call) = HallCall::to(from, to) else { return };
+                match self.plan.assignments.get(&call) {
+                    Some(car) => self.answer(call, car.clone()),
+                    None if self.calls.contains_key(&call) => {}
+                    None => {
+                        self.calls.insert(call, self.now);
+                        self.dirty = true;
+                    }
                 }
             }
             Action::PressCar(car, floor) => {
@@ -211,11 +223,16 @@ impl Bank {
                             ServedCall::Car(floor) => {
                                 cabin.calls.remove(&floor);
                             }
-                            ServedCall::Hall(call) => {
-                                let HallCall { floor, direction, .. } = call;
-                                self.calls.remove(&call);
-                                self.plan.assignments.remove(&call);
+                            ServedCall::Hall(landing) => {
                                 self.dirty = true;
+                                for (call, to) in trips(&self.plan, &cabin.name, landing) {
+                                    self.calls.remove(&call);
+                                    self.plan.assignments.remove(&call);
+                                    cabin.news |= cabin.calls.insert(to);
+                                }
+                                let HallCall { floor, direction, .. } = landing;
+                                self.calls.remove(&landing);
+                                self.plan.assignments.remove(&landing);
                                 self.crowd.handle_lamp(floor, direction, false, self.now);
                             }
                         }
@@ -293,6 +310,19 @@ impl Bank {
         self.planned_for = situations;
         self.planned_at = Some(self.now);
         self.dirty = false;
+        let given = self.plan.assignments.iter().filter(|(call, _)| call.to.is_some());
+        let given: Vec<_> = given.map(|(call, car)| (*call, car.clone())).collect();
+        for (call, car) in given {
+            self.answer(call, car);
+        }
+    }
+
+    /// Tells those who wait for this trip which car takes them.
+    fn answer(&mut self, call: HallCall, car: NodeId) {
+        let car = self.cabins.iter().position(|cabin| cabin.name == car);
+        if let (Some(car), Some(to)) = (car, call.to) {
+            self.crowd.handle_answer(call.floor, to, car, self.now);
+        }
     }
 
     /// Riders in moving cars, and those of them who are carried away from their destination.
@@ -332,6 +362,13 @@ impl Bank {
     }
 }
 
+/// The trips that this car takes up when it opens at a landing, with their destinations.
+fn trips(plan: &Plan, car: &NodeId, landing: HallCall) -> Vec<(HallCall, Floor)> {
+    let its = plan.assignments.iter().filter(|(_, other)| *other == car);
+    let here = its.map(|(call, _)| *call).filter(|call| call.landing() == landing);
+    here.filter_map(|call| Some((call, call.to?))).collect()
+}
+
 impl Cabin {
     fn new(building: &Building, number: usize) -> Result<Self, WorldError> {
         let mut car = SimulatedCar::new(&building.car(), 0)?;
@@ -368,7 +405,7 @@ impl Cabin {
     fn control(
         &mut self,
         building: &Building,
-        hall: &BTreeSet<HallCall>,
+        lit: &BTreeSet<HallCall>,
         plan: &Plan,
         now: Duration,
     ) -> bool {
@@ -380,9 +417,11 @@ impl Cabin {
         }
         if std::mem::take(&mut self.news) || changed {
             let assigned = plan.assignments.iter().filter(|(_, car)| **car == self.name);
-            let assigned = assigned.map(|(call, _)| *call).collect();
+            // A car deals in landings, and knows of no destinations that others are told.
+            let assigned: BTreeSet<_> = assigned.map(|(call, _)| call.landing()).collect();
+            let hall: BTreeSet<_> = lit.union(&assigned).copied().collect();
             self.control.set_plan(plan.cars.get(&self.name).copied().unwrap_or_default());
-            let stops = Stops { car_calls: &self.calls, assigned: &assigned, hall };
+            let stops = Stops { car_calls: &self.calls, assigned: &assigned, hall: &hall };
             self.control.set_stops(stops, at);
         }
         changed | self.command(building, now)

@@ -1,18 +1,88 @@
 //! The strategies that are compared.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
-use elevator_fleet::dispatch::{Dispatcher, Kinematics, Strategy};
-use elevator_simulator::building::{Building, MASS};
+use elevator_fleet::dispatch::{self, Dispatcher, Kinematics, UnknownStrategy};
+use elevator_simulator::building::{Building, MASS, Panels};
 
-/// All strategies. The first is the one that others are compared with.
-pub const STRATEGIES: [Strategy; 4] =
-    [Strategy::Collective, Strategy::Planner, Strategy::NearestCar, Strategy::TimeToIdle];
+/// Who dispatches, and how passengers call a car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strategy {
+    /// A strategy of a node, and hall buttons.
+    Buttons(dispatch::Strategy),
+    /// Destination dispatch: the planner, and passengers who give their destination at the landing
+    /// and board only the car that they are told.
+    Destination,
+}
+
+/// The strategies that are compared unless others are named. The first is the one that others are
+/// compared with.
+pub const STRATEGIES: [Strategy; 4] = [
+    Strategy::Buttons(dispatch::Strategy::Collective),
+    Strategy::Buttons(dispatch::Strategy::Planner),
+    Strategy::Buttons(dispatch::Strategy::NearestCar),
+    Strategy::Buttons(dispatch::Strategy::TimeToIdle),
+];
+
+/// The name of [`Strategy::Destination`].
+const DESTINATION: &str = "destination";
+
+impl Strategy {
+    /// How passengers call a car.
+    pub(super) fn panels(self) -> Panels {
+        match self {
+            Self::Buttons(_) => Panels::Buttons,
+            Self::Destination => Panels::Kiosks,
+        }
+    }
+
+    /// Which strategy a node would be configured for.
+    fn of_nodes(self) -> dispatch::Strategy {
+        match self {
+            Self::Buttons(strategy) => strategy,
+            Self::Destination => dispatch::Strategy::Planner,
+        }
+    }
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Self::Buttons(dispatch::Strategy::default())
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Buttons(strategy) => strategy.fmt(f),
+            Self::Destination => f.pad(DESTINATION),
+        }
+    }
+}
+
+/// Text that names no strategy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}, {DESTINATION}")]
+pub struct UnknownName(UnknownStrategy);
+
+impl FromStr for Strategy {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        match text {
+            DESTINATION => Ok(Self::Destination),
+            of_nodes => of_nodes.parse().map(Self::Buttons).map_err(UnknownName),
+        }
+    }
+}
 
 /// A new dispatcher for a bank.
 pub(super) fn dispatcher(strategy: Strategy, building: &Building) -> Box<dyn Dispatcher> {
     let kinematics = kinematics(building);
-    strategy.dispatcher(kinematics, building.floors, capacity(building), building.bypass_load)
+    let (capacity, bypass_load) = (capacity(building), building.bypass_load);
+    strategy.of_nodes().dispatcher(kinematics, building.floors, capacity, bypass_load)
 }
 
 /// How many passengers of average mass a car holds.

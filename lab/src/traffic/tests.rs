@@ -21,7 +21,7 @@ fn comparison(cells: Vec<Cell>, seeds: u64) -> Comparison {
 
 #[test]
 fn every_strategy_serves_everyone_and_carries_nobody_the_wrong_way() {
-    for strategy in STRATEGIES {
+    for strategy in STRATEGIES.into_iter().chain([Strategy::Destination]) {
         for pattern in Pattern::ALL {
             let cell = short("A12", pattern, 8.0);
             let run = Trial { cell: &cell, strategy, seed: 3 }.run(untimed).expect("a run");
@@ -52,6 +52,29 @@ fn nobody_gets_lost() {
         assert_eq!(queued, count.waiting);
     }
     assert!(bank.crowd.is_done());
+}
+
+/// Passengers to the same floor gather in the same car, which stops less often for each of them.
+#[test]
+fn destinations_that_are_given_at_the_landing_save_time() {
+    let cell = short("A12", Pattern::Up, 12.0);
+    let attd = |strategy| {
+        let runs = (1..=3).map(|seed| Trial { cell: &cell, strategy, seed }.run(untimed));
+        let attd = |run: Run| run.figures.expect("averages").attd;
+        runs.map(|run| attd(run.expect("a run"))).sum::<f64>()
+    };
+    let (planner, destination) = (attd(STRATEGIES[1]), attd(Strategy::Destination));
+    assert!(destination < 0.9 * planner, "{destination} instead of {planner}");
+}
+
+#[test]
+fn every_strategy_has_a_name() {
+    for strategy in STRATEGIES.into_iter().chain([Strategy::Destination]) {
+        assert_eq!(strategy.to_string().parse(), Ok(strategy));
+    }
+    let error = "best".parse::<Strategy>().expect_err("no strategy").to_string();
+    let names = "planner, collective, nearest-car, time-to-idle, destination";
+    assert_eq!(error, format!("\"best\" is not a strategy; there are {names}"));
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! What people do: they come to a landing, press, board, ride and get off.
 
+mod kiosk;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use elevator_driver::{Direction, DoorState, Floor};
 
+use self::kiosk::Answer;
 use super::{Building, Passenger, SplitMix64};
 
-/// After this time somebody whose button stays dark presses again.
+/// After this time somebody whose button stays dark, or who is told no car, presses again.
 const PRESS_AGAIN: Duration = Duration::from_secs(3);
 
 /// What people see of a car from a landing, and from inside.
@@ -21,11 +24,23 @@ pub struct Landed {
     pub lantern: Option<Direction>,
 }
 
+/// How people at a landing call a car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Panels {
+    /// By a button for each direction. The destination is pressed in the car.
+    #[default]
+    Buttons,
+    /// By the destination. The panel says which car to take; the car has no buttons.
+    Kiosks,
+}
+
 /// What somebody does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Presses a button at a landing.
     PressHall(Floor, Direction),
+    /// Gives a destination at a landing: from, to.
+    GiveDestination(Floor, Floor),
     /// Presses a button in a car.
     PressCar(usize, Floor),
     /// Changes the load of a car, in per cent of the rated load.
@@ -54,8 +69,14 @@ pub struct Trip {
 ///   order of their arrival, and only a car that announces their direction.
 /// - Who would exceed the load or the number of persons of a car stays behind with all behind him,
 ///   and presses again once its door is closed.
+///
+/// With [`Panels::Kiosks`], everybody gives the destination on arrival, and again after 3 s without
+/// an answer. Each boards only the car that the panel [told](Self::handle_answer), if it announces
+/// the right direction, and presses nothing in it. Who is still at the landing when the door of
+/// that car is closed gives the destination again.
 #[derive(Debug, Clone)]
 pub struct Crowd {
+    panels: Panels,
     rated_load: f64,
     persons: usize,
     people: Vec<Person>,
@@ -72,6 +93,8 @@ struct Person {
     boarding: Duration,
     alighting: Duration,
     trip: Trip,
+    /// What the panel has told, of [`Panels::Kiosks`].
+    answer: Answer,
 }
 
 /// Those who wait for one direction.
@@ -128,6 +151,7 @@ impl Crowd {
             boarding: building.transfer.draw(&mut random),
             alighting: building.transfer.draw(&mut random),
             trip: Trip::default(),
+            answer: Answer::None,
         });
         let cabin = Cabin {
             seen: Landed { floor: None, door: DoorState::Closed, lantern: None },
@@ -136,6 +160,7 @@ impl Crowd {
             passing: None,
         };
         Self {
+            panels: Panels::default(),
             rated_load: building.rated_load,
             persons: usize::from(building.persons),
             people: people.collect(),
@@ -144,6 +169,13 @@ impl Crowd {
             cabins: vec![cabin; building.cars],
             actions: VecDeque::new(),
         }
+    }
+
+    /// Lets them call cars in this way.
+    #[must_use]
+    pub fn with_panels(mut self, panels: Panels) -> Self {
+        self.panels = panels;
+        self
     }
 
     /// What became of each passenger so far.
@@ -192,7 +224,10 @@ impl Crowd {
         let passing = self.cabins.iter().filter_map(|cabin| cabin.passing);
         let passing = passing.map(|passing| passing.until).min();
         let again = self.unserved().filter_map(|(_, landing)| Some(landing.pressed? + PRESS_AGAIN));
-        let again = again.min();
+        let again = match self.panels {
+            Panels::Buttons => again.min(),
+            Panels::Kiosks => self.next_question(),
+        };
         [arrival, passing, again].into_iter().flatten().min()
     }
 
@@ -229,6 +264,7 @@ impl Crowd {
                     landing.pressed = None;
                 }
             }
+            self.leave_behind(car, floor);
         }
         self.pass_door(car, now);
         self.press(now);
@@ -270,7 +306,10 @@ impl Crowd {
         match way {
             Way::In => {
                 cabin.riders.push(person);
-                self.actions.push_back(Action::PressCar(car, passenger.to));
+                match self.panels {
+                    Panels::Buttons => self.actions.push_back(Action::PressCar(car, passenger.to)),
+                    Panels::Kiosks => {}
+                }
             }
             Way::Out => {
                 cabin.riders.retain(|rider| *rider != person);
@@ -293,11 +332,16 @@ impl Crowd {
             return Some(Passing { person, way: Way::Out, until });
         }
         let place = (floor, lantern?);
-        let &person = self.landings.get(&place)?.queue.front()?;
+        let queue = &self.landings.get(&place)?.queue;
+        let position = match self.panels {
+            Panels::Buttons => 0,
+            Panels::Kiosks => queue.iter().position(|&person| self.is_told(person, car))?,
+        };
+        let &person = queue.get(position)?;
         if !self.fits(cabin, person) {
             return None;
         }
-        self.landings.get_mut(&place)?.queue.pop_front();
+        self.landings.get_mut(&place)?.queue.remove(position);
         let Person { passenger, boarding, trip, .. } = &mut self.people[person];
         trip.boarded = Some(now);
         let until = now + *boarding;
@@ -324,6 +368,13 @@ impl Crowd {
 
     /// Presses wherever somebody wants a car and none is there.
     fn press(&mut self, now: Duration) {
+        match self.panels {
+            Panels::Buttons => self.press_buttons(now),
+            Panels::Kiosks => self.give_destinations(now),
+        }
+    }
+
+    fn press_buttons(&mut self, now: Duration) {
         let is_due = |landing: &Landing| landing.pressed.is_none_or(|at| now >= at + PRESS_AGAIN);
         let due = self.unserved().filter(|(_, landing)| is_due(landing));
         let due: Vec<_> = due.map(|(place, _)| place).collect();

@@ -256,3 +256,64 @@ fn who_sees_a_dark_button_presses_again() {
     crowd.handle_time(secs(4.0));
     assert_eq!(actions(&mut crowd), [Action::PressHall(floor(4), UP)]);
 }
+
+fn kiosks(passengers: &[Passenger]) -> Crowd {
+    Crowd::new(&building(), passengers, 1).with_panels(Panels::Kiosks)
+}
+
+#[test]
+fn who_gives_a_destination_boards_the_car_that_is_told_and_presses_nothing_in_it() {
+    let mut crowd = kiosks(&[passenger(1.0, 0, 3, 75.0), passenger(1.0, 0, 5, 75.0)]);
+    crowd.handle_time(secs(1.0));
+    let given = [3, 5].map(|to| Action::GiveDestination(floor(0), floor(to)));
+    assert_eq!(actions(&mut crowd), given);
+    crowd.handle_answer(floor(0), floor(3), 1, secs(1.0));
+    crowd.handle_car(0, at(0, DoorState::Open, Some(UP)), secs(2.0));
+    assert_eq!(actions(&mut crowd), [], "one was told another car, the other none yet");
+    crowd.handle_answer(floor(0), floor(5), 0, secs(2.5));
+    assert_eq!(actions(&mut crowd), [Action::Load(0, 8), Action::Doorway(0, true)]);
+    crowd.handle_time(secs(3.5));
+    assert_eq!(actions(&mut crowd), [Action::Doorway(0, false)]);
+    crowd.handle_car(1, at(0, DoorState::Open, Some(Direction::Down)), secs(4.0));
+    assert_eq!(actions(&mut crowd), [], "it goes the other way");
+    crowd.handle_car(1, at(0, DoorState::Open, Some(UP)), secs(5.0));
+    assert_eq!(actions(&mut crowd), [Action::Load(1, 8), Action::Doorway(1, true)]);
+    let trips: Vec<_> = crowd.trips().map(|(_, trip)| trip.boarded).collect();
+    assert_eq!(trips, [Some(secs(5.0)), Some(secs(2.5))]);
+}
+
+#[test]
+fn who_is_told_no_car_gives_the_destination_again() {
+    let mut crowd = kiosks(&[passenger(1.0, 4, 9, 75.0)]);
+    crowd.handle_time(secs(1.0));
+    let given = [Action::GiveDestination(floor(4), floor(9))];
+    assert_eq!(actions(&mut crowd), given);
+    assert_eq!(crowd.poll_timeout(), Some(secs(4.0)));
+    crowd.handle_time(secs(4.0));
+    assert_eq!(actions(&mut crowd), given);
+    crowd.handle_answer(floor(4), floor(9), 2, secs(4.0));
+    assert_eq!(crowd.poll_timeout(), None);
+    // It comes, somebody in front is too slow, and it leaves.
+    crowd.handle_car(2, at(4, DoorState::Opening, Some(UP)), secs(5.0));
+    crowd.handle_car(2, at(4, DoorState::Closing, Some(UP)), secs(6.0));
+    assert_eq!(actions(&mut crowd), []);
+    crowd.handle_car(2, at(4, DoorState::Closed, Some(UP)), secs(7.0));
+    assert_eq!(actions(&mut crowd), given);
+}
+
+/// 13 of 75 kg fit.
+#[test]
+fn who_finds_the_told_car_full_gives_the_destination_again() {
+    let passengers: Vec<_> = (0..15).map(|_| passenger(1.0, 0, 3, 75.0)).collect();
+    let mut crowd = kiosks(&passengers);
+    crowd.handle_time(secs(1.0));
+    crowd.handle_answer(floor(0), floor(3), 0, secs(1.0));
+    crowd.handle_car(0, at(0, DoorState::Open, Some(UP)), secs(2.0));
+    for second in 3..30 {
+        crowd.handle_time(secs(f64::from(second)));
+    }
+    assert_eq!(crowd.count(), Count { waiting: 2, riding: 13, served: 0 });
+    actions(&mut crowd);
+    crowd.handle_car(0, at(0, DoorState::Closed, Some(UP)), secs(31.0));
+    assert_eq!(actions(&mut crowd), [Action::GiveDestination(floor(0), floor(3)); 2]);
+}

@@ -30,6 +30,7 @@ Examples:
   liftmesh lab traffic --cells B16,A12_inter --seeds 50 --csv runs.csv.gz --svg waits.svg
   liftmesh lab traffic --cells crites-barto --seeds 100
   liftmesh lab traffic --building tower.toml --patterns lunch --rates 9,10,11
+  liftmesh lab traffic --cells up --strategies collective,planner,destination
   liftmesh lab traffic --building B16 --passengers lunch.csv --trace cars.svg
   liftmesh lab traffic --cells A12_lunch_12 --strategies planner --replay 3 --speed 20";
 
@@ -66,7 +67,9 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "PATH", requires = "building",
           conflicts_with_all = ["patterns", "rates"])]
     passengers: Option<PathBuf>,
-    /// The strategies; others are compared with the first [default: all]
+    /// The strategies: collective, planner, nearest-car, time-to-idle, and destination, where
+    /// passengers give their destination at the landing and board only the car that the planner
+    /// tells them; others are compared with the first [default: all but destination]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategies: Vec<Strategy>,
     /// How many seeds of each

@@ -5,6 +5,7 @@ use elevator_driver::Direction;
 use super::model::{Call, Door, Model, Start};
 use super::traffic::Traffic;
 use super::{side, weight};
+use crate::model::FloorSet;
 
 /// Passengers arrive behind a button for at most so many seconds before they count as one crowd.
 const CROWD: f64 = 60.0;
@@ -18,23 +19,47 @@ const SHARE_OF_THE_STOPS: f64 = 0.5;
 /// The calls of a car by direction and floor, as indices.
 #[derive(Debug, Clone)]
 pub(super) struct CallTable {
+    /// The first call of each landing.
     by_side: [Vec<Option<usize>>; 2],
-    /// How many there are.
+    /// By call: the next one from the same landing, in ascending order.
+    next: Vec<Option<usize>>,
+    /// How many landings have one.
     numbers: [usize; 2],
 }
 
 impl CallTable {
-    pub(super) fn new(floors: usize) -> Self {
-        Self { by_side: [vec![None; floors], vec![None; floors]], numbers: [0; 2] }
+    pub(super) fn new(floors: usize, calls: usize) -> Self {
+        Self {
+            by_side: [vec![None; floors], vec![None; floors]],
+            next: vec![None; calls],
+            numbers: [0; 2],
+        }
     }
 
-    pub(super) fn set(&mut self, call: &Call, index: Option<usize>) {
-        let side = side(call.direction);
-        let before = std::mem::replace(&mut self.by_side[side][call.floor], index);
-        self.numbers[side] -= usize::from(before.is_some());
-        self.numbers[side] += usize::from(index.is_some());
+    pub(super) fn add(&mut self, call: &Call, index: usize) {
+        let (head, next) = (&mut self.by_side[side(call.direction)][call.floor], &mut self.next);
+        self.numbers[side(call.direction)] += usize::from(head.is_none());
+        let mut link = head;
+        while let Some(other) = link.filter(|&other| other < index) {
+            link = &mut next[other];
+        }
+        let after = link.replace(index);
+        next[index] = after;
     }
 
+    pub(super) fn remove(&mut self, call: &Call, index: usize) {
+        let after = self.next[index].take();
+        let (head, next) = (&mut self.by_side[side(call.direction)][call.floor], &mut self.next);
+        let mut link = head;
+        while let Some(other) = link.filter(|&other| other != index) {
+            link = &mut next[other];
+        }
+        *link = after;
+        let is_empty = self.by_side[side(call.direction)][call.floor].is_none();
+        self.numbers[side(call.direction)] -= usize::from(is_empty);
+    }
+
+    /// The first call of a landing.
     fn get(&self, floor: usize, direction: Direction) -> Option<usize> {
         self.by_side[side(direction)][floor]
     }
@@ -56,7 +81,10 @@ impl Crowds {
         for (call, shares) in calls.iter().zip(shares.chunks_exact_mut(floors)) {
             traffic.spread(call.floor, call.direction, shares);
         }
-        let rates = calls.iter().map(|call| traffic.rate(call.floor, call.direction));
+        let rates = calls.iter().zip(shares.chunks_exact(floors)).map(|(call, shares)| {
+            let share = call.to.map_or(1.0, |to| shares[usize::from(to.index())]);
+            share * traffic.rate(call.floor, call.direction)
+        });
         Self { floors, rates: rates.collect(), shares }
     }
 
@@ -118,6 +146,8 @@ struct Drive<'a> {
     /// Expected riders by destination: those who have boarded during the drive.
     guests: &'a mut [f64],
     has_guests: bool,
+    /// Where passengers of destination calls get off: sure stops.
+    destinations: FloorSet,
     /// The calls and the floors of known riders still ahead in any sweep.
     calls_left: [usize; 2],
     wanted_left: usize,
@@ -150,6 +180,7 @@ impl<'a> Drive<'a> {
             riders: start.riders,
             guests,
             has_guests: false,
+            destinations: FloorSet::default(),
             calls_left: table.numbers,
             wanted_left: start.wanted - usize::from(start.lets_out()),
             detour: 0.0,
@@ -210,7 +241,7 @@ impl<'a> Drive<'a> {
             Sweep::On => turn..=top,
             Sweep::Back => 0..=top,
             Sweep::OnFromBehind if turn == 0 => return,
-            Sweep::OnFromBehind => 0..=turn - 1,
+            Sweep::OnFromBehind => 0..=top,
         };
         for step in steps {
             let is_done = self.calls_left[side(way)] == 0 && self.wanted_left == 0;
@@ -228,17 +259,30 @@ impl<'a> Drive<'a> {
                 Sweep::OnFromBehind => false,
             };
             let wanted = is_wanted && self.start.wants[floor];
+            let is_again = sweep == Sweep::OnFromBehind && step >= turn;
             let call = self.table.get(floor, way).filter(|&call| Some(call) != self.served);
+            let call = call.filter(|_| !is_again);
             self.wanted_left -= usize::from(wanted);
             self.calls_left[side(way)] -= usize::from(call.is_some());
-            if call.is_some() || wanted {
+            if call.is_some() || wanted || self.is_destination(floor) {
                 self.stop(floor, call, wanted);
-            } else if self.has_guests {
+            } else if is_again && !self.has_destinations() {
+                break;
+            } else if self.has_guests && !is_again {
                 self.stop_for_guests(floor);
             }
         }
         self.run_out(way);
         self.has_guests = false;
+    }
+
+    fn has_destinations(&self) -> bool {
+        self.destinations != FloorSet::default()
+    }
+
+    fn is_destination(&self, floor: usize) -> bool {
+        self.has_destinations()
+            && super::floor(floor).is_some_and(|floor| self.destinations.contains(floor))
     }
 
     fn serve_at_once(&mut self, call: usize) {
@@ -256,6 +300,9 @@ impl<'a> Drive<'a> {
         self.at = floor;
 
         let mut passing = std::mem::take(&mut self.guests[floor]);
+        if let Some(floor) = super::floor(floor) {
+            self.destinations.remove(floor);
+        }
         if wanted {
             passing += self.start.off[floor];
         }
@@ -325,8 +372,15 @@ impl<'a> Drive<'a> {
         };
     }
 
-    /// Passengers of a call board so many seconds from now; returns how many.
-    fn board(&mut self, call: usize, after: f64) -> f64 {
+    /// Passengers of this call and of the others from its landing board so many seconds from now;
+    /// returns how many.
+    fn board(&mut self, first: usize, after: f64) -> f64 {
+        let is_full = self.riders >= self.scene.model.bypass;
+        let calls = std::iter::successors(Some(first), |&call| self.table.next[call]);
+        calls.map(|call| self.board_one(call, after, is_full)).sum()
+    }
+
+    fn board_one(&mut self, call: usize, after: f64, is_full: bool) -> f64 {
         let Scene { model, crowds, calls } = self.scene;
         let wait = calls[call].waited + after;
         let rate = crowds.rates[call];
@@ -334,14 +388,19 @@ impl<'a> Drive<'a> {
         let boarding = passengers.min((model.capacity - self.riders).max(0.0));
         self.cost += wait + (rate / 2.0 + weight::SQUARE) * wait * wait;
         self.cost += weight::LEFT_BEHIND * (passengers - boarding);
-        if self.riders >= model.bypass {
+        if is_full {
             self.cost += weight::LEFT_BEHIND * passengers;
         }
         self.riders += boarding;
+        self.has_guests = true;
+        if let Some(to) = calls[call].to {
+            self.guests[usize::from(to.index())] += boarding;
+            self.destinations.insert(to);
+            return boarding;
+        }
         for (guests, share) in self.guests.iter_mut().zip(crowds.shares(call)) {
             *guests += boarding * share;
         }
-        self.has_guests = true;
         boarding
     }
 }

@@ -1,6 +1,6 @@
 //! What a plan knows about a car: its times, and where it starts.
 
-use elevator_driver::{Direction, FloorCount};
+use elevator_driver::{Direction, Floor, FloorCount};
 
 use crate::car::CarSettings;
 use crate::dispatch::predict::{Micros, Predictor, micros};
@@ -33,9 +33,11 @@ pub(super) struct Call {
     pub(super) direction: Direction,
     /// Seconds.
     pub(super) waited: f64,
+    /// Where its passengers get off, if they gave a destination.
+    pub(super) to: Option<Floor>,
     /// Its car before this plan.
     pub(super) present: Option<usize>,
-    /// It has just moved to that car, and stays.
+    /// It has just moved to that car, or its passengers were told it, and stays.
     pub(super) is_held: bool,
 }
 

@@ -61,10 +61,10 @@ impl<'a> Search<'a> {
     ) -> Self {
         let scene = Scene { model, crowds, calls };
         let mut guests = vec![0.0; model.floors()];
-        let mut tables = vec![CallTable::new(model.floors()); starts.len()];
+        let mut tables = vec![CallTable::new(model.floors(), calls.len()); starts.len()];
         for (index, call) in calls.iter().enumerate() {
             if let Some(car) = call.present {
-                tables[car].set(call, Some(index));
+                tables[car].add(call, index);
             }
         }
         let cars = starts.iter().zip(&tables);
@@ -137,12 +137,13 @@ impl<'a> Search<'a> {
     fn movable(&self) -> Vec<(usize, usize)> {
         let holders = self.holders.iter().enumerate();
         let held = holders.filter_map(|(call, &car)| Some((call, car?)));
-        let calls = self.scene.calls;
-        held.filter(|&(call, car)| {
-            let is_fixed = calls[call].is_held || self.starts[car].stops_for(&calls[call]);
-            calls[call].present != Some(car) || !is_fixed
-        })
-        .collect()
+        held.filter(|&(call, _)| !self.is_fixed(call)).collect()
+    }
+
+    /// Whether a call stays with its present car.
+    fn is_fixed(&self, call: usize) -> bool {
+        let call = &self.scene.calls[call];
+        call.present.is_some_and(|car| call.is_held || self.starts[car].stops_for(call))
     }
 
     fn best_move(&self) -> Option<(usize, usize)> {
@@ -204,11 +205,11 @@ impl<'a> Search<'a> {
     fn gain_of_exchange(&mut self, car: usize, own: usize, other: usize) -> f64 {
         let calls = self.scene.calls;
         let table = &mut self.tables[car];
-        table.set(&calls[own], None);
-        table.set(&calls[other], Some(other));
+        table.remove(&calls[own], own);
+        table.add(&calls[other], other);
         let cost = self.scene.drive(&self.starts[car], table, &mut self.guests).cost;
-        table.set(&calls[other], None);
-        table.set(&calls[own], Some(own));
+        table.remove(&calls[other], other);
+        table.add(&calls[own], own);
         self.outcomes[car].cost - cost
     }
 
@@ -228,9 +229,9 @@ impl<'a> Search<'a> {
         let calls = self.scene.calls;
         let former = self.holders[call].replace(car);
         if let Some(former) = former {
-            self.tables[former].set(&calls[call], None);
+            self.tables[former].remove(&calls[call], call);
         }
-        self.tables[car].set(&calls[call], Some(call));
+        self.tables[car].add(&calls[call], call);
         for car in former.into_iter().chain([car]) {
             let table = &self.tables[car];
             self.outcomes[car] = self.scene.drive(&self.starts[car], table, &mut self.guests);
@@ -243,11 +244,22 @@ impl<'a> Search<'a> {
         let scene = self.scene;
         let whole = self.outcomes[car].cost;
         for (index, call) in scene.calls.iter().enumerate() {
+            if self.is_fixed(index) {
+                continue;
+            }
             let has = self.holders[index] == Some(car);
             let table = &mut self.tables[car];
-            table.set(call, (!has).then_some(index));
+            if has {
+                table.remove(call, index)
+            } else {
+                table.add(call, index)
+            };
             let other = scene.drive(&self.starts[car], table, &mut self.guests).cost;
-            table.set(call, has.then_some(index));
+            if has {
+                table.add(call, index)
+            } else {
+                table.remove(call, index)
+            };
             self.marginal[car][index] = if has { whole - other } else { other - whole };
         }
     }

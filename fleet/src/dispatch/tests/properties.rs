@@ -8,6 +8,7 @@ use elevator_driver::Direction;
 use proptest::prelude::*;
 
 use super::{call, demand, dispatcher, floor, floors, idle_at, in_phase, moving, node};
+use crate::car::CarSettings;
 use crate::dispatch::stops::StopSet;
 use crate::dispatch::{Assignments, CarSituation, Dispatcher, HallDemand, Kinematics, Predictor};
 use crate::model::{Availability, CarPhase, CarView, HallCall, NodeId, Unavailable};
@@ -52,7 +53,13 @@ pub(in crate::dispatch) fn any_car(count: u8) -> impl Strategy<Value = CarSituat
 pub(in crate::dispatch) fn any_calls(count: u8) -> impl Strategy<Value = BTreeSet<HallCall>> {
     let up = (0..count - 1).prop_map(|at| call(at, Up));
     let down = (1..count).prop_map(|at| call(at, Down));
-    proptest::collection::btree_set(prop_oneof![up, down], 0..14)
+    // From few landings, so that several calls are from the same one.
+    let to = (0..3_u8, 0..count).prop_filter_map("a trip", |(from, to)| trip(from, to));
+    proptest::collection::btree_set(prop_oneof![up, down, to], 0..14)
+}
+
+fn trip(from: u8, to: u8) -> Option<HallCall> {
+    HallCall::to(floor(from), floor(to))
 }
 
 pub(in crate::dispatch) fn any_bank(
@@ -133,6 +140,23 @@ proptest! {
             for demand in demand.iter().filter(|demand| demand.assigned.as_ref() == Some(&car.car)) {
                 if predictor.is_committed(&car.view, car_calls, demand.call) {
                     prop_assert_eq!(assignments.get(&demand.call), Some(&car.car));
+                }
+            }
+        }
+    }
+
+    /// Whoever was told a car has it come, whatever the strategy and however near others are.
+    #[test]
+    fn a_destination_call_stays_with_a_car_that_can_serve((cars, demand) in any_bank(12)) {
+        let serving = in_service(&cars);
+        for strategy in crate::dispatch::Strategy::ALL {
+            let mut dispatcher =
+                strategy.dispatcher(Kinematics::default(), floors(12), 13.0, CarSettings::BYPASS_LOAD);
+            let assignments = dispatcher.assign(&cars, &demand);
+            prop_assert_eq!(assignments.len(), if serving.is_empty() { 0 } else { demand.len() });
+            for demand in demand.iter().filter(|demand| demand.call.to.is_some()) {
+                if let Some(told) = demand.assigned.as_ref().filter(|car| serving.contains(car)) {
+                    prop_assert_eq!(assignments.get(&demand.call), Some(told), "{}", strategy);
                 }
             }
         }
