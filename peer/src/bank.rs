@@ -135,6 +135,9 @@ pub(crate) fn run(cell: Cell, passengers: &[Passenger], strategy: Strategy) -> R
             let (from, to) = (StopId(trip.from.into()), StopId(trip.to.into()));
             let rider = bank.sim.spawn_rider(from, to, MASS)?;
             bank.sim.set_rider_tag(rider, u64::try_from(next)?)?;
+            if let Some(driver) = &mut driver {
+                driver.handle_arrival(rider.entity(), trip)?;
+            }
         }
         let now = bank.now();
         bank.step(driver.as_mut())?;
@@ -213,15 +216,14 @@ fn config(building: Building) -> SimConfig {
 
 #[cfg(test)]
 mod tests {
-    use elevator_fleet::dispatch;
-
     use super::*;
+    use crate::strategy::Ours;
     use crate::suite::Pattern;
 
     #[test]
     fn our_cars_serve_everyone_and_carry_nobody_the_wrong_way() {
         let cell = Cell { building: Building::A12, pattern: Pattern::Lunch, rate: 8 };
-        for ours in dispatch::Strategy::ALL {
+        for ours in Ours::all() {
             let score = run(cell, &cell.passengers(6), Strategy::Ours(ours)).expect("a run");
             assert!((score.served - 100.0).abs() < 1e-9, "{ours:?}: {score:?}");
             assert!(score.wrong_way.abs() < 1e-9, "{ours:?}: {score:?}");

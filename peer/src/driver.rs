@@ -4,6 +4,9 @@
 //! position, door, load and car calls. It sees no destination before the passenger is in the car,
 //! and not how many wait behind a button. The simulated passengers press a button again if a car
 //! leaves them behind.
+//!
+//! In destination mode it sees which trips are wanted and since when, and passengers board only the
+//! car that they were told.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -12,11 +15,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use elevator_core::components::ElevatorPhase;
 use elevator_core::door::DoorState;
-use elevator_core::entity::ElevatorId;
+use elevator_core::entity::{ElevatorId, EntityId};
 use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::dispatch::{
-    self, Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan,
+    Bank as Situation, CarDetail, CarSituation, Dispatcher, HallDemand, Kinematics, Plan,
     collective_stop,
 };
 use elevator_fleet::model::{
@@ -24,7 +27,9 @@ use elevator_fleet::model::{
 };
 
 use crate::bank::{Bank, TICKS};
-use crate::suite::{Building, MASS};
+use crate::kiosks::{Kiosks, taken_up};
+use crate::strategy::Ours;
+use crate::suite::{Building, MASS, Passenger};
 
 /// The plan is made at each change of its inputs, and at least once in so many seconds.
 const REPLAN: f64 = 1.0;
@@ -40,6 +45,10 @@ struct Cabin {
     since: f64,
     /// The floor where it is or which it last passed.
     floor: Floor,
+    /// Where those get off whose trips it has taken up, in destination mode.
+    destinations: BTreeSet<Floor>,
+    /// Its door has been closed at the floor since the last tick.
+    has_closed: bool,
 }
 
 impl Cabin {
@@ -52,6 +61,8 @@ impl Cabin {
 /// Our dispatcher and the control of the cars.
 pub(crate) struct Driver {
     dispatcher: Box<dyn Dispatcher>,
+    /// Destination mode.
+    kiosks: Option<Kiosks>,
     floors: Vec<Floor>,
     cabins: Vec<Cabin>,
     /// The lit hall buttons, with the second of the run in which they were pressed.
@@ -67,7 +78,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(building: Building, ours: dispatch::Strategy) -> Result<Self> {
+    pub(crate) fn new(building: Building, ours: Ours) -> Result<Self> {
         let count = FloorCount::new(building.floors()).context("floors")?;
         let seconds = Duration::from_secs_f64;
         let kinematics = Kinematics {
@@ -83,7 +94,8 @@ impl Driver {
         };
         let floors: Result<Vec<_>, _> = (0..building.floors()).map(Floor::try_from).collect();
         Ok(Self {
-            dispatcher: ours.dispatcher(
+            kiosks: (ours == Ours::Destination).then(Kiosks::default),
+            dispatcher: ours.of_nodes().dispatcher(
                 kinematics,
                 count,
                 building.rated_load() / MASS,
@@ -107,14 +119,32 @@ impl Driver {
         self.planning.as_secs_f64() * 1e6 / f64::from(self.plans.max(1))
     }
 
+    /// Somebody comes to a landing.
+    pub(crate) fn handle_arrival(&mut self, rider: EntityId, passenger: &Passenger) -> Result<()> {
+        match &mut self.kiosks {
+            Some(kiosks) => kiosks.handle_arrival(rider, passenger),
+            None => Ok(()),
+        }
+    }
+
     /// Decides for each car what it does in the next tick.
     pub(crate) fn drive(&mut self, bank: &mut Bank) -> Result<()> {
         if self.cabins.is_empty() {
             self.find_cabins(bank)?;
         }
-        self.update_calls(bank);
+        match self.kiosks.take() {
+            Some(mut kiosks) => {
+                self.update_trips(bank, &mut kiosks);
+                self.kiosks = Some(kiosks);
+            }
+            None => self.update_calls(bank),
+        }
         let situations = self.update_cabins(bank)?;
         self.plan(bank.now(), &situations);
+        if let Some(kiosks) = &mut self.kiosks {
+            let cars = self.cabins.iter().map(|cabin| (cabin.name.clone(), cabin.id));
+            kiosks.answer(bank, &self.plan, &cars.collect())?;
+        }
         for (car, situation) in situations.iter().enumerate() {
             self.control(bank, car, situation)?;
         }
@@ -130,6 +160,8 @@ impl Driver {
                 phase: ElevatorPhase::Idle,
                 since: 0.0,
                 floor: Floor::BOTTOM,
+                destinations: BTreeSet::new(),
+                has_closed: false,
             });
         }
         Ok(())
@@ -157,6 +189,31 @@ impl Driver {
         }
     }
 
+    /// Destination mode: a car that is open takes up the trips that it was given.
+    fn update_trips(&mut self, bank: &Bank, kiosks: &mut Kiosks) {
+        kiosks.update(bank);
+        for cabin in &mut self.cabins {
+            if std::mem::take(&mut cabin.has_closed) {
+                kiosks.leave_behind(&cabin.name, cabin.floor);
+            }
+            if cabin.phase != ElevatorPhase::Loading {
+                continue;
+            }
+            cabin.destinations.remove(&cabin.floor);
+            let Some(direction) = cabin.direction else { continue };
+            for (trip, to) in taken_up(&self.plan, &cabin.name, cabin.floor, direction) {
+                self.calls.remove(&trip);
+                self.plan.assignments.remove(&trip);
+                cabin.destinations.insert(to);
+                self.is_dirty = true;
+            }
+        }
+        for trip in kiosks.open_trips() {
+            self.is_dirty |= !self.calls.contains_key(&trip);
+            self.calls.entry(trip).or_insert(bank.now());
+        }
+    }
+
     /// The cars as their nodes would describe them.
     fn update_cabins(&mut self, bank: &Bank) -> Result<Vec<CarSituation>> {
         let now = bank.now();
@@ -165,6 +222,8 @@ impl Driver {
             let entity = cabin.id.entity();
             let car = bank.sim.world().elevator(entity).context("a car")?;
             if car.phase() != cabin.phase {
+                cabin.has_closed |= cabin.phase == ElevatorPhase::DoorClosing
+                    && car.phase() != ElevatorPhase::DoorOpening;
                 cabin.phase = car.phase();
                 cabin.since = now;
             }
@@ -193,8 +252,8 @@ impl Driver {
             cabin.floor = at(passed, &self.floors);
             let calls = bank.sim.car_calls(cabin.id).iter();
             let calls = calls.filter_map(|call| bank.floor_of(call.floor));
-            let calls: BTreeSet<_> =
-                calls.filter_map(|floor| self.floors.get(usize::from(floor)).copied()).collect();
+            let calls = calls.filter_map(|floor| self.floors.get(usize::from(floor)).copied());
+            let calls: BTreeSet<_> = calls.chain(cabin.destinations.iter().copied()).collect();
             let elapsed = match car.door() {
                 // Each passenger restarts the dwell.
                 DoorState::Open { ticks_remaining, .. } => {
@@ -256,7 +315,7 @@ impl Driver {
             return BTreeSet::new();
         }
         let assigned = self.plan.assignments.iter().filter(|(_, car)| **car == situation.car);
-        assigned.map(|(call, _)| *call).collect()
+        assigned.map(|(call, _)| call.landing()).collect()
     }
 
     /// Collective control of one car.

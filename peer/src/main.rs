@@ -7,6 +7,7 @@
 
 mod bank;
 mod driver;
+mod kiosks;
 mod score;
 mod strategy;
 mod suite;
@@ -17,11 +18,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use elevator_fleet::dispatch;
 use rayon::prelude::*;
 
 use crate::score::Score;
-use crate::strategy::Strategy;
+use crate::strategy::{Ours, Strategy};
 use crate::suite::Cell;
 
 /// Compares dispatchers on the traffic suite.
@@ -34,9 +34,10 @@ struct Arguments {
     /// drawing them.
     #[arg(long)]
     passengers: Option<PathBuf>,
-    /// The dispatchers of this project; all, unless given.
+    /// The dispatchers of this project, or `destination`: the planner with passengers who give their
+    /// destination at the landing; all, unless given.
     #[arg(long, value_delimiter = ',')]
-    ours: Vec<dispatch::Strategy>,
+    ours: Vec<Ours>,
     /// All strategies of `elevator-core`, not only those that are best somewhere.
     #[arg(long)]
     all_peers: bool,
@@ -60,7 +61,7 @@ fn main() -> Result<()> {
     let peers =
         if arguments.all_peers { Strategy::all_peers() } else { Strategy::BEST_PEERS.to_vec() };
     let ours: Vec<_> = match &arguments.ours[..] {
-        [] => dispatch::Strategy::ALL.to_vec(),
+        [] => Ours::all(),
         chosen => chosen.to_vec(),
     };
     let ours = ours.into_iter().map(Strategy::Ours);

@@ -1,8 +1,9 @@
 //! The strategies that are compared.
 
 use std::fmt;
+use std::str::FromStr;
 
-use elevator_fleet::dispatch;
+use elevator_fleet::dispatch::{self, UnknownStrategy};
 
 /// Who dispatches the cars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +11,52 @@ pub(crate) enum Strategy {
     /// The simulator's own strategy.
     Peer(Peer, Parking),
     /// A dispatcher of this project.
-    Ours(dispatch::Strategy),
+    Ours(Ours),
+}
+
+/// A dispatcher of this project, and how passengers call a car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ours {
+    /// By hall buttons.
+    Buttons(dispatch::Strategy),
+    /// By their destinations: the planner, which tells each passenger a car.
+    Destination,
+}
+
+impl Ours {
+    /// All of them.
+    pub(crate) fn all() -> Vec<Self> {
+        let buttons = dispatch::Strategy::ALL.map(Self::Buttons);
+        buttons.into_iter().chain([Self::Destination]).collect()
+    }
+
+    /// The strategy of a node.
+    pub(crate) fn of_nodes(self) -> dispatch::Strategy {
+        match self {
+            Self::Buttons(strategy) => strategy,
+            Self::Destination => dispatch::Strategy::Planner,
+        }
+    }
+}
+
+impl fmt::Display for Ours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Buttons(strategy) => strategy.fmt(f),
+            Self::Destination => f.pad("destination"),
+        }
+    }
+}
+
+impl FromStr for Ours {
+    type Err = UnknownStrategy;
+
+    fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
+        match text {
+            "destination" => Ok(Self::Destination),
+            of_nodes => of_nodes.parse().map(Self::Buttons),
+        }
+    }
 }
 
 /// A strategy of `elevator-core`, with its default weights.
