@@ -199,7 +199,7 @@ const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 /// A call that has moved to another car stays there for so long, if that car can serve it. Without
 /// it, calls return as soon as a car's position is known a little better.
-const HOLD: Duration = Duration::from_secs(2);
+const HOLD: Duration = Duration::from_secs(1);
 
 /// Index of a direction in a pair.
 fn side(direction: Direction) -> usize {

@@ -21,6 +21,25 @@ fn hello(node: &str, address: u8, nonce: u64) -> Hello {
     }
 }
 
+fn beacon(hello: Hello, sequence: u64, echoes: &[Echo]) -> Beacon {
+    Beacon {
+        hello,
+        link_port: 46_000,
+        sequence,
+        node_state: NodeState::Seeking,
+        term: Term(1),
+        estimate: 0,
+        digest: 0,
+        durable: true,
+        journal: JournalId(2),
+        period: 25,
+        probe: false,
+        echoes: echoes.to_vec(),
+        delta: Delta::default(),
+        piggybacked: None,
+    }
+}
+
 fn membership() -> Membership {
     Membership::new(hello("A", 1, 1), MeshTimes::default())
 }
@@ -42,24 +61,8 @@ fn a_connection_alone_does_not_end_an_incarnation() {
         assert_eq!(peer.hello.nonce, Nonce(7));
     }
     let next = Heard::Current { found: true, replaced: true };
-    let echoes = vec![Echo { nonce: Nonce(1), sequence: 1 }];
-    let beacon = Beacon {
-        hello: hello("B", 2, 20),
-        link_port: 46_000,
-        sequence: 1,
-        node_state: NodeState::Seeking,
-        term: Term(1),
-        estimate: 0,
-        digest: 0,
-        durable: true,
-        journal: JournalId(2),
-        period: 25,
-        probe: false,
-        echoes,
-        delta: Delta::default(),
-        piggybacked: None,
-    };
-    assert_eq!(membership.hear(&beacon, now), next);
+    let echo = Echo { nonce: Nonce(1), sequence: 1 };
+    assert_eq!(membership.hear(&beacon(hello("B", 2, 20), 1, &[echo]), now), next);
     now = now + MeshTimes::default().dead_after;
     assert_eq!(membership.meet(&hello("B", 2, 21), LinkSide::Accepted, now), next);
 }
@@ -223,4 +226,48 @@ fn a_restarted_node_takes_the_place_of_its_former_incarnation() {
     let dialled = members.meet(&hello("B", 2, 3), LinkSide::Dialled, now);
     assert_eq!(dialled, again);
     assert_eq!(members.peers().count(), 1);
+}
+
+/// O1: who echoes a node that is lost here may still hear it, unless the echoes end soon after the
+/// last beacon that was heard here.
+#[test]
+fn the_last_beacons_of_a_lost_node_make_no_stranger() {
+    let mut members = membership();
+    let start = Timestamp::START;
+    let (lost, witness) = (hello("B", 2, 2), hello("C", 3, 3));
+    members.meet(&lost, LinkSide::Accepted, start);
+    members.hear(&beacon(lost.clone(), 40, &[]), start);
+    let now = start + MeshTimes::default().dead_after;
+    assert_eq!(members.check(now).0, [lost.node]);
+    members.meet(&witness, LinkSide::Accepted, now);
+    let is_strange = |members: &Membership| {
+        members.get(&witness.node).expect("it is heard").stranger_echoed_at.is_some()
+    };
+    for (sequence, echoed, strange) in [(1, 40, false), (2, 45, false), (3, 46, true)] {
+        let echo = Echo { nonce: Nonce(2), sequence: echoed };
+        members.hear(&beacon(witness.clone(), sequence, &[echo]), now);
+        assert_eq!(is_strange(&members), strange, "{echoed}");
+    }
+}
+
+/// O1: a beacon of a large fleet has no room for all echoes, so strangers are missing in some.
+#[test]
+fn strangers_last_as_long_as_they_are_echoed_again_and_again() {
+    let mut members = membership();
+    let (start, witness) = (Timestamp::START, hello("C", 3, 3));
+    members.meet(&witness, LinkSide::Accepted, start);
+    let mut sequence = 0;
+    let mut strangers_since = |members: &mut Membership, after: u64| {
+        sequence += 1;
+        let echo = Echo { nonce: Nonce(9), sequence };
+        let now = start + Duration::from_millis(after);
+        members.hear(&beacon(witness.clone(), sequence, &[echo]), now);
+        members.get(&witness.node).expect("it is heard").strangers_since
+    };
+    for after in [0, 500, 2_000, 3_900] {
+        assert_eq!(strangers_since(&mut members, after), Some(start), "{after} ms");
+    }
+    let later = 3_900 + 2_000;
+    let anew = start + Duration::from_millis(later);
+    assert_eq!(strangers_since(&mut members, later), Some(anew), "they were gone for a while");
 }
