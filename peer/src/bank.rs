@@ -216,15 +216,17 @@ fn config(building: Building) -> SimConfig {
 
 #[cfg(test)]
 mod tests {
+    use elevator_simulator::building::Pattern;
+
     use super::*;
     use crate::strategy::Ours;
-    use crate::suite::Pattern;
 
     #[test]
     fn our_cars_serve_everyone_and_carry_nobody_the_wrong_way() {
         let cell = Cell { building: Building::A12, pattern: Pattern::Lunch, rate: 8 };
+        let passengers = cell.passengers(6).expect("the suite");
         for ours in Ours::all() {
-            let score = run(cell, &cell.passengers(6), Strategy::Ours(ours)).expect("a run");
+            let score = run(cell, &passengers, Strategy::Ours(ours)).expect("a run");
             assert!((score.served - 100.0).abs() < 1e-9, "{ours:?}: {score:?}");
             assert!(score.wrong_way.abs() < 1e-9, "{ours:?}: {score:?}");
         }

@@ -72,12 +72,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The mean over the seeds, by cell and strategy.
+/// By cell, strategy and seed.
 fn scores(
     arguments: &Arguments,
     cells: &[Cell],
     strategies: &[Strategy],
-) -> Result<Vec<Vec<Score>>> {
+) -> Result<Vec<Vec<Vec<Score>>>> {
     let (first, last) = arguments.seeds;
     let runs = cells.iter().flat_map(|&cell| {
         strategies
@@ -88,13 +88,13 @@ fn scores(
     let scores = runs.par_iter().map(|&(cell, strategy, seed)| {
         let passengers = match &arguments.passengers {
             Some(directory) => cell.read_passengers(directory, seed)?,
-            None => cell.passengers(seed),
+            None => cell.passengers(seed)?,
         };
         bank::run(cell, &passengers, strategy)
             .with_context(|| format!("{strategy} on {cell}, seed {seed}"))
     });
     let scores: Vec<Score> = scores.collect::<Result<_>>()?;
     let seeds = usize::try_from(last - first + 1)?;
-    let means: Vec<_> = scores.chunks(seeds).map(Score::mean).collect();
-    Ok(means.chunks(strategies.len()).map(<[Score]>::to_vec).collect())
+    let by_strategy: Vec<_> = scores.chunks(seeds).map(<[Score]>::to_vec).collect();
+    Ok(by_strategy.chunks(strategies.len()).map(<[_]>::to_vec).collect())
 }

@@ -1,5 +1,7 @@
 //! The figures of each strategy and their ratios to the best peer of each cell, as Markdown.
 
+use elevator_simulator::building::SplitMix64;
+
 use crate::score::{Score, geometric_mean};
 use crate::strategy::Strategy;
 use crate::suite::Cell;
@@ -7,13 +9,26 @@ use crate::suite::Cell;
 /// The figures that are compared as ratios.
 const COMPARED: [fn(&Score) -> f64; 3] = [|score| score.awt, |score| score.p90, |score| score.attd];
 
-/// `scores` by cell and strategy.
-pub(crate) fn render(cells: &[Cell], strategies: &[Strategy], scores: &[Vec<Score>]) -> String {
+/// With fewer seeds there is no interval.
+const FEWEST_SEEDS: usize = 5;
+
+/// How often the seeds are drawn anew for an interval.
+const RESAMPLES: usize = 1_000;
+
+/// `scores` by cell, strategy and seed.
+pub(crate) fn render(
+    cells: &[Cell],
+    strategies: &[Strategy],
+    scores: &[Vec<Vec<Score>>],
+) -> String {
     let mut text = String::new();
-    figures(&mut text, cells, strategies, scores);
+    let means = |scores: &Vec<Vec<Score>>| scores.iter().map(|seeds| Score::mean(seeds)).collect();
+    let means: Vec<Vec<Score>> = scores.iter().map(means).collect();
+    figures(&mut text, cells, strategies, &means);
     for (number, strategy) in strategies.iter().enumerate() {
         if matches!(strategy, Strategy::Ours(_)) {
-            ratios(&mut text, cells, strategies, scores, number);
+            ratios(&mut text, cells, strategies, &means, number);
+            intervals(&mut text, strategies, scores, &means, number);
         }
     }
     text
@@ -116,6 +131,41 @@ fn ratios(
     }
     let mut row = vec!["geometric mean".to_owned(), String::new()];
     row.extend(all.into_iter().map(|all| format!("{:.3}", geometric_mean(all))));
+    row.extend([String::new(), String::new(), String::new(), String::new()]);
+    line(text, &row);
+}
+
+/// The interval that holds the geometric means with a confidence of 95 %, by bootstrap: the seeds
+/// are drawn anew, the same ones for both sides and all cells.
+fn intervals(
+    text: &mut String,
+    strategies: &[Strategy],
+    scores: &[Vec<Vec<Score>>],
+    means: &[Vec<Score>],
+    ours: usize,
+) {
+    let best = means.iter().map(|means| best_peer(strategies, means));
+    let Some(best) = best.collect::<Option<Vec<_>>>() else { return };
+    let seeds = scores.iter().flatten().map(Vec::len).min().unwrap_or(0);
+    let Some(count) = u8::try_from(seeds).ok().filter(|_| seeds >= FEWEST_SEEDS) else { return };
+    let mut random = SplitMix64::new(1);
+    let mut drawn = [const { Vec::new() }; COMPARED.len()];
+    for _ in 0..RESAMPLES {
+        let sample: Vec<usize> = (0..seeds).map(|_| usize::from(random.below(count))).collect();
+        for (figure, drawn) in COMPARED.iter().zip(&mut drawn) {
+            let sum =
+                |seeds: &[Score]| sample.iter().map(|&seed| figure(&seeds[seed])).sum::<f64>();
+            let cells = scores.iter().zip(&best);
+            let ratios = cells.map(|(cell, &peer)| sum(&cell[ours]) / sum(&cell[peer]));
+            drawn.push(geometric_mean(ratios));
+        }
+    }
+    let mut row = vec!["95 % of it".to_owned(), String::new()];
+    row.extend(drawn.into_iter().map(|mut drawn| {
+        drawn.sort_by(f64::total_cmp);
+        let at = |share: usize| drawn[(drawn.len() - 1) * share / 1_000];
+        format!("{:.3} to {:.3}", at(25), at(975))
+    }));
     row.extend([String::new(), String::new(), String::new(), String::new()]);
     line(text, &row);
 }
