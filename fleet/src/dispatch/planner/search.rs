@@ -1,5 +1,7 @@
 //! The search for the car of each call.
 
+mod exact;
+
 use elevator_driver::Direction;
 
 use super::drive::{CallTable, Crowds, Outcome, Scene};
@@ -118,9 +120,12 @@ impl<'a> Search<'a> {
         most.map(|(_, call, car)| (call, car))
     }
 
-    /// Moves single calls, and where that gains nothing, swaps two, while it lowers the cost. A call
-    /// for which its car already stops stays.
+    /// Makes the best of a few calls. Of many, moves single ones, and where that gains nothing,
+    /// swaps two, while it lowers the cost. A call for which its car already stops stays.
     pub(super) fn improve(&mut self) {
+        if self.distribute() {
+            return;
+        }
         for _ in 0..CHANGES_PER_CALL * self.holders.len() {
             if let Some((call, car)) = self.best_move() {
                 self.give(call, car);
