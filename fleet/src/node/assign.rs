@@ -47,6 +47,14 @@ impl Node {
         }
     }
 
+    /// The car that is to serve an open hall call, as far as this node knows.
+    pub(super) fn car_of(&self, call: HallCall) -> Option<&NodeId> {
+        if self.leadership.taken_over().contains(&call) {
+            return Some(&self.hello.node);
+        }
+        self.dispatching.car(call)
+    }
+
     /// The cars of the group and what they are doing: the node's own car, and those of the synced
     /// peers (F14) that take assignments.
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
@@ -97,14 +105,16 @@ impl Node {
         }
         let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
         for link in links {
-            let delta = Delta { plan: changed.clone(), ..Delta::default() };
-            self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
+            for delta in Delta::of_plan(changed.clone()) {
+                self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
+            }
         }
         for entry in changed {
             self.report(Report::Assigned { call: Call::Hall(entry.call), car: entry.car });
         }
         self.peers.hurry();
         self.cabin.invalidate_stops();
+        self.cabin.invalidate();
     }
 
     /// Tells cars what to do besides their calls, and applies it to the own one.
@@ -136,7 +146,7 @@ impl Node {
     /// Handles one entry of the master's plan.
     pub(super) fn on_assignment(&mut self, entry: PlanEntry) {
         let (call, car) = (Call::Hall(entry.call), entry.car.clone());
-        if !self.hello.floors.has_button(call.button()) {
+        if !call.is_within(self.hello.floors) {
             return;
         }
         if self.dispatching.learn(entry) {
@@ -145,6 +155,7 @@ impl Node {
                 self.report(Report::Assigned { call, car });
             }
             self.cabin.invalidate_stops();
+            self.cabin.invalidate();
         }
     }
 }

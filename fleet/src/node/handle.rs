@@ -17,7 +17,7 @@ use crate::wire::{Beacon, Frame, Hello, NodeState};
 /// An order that can't be placed. The node is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderRefused {
-    /// The building has no such button.
+    /// The building has no such button or floor.
     #[error("there is no button for {call} in a building with floors 0 to {top}")]
     NoSuchButton {
         /// The rejected call.
@@ -220,7 +220,7 @@ impl Node {
     /// # Errors
     /// The building has no such button, or the node has no car for a car call.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
-        if !self.hello.floors.has_button(call.button()) {
+        if !call.is_within(self.hello.floors) {
             let top = self.hello.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
         }
@@ -320,7 +320,7 @@ impl Node {
         }
     }
 
-    fn place(&mut self, call: Call, now: Timestamp) -> Taken {
+    pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
         let taken = self.orders.place(call, now);
         self.route_orders(now);
         taken

@@ -161,7 +161,8 @@ impl Cabin {
             Call::Car { car, .. } => *car == self.own,
         };
         let car = self.car.as_mut().filter(|_| is_here);
-        let absorbs = car.is_some_and(|car| car.absorbs(call.button(), now));
+        // A destination call always makes an order: its passenger is told the car.
+        let absorbs = call.button().zip(car).is_some_and(|(button, car)| car.absorbs(button, now));
         self.is_dirty |= absorbs;
         absorbs
     }
