@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, Kiosks, MOST_TRIPS, Trip};
 
 use super::peers::Relation;
 use super::{Action, LinkId, Node, PlanVersion, Report};
 use crate::dispatch::{CarPlan, CarSituation, Plan};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
-use crate::wire::{Delta, Frame, PlanEntry};
+use crate::wire::{Delta, Frame, NodeState, PlanEntry};
 
 impl Node {
     /// Handles the plan requested by [`Action::Plan`]. The plan may be out of date: its entries for
@@ -49,10 +49,29 @@ impl Node {
 
     /// The car that is to serve an open hall call, as far as this node knows.
     pub(super) fn car_of(&self, call: HallCall) -> Option<&NodeId> {
-        if self.leadership.taken_over().contains(&call) {
+        let serves_alone = match self.leadership.node_state() {
+            NodeState::Seeking => call.to.is_some() && self.cabin.has_car(),
+            NodeState::Master | NodeState::Slave { .. } => false,
+        };
+        if serves_alone || self.leadership.taken_over().contains(&call) {
             return Some(&self.hello.node);
         }
         self.dispatching.car(call)
+    }
+
+    /// What the kiosks of the landings show: the cars of the destination calls that are promised
+    /// (P1), the latest ones if there are too many.
+    pub(super) fn kiosks(&self) -> Kiosks {
+        let mut shown: Vec<(Timestamp, Trip, String)> = Vec::new();
+        for (placed, call) in self.orders.promised_trips() {
+            let trip = call.to.and_then(|to| Trip::new(call.floor, to));
+            if let Some((trip, car)) = trip.zip(self.car_of(call)) {
+                shown.push((placed, trip, car.to_string()));
+            }
+        }
+        shown.sort_by(|one, other| other.cmp(one));
+        shown.truncate(MOST_TRIPS);
+        shown.into_iter().map(|(_, trip, car)| (trip, car)).collect()
     }
 
     /// The cars of the group and what they are doing: the node's own car, and those of the synced
@@ -60,13 +79,16 @@ impl Node {
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
         let own = self.cabin.view(now);
         let own = own.map(|view| (self.hello.node.clone(), view));
-        let others = self.peers.links().synced().filter_map(|(_, name)| {
-            let car = self.peers.members().get(name)?.car;
-            let (view, at) = car.filter(|_| self.may_assign(name))?;
-            let elapsed = view.elapsed.saturating_add(now.since(at));
-            Some((name.clone(), CarView { elapsed, ..view }))
-        });
+        let synced = self.peers.links().synced().map(|(_, name)| name);
+        let others = synced.filter(|name| self.may_assign(name));
+        let others = others.filter_map(|name| self.car_of_peer(name, now));
         own.into_iter().chain(others).collect()
+    }
+
+    fn car_of_peer(&self, name: &NodeId, now: Timestamp) -> Option<(NodeId, CarView)> {
+        let (view, at) = self.peers.members().get(name)?.car?;
+        let elapsed = view.elapsed.saturating_add(now.since(at));
+        Some((name.clone(), CarView { elapsed, ..view }))
     }
 
     /// Whether a synced peer takes assignments. A standby link says nothing about whom its peer

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Button, PanelEvent};
+use elevator_driver::{Button, PanelEvent, Trip};
 
 use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
@@ -11,7 +11,7 @@ use super::orders::rubbish;
 use super::peers::{Handshake, Heard, Offence, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::election::{Input, LinkRule};
-use crate::model::{Call, JournalId, NodeId, Timestamp};
+use crate::model::{Call, HallCall, JournalId, NodeId, Timestamp};
 use crate::wire::{Beacon, Frame, Hello, NodeState};
 
 /// An order that can't be placed. The node is unchanged.
@@ -204,6 +204,7 @@ impl Node {
             None => {}
             Some(Occurrence::Report(report)) => self.report(report),
             Some(Occurrence::Pressed(button)) => self.press(button, now),
+            Some(Occurrence::Requested(trip)) => self.request(trip, now),
         }
         self.settle(now);
     }
@@ -316,6 +317,14 @@ impl Node {
             Call::Car { .. } => self.cabin.has_car(),
         };
         if !absorbed && served && self.hello.floors.has_button(button) {
+            self.place(call, now);
+        }
+    }
+
+    /// A passenger has given a destination at a kiosk.
+    fn request(&mut self, trip: Trip, now: Timestamp) {
+        let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall);
+        if let Some(call) = call.filter(|call| call.is_within(self.hello.floors)) {
             self.place(call, now);
         }
     }

@@ -42,7 +42,7 @@ impl Node {
             if let Some(view) = self.cabin.view(now) {
                 self.dispatching.note_view(&self.hello.node, &view, now);
             }
-            self.cabin.update_panel(self.orders.lamps(), now);
+            self.cabin.update_panel(self.orders.lamps(), self.kiosks(), now);
         }
         self.update_disk(now);
         if self.orders.take_dirty() || is_dirty {

@@ -219,6 +219,19 @@ impl Orders {
             .collect()
     }
 
+    /// The destination calls with a promised press, and when the first of those was made.
+    pub(super) fn promised_trips(&self) -> impl Iterator<Item = (Timestamp, HallCall)> {
+        let trips = self.store.calls().filter_map(|call| match call {
+            Call::Hall(hall) if hall.to.is_some() => Some((call, *hall)),
+            Call::Hall(_) | Call::Car { .. } => None,
+        });
+        trips.filter_map(|(call, hall)| {
+            let presses = self.store.of_call(call);
+            let promised = presses.filter(|order| self.promise.is_made(order.dot));
+            Some((promised.map(|order| order.placed).min()?, hall))
+        })
+    }
+
     /// Makes the promises that have become possible while exactly these peers are heard (P1).
     pub(super) fn review_promises(&mut self, heard: impl FnOnce() -> BTreeSet<NodeId>) {
         for dot in self.promise.review(heard) {

@@ -1,6 +1,6 @@
 //! Calls of passengers who give their destination at the landing.
 
-use elevator_driver::{Button, DoorCommand, DoorState};
+use elevator_driver::{Button, DoorCommand, DoorState, Trip};
 
 use super::planning::{LINK, master, request, up};
 use super::*;
@@ -101,6 +101,46 @@ fn a_destination_call_lights_no_hall_lamp() {
     write_all(&mut node, now);
     let lamps = node.outputs().map(|outputs| outputs.lamps.orders.clone());
     assert_eq!(lamps, Some([Button::Car(floor(3))].into()));
+}
+
+fn shown(node: &Node) -> Vec<(Trip, String)> {
+    let kiosks = node.outputs().map(|outputs| outputs.kiosks.clone());
+    kiosks.unwrap_or_default().into_iter().collect()
+}
+
+/// P1: what a kiosk shows is as safe as what a lamp says.
+#[test]
+fn a_kiosk_shows_the_car_once_the_trip_is_promised() {
+    let (mut node, now) = cabin(1);
+    write_all(&mut node, now);
+    let asked = Trip::new(floor(0), floor(3)).expect("a trip");
+    node.handle_panel(PanelEvent::Requested(asked), now);
+    assign(&mut node, &[(trip(), 1)], now);
+    assert_eq!(shown(&node), [], "it is on no disk");
+    let (mut node, now) = cabin(1);
+    write_all(&mut node, now);
+    node.handle_panel(PanelEvent::Requested(asked), now);
+    let actions = drain(&mut node);
+    let (lsn, _) = persists(&actions).pop().expect("a press");
+    node.handle_durable(lsn, now);
+    assert_eq!(shown(&node), [], "it has no car");
+    let version = actions.iter().find_map(|action| {
+        if let Action::Plan(request) = action { Some(request.version) } else { None }
+    });
+    let plan: Assignments = [(trip(), name(1))].into();
+    node.handle_plan(version.expect("a request"), plan.into(), now);
+    assert_eq!(shown(&node), [(asked, name(1).to_string())]);
+    open_door(&mut node, now);
+    write_all(&mut node, now);
+    assert_eq!(shown(&node), [], "its passenger is in the car");
+}
+
+#[test]
+fn a_trip_that_the_building_does_not_have_is_no_order() {
+    let (mut node, now) = cabin(1);
+    let nowhere = Trip::new(floor(0), floor(200)).expect("a trip");
+    node.handle_panel(PanelEvent::Requested(nowhere), now);
+    assert_eq!(calls(&node), []);
 }
 
 /// O1: what the disk had before the crash says that the passenger still waits.
