@@ -22,7 +22,8 @@ impl Node {
             // First: a car that gets its first call then knows in which direction to begin.
             let guidance = self.dispatching.guide(&plan.cars, &cars, self.hello.floors);
             self.send_guidance(guidance);
-            let changed = self.dispatching.adopt(plan.assignments, calls, cars);
+            let outside = self.cars_outside(now);
+            let changed = self.dispatching.adopt(plan.assignments, calls, cars, outside, now);
             self.send_plan(changed);
         }
         self.settle(now);
@@ -83,6 +84,14 @@ impl Node {
         let others = synced.filter(|name| self.may_assign(name));
         let others = others.filter_map(|name| self.car_of_peer(name, now));
         own.into_iter().chain(others).collect()
+    }
+
+    /// The cars of the peers that are not in the group.
+    fn cars_outside(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
+        let peers = self.peers.members().peers().map(|(name, _)| name);
+        let outside =
+            peers.filter(|name| !self.peers.links().is_synced(name) || !self.may_assign(name));
+        outside.filter_map(|name| self.car_of_peer(name, now)).collect()
     }
 
     fn car_of_peer(&self, name: &NodeId, now: Timestamp) -> Option<(NodeId, CarView)> {

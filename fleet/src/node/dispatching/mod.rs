@@ -11,6 +11,7 @@
 //! It knows no order, link or car: the open calls and the cars of the group come in as arguments.
 
 mod guidance;
+mod outside;
 mod plan;
 mod planning;
 
@@ -20,6 +21,7 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 
 use self::guidance::Guidance;
+use self::outside::Outside;
 use self::plan::Plan;
 use self::planning::Planning;
 use crate::dispatch::{Assignments, CarPlan, CarSituation, HallDemand, Predictor};
@@ -34,6 +36,7 @@ pub(super) struct Dispatching {
     plan: Plan,
     planning: Planning,
     guidance: Guidance,
+    outside: Outside,
     /// The inputs of the plan have changed.
     is_dirty: bool,
 }
@@ -96,6 +99,7 @@ impl Dispatching {
             self.plan.end();
         }
         self.plan.inherit(node_state);
+        self.outside.clear();
         self.guidance.on_change(node_state, rotates);
         self.planning.abandon();
         self.is_dirty = true;
@@ -175,13 +179,21 @@ impl Dispatching {
     /// Adopts a plan, without calls that are no longer open. If the planned car of a call is not
     /// among `cars` or can't serve it, the call stays with its present car, if that one can. A
     /// destination call stays with its car whatever the plan says, as long as that one can serve it:
-    /// its passenger waits for that car. Returns the changed entries.
+    /// its passenger waits for that car. Such a car may be `outside` the group for a while, as
+    /// all others are when a mastership begins. Returns the changed entries.
     pub(super) fn adopt(
         &mut self,
         mut plan: Assignments,
         calls: BTreeSet<HallCall>,
         cars: Vec<(NodeId, CarView)>,
+        outside: Vec<(NodeId, CarView)>,
+        now: Timestamp,
     ) -> Vec<PlanEntry> {
+        let outside = self.outside.recent(outside, now);
+        let keeps = |car: &NodeId, call: HallCall| {
+            let view = outside.get(car).filter(|view| Predictor::can_serve(view));
+            call.to.is_some() && view.is_some_and(|view| view.reaches(call))
+        };
         let able = cars.into_iter().filter(|(_, view)| Predictor::can_serve(view));
         let able: BTreeMap<NodeId, CarView> = able.collect();
         let serves =
@@ -193,8 +205,9 @@ impl Dispatching {
                 Some(_) => (present, planned),
                 None => (planned, planned.and(present)),
             };
-            let mut choices = first.into_iter().chain(second);
-            Some((call, choices.find(|car| serves(car, call))?.clone()))
+            let kept = present.filter(|car| keeps(car, call));
+            let mut choices = first.into_iter().chain(second).filter(|car| serves(car, call));
+            Some((call, kept.or_else(|| choices.next())?.clone()))
         };
         let plan = calls.into_iter().filter_map(assign).collect();
         self.plan.adopt(plan)
@@ -233,6 +246,15 @@ mod tests {
         }
     }
 
+    fn adopt(
+        dispatching: &mut Dispatching,
+        plan: Assignments,
+        calls: BTreeSet<HallCall>,
+        cars: Vec<(NodeId, CarView)>,
+    ) -> Vec<PlanEntry> {
+        dispatching.adopt(plan, calls, cars, Vec::new(), Timestamp::START)
+    }
+
     fn plan(car: u8) -> Assignments {
         Assignments::from([(CALL, name(car))])
     }
@@ -258,8 +280,8 @@ mod tests {
         let mut dispatching = Dispatching::default();
         let calls = || BTreeSet::from([CALL]);
         let cars = || vec![(name(1), view())];
-        assert_eq!(dispatching.adopt(plan(1), calls(), cars()).len(), 1);
-        assert!(dispatching.adopt(plan(2), calls(), cars()).is_empty());
+        assert_eq!(adopt(&mut dispatching, plan(1), calls(), cars()).len(), 1);
+        assert!(adopt(&mut dispatching, plan(2), calls(), cars()).is_empty());
         assert_eq!(dispatching.car(CALL), Some(&name(1)));
         assert!(dispatching.on_served(CALL, Some(&name(1))));
         assert_eq!(dispatching.car(CALL), None);
@@ -274,19 +296,38 @@ mod tests {
         let calls = || BTreeSet::from([call, CALL]);
         let cars = |first: CarView| vec![(name(1), first), (name(2), view())];
         let plan = |car| Assignments::from([(call, name(car)), (CALL, name(car))]);
-        assert_eq!(dispatching.adopt(plan(1), calls(), cars(view())).len(), 2);
-        let changed = dispatching.adopt(plan(2), calls(), cars(view()));
+        assert_eq!(adopt(&mut dispatching, plan(1), calls(), cars(view())).len(), 2);
+        let changed = adopt(&mut dispatching, plan(2), calls(), cars(view()));
         assert_eq!(changed.iter().map(|entry| entry.call).collect::<Vec<_>>(), [CALL]);
         assert_eq!(dispatching.car(call), Some(&name(1)));
-        assert!(dispatching.adopt(Assignments::new(), calls(), cars(view())).is_empty());
+        assert!(adopt(&mut dispatching, Assignments::new(), calls(), cars(view())).is_empty());
         assert_eq!(dispatching.car(call), Some(&name(1)), "a plan that leaves it out");
 
         let locked_out = CarView { locked_out: [top].into_iter().collect(), ..view() };
-        assert_eq!(dispatching.adopt(plan(2), calls(), cars(locked_out)).len(), 2);
+        assert_eq!(adopt(&mut dispatching, plan(2), calls(), cars(locked_out)).len(), 2);
         assert_eq!(dispatching.car(call), Some(&name(2)), "the first can't take it there");
-        let changed = dispatching.adopt(plan(1), calls(), vec![(name(1), view())]);
+        let changed = adopt(&mut dispatching, plan(1), calls(), vec![(name(1), view())]);
         assert_eq!(changed.len(), 2, "the second is lost");
         assert_eq!(dispatching.car(call), Some(&name(1)));
+    }
+
+    /// F8: the next master has no links yet.
+    #[test]
+    fn a_destination_call_stays_with_a_car_that_follows_soon() {
+        let top = Floor::try_from(3).expect("a floor");
+        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
+        let mut dispatching = Dispatching::default();
+        let told = PlanEntry { version: 7, call, car: name(2) };
+        assert!(dispatching.learn(told));
+        dispatching.on_change(&NodeState::Master, false);
+        let mut adopt = |seconds| {
+            let (plan, calls) = (Assignments::from([(call, name(1))]), BTreeSet::from([call]));
+            let (cars, outside) = (vec![(name(1), view())], vec![(name(2), view())]);
+            let now = Timestamp::START + Duration::from_secs(seconds);
+            dispatching.adopt(plan, calls, cars, outside, now).len()
+        };
+        assert_eq!((adopt(0), adopt(2)), (0, 0));
+        assert_eq!(adopt(3), 1, "it may not know that it has the call");
     }
 
     #[test]
@@ -303,7 +344,7 @@ mod tests {
         assert_eq!(dispatching.car(CALL), None);
         let cars = vec![(name(1), view()), (name(2), view())];
         let plan = Assignments::from([(call, name(1))]);
-        assert!(dispatching.adopt(plan, BTreeSet::from([call]), cars).is_empty());
+        assert!(adopt(&mut dispatching, plan, BTreeSet::from([call]), cars).is_empty());
         let versions: Vec<u64> = dispatching.entries().map(|entry| entry.version).collect();
         assert!(versions.iter().all(|version| *version > 0), "{versions:?}");
     }

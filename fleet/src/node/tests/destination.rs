@@ -209,6 +209,8 @@ fn the_destination_calls_of_a_lost_car_move() {
     assign(&mut node, &[(trip(), 2)], now);
     assert_eq!(node.status(now).orders[0].car, Some(name(2)));
     node.handle_link_down(LINK, now);
+    let now = now + Duration::from_secs(1);
+    node.handle_timeout(now);
     assign(&mut node, &[(trip(), 1)], now);
     assert_eq!(node.status(now).orders[0].car, Some(name(1)));
     write_all(&mut node, now);
