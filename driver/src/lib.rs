@@ -41,6 +41,6 @@ pub use line::{LineSettings, OpenError, PanelLine};
 pub use url::{PanelUrl, PanelUrlError};
 pub use vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
-    STUCK_AFTER,
+    HallLantern, KeySwitch, Kiosks, LampSet, Lamps, MOST_TRIPS, MotorCommand, PanelEvent,
+    PanelInputs, PanelOutputs, STUCK_AFTER, Trip,
 };

@@ -4,7 +4,7 @@
 //! [`PanelOutputs`], so a lost frame or a panel that restarts is repaired by the next refresh.
 //! Inputs are a state too, except for presses, which are events that no back end may lose.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -67,6 +67,12 @@ impl FloorCount {
             Button::Hall(floor, Direction::Down) => floor.0 > 0 && self.contains(floor),
             Button::Car(floor) => self.contains(floor),
         }
+    }
+
+    /// Whether a shaft of this height has both floors of this trip.
+    #[must_use]
+    pub fn has_trip(self, trip: Trip) -> bool {
+        self.contains(trip.from) && self.contains(trip.to)
     }
 
     /// The next floor from `floor` in `direction`, or `None` at the end of the shaft.
@@ -236,6 +242,46 @@ impl fmt::Display for Button {
         }
     }
 }
+
+/// A trip that a passenger asks a kiosk for, where passengers give their destination at the landing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Trip {
+    from: Floor,
+    to: Floor,
+}
+
+impl Trip {
+    /// The trip between these floors, or `None` if they are the same.
+    #[must_use]
+    pub fn new(from: Floor, to: Floor) -> Option<Self> {
+        (from != to).then_some(Self { from, to })
+    }
+
+    /// The landing.
+    #[must_use]
+    pub fn from(self) -> Floor {
+        self.from
+    }
+
+    /// The destination.
+    #[must_use]
+    pub fn to(self) -> Floor {
+        self.to
+    }
+}
+
+impl fmt::Display for Trip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.from, self.to)
+    }
+}
+
+/// What the kiosks of the landings show: the car of each trip that was asked for, by name. A back
+/// end shows [`MOST_TRIPS`] of them, and cuts a name of more than 16 bytes.
+pub type Kiosks = BTreeMap<Trip, String>;
+
+/// The most trips that the kiosks of a panel show at a time.
+pub const MOST_TRIPS: usize = 32;
 
 /// The lit order lamps; a lamp that is not in the set is dark.
 pub type LampSet = BTreeSet<Button>;
@@ -414,6 +460,8 @@ pub struct PanelOutputs {
     pub lantern: HallLantern,
     /// The text field.
     pub display: Display,
+    /// The cars that passengers with a destination are to take.
+    pub kiosks: Kiosks,
 }
 
 /// Everything the panel's sensors say at this moment.
@@ -456,6 +504,8 @@ pub enum PanelEvent {
     Disconnected(String),
     /// A button was pressed. Each press is reported once.
     Pressed(Button),
+    /// A passenger gave a destination at a kiosk. Each request is reported once.
+    Requested(Trip),
     /// The sensors, whenever one of them changes, and at once after `Connected`.
     Inputs(PanelInputs),
 }

@@ -30,7 +30,8 @@ pub(crate) enum NodeStateForm {
 }
 
 /// A [`Call`] as written by programs, which may be invalid:
-/// `{"kind":"hall","floor":3,"direction":"up"}` or `{"kind":"car","car":"A","floor":5}`.
+/// `{"kind":"hall","floor":3,"direction":"up"}`, `{"kind":"destination","from":0,"to":5}` or
+/// `{"kind":"car","car":"A","floor":5}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CallForm {
@@ -40,6 +41,13 @@ pub enum CallForm {
         floor: u8,
         /// Where the passenger wants to go.
         direction: Direction,
+    },
+    /// From a landing, with the destination.
+    Destination {
+        /// The landing.
+        from: u8,
+        /// Where the passenger wants to go.
+        to: u8,
     },
     /// From inside a car.
     Car {
@@ -59,12 +67,20 @@ pub enum CallError {
     /// No node can have this name.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// The destination is the landing.
+    #[error("there is no trip from floor {0} to floor {0}")]
+    NoTrip(Floor),
 }
 
 impl From<&Call> for CallForm {
     fn from(call: &Call) -> Self {
         match call {
-            Call::Hall(call) => Self::Hall { floor: call.floor.index(), direction: call.direction },
+            Call::Hall(HallCall { floor, to: Some(to), .. }) => {
+                Self::Destination { from: floor.index(), to: to.index() }
+            }
+            Call::Hall(HallCall { floor, direction, to: None }) => {
+                Self::Hall { floor: floor.index(), direction: *direction }
+            }
             Call::Car { car, floor } => Self::Car { car: car.to_string(), floor: floor.index() },
         }
     }
@@ -77,6 +93,10 @@ impl TryFrom<&CallForm> for Call {
         Ok(match form {
             CallForm::Hall { floor, direction } => {
                 Self::Hall(HallCall::new(Floor::try_from(*floor)?, *direction))
+            }
+            CallForm::Destination { from, to } => {
+                let (from, to) = (Floor::try_from(*from)?, Floor::try_from(*to)?);
+                Self::Hall(HallCall::to(from, to).ok_or(CallError::NoTrip(from))?)
             }
             CallForm::Car { car, floor } => {
                 Self::Car { car: NodeId::new(car)?, floor: Floor::try_from(*floor)? }

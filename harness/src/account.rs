@@ -258,7 +258,8 @@ impl Account {
 
     fn see_dark(&mut self, car: &NodeId, sight: &Sight, now: Duration) {
         for (call, entry) in &mut self.open {
-            if entry.lit_on.contains(car) && !sight.lamps.contains(&call.button()) {
+            let is_dark = call.button().is_some_and(|button| !sight.lamps.contains(&button));
+            if entry.lit_on.contains(car) && is_dark {
                 entry.dark_since.entry(car.clone()).or_insert(now);
             }
         }

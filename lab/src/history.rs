@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-use elevator_driver::Button;
+use elevator_driver::{Button, Trip};
 use elevator_fleet::model::{Call, NodeId};
 use elevator_fleet::node::Report;
 
@@ -43,6 +43,8 @@ pub(super) enum Note {
     Started,
     Ended,
     Pressed(Button),
+    /// A destination was given at a kiosk of its panel.
+    Requested(Trip),
     Lit(Button),
     Dark(Button),
     Fault(Fault),
@@ -55,6 +57,7 @@ impl fmt::Debug for Note {
             Self::Started => f.write_str("starts"),
             Self::Ended => f.write_str("ends"),
             Self::Pressed(button) => write!(f, "pressed: {button}"),
+            Self::Requested(trip) => write!(f, "requested: {trip}"),
             Self::Lit(button) => write!(f, "lit: {button}"),
             Self::Dark(button) => write!(f, "dark: {button}"),
             Self::Fault(fault) => fault.fmt(f),
@@ -115,6 +118,7 @@ impl History {
                 Note::Started
                 | Note::Ended
                 | Note::Pressed(_)
+                | Note::Requested(_)
                 | Note::Lit(_)
                 | Note::Dark(_)
                 | Note::Reported(_) => machines.get(*node).map_or("?", |m| m.name.as_str()),

@@ -165,7 +165,10 @@ impl Oracles {
                 self.promises.served(snapshot, node, call);
                 service::served_here(snapshot, node, call)
             }
-            Report::Promised { call } => self.promises.lamp_is_lit(snapshot, node, call.button()),
+            Report::Promised { call } => match call.button() {
+                Some(button) => self.promises.lamp_is_lit(snapshot, node, button),
+                None => self.promises.trip_is_promised(snapshot, node, call),
+            },
             Report::NodeState { to, .. } => {
                 let quiet = election::no_change_of_master_in_quiet(snapshot, node, report);
                 self.verdicts.record(snapshot, quiet);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use elevator_driver::{Button, Climate, PanelEvent, PanelOutputs};
+use elevator_driver::{Button, Climate, PanelEvent, PanelOutputs, Trip};
 
 use super::World;
 use super::agenda::Event;
@@ -128,6 +128,10 @@ impl World {
         let presses: Vec<Button> = self.machines[node].car.take_presses().collect();
         for button in presses {
             self.send_event(node, PanelEvent::Pressed(button));
+        }
+        let requests: Vec<Trip> = self.machines[node].car.take_requests().collect();
+        for trip in requests {
+            self.send_event(node, PanelEvent::Requested(trip));
         }
     }
 

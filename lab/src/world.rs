@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::Button;
+use elevator_driver::{Button, Trip};
 use elevator_fleet::car::CarSettings;
 use elevator_fleet::climate::ClimateSettings;
 use elevator_fleet::dispatch::Kinematics;
@@ -227,6 +227,16 @@ impl World {
     pub fn press(&mut self, node: usize, button: Button) {
         if self.machines[node].car.press(button).is_ok() {
             self.note(node, Note::Pressed(button));
+            self.report_presses(node);
+        }
+    }
+
+    /// Gives a destination at a kiosk of a node's panel.
+    ///
+    /// A trip that the building does not have is ignored.
+    pub fn request(&mut self, node: usize, trip: Trip) {
+        if self.machines[node].car.request(trip).is_ok() {
+            self.note(node, Note::Requested(trip));
             self.report_presses(node);
         }
     }

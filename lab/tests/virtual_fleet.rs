@@ -19,6 +19,8 @@ mod building;
 mod campaign;
 #[path = "virtual_fleet/climate.rs"]
 mod climate;
+#[path = "virtual_fleet/destination.rs"]
+mod destination;
 #[path = "virtual_fleet/disks.rs"]
 mod disks;
 #[path = "virtual_fleet/dispatch.rs"]

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use elevator_driver::{
     Button, Direction, DoorCommand, DriveFeedback, Floor, FloorCount, HallLantern, KeySwitch,
-    MotorCommand, PanelInputs, PanelOutputs,
+    MotorCommand, PanelInputs, PanelOutputs, Trip,
 };
 
 use crate::climate::{CabinClimate, Influence};
 use crate::config::{CarConfig, ConfigError, StartPosition};
 use crate::door::{Door, DoorOrder};
 use crate::shaft::{DriveCommand, Shaft};
-use crate::state::{CarState, DriveMode, Faults, Violation, ViolationKind};
+use crate::state::{CarState, DriveMode, Faults, ShownTrip, Violation, ViolationKind};
 
 mod surroundings;
 #[cfg(test)]
@@ -23,7 +23,8 @@ mod tests;
 /// [`SimulatedCar::advance`] takes several.
 const STEP: Duration = Duration::from_millis(10);
 
-/// Presses that wait for [`SimulatedCar::take_presses`]. When full, the latest press is lost, as
+/// Presses that wait for [`SimulatedCar::take_presses`], and requests that wait for
+/// [`SimulatedCar::take_requests`]. When full, the latest one is lost, as
 /// from a panel whose own queue is full; only a line that is down for long gets there.
 const PRESSES: usize = 256;
 
@@ -65,6 +66,7 @@ pub struct SimulatedCar {
     inputs: Switches,
     climate: CabinClimate,
     presses: VecDeque<Button>,
+    requests: VecDeque<Trip>,
     /// The buttons that are held down, and since when by the car's clock.
     stuck_buttons: BTreeMap<Button, Duration>,
     /// The unsafe requests that stand at the moment, so that each is recorded once.
@@ -88,6 +90,14 @@ struct Switches {
 #[error("a shaft of {} floors has no button \"{button}\"", floors.get())]
 pub struct UnknownButton {
     button: Button,
+    floors: FloorCount,
+}
+
+/// A trip that the shaft does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a shaft of {} floors has no trip from {trip}", floors.get())]
+pub struct UnknownTrip {
+    trip: Trip,
     floors: FloorCount,
 }
 
@@ -121,6 +131,7 @@ impl SimulatedCar {
             },
             climate: CabinClimate::new(config.climate, seed),
             presses: VecDeque::new(),
+            requests: VecDeque::new(),
             stuck_buttons: BTreeMap::new(),
             present: BTreeSet::new(),
             violations: Vec::new(),
@@ -207,6 +218,7 @@ impl SimulatedCar {
             },
             display_text: self.outputs.display.text.clone(),
             display_brightness: self.outputs.display.brightness,
+            kiosks: self.outputs.kiosks.iter().map(ShownTrip::from).collect(),
             stop: self.inputs.stop,
             obstruction: self.inputs.obstruction,
             key: self.inputs.key,
@@ -305,6 +317,7 @@ impl SimulatedCar {
     pub fn restart_panel(&mut self) {
         self.set_outputs(&PanelOutputs::default());
         self.presses.clear();
+        self.requests.clear();
     }
 
     fn record_violations(&mut self) {

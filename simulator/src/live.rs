@@ -79,7 +79,13 @@ fn picture(state: &SimulatorState) -> String {
             car.watchdog_stops
         )
     })
-    .and_then(|()| writeln!(text, "  lamps: {}", lamps.join(", ")));
+    .and_then(|()| write!(text, "  lamps: {}", lamps.join(", ")))
+    .and_then(|()| {
+        let mut shown = car.kiosks.iter();
+        shown
+            .try_for_each(|shown| write!(text, "  [{} to {}: {}]", shown.from, shown.to, shown.car))
+    })
+    .and_then(|()| writeln!(text));
     debug_assert!(written.is_ok());
     text
 }

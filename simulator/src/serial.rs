@@ -13,7 +13,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use elevator_driver::protocol::{BootId, PanelSession};
-use elevator_driver::{Button, MotorCommand};
+use elevator_driver::{Button, MotorCommand, Trip};
 
 use crate::car::SimulatedCar;
 use crate::ending::{EndWatch, Ending, Readiness};
@@ -135,6 +135,10 @@ impl SerialLine {
 
     pub(crate) fn press(&mut self, button: Button) {
         self.session.press(button);
+    }
+
+    pub(crate) fn request(&mut self, trip: Trip) {
+        self.session.request(trip);
     }
 
     pub(crate) fn receive(&mut self, generation: u64, bytes: Vec<u8>, now: Duration) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Button, Direction, DoorState, Floor, KeySwitch};
+use elevator_driver::{Button, Direction, DoorState, Floor, KeySwitch, Trip};
 use serde::{Deserialize, Serialize};
 
 use crate::shaft::{LevellingFault, MotorFault};
@@ -54,6 +54,8 @@ pub struct CarState {
     pub display_text: String,
     /// The indicator's backlight, 0 to 255, where the controller set one.
     pub display_brightness: Option<u8>,
+    /// What the kiosks of the landings show.
+    pub kiosks: Vec<ShownTrip>,
     /// The stop switch is pulled.
     pub stop: bool,
     /// Something stands in the door.
@@ -72,6 +74,23 @@ pub struct CarState {
     pub violations: u64,
     /// How often the panel stopped the motor because its controller was silent (S2).
     pub watchdog_stops: u64,
+}
+
+/// A trip that a kiosk shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownTrip {
+    /// The landing.
+    pub from: Floor,
+    /// The destination.
+    pub to: Floor,
+    /// The name of the car that the passenger is to take.
+    pub car: String,
+}
+
+impl From<(&Trip, &String)> for ShownTrip {
+    fn from((trip, car): (&Trip, &String)) -> Self {
+        Self { from: trip.from(), to: trip.to(), car: car.clone() }
+    }
 }
 
 impl CarState {

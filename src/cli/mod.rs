@@ -20,6 +20,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use elevator_fleet::json::CallError;
 use elevator_fleet::model::NodeId;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
@@ -298,6 +299,9 @@ pub enum CommandError {
          answers or has failed, and forgets it if the node ends before"
     )]
     NotPlaced(String),
+    /// There is no such call.
+    #[error(transparent)]
+    Call(#[from] CallError),
     /// The order is placed, but did not reach the requested state in time.
     #[error("{call} was placed and was not {what} within {limit}; it stays open")]
     WaitedTooLong {
@@ -363,6 +367,7 @@ impl CommandError {
             ) => Exit::Failed,
             // The reader closed the pipe: it has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
+            Self::Call(_) => Exit::Usage,
             Self::Output(_)
             | Self::Parent(_)
             | Self::Orphan(_)

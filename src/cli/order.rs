@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use elevator_driver::{Direction, Floor};
+use elevator_fleet::json::CallError;
 use elevator_fleet::model::{Call, HallCall, NodeId};
 use elevator_fleet::node::{Report, Taken};
 
@@ -15,10 +16,12 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   liftmesh order hall 3 up --data-dir /var/lib/liftmesh
   liftmesh order car A 5 --data-dir /var/lib/liftmesh
+  liftmesh order destination 0 5 --wait assigned --data-dir /var/lib/liftmesh
   liftmesh order hall 0 up --wait served --timeout 2m --config /etc/liftmesh/node.toml
 
 Floors count from 0 at the bottom. The order is placed when the command returns with 0; --wait lit
-waits until it is promised (its lamp may be lit), --wait served until a car has come. No order is
+waits until it is promised (its lamp may be lit), --wait assigned until it also has a car, --wait
+served until a car has come. No order is
 needed, and none is placed, where the car stands there with its door open: the command says so and
 ends with 0. While the node's disk does not answer an order may not be placed yet: the command says
 so and ends with 1.";
@@ -53,6 +56,18 @@ pub(crate) enum OrderCommand {
         /// Where the passenger wants to go
         direction: Way,
     },
+    /// A trip from a landing: its car is chosen at once, and stays the same while it can serve
+    #[command(
+        after_help = "Example: liftmesh order destination 0 5 --wait assigned --data-dir /var/lib/liftmesh"
+    )]
+    Destination {
+        /// The landing
+        #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
+        from: Floor,
+        /// Where the passenger wants to go
+        #[arg(value_parser = value_parser!(u8).try_map(Floor::try_from))]
+        to: Floor,
+    },
     /// A ride in a car
     #[command(after_help = "Example: liftmesh order car A 5 --data-dir /var/lib/liftmesh")]
     Car {
@@ -78,13 +93,17 @@ pub(crate) enum Way {
 pub(crate) enum Wait {
     /// Until the order is promised
     Lit,
+    /// Until the order is promised and has a car, which is printed
+    Assigned,
     /// Until a car has come
     Served,
 }
 
-impl From<&OrderCommand> for Call {
-    fn from(order: &OrderCommand) -> Self {
-        match order {
+impl TryFrom<&OrderCommand> for Call {
+    type Error = CallError;
+
+    fn try_from(order: &OrderCommand) -> Result<Self, CallError> {
+        Ok(match order {
             OrderCommand::Hall { floor, direction } => Self::Hall(HallCall::new(
                 *floor,
                 match direction {
@@ -92,14 +111,17 @@ impl From<&OrderCommand> for Call {
                     Way::Down => Direction::Down,
                 },
             )),
+            OrderCommand::Destination { from, to } => {
+                Self::Hall(HallCall::to(*from, *to).ok_or(CallError::NoTrip(*from))?)
+            }
             OrderCommand::Car { car, floor } => Self::Car { car: car.clone(), floor: *floor },
-        }
+        })
     }
 }
 
 impl OrderArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
-        let call = Call::from(&self.order);
+        let call = Call::try_from(&self.order)?;
         let mut client = self.node.connect()?;
         let Some(wait) = self.wait else {
             return match client.order(&call)? {
@@ -129,8 +151,8 @@ impl OrderArgs {
     ) -> Result<(), CommandError> {
         let mut is_placed = taken == Taken::Placed;
         // A repeated press of a promised order causes no further event.
-        if wait == Wait::Lit && is_promised(&mut client, call)? {
-            return print_outcome(call, "promised", started);
+        if let Some(what) = reached(&mut client, call, wait)? {
+            return print_outcome(call, &what, started);
         }
         loop {
             let left = self.timeout.saturating_sub(started.elapsed());
@@ -142,6 +164,7 @@ impl OrderArgs {
                     call: call.to_string(),
                     what: match wait {
                         Wait::Lit => "lit",
+                        Wait::Assigned => "assigned",
                         Wait::Served => "served",
                     },
                     limit: humantime::format_duration(self.timeout),
@@ -158,12 +181,19 @@ impl OrderArgs {
                     {
                         return print_outcome(call, "promised", started);
                     }
+                    Report::Promised { call: ready } | Report::Assigned { call: ready, .. }
+                        if ready == *call =>
+                    {
+                        if let Some(what) = reached(&mut client, call, wait)? {
+                            return print_outcome(call, &what, started);
+                        }
+                    }
                     Report::Placed { call: placed, .. } if placed == *call => is_placed = true,
                     _ => {}
                 },
                 Notice::Missed(_) => {
-                    if wait == Wait::Lit && is_promised(&mut client, call)? {
-                        return print_outcome(call, "promised", started);
+                    if let Some(what) = reached(&mut client, call, wait)? {
+                        return print_outcome(call, &what, started);
                     }
                     // This many events after its press, an open order is in the status.
                     let is_open = client.status()?.order(call).is_some();
@@ -177,9 +207,18 @@ impl OrderArgs {
     }
 }
 
-fn is_promised(client: &mut Client, call: &Call) -> Result<bool, CommandError> {
+/// What the node says of the order, if that is what is waited for.
+fn reached(client: &mut Client, call: &Call, wait: Wait) -> Result<Option<String>, CommandError> {
     let status = client.status()?;
-    Ok(status.order(call).is_some_and(|order| order.promised))
+    let promised = status.order(call).filter(|order| order.promised);
+    Ok(match wait {
+        Wait::Lit => promised.map(|_| "promised".to_owned()),
+        Wait::Assigned => {
+            let car = promised.and_then(|order| order.car.as_ref());
+            car.map(|car| format!("given to {car}"))
+        }
+        Wait::Served => None,
+    })
 }
 
 fn print_absorbed(call: &Call) -> Result<(), CommandError> {

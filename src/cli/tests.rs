@@ -45,7 +45,7 @@ fn an_order_is_told_by_its_button() {
     let Command::Order(car_call) = parse("liftmesh order --data-dir d car A 5") else {
         panic!();
     };
-    assert_eq!(Call::from(&car_call.order).to_string(), "car A 5");
+    assert_eq!(Call::try_from(&car_call.order).unwrap().to_string(), "car A 5");
     for wrong in ["hall 3", "hall x up", "hall 3 sideways", "car 5", ""] {
         let line = format!("liftmesh order {wrong}");
         assert!(Cli::try_parse_from(line.split_whitespace()).is_err());
@@ -63,6 +63,10 @@ fn an_order_can_be_waited_for() {
     order("hall 3 down").unwrap();
     order("hall 3 down --wait lit").unwrap();
     order("hall 3 down --wait served").unwrap();
+    order("destination 0 3").unwrap();
+    order("destination 0 3 --wait served").unwrap();
+    assert_eq!(order("destination 3 3").unwrap_err().exit(), Exit::Usage);
+    assert_eq!(order("destination 0 9").unwrap_err().exit(), Exit::Usage);
     let error = order("car B 2 --wait served --timeout 50ms").unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -41,7 +41,8 @@ pub(super) struct Kind {
 /// | 1 | [`OrderV1`], which format 1 keeps without the version byte |
 /// | 2 | [`Order`] with [`StateV2`] |
 /// | 3 | [`Order`] with [`StateV3`], which says how an order was served |
-pub(super) const ORDERS: Kind = Kind { name: "orders", version: 3 };
+/// | 4 | as version 3; the call may be [`StoredCall::Destination`] |
+pub(super) const ORDERS: Kind = Kind { name: "orders", version: 4 };
 
 /// How long the legs of the car take: version 1 has the body [`FlightTimesV1`].
 pub(super) const FLIGHT_TIMES: Kind = Kind { name: "flight-times", version: 1 };
@@ -138,8 +139,19 @@ enum StateV1 {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum StoredCall {
-    Hall { floor: u8, direction: StoredDirection },
-    Car { car: String, floor: u8 },
+    Hall {
+        floor: u8,
+        direction: StoredDirection,
+    },
+    Car {
+        car: String,
+        floor: u8,
+    },
+    /// From version 4 on.
+    Destination {
+        from: u8,
+        to: u8,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,7 +166,7 @@ pub(super) fn order_key(record: &Record) -> Result<Vec<u8>, redb::Error> {
     postcard::to_extend(&StoredCall::from(&record.call), key).map_err(unencodable)
 }
 
-/// Before and after all keys of a journal: a call's choice is one byte, 0 or 1.
+/// Before and after all keys of a journal: a call's choice is one byte, 0 to 2.
 pub(super) fn journal_keys(journal: JournalId) -> [Vec<u8>; 2] {
     let key = journal.0.to_be_bytes();
     [key.to_vec(), [&key[..], &[u8::MAX]].concat()]
@@ -346,7 +358,10 @@ fn unencodable(error: postcard::Error) -> redb::Error {
 impl From<&Call> for StoredCall {
     fn from(call: &Call) -> Self {
         match call {
-            Call::Hall(HallCall { floor, direction, .. }) => Self::Hall {
+            Call::Hall(HallCall { floor, to: Some(to), .. }) => {
+                Self::Destination { from: floor.index(), to: to.index() }
+            }
+            Call::Hall(HallCall { floor, direction, to: None }) => Self::Hall {
                 floor: floor.index(),
                 direction: match direction {
                     Direction::Up => StoredDirection::Up,
@@ -370,6 +385,11 @@ impl TryFrom<StoredCall> for Call {
                     StoredDirection::Down => Direction::Down,
                 },
             )),
+            StoredCall::Destination { from, to } => {
+                let from = Floor::try_from(from).map_err(malformed)?;
+                let to = Floor::try_from(to).map_err(malformed)?;
+                Self::Hall(HallCall::to(from, to).ok_or(ReadError::Malformed(ORDERS.name))?)
+            }
             StoredCall::Car { car, floor } => Self::Car {
                 car: NodeId::new(&car).map_err(malformed)?,
                 floor: Floor::try_from(floor).map_err(malformed)?,

@@ -229,7 +229,7 @@ async fn answer(mut requests: mpsc::Receiver<Request>, events: &broadcast::Sende
     while let Some(Request { query, reply }) = requests.recv().await {
         let answer = match query {
             Query::Status => Reply::Status(Box::new(status(orders.clone()))),
-            Query::Order(call) if !FloorCount::new(4).unwrap().has_button(call.button()) => {
+            Query::Order(call) if !call.is_within(FloorCount::new(4).unwrap()) => {
                 Reply::Order(Err(OrderRefused::NoSuchButton { call, top: 3 }))
             }
             Query::Order(call @ Call::Hall(_)) => {

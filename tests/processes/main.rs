@@ -17,6 +17,7 @@ mod assign;
 mod ballot;
 mod command_line;
 mod demo;
+mod destination;
 mod disk;
 mod documents;
 mod elections;

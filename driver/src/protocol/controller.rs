@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::codec::{VERSION, encode};
 use super::frame::{
-    BootId, ButtonChunk, ControllerFrame, Drive, PanelFrame, Press, PressSequence, Status, cut,
+    BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot, PanelFrame, Press, PressSequence,
+    Request, Status, cut,
 };
 use super::panel::CLIMATE_PERIOD;
 use super::receiver::{Heard, Receiver};
@@ -17,7 +18,7 @@ use crate::vocabulary::{
 
 mod connection;
 
-use connection::Connection;
+use connection::{Connection, Wanted};
 
 /// How long a climate that is not sent again stays known (K1).
 const CLIMATE_LIMIT: Duration = CLIMATE_PERIOD.saturating_mul(5);
@@ -66,6 +67,7 @@ pub struct ControllerSession {
     sequence: u8,
     outputs: PanelOutputs,
     chunks: Vec<ButtonChunk>,
+    kiosks: Vec<KioskSlot>,
     state: SessionState,
     /// The boot id of the panel last greeted, and its last reported press.
     taken: Option<(BootId, PressSequence)>,
@@ -86,7 +88,7 @@ enum SessionState {
         hello_due: Duration,
         give_up: Duration,
     },
-    Connected(Connection),
+    Connected(Box<Connection>),
 }
 
 impl ControllerSession {
@@ -100,6 +102,7 @@ impl ControllerSession {
             receiver: Receiver::new(),
             sequence: 0,
             chunks: chunks_of(&outputs, floors),
+            kiosks: KioskSlot::all_of(&outputs.kiosks, floors),
             outputs,
             state: seek(now, Some(now + settings.silence)),
             taken: None,
@@ -124,6 +127,9 @@ impl ControllerSession {
     pub fn set_outputs(&mut self, outputs: PanelOutputs) {
         if outputs.lamps.orders != self.outputs.lamps.orders {
             self.chunks = chunks_of(&outputs, self.floors);
+        }
+        if outputs.kiosks != self.outputs.kiosks {
+            self.kiosks = KioskSlot::all_of(&outputs.kiosks, self.floors);
         }
         self.outputs = outputs;
     }
@@ -221,7 +227,16 @@ impl ControllerSession {
                 self.handle_hello(boot, floors, acknowledged, now);
             }
             PanelFrame::Status(status) => self.handle_status(status, now),
-            PanelFrame::Press(press) => self.handle_press(press, now),
+            PanelFrame::Press(Press { boot, sequence, button }) => {
+                let pressed = PanelEvent::Pressed(button);
+                let event = self.floors.has_button(button).then_some(pressed);
+                self.handle_press(boot, sequence, event, now);
+            }
+            PanelFrame::Request(Request { boot, sequence, trip }) => {
+                let requested = PanelEvent::Requested(trip);
+                let event = self.floors.has_trip(trip).then_some(requested);
+                self.handle_press(boot, sequence, event, now);
+            }
             PanelFrame::Climate(climate) => {
                 if let SessionState::Connected(connection) = &mut self.state {
                     connection.heard_at = now;
@@ -289,24 +304,31 @@ impl ControllerSession {
                 self.told = None;
                 self.events.push_back(PanelEvent::Connected);
                 self.events.push_back(PanelEvent::Inputs(inputs.clone()));
-                self.state = SessionState::Connected(Connection::new(
+                self.state = SessionState::Connected(Box::new(Connection::new(
                     status.boot,
                     status.echo,
                     inputs,
                     self.chunks.len(),
                     now,
-                ));
+                )));
             }
             SessionState::Connected(_) | SessionState::Greeted { .. } => self.greet_again(now),
             SessionState::Seeking { .. } => {}
         }
     }
 
-    fn handle_press(&mut self, press: Press, now: Duration) {
+    /// A press, or a request; `None` if the shaft does not have what it names.
+    fn handle_press(
+        &mut self,
+        boot: BootId,
+        sequence: PressSequence,
+        event: Option<PanelEvent>,
+        now: Duration,
+    ) {
         let SessionState::Connected(connection) = &mut self.state else {
             return;
         };
-        if connection.boot != press.boot {
+        if connection.boot != boot {
             self.greet_again(now);
             return;
         }
@@ -314,13 +336,12 @@ impl ControllerSession {
         let Some((_, last)) = &mut self.taken else {
             return;
         };
-        let ahead = press.sequence.wrapping_sub(*last);
+        let ahead = sequence.wrapping_sub(*last);
         if ahead == 1 {
-            *last = press.sequence;
-            if self.floors.has_button(press.button) {
-                self.events.push_back(PanelEvent::Pressed(press.button));
-            } else {
-                self.receiver.refuse();
+            *last = sequence;
+            match event {
+                Some(event) => self.events.push_back(event),
+                None => self.receiver.refuse(),
             }
         } else if ahead == 0 || ahead > PressSequence::MAX / 2 {
             // Reported already: the acknowledgement was lost.
@@ -381,7 +402,8 @@ impl ControllerSession {
                     text: cut(&self.outputs.display.text).to_owned(),
                     brightness: self.outputs.display.brightness,
                 };
-                connection.next_frame(drive, display, &self.chunks, heartbeat, now)
+                let wanted = Wanted { drive, display, chunks: &self.chunks, kiosks: &self.kiosks };
+                connection.next_frame(&wanted, heartbeat, now)
             }
         }
     }

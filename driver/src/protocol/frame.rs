@@ -11,9 +11,10 @@ use std::ops::RangeInclusive;
 
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, MotorCommand, PanelInputs,
+    HallLantern, KeySwitch, Kiosks, MOST_TRIPS, MotorCommand, PanelInputs, Trip,
 };
 
+use body::cut_name;
 pub use body::{DISPLAY_BYTES, cut};
 
 /// Names one run of a panel, from power-up to power-down: drawn at random at each start.
@@ -54,6 +55,36 @@ pub enum ControllerFrame {
     Lamps(ButtonChunk),
     /// The text field. A text longer than 32 bytes is cut at a character boundary.
     Display(Display),
+    /// One of the trips that the kiosks show.
+    Kiosk(KioskSlot),
+}
+
+/// The body of [`ControllerFrame::Kiosk`]. Each frame says how many trips there are, so that the
+/// panel knows which ones have ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KioskSlot {
+    /// How many trips are shown.
+    pub count: u8,
+    /// Which of them this is, from 0.
+    pub slot: u8,
+    /// The trip and the name of its car, cut at 16 bytes; `None` if there are no trips.
+    pub shown: Option<(Trip, String)>,
+}
+
+impl KioskSlot {
+    /// The slots for these trips, of which the first [`MOST_TRIPS`] in the shaft count: at least one
+    /// slot, which is empty if there are no trips.
+    #[must_use]
+    pub fn all_of(kiosks: &Kiosks, floors: FloorCount) -> Vec<Self> {
+        let trips = kiosks.iter().filter(|(trip, _)| floors.has_trip(**trip)).take(MOST_TRIPS);
+        let trips: Vec<_> = trips.map(|(trip, car)| (*trip, cut_name(car).to_owned())).collect();
+        let count = u8::try_from(trips.len()).unwrap_or(u8::MAX);
+        if trips.is_empty() {
+            return vec![Self { count: 0, slot: 0, shown: None }];
+        }
+        let slots = (0..).zip(trips);
+        slots.map(|(slot, shown)| Self { count, slot, shown: Some(shown) }).collect()
+    }
 }
 
 /// The body of [`ControllerFrame::Drive`].
@@ -185,6 +216,8 @@ pub enum PanelFrame {
     Climate(Climate),
     /// Which buttons of eight floors are stuck.
     Stuck(ButtonChunk),
+    /// A destination was given at a kiosk; repeated until acknowledged.
+    Request(Request),
 }
 
 /// The body of [`PanelFrame::Status`].
@@ -263,6 +296,17 @@ pub struct Press {
     pub sequence: PressSequence,
     /// What was pressed.
     pub button: Button,
+}
+
+/// The body of [`PanelFrame::Request`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// This run of the panel.
+    pub boot: BootId,
+    /// Counts presses and requests together: see [`Press::sequence`].
+    pub sequence: PressSequence,
+    /// What was asked for.
+    pub trip: Trip,
 }
 
 fn all_exist(named: [Option<Floor>; 2], floors: FloorCount) -> bool {

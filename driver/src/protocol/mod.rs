@@ -46,8 +46,8 @@ mod receiver;
 pub use codec::{Decoder, FrameError, MAX_WIRE_LENGTH, Numbered, VERSION, encode};
 pub use controller::{ControllerSession, SessionSettings};
 pub use frame::{
-    BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, Frame, PanelFrame, Press,
-    PressSequence, Status, cut,
+    BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, Frame, KioskSlot, PanelFrame,
+    Press, PressSequence, Request, Status, cut,
 };
 pub use panel::PanelSession;
 

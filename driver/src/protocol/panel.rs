@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use super::codec::{Numbered, encode};
 use super::frame::{
-    BootId, ButtonChunk, ControllerFrame, Drive, PanelFrame, Press, PressSequence, Status,
+    BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot, PanelFrame, Press, PressSequence,
+    Request, Status,
 };
 use super::receiver::{Heard, Receiver};
 use crate::counters::LineCounters;
-use crate::vocabulary::{Button, Climate, FloorCount, PanelInputs, PanelOutputs};
+use crate::vocabulary::{Button, Climate, FloorCount, PanelInputs, PanelOutputs, Trip};
 
 /// How often the climate is sent while it does not change.
 pub(super) const CLIMATE_PERIOD: Duration = Duration::from_secs(1);
@@ -55,6 +56,8 @@ pub struct PanelSession {
     stuck: StuckReporter,
     acknowledged: PressSequence,
     presses: VecDeque<PendingPress>,
+    /// The trips that the kiosks show, by slot; `None` until the frame of a slot has come.
+    kiosks: Vec<Option<(Trip, String)>>,
 }
 
 /// Tells which buttons are stuck: what changed at once, and eight floors in turn now and then.
@@ -69,8 +72,15 @@ struct StuckReporter {
 #[derive(Debug)]
 struct PendingPress {
     sequence: PressSequence,
-    button: Button,
+    wish: Wish,
     due: Duration,
+}
+
+/// What a passenger wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Button(Button),
+    Trip(Trip),
 }
 
 /// When something is sent again, and what was sent last.
@@ -111,6 +121,7 @@ impl PanelSession {
             stuck: StuckReporter { told: BTreeSet::new(), refresh_at: now, turn: 0 },
             acknowledged: 0,
             presses: VecDeque::new(),
+            kiosks: Vec::new(),
         }
     }
 
@@ -150,14 +161,27 @@ impl PanelSession {
     /// Without a controller presses wait; from 64 on, pressing a button again whose press already
     /// waits adds none.
     pub fn press(&mut self, button: Button) {
-        let waits = || self.presses.iter().any(|press| press.button == button);
-        if !self.floors.has_button(button) || (self.presses.len() >= PRESS_BACKLOG && waits()) {
+        if self.floors.has_button(button) {
+            self.wish(Wish::Button(button));
+        }
+    }
+
+    /// A passenger gave a destination at the kiosk of a landing. Sent and reported as a press is.
+    pub fn request(&mut self, trip: Trip) {
+        if self.floors.has_trip(trip) {
+            self.wish(Wish::Trip(trip));
+        }
+    }
+
+    fn wish(&mut self, wish: Wish) {
+        let waits = || self.presses.iter().any(|press| press.wish == wish);
+        if self.presses.len() >= PRESS_BACKLOG && waits() {
             return;
         }
         let newest = self.presses.back().map_or(self.acknowledged, |press| press.sequence);
         self.presses.push_back(PendingPress {
             sequence: newest.wrapping_add(1),
-            button,
+            wish,
             due: Duration::ZERO,
         });
     }
@@ -218,6 +242,7 @@ impl PanelSession {
             ControllerFrame::Display(display) => {
                 self.change_outputs(|outputs, _| outputs.display = display);
             }
+            ControllerFrame::Kiosk(slot) => self.handle_kiosk(slot),
         }
     }
 
@@ -240,6 +265,19 @@ impl PanelSession {
             outputs.lantern = drive.lantern;
             outputs.lamps.stop = drive.stop_lamp;
         });
+    }
+
+    fn handle_kiosk(&mut self, KioskSlot { count, slot, shown }: KioskSlot) {
+        if shown.as_ref().is_some_and(|(trip, _)| !self.floors.has_trip(*trip)) {
+            self.receiver.refuse();
+            return;
+        }
+        self.kiosks.resize(usize::from(count), None);
+        if let Some(place) = self.kiosks.get_mut(usize::from(slot)) {
+            *place = shown;
+        }
+        let kiosks = self.kiosks.iter().flatten().cloned().collect();
+        self.change_outputs(|outputs, _| outputs.kiosks = kiosks);
     }
 
     fn change_outputs(&mut self, change: impl FnOnce(&mut PanelOutputs, FloorCount)) {
@@ -268,7 +306,7 @@ impl PanelSession {
             });
         }
         if let Some(press) = self.next_press(now) {
-            return Some(PanelFrame::Press(press));
+            return Some(press);
         }
         // A new echo alone is no change: it waits for the heartbeat.
         let status = Status::of(&self.inputs, self.boot, 0);
@@ -285,10 +323,14 @@ impl PanelSession {
         Some(PanelFrame::Stuck(stuck))
     }
 
-    fn next_press(&mut self, now: Duration) -> Option<Press> {
+    fn next_press(&mut self, now: Duration) -> Option<PanelFrame> {
         let press = self.presses.iter_mut().take(PRESS_WINDOW).find(|press| now >= press.due)?;
         press.due = now + self.heartbeat / 2;
-        Some(Press { boot: self.boot, sequence: press.sequence, button: press.button })
+        let (boot, sequence) = (self.boot, press.sequence);
+        Some(match press.wish {
+            Wish::Button(button) => PanelFrame::Press(Press { boot, sequence, button }),
+            Wish::Trip(trip) => PanelFrame::Request(Request { boot, sequence, trip }),
+        })
     }
 }
 

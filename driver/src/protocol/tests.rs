@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, LampSet, Lamps, MotorCommand, PanelEvent, PanelInputs, PanelOutputs,
+    HallLantern, KeySwitch, Kiosks, LampSet, Lamps, MOST_TRIPS, MotorCommand, PanelEvent,
+    PanelInputs, PanelOutputs, Trip,
 };
 
 const STEP: Duration = Duration::from_millis(1);
@@ -105,6 +106,13 @@ impl Pair {
         self.run(time, &mut std::iter::empty());
     }
 
+    fn wishes(&self) -> Vec<PanelEvent> {
+        let is_wish = |event: &&PanelEvent| {
+            matches!(event, PanelEvent::Pressed(_) | PanelEvent::Requested(_))
+        };
+        self.events.iter().filter(is_wish).cloned().collect()
+    }
+
     fn presses(&self) -> Vec<Button> {
         let pressed = self.events.iter().filter_map(|event| match event {
             PanelEvent::Pressed(button) => Some(*button),
@@ -112,6 +120,14 @@ impl Pair {
         });
         pressed.collect()
     }
+}
+
+fn trip() -> Trip {
+    Trip::new(floor(0), floor(5)).expect("a trip")
+}
+
+fn back() -> Trip {
+    Trip::new(floor(5), floor(0)).expect("a trip")
 }
 
 fn some_outputs() -> PanelOutputs {
@@ -130,6 +146,7 @@ fn some_outputs() -> PanelOutputs {
         indicator: Some(floor(3)),
         lantern: HallLantern::Lit(Direction::Up),
         display: Display { text: "21.5 °C".to_owned(), brightness: Some(200) },
+        kiosks: [(trip(), "A".to_owned()), (back(), "sixteen-letters-".to_owned())].into(),
     }
 }
 
@@ -157,12 +174,17 @@ proptest! {
     ) {
         let mut fates = fates.into_iter();
         let mut pair = Pair::new();
-        let all = buttons();
+        let mut all: Vec<_> = buttons().into_iter().map(PanelEvent::Pressed).collect();
+        all.extend([trip(), back()].map(PanelEvent::Requested));
         let mut pressed = Vec::new();
         for (index, pause) in presses {
-            let button = *index.get(&all);
-            pair.panel.press(button);
-            pressed.push(button);
+            let wish = index.get(&all);
+            match wish {
+                PanelEvent::Pressed(button) => pair.panel.press(*button),
+                PanelEvent::Requested(trip) => pair.panel.request(*trip),
+                other => unreachable!("{other:?}"),
+            }
+            pressed.push(wish.clone());
             pair.run(Duration::from_millis(pause), &mut fates);
         }
         pair.controller.set_outputs(some_outputs());
@@ -171,7 +193,7 @@ proptest! {
         pair.run(Duration::from_secs(1), &mut fates);
         // The line is good from here on.
         pair.run_clean(Duration::from_secs(2));
-        prop_assert_eq!(pair.presses(), pressed);
+        prop_assert_eq!(pair.wishes(), pressed);
         prop_assert_eq!(pair.panel.pending_presses(), 0);
         prop_assert_eq!(pair.panel.outputs(), &some_outputs());
         let told = pair.events.iter().rev().find_map(|event| match event {
@@ -192,8 +214,8 @@ proptest! {
         let mut pair = Pair::new();
         pair.run_clean(Duration::from_millis(100));
         for ([version, kind, sequence], body) in frames {
-            let mut bytes = sealed(&[version % 3, kind % 6, sequence], &body);
-            bytes.extend(sealed(&[version % 3, 0x80 | (kind % 6), sequence], &body));
+            let mut bytes = sealed(&[version % 3, kind % 7, sequence], &body);
+            bytes.extend(sealed(&[version % 3, 0x80 | (kind % 7), sequence], &body));
             bytes.extend(&body);
             pair.panel.handle_bytes(&bytes, pair.now);
             pair.controller.handle_bytes(&bytes, pair.now);
@@ -424,7 +446,9 @@ fn golden_controller_frames() -> Vec<(u8, ControllerFrame)> {
             }),
         ),
         (2, ControllerFrame::Lamps(ButtonChunk::of(&outputs.lamps.orders, floors(), 0))),
-        (3, ControllerFrame::Display(outputs.display)),
+        (3, ControllerFrame::Display(outputs.display.clone())),
+        (4, ControllerFrame::Kiosk(KioskSlot::all_of(&outputs.kiosks, floors()).swap_remove(0))),
+        (5, ControllerFrame::Kiosk(KioskSlot { count: 0, slot: 0, shown: None })),
     ]
 }
 
@@ -455,21 +479,65 @@ fn golden_panel_frames() -> Vec<(u8, PanelFrame)> {
         ),
         (255, PanelFrame::Climate(inputs.climate)),
         (0, PanelFrame::Stuck(ButtonChunk::of(&inputs.stuck, floors(), 1))),
+        (1, PanelFrame::Request(Request { boot, sequence: 259, trip: trip() })),
     ]
 }
 
 /// The same lines stand in `docs/PANEL-PROTOCOL.md`.
-const GOLDEN: [&str; 9] = [
+const GOLDEN: [&str; 12] = [
     "00 03 01 01 06 09 48 d1 a8 cd 00",
     "00 0c 01 02 01 c0 ff ee 01 01 02 01 07 08 03 01 01 bb 6d 37 18 00",
     "00 04 01 03 02 02 01 06 80 b0 14 fb 21 00",
     "00 13 01 04 03 01 c8 08 32 31 2e 35 20 c2 b0 43 b3 88 27 bd 00",
+    "00 05 01 05 04 02 01 08 05 01 41 c2 bb 14 1f 00",
+    "00 04 01 05 05 01 03 ff ff 05 67 d4 75 f1 00",
     "00 03 01 81 0c c0 ff ee 01 09 01 01 f2 78 02 74 00",
     "00 0c 01 82 01 c0 ff ee 01 2a ff 04 01 01 09 01 01 23 01 90 24 28 71 00",
     "00 10 01 83 02 c0 ff ee 01 01 02 01 08 0c ef 48 c1 00",
     "00 06 01 84 ff 01 fb 01 05 0f 36 8d ad 00",
     "00 03 01 85 02 08 07 01 01 85 7d d5 8f 00",
+    "00 0a 01 86 01 c0 ff ee 01 01 03 06 05 f4 b0 0c 10 00",
 ];
+
+/// A trip that has ended is dark at once; one that a frame was lost of, within a refresh.
+#[test]
+fn kiosks_show_what_the_controller_shows_and_no_more() {
+    let mut pair = Pair::new();
+    pair.controller.set_outputs(some_outputs());
+    pair.run_clean(Duration::from_millis(200));
+    assert_eq!(pair.panel.outputs().kiosks, some_outputs().kiosks);
+    let one = Kiosks::from([(back(), "B".to_owned())]);
+    pair.controller.set_outputs(PanelOutputs { kiosks: one.clone(), ..some_outputs() });
+    pair.run_clean(Duration::from_millis(10));
+    assert_eq!(pair.panel.outputs().kiosks, one);
+    pair.controller.set_outputs(PanelOutputs { kiosks: Kiosks::new(), ..some_outputs() });
+    pair.run(Duration::from_millis(10), &mut std::iter::repeat(Fate::Lose));
+    pair.run_clean(Duration::from_millis(400));
+    assert_eq!(pair.panel.outputs(), &PanelOutputs { kiosks: Kiosks::new(), ..some_outputs() });
+}
+
+#[test]
+fn kiosks_show_a_bounded_number_of_trips() {
+    let floors = FloorCount::new(9).unwrap();
+    let every = |from: Floor| floors.floors().filter_map(move |to| Trip::new(from, to));
+    let trips =
+        floors.floors().flat_map(every).map(|trip| (trip, "a name that is too long".into()));
+    let slots = KioskSlot::all_of(&trips.collect(), floors);
+    assert_eq!(slots.len(), MOST_TRIPS);
+    for slot in slots {
+        assert_eq!(slot.shown.as_ref().map(|(_, car)| car.len()), Some(16));
+        assert_eq!(
+            ControllerFrame::decode_body(5, &body_of(&slot)),
+            Some(ControllerFrame::Kiosk(slot))
+        );
+    }
+}
+
+fn body_of(slot: &KioskSlot) -> Vec<u8> {
+    let mut body = Vec::new();
+    ControllerFrame::Kiosk(slot.clone()).encode_body(&mut body);
+    body
+}
 
 #[test]
 fn the_bytes_on_the_line_are_the_golden_ones() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 use serde::{Deserialize, Serialize};
 
-use super::FloorSet;
+use super::{FloorSet, HallCall};
 
 /// A car, as its own node describes it to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,13 @@ impl CarView {
     #[must_use]
     pub fn is_in_service(&self) -> bool {
         self.availability == Availability::InService
+    }
+
+    /// Whether it leaves out neither the landing nor the destination of this call.
+    #[must_use]
+    pub fn reaches(&self, call: HallCall) -> bool {
+        let leaves_out = |floor| self.locked_out.contains(floor);
+        !leaves_out(call.floor) && !call.to.is_some_and(leaves_out)
     }
 
     /// Whether all its floors are among these.

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use elevator_driver::Floor;
+use elevator_driver::{Floor, Kiosks, MOST_TRIPS, Trip};
 
 use super::peers::Relation;
 use super::{Action, LinkId, Node, PlanVersion, Report};
 use crate::dispatch::{CarPlan, CarSituation, Plan};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
-use crate::wire::{Delta, Frame, PlanEntry};
+use crate::wire::{Delta, Frame, NodeState, PlanEntry};
 
 impl Node {
     /// Handles the plan requested by [`Action::Plan`]. The plan may be out of date: its entries for
@@ -22,7 +22,8 @@ impl Node {
             // First: a car that gets its first call then knows in which direction to begin.
             let guidance = self.dispatching.guide(&plan.cars, &cars, self.hello.floors);
             self.send_guidance(guidance);
-            let changed = self.dispatching.adopt(plan.assignments, calls, cars);
+            let outside = self.cars_outside(now);
+            let changed = self.dispatching.adopt(plan.assignments, calls, cars, outside, now);
             self.send_plan(changed);
         }
         self.settle(now);
@@ -47,18 +48,56 @@ impl Node {
         }
     }
 
+    /// The car that is to serve an open hall call, as far as this node knows.
+    pub(super) fn car_of(&self, call: HallCall) -> Option<&NodeId> {
+        let serves_alone = match self.leadership.node_state() {
+            NodeState::Seeking => call.to.is_some() && self.cabin.has_car(),
+            NodeState::Master | NodeState::Slave { .. } => false,
+        };
+        if serves_alone || self.leadership.taken_over().contains(&call) {
+            return Some(&self.hello.node);
+        }
+        self.dispatching.car(call)
+    }
+
+    /// What the kiosks of the landings show: the cars of the destination calls that are promised
+    /// (P1), the latest ones if there are too many.
+    pub(super) fn kiosks(&self) -> Kiosks {
+        let mut shown: Vec<(Timestamp, Trip, String)> = Vec::new();
+        for (placed, call) in self.orders.promised_trips() {
+            let trip = call.to.and_then(|to| Trip::new(call.floor, to));
+            if let Some((trip, car)) = trip.zip(self.car_of(call)) {
+                shown.push((placed, trip, car.to_string()));
+            }
+        }
+        shown.sort_by(|one, other| other.cmp(one));
+        shown.truncate(MOST_TRIPS);
+        shown.into_iter().map(|(_, trip, car)| (trip, car)).collect()
+    }
+
     /// The cars of the group and what they are doing: the node's own car, and those of the synced
     /// peers (F14) that take assignments.
     fn cars(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
         let own = self.cabin.view(now);
         let own = own.map(|view| (self.hello.node.clone(), view));
-        let others = self.peers.links().synced().filter_map(|(_, name)| {
-            let car = self.peers.members().get(name)?.car;
-            let (view, at) = car.filter(|_| self.may_assign(name))?;
-            let elapsed = view.elapsed.saturating_add(now.since(at));
-            Some((name.clone(), CarView { elapsed, ..view }))
-        });
+        let synced = self.peers.links().synced().map(|(_, name)| name);
+        let others = synced.filter(|name| self.may_assign(name));
+        let others = others.filter_map(|name| self.car_of_peer(name, now));
         own.into_iter().chain(others).collect()
+    }
+
+    /// The cars of the peers that are not in the group.
+    fn cars_outside(&self, now: Timestamp) -> Vec<(NodeId, CarView)> {
+        let peers = self.peers.members().peers().map(|(name, _)| name);
+        let outside =
+            peers.filter(|name| !self.peers.links().is_synced(name) || !self.may_assign(name));
+        outside.filter_map(|name| self.car_of_peer(name, now)).collect()
+    }
+
+    fn car_of_peer(&self, name: &NodeId, now: Timestamp) -> Option<(NodeId, CarView)> {
+        let (view, at) = self.peers.members().get(name)?.car?;
+        let elapsed = view.elapsed.saturating_add(now.since(at));
+        Some((name.clone(), CarView { elapsed, ..view }))
     }
 
     /// Whether a synced peer takes assignments. A standby link says nothing about whom its peer
@@ -97,14 +136,16 @@ impl Node {
         }
         let links: Vec<LinkId> = self.peers.links().synced().map(|(link, _)| link).collect();
         for link in links {
-            let delta = Delta { plan: changed.clone(), ..Delta::default() };
-            self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
+            for delta in Delta::of_plan(changed.clone()) {
+                self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
+            }
         }
         for entry in changed {
             self.report(Report::Assigned { call: Call::Hall(entry.call), car: entry.car });
         }
         self.peers.hurry();
         self.cabin.invalidate_stops();
+        self.cabin.invalidate();
     }
 
     /// Tells cars what to do besides their calls, and applies it to the own one.
@@ -136,7 +177,7 @@ impl Node {
     /// Handles one entry of the master's plan.
     pub(super) fn on_assignment(&mut self, entry: PlanEntry) {
         let (call, car) = (Call::Hall(entry.call), entry.car.clone());
-        if !self.hello.floors.has_button(call.button()) {
+        if !call.is_within(self.hello.floors) {
             return;
         }
         if self.dispatching.learn(entry) {
@@ -145,6 +186,7 @@ impl Node {
                 self.report(Report::Assigned { call, car });
             }
             self.cabin.invalidate_stops();
+            self.cabin.invalidate();
         }
     }
 }

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
-use elevator_driver::{Button, PanelEvent};
+use elevator_driver::{Button, PanelEvent, Trip};
 
 use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
@@ -11,13 +11,13 @@ use super::orders::rubbish;
 use super::peers::{Handshake, Heard, Offence, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::election::{Input, LinkRule};
-use crate::model::{Call, JournalId, NodeId, Timestamp};
+use crate::model::{Call, HallCall, JournalId, NodeId, Timestamp};
 use crate::wire::{Beacon, Frame, Hello, NodeState};
 
 /// An order that can't be placed. The node is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderRefused {
-    /// The building has no such button.
+    /// The building has no such button or floor.
     #[error("there is no button for {call} in a building with floors 0 to {top}")]
     NoSuchButton {
         /// The rejected call.
@@ -204,6 +204,7 @@ impl Node {
             None => {}
             Some(Occurrence::Report(report)) => self.report(report),
             Some(Occurrence::Pressed(button)) => self.press(button, now),
+            Some(Occurrence::Requested(trip)) => self.request(trip, now),
         }
         self.settle(now);
     }
@@ -220,7 +221,7 @@ impl Node {
     /// # Errors
     /// The building has no such button, or the node has no car for a car call.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
-        if !self.hello.floors.has_button(call.button()) {
+        if !call.is_within(self.hello.floors) {
             let top = self.hello.floors.top().index();
             return Err(OrderRefused::NoSuchButton { call, top });
         }
@@ -320,7 +321,15 @@ impl Node {
         }
     }
 
-    fn place(&mut self, call: Call, now: Timestamp) -> Taken {
+    /// A passenger has given a destination at a kiosk.
+    fn request(&mut self, trip: Trip, now: Timestamp) {
+        let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall);
+        if let Some(call) = call.filter(|call| call.is_within(self.hello.floors)) {
+            self.place(call, now);
+        }
+    }
+
+    pub(super) fn place(&mut self, call: Call, now: Timestamp) -> Taken {
         let taken = self.orders.place(call, now);
         self.route_orders(now);
         taken

@@ -4,7 +4,7 @@
 //!   beacon, frame, link, panel, disk, operator, timer
 //!        │ handle_*(…, now)
 //!        ▼
-//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Cabin
+//!       Node ──▶ Leadership, Peers, Orders, Dispatching, Boarding, Cabin
 //!        │            each owns its state, and changes no other
 //!        │ ◀───────── wishes, verdicts, effects, changes
 //!        ▼ poll_action(), poll_timeout()
@@ -23,6 +23,7 @@
 //! - `peers/`: membership, links, beacons;
 //! - `orders/`: the order store, promises, and what disk and peers have not got yet;
 //! - `dispatching/`: the plan, and the requests for it;
+//! - `boarding.rs`: passengers with a destination who have entered the car;
 //! - `cabin/`: the car, its panel and the climate.
 //!
 //! The other files route between components: `elect.rs` for the election, `neighbours.rs` for peers
@@ -32,6 +33,7 @@
 mod action;
 mod assign;
 mod beacons;
+mod boarding;
 mod cabin;
 mod delta;
 mod dispatching;
@@ -51,6 +53,7 @@ use std::collections::VecDeque;
 
 use elevator_driver::PanelOutputs;
 
+use self::boarding::Boarding;
 use self::cabin::Cabin;
 use self::dispatching::Dispatching;
 use self::leadership::Leadership;
@@ -85,6 +88,7 @@ pub struct Node {
     peers: Peers,
     orders: Orders,
     dispatching: Dispatching,
+    boarding: Boarding,
     cabin: Cabin,
     random: fastrand::Rng,
     actions: VecDeque<Action>,
@@ -132,6 +136,7 @@ impl Node {
             peers,
             orders,
             dispatching: Dispatching::default(),
+            boarding: Boarding::default(),
             cabin,
             random: fastrand::Rng::with_seed(seed),
             actions: VecDeque::new(),

@@ -99,8 +99,11 @@ impl Node {
         }
         if self.leadership.leads() {
             let plan: Vec<PlanEntry> = self.dispatching.entries().collect();
-            let delta = Delta { plan, car: self.cabin.view(now), ..Delta::default() };
-            self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
+            let car = Delta { car: self.cabin.view(now), ..Delta::default() };
+            let car = (!car.is_empty()).then_some(car);
+            for delta in car.into_iter().chain(Delta::of_plan(plan)) {
+                self.actions.push_back(Action::Send { link, frame: Frame::Delta(delta) });
+            }
         }
         self.cabin.forget_sent();
         self.dispatching.invalidate();

@@ -1,9 +1,12 @@
 //! What follows from each input: updates of the plan, the car, the lamps, the disk and the peers.
 
+use std::collections::BTreeSet;
+
+use super::boarding::Ride;
 use super::orders::Fleet;
-use super::{Action, Node, Report};
-use crate::car::{CarEvent, Stops};
-use crate::model::Timestamp;
+use super::{Action, Node, Report, Taken};
+use crate::car::{CarEvent, ServedCall, Stops};
+use crate::model::{Call, HallCall, Timestamp};
 use crate::wire::NodeState;
 
 impl Node {
@@ -16,8 +19,8 @@ impl Node {
         self.orders.judge_early(fleet, &mut self.random, now);
         self.orders.place_contested(fleet, now);
         self.route_orders(now);
-        // Serving a call changes the orders, which changes the stops. Each round serves at least
-        // one order, so this ends.
+        // Serving a call changes the orders, which changes the stops. In each round at least one
+        // order is served, or its passenger enters the car, so this ends.
         loop {
             self.refresh_estimate(now);
             if self.cabin.are_stops_dirty() {
@@ -31,6 +34,7 @@ impl Node {
         self.orders.collect_in_time(fleet, now);
         self.send_states(now);
         self.orders.review_promises(|| self.peers.members().names());
+        self.serve_boarded(now);
         self.route_orders(now);
         self.refresh_climate(now);
         let is_dirty = self.cabin.take_dirty();
@@ -38,7 +42,7 @@ impl Node {
             if let Some(view) = self.cabin.view(now) {
                 self.dispatching.note_view(&self.hello.node, &view, now);
             }
-            self.cabin.update_panel(self.orders.lamps(), now);
+            self.cabin.update_panel(self.orders.lamps(), self.kiosks(), now);
         }
         self.update_disk(now);
         if self.orders.take_dirty() || is_dirty {
@@ -48,20 +52,40 @@ impl Node {
         self.ask_for_plan(now);
     }
 
-    /// Updates the car's stops: the orders assigned to it, or all of them while there is no master
-    /// (F1, F7).
-    fn update_stops(&mut self, now: Timestamp) {
-        let hall = self.orders.hall_calls();
-        let assigned = match self.leadership.node_state() {
-            NodeState::Seeking => hall.clone(),
+    /// The open hall calls whose passengers are not in the car yet.
+    fn waiting_calls(&self) -> BTreeSet<HallCall> {
+        let mut calls = self.orders.hall_calls();
+        calls.retain(|call| {
+            let mut presses = self.orders.presses(*call);
+            presses.any(|press| !self.boarding.contains(*call, press))
+        });
+        calls
+    }
+
+    /// The hall calls that the node's own car is to serve, of these open ones: those assigned to
+    /// it, or all of them while there is no master (F1, F7).
+    fn calls_of_own_car(&self, open: &BTreeSet<HallCall>) -> BTreeSet<HallCall> {
+        match self.leadership.node_state() {
+            NodeState::Seeking => open.clone(),
             NodeState::Master | NodeState::Slave { .. } => self
                 .dispatching
                 .assigned_to(&self.hello.node)
                 .union(self.leadership.taken_over())
-                .filter(|call| hall.contains(call))
+                .filter(|call| open.contains(call))
                 .copied()
                 .collect(),
-        };
+        }
+    }
+
+    /// Updates the car's stops. A car serves landings: those of the destination calls of other cars
+    /// are no business of this one.
+    fn update_stops(&mut self, now: Timestamp) {
+        let open = self.waiting_calls();
+        let assigned = self.calls_of_own_car(&open);
+        let others = open.into_iter().filter(|call| call.to.is_none());
+        let hall: BTreeSet<HallCall> = others.chain(assigned.iter().copied()).collect();
+        let [hall, assigned] = [hall, assigned]
+            .map(|calls| calls.into_iter().map(HallCall::landing).collect::<BTreeSet<_>>());
         let car_calls = self.orders.own_car_calls();
         let stops = Stops { car_calls: &car_calls, assigned: &assigned, hall: &hall };
         self.cabin.set_stops(stops, now);
@@ -76,6 +100,10 @@ impl Node {
                     for call in calls {
                         self.orders.serve(call, now);
                         self.route_orders(now);
+                        match call {
+                            ServedCall::Hall(landing) => self.board(landing, now),
+                            ServedCall::Car(_) => {}
+                        }
                     }
                 }
                 CarEvent::Hung(evidence) => self.report(Report::Hung(evidence)),
@@ -98,6 +126,32 @@ impl Node {
             any = true;
         }
         any || self.cabin.are_stops_dirty()
+    }
+
+    /// The door of the car is open for this landing: passengers with a destination enter, and each
+    /// needs a car call there.
+    fn board(&mut self, landing: HallCall, now: Timestamp) {
+        let open = self.waiting_calls();
+        let own = self.calls_of_own_car(&open);
+        for call in own.into_iter().filter(|call| call.landing() == landing) {
+            let Some(to) = call.to else { continue };
+            self.boarding.begin(call, self.orders.presses(call));
+            self.cabin.invalidate_stops();
+            if self.orders.ride_to(to) == Ride::Absent {
+                let ride = Call::Car { car: self.hello.node.clone(), floor: to };
+                match self.place(ride, now) {
+                    // It is in the store, or will be: the boarding waits for that.
+                    Taken::Placed | Taken::Waiting | Taken::Absorbed => {}
+                }
+            }
+        }
+    }
+
+    /// Serves the destination calls whose trips are safe by now.
+    fn serve_boarded(&mut self, now: Timestamp) {
+        for (call, presses) in self.boarding.take_safe(|to| self.orders.ride_to(to)) {
+            self.orders.serve_boarded(call, &presses, now);
+        }
     }
 
     /// Passes the next batch to the disk.

@@ -368,10 +368,7 @@ impl Node {
                 call: call.clone(),
                 waited: self.orders.store().waited(call, now).unwrap_or_default(),
                 car: match call {
-                    Call::Hall(hall) if self.leadership.taken_over().contains(hall) => {
-                        Some(self.hello.node.clone())
-                    }
-                    Call::Hall(hall) => self.dispatching.car(*hall).cloned(),
+                    Call::Hall(hall) => self.car_of(*hall).cloned(),
                     Call::Car { car, .. } => Some(car.clone()),
                 },
                 promised: self

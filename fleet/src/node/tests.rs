@@ -1,6 +1,7 @@
 //! Whole nodes, told what happens one thing at a time.
 
 mod contested;
+mod destination;
 mod flooded;
 mod forged;
 mod guidance;

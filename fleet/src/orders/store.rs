@@ -9,7 +9,7 @@ use elevator_driver::Direction;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
-use crate::model::{Call, Dot, JournalId, NodeId, Order, Timestamp};
+use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Order, Timestamp};
 
 /// Every order that this node knows of (F4).
 ///
@@ -195,13 +195,23 @@ impl OrderStore {
 
     /// Records that this car serves a call: closes and returns every press of it known so far (O3).
     pub(crate) fn serve(&mut self, call: &Call, car: &NodeId, now: Timestamp) -> Vec<Order> {
-        let dots: Vec<Dot> = self.open.get(call).into_iter().flatten().copied().collect();
+        let dots = self.open.get(call).cloned().unwrap_or_default();
+        self.serve_presses(&dots, car, now)
+    }
+
+    /// Records that this car serves these presses: closes and returns those that are open.
+    pub(crate) fn serve_presses(
+        &mut self,
+        dots: &BTreeSet<Dot>,
+        car: &NodeId,
+        now: Timestamp,
+    ) -> Vec<Order> {
         let mut served = Vec::with_capacity(dots.len());
         for dot in dots {
-            let service = self
-                .get(dot)
-                .map(|order| Service { waited: now.since(order.placed), car: car.clone() });
-            served.extend(self.close(dot, service));
+            if let Some(order) = self.get(*dot) {
+                let service = Service { waited: now.since(order.placed), car: car.clone() };
+                served.extend(self.close(*dot, Some(service)));
+            }
         }
         served
     }
@@ -464,15 +474,17 @@ impl Register {
         let mut hasher = SipHasher13::new();
         hasher.write(&dot.journal.0.to_le_bytes());
         hasher.write(&dot.sequence.to_le_bytes());
-        let (kind, car) = match call {
-            Call::Hall(hall) => match hall.direction {
-                Direction::Up => (0, None),
-                Direction::Down => (1, None),
-            },
-            Call::Car { car, .. } => (2, Some(car)),
+        let (kind, car, to) = match call {
+            Call::Hall(HallCall { to: Some(to), .. }) => (3, None, Some(to)),
+            Call::Hall(HallCall { direction: Direction::Up, .. }) => (0, None, None),
+            Call::Hall(HallCall { direction: Direction::Down, .. }) => (1, None, None),
+            Call::Car { car, .. } => (2, Some(car), None),
         };
         hasher.write(&[u8::from(self.served), kind, call.floor().index()]);
         hasher.write(car.map_or(&[], |car| car.as_str().as_bytes()));
+        if let Some(to) = to {
+            hasher.write(&[to.index()]);
+        }
         hasher.finish()
     }
 }

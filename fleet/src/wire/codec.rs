@@ -21,13 +21,12 @@ pub const MAX_DATAGRAM: usize = 1200;
 /// that one turn of the receiver's loop has little to do.
 pub const CHUNK: usize = 16 * 1024;
 
-/// The largest frame, in bytes: enough for a [`CHUNK`] and a car, or for the plan of the tallest
-/// building.
+/// The largest frame, in bytes: enough for a [`CHUNK`] and a car.
 pub const MAX_FRAME: usize = 32 * 1024;
 
 const MAGIC: [u8; 2] = *b"LM";
 /// The version of the wire protocol.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 const NO_KEY: u8 = 0;
 const HEADER: usize = 4;
 const CHECK: usize = 4;

@@ -11,6 +11,7 @@ use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::model::{CarView, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use crate::orders::Record;
+use crate::wire::codec::CHUNK;
 
 /// The identity of one incarnation of a node's process: a random number drawn at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -163,6 +164,9 @@ pub struct Echo {
     pub sequence: u64,
 }
 
+/// The most entries of a plan in a frame: each takes 29 bytes at most.
+const ENTRIES_IN_A_FRAME: usize = CHUNK / 29;
+
 /// Incremental changes, sent by datagram and over links alike. Each part may be incomplete; what is
 /// absent is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -178,6 +182,15 @@ pub struct Delta {
 }
 
 impl Delta {
+    /// These entries of a plan, in parts that fit a frame.
+    pub(crate) fn of_plan(mut entries: Vec<PlanEntry>) -> impl Iterator<Item = Self> {
+        std::iter::from_fn(move || {
+            let rest = entries.split_off(entries.len().min(ENTRIES_IN_A_FRAME));
+            let plan = std::mem::replace(&mut entries, rest);
+            (!plan.is_empty()).then(|| Self { plan, ..Self::default() })
+        })
+    }
+
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -21,7 +21,7 @@ pub(super) fn the_disk_has_lit_the_lamps(snapshot: &Snapshot, node: usize) -> Ve
             Call::Hall(_) => true,
             Call::Car { car, .. } => *car == machine.name,
         })
-        .filter(|call| !machine.lit.contains(&call.button()))
+        .filter(|call| call.button().is_some_and(|button| !machine.lit.contains(&button)))
         .map(|call| Finding::new("P3", node, format!("{call} is on its disk and dark")))
         .collect()
 }

@@ -84,6 +84,25 @@ impl Promises {
             .collect()
     }
 
+    /// P1, P5: a destination call lights no lamp; its kiosk shows that it is promised.
+    pub(crate) fn trip_is_promised(
+        &mut self,
+        snapshot: &Snapshot,
+        node: usize,
+        call: &Call,
+    ) -> Vec<Finding> {
+        let Some(process) = snapshot.machines[node].process.as_ref() else {
+            return Vec::new();
+        };
+        let orders = process.node.orders().of_call(call).map(|order| order.dot);
+        let dots: Vec<Dot> = orders.filter(|dot| process.node.has_promised(*dot)).collect();
+        for dot in &dots {
+            let repeated = snapshot.machines[node].disk.earlier_press(*dot, call);
+            self.promise(*dot, call, repeated, snapshot.now);
+        }
+        dots.into_iter().filter_map(|dot| self.some_disk_knows(snapshot, node, dot, call)).collect()
+    }
+
     /// A lamp promises this press. Where it `repeats` one of the same register that the lamp
     /// promised already, the promise dates from then.
     pub(crate) fn promise(&mut self, dot: Dot, call: &Call, repeats: Option<Dot>, at: Duration) {

@@ -10,8 +10,19 @@ use crate::snapshot::Snapshot;
 /// is in service and announces the direction of the call. Where the floor's sensor is dead, the
 /// car's place counts: it may have died while the node was held up, after it had reported the
 /// floor.
+///
+/// F12, F13: a destination call is served once its passenger's car call is promised, or served.
 pub(super) fn served_here(snapshot: &Snapshot, node: usize, call: &Call) -> Vec<Finding> {
     let machine = &snapshot.machines[node];
+    if let Call::Hall(HallCall { to: Some(to), .. }) = call {
+        let ride = Call::Car { car: machine.name.clone(), floor: *to };
+        let is_unsafe = machine.process.as_ref().is_some_and(|process| {
+            let mut open = process.node.orders().of_call(&ride).peekable();
+            open.peek().is_some() && !open.any(|order| process.node.has_promised(order.dot))
+        });
+        let what = || format!("served {call}, {ride} is not promised");
+        return is_unsafe.then(|| Finding::new("F12", node, what())).into_iter().collect();
+    }
     let mut findings = Vec::new();
     let (floor, door) = (machine.car.shaft().floor(), machine.car.inputs().door);
     if floor != Some(call.floor()) || door == DoorState::Closed {

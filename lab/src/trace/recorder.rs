@@ -202,6 +202,7 @@ impl Recorder {
                 self.state(at, node, None, Term::default());
             }
             Note::Pressed(button) => self.mark(at, node, MarkKind::Pressed, button.to_string()),
+            Note::Requested(trip) => self.mark(at, node, MarkKind::Pressed, trip.to_string()),
             Note::Lit(button) => self.mark(at, node, MarkKind::Lit, button.to_string()),
             Note::Dark(button) => self.mark(at, node, MarkKind::Dark, button.to_string()),
             Note::Fault(fault) => match effect(fault, &self.trace.nodes) {

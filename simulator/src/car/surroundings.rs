@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use elevator_driver::{Button, Climate, Floor, KeySwitch, STUCK_AFTER};
+use elevator_driver::{Button, Climate, Floor, KeySwitch, STUCK_AFTER, Trip};
 
-use super::{PRESSES, SimulatedCar, UnknownButton};
+use super::{PRESSES, SimulatedCar, UnknownButton, UnknownTrip};
 use crate::shaft::{LevellingFault, MotorFault};
 
 /// What people, surroundings and faults do.
@@ -25,6 +25,27 @@ impl SimulatedCar {
     /// The presses since the last call, oldest first.
     pub fn take_presses(&mut self) -> impl Iterator<Item = Button> + use<'_> {
         self.presses.drain(..)
+    }
+
+    /// Gives a destination at the kiosk of a landing.
+    ///
+    /// # Errors
+    ///
+    /// The shaft has no such floors; nothing happened.
+    pub fn request(&mut self, trip: Trip) -> Result<(), UnknownTrip> {
+        let floors = self.floors;
+        if !floors.has_trip(trip) {
+            return Err(UnknownTrip { trip, floors });
+        }
+        if self.requests.len() < PRESSES {
+            self.requests.push_back(trip);
+        }
+        Ok(())
+    }
+
+    /// The requests since the last call, oldest first.
+    pub fn take_requests(&mut self) -> impl Iterator<Item = Trip> + use<'_> {
+        self.requests.drain(..)
     }
 
     /// Holds a button down (one press, and its contact stays closed), or lets it go.

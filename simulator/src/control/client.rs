@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use elevator_driver::Button;
+use elevator_driver::{Button, Trip};
 
 use crate::simulator::SimulatorState;
 use crate::state::CarState;
@@ -69,6 +69,16 @@ impl ControlClient {
     /// The shaft has no such button, or there was no answer.
     pub fn press(&mut self, button: Button) -> Result<(), ControlError> {
         self.send(&format!("press {button}")).map(drop)
+    }
+
+    /// Gives a destination at the kiosk of a landing.
+    ///
+    /// # Errors
+    ///
+    /// The shaft has no such trip, or there was no answer.
+    pub fn request(&mut self, trip: Trip) -> Result<(), ControlError> {
+        let (from, to) = (trip.from(), trip.to());
+        self.send(&format!("press destination {from} {to}")).map(drop)
     }
 
     /// Everything there is to see of the car.

@@ -1,6 +1,6 @@
 //! The control interface's language.
 
-use elevator_driver::{Button, Climate, Direction, Floor, FloorCount, KeySwitch};
+use elevator_driver::{Button, Climate, Direction, Floor, FloorCount, KeySwitch, Trip};
 
 use crate::shaft::{LevellingFault, MotorFault};
 
@@ -8,6 +8,7 @@ use crate::shaft::{LevellingFault, MotorFault};
 pub(crate) const HELP: &str = "\
 press hall FLOOR up|down     press a hall button for a moment
 press car FLOOR              press a car button for a moment
+press destination FROM TO    give a destination at the kiosk of a landing
 hold BUTTON                  keep a button pressed (stuck), e.g. hold car 2
 release BUTTON               let it go
 obstruct on|off              something stands in the door
@@ -40,6 +41,8 @@ quit                         end the simulator";
 pub(crate) enum Command {
     /// Press a button for a moment.
     Press(Button),
+    /// Give a destination at a landing.
+    Request(Trip),
     /// Keep a button pressed.
     Hold(Button),
     /// Let a held button go.
@@ -115,6 +118,9 @@ pub(crate) enum CommandError {
         "there is no button \"{0}\": the lowest floor has no way down, the top floor no way up"
     )]
     Button(Button),
+    /// A trip that the shaft does not have.
+    #[error("there is no trip from {0} in this shaft")]
+    Trip(Trip),
     /// A fault of a serial line, without such a line.
     #[error("this simulator has no serial panel: start it with --serial for faults of its line")]
     NoSerialLine,
@@ -132,6 +138,10 @@ impl Command {
     pub(crate) fn parse(line: &str, floors: FloorCount) -> Result<Self, CommandError> {
         let mut words = Words::new(line, floors);
         let command = match words.next() {
+            "press" if words.rest.clone().next() == Some("destination") => {
+                words.next();
+                Self::Request(words.trip()?)
+            }
             "press" => Self::Press(words.button()?),
             "hold" => Self::Hold(words.button()?),
             "release" => Self::Release(words.button()?),
@@ -256,6 +266,12 @@ impl<'a> Words<'a> {
         if self.floors.has_button(button) { Ok(button) } else { Err(CommandError::Button(button)) }
     }
 
+    fn trip(&mut self) -> Result<Trip, CommandError> {
+        let (from, landing) = (self.floor()?, self.rest.clone().next().unwrap_or(""));
+        let to = self.floor()?;
+        Trip::new(from, to).ok_or_else(|| self.wrong(landing, "another floor than the landing"))
+    }
+
     fn floor(&mut self) -> Result<Floor, CommandError> {
         let word = self.next();
         word.parse().ok().and_then(|index| self.floors.floor(index)).ok_or_else(|| {
@@ -319,6 +335,7 @@ mod tests {
             ("press hall 2 up", Command::Press(hall)),
             ("  press   car 3 ", Command::Press(Button::Car(floor(3)))),
             ("hold hall 2 up", Command::Hold(hall)),
+            ("press destination 0 3", Command::Request(Trip::new(floor(0), floor(3)).unwrap())),
             ("release hall 2 up", Command::Release(hall)),
             ("obstruct on", Command::Obstruct(true)),
             ("stop off", Command::Stop(false)),
@@ -362,6 +379,9 @@ mod tests {
             "press hall 3 up",
             "press hall 0 down",
             "press car 4",
+            "press destination 0",
+            "press destination 0 4",
+            "press destination 2 2",
             "press car -1",
             "press car 1 now",
             "stop maybe",

@@ -218,6 +218,12 @@ impl Owner {
                 (None, None) => {}
             }
         }
+        // The elevator-server protocol has no kiosks.
+        for trip in self.car.take_requests().collect::<Vec<_>>() {
+            if let Some(line) = &mut self.serial {
+                line.request(trip);
+            }
+        }
         if let Some(line) = &mut self.serial {
             if controller == Controller::Tcp {
                 line.yield_car();

@@ -58,11 +58,12 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
 fn scene() -> Scene {
     let floors = FloorCount::new(3).unwrap();
     let floor = |index| floors.floor(index).unwrap();
-    let call = Call::of_button(Button::Hall(floor(1), Direction::Up), &name("A"));
+    let button = Button::Hall(floor(1), Direction::Up);
+    let call = Call::of_button(button, &name("A"));
     let mut first = CarScene::new(name("A"), [127, 0, 0, 11].into());
     first.node.life = Life::Running;
     first.node.said = Some(says("A", NodeState::Master));
-    first.lamps = [call.button(), Button::Car(floor(2))].into();
+    first.lamps = [button, Button::Car(floor(2))].into();
     first.door = DoorState::Open;
     first.door_fraction = 1.0;
     first.riding = 2;

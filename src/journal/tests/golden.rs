@@ -7,7 +7,8 @@
 //! - `format-2.redb` and `format-2.txt`, made by
 //!   `LIFTMESH_GOLDEN=write cargo test --lib as_in_the_golden_file`: the file, and every key and
 //!   value in it;
-//! - `format-2-orders-2.redb`, the same with orders of version 2.
+//! - `format-2-orders-2.redb` and `format-2-orders-3.redb`, the same with orders of versions 2
+//!   and 3.
 //!
 //! A difference here is a change of the journal's format: see `tables.rs` on when it
 //!   needs a new number, and keep the files of the format before.
@@ -67,17 +68,26 @@ fn records() -> Vec<Record> {
     let served =
         RecordState::Served(Some(Service { waited: Duration::from_millis(9_380), car: car("B") }));
     let theirs = Dot { journal: JournalId(77), sequence: 300 };
+    let trip = HallCall::to(floor(0), floor(3)).expect("a trip");
     vec![
         record(dot(3), "A", hall(2, Direction::Up), open(61.5)),
         record(dot(2), "A", hall(3, Direction::Down), served),
         record(dot(4), "A", car_call("A", 1), open(0.0)),
         record(theirs, "B", car_call("B", 0), open(4000.0)),
+        record(dot(5), "A", Call::Hall(trip), open(7.0)),
     ]
 }
 
-/// The same as programs told it that did not record who served.
-fn older_records() -> Vec<Record> {
+/// The same as programs told it that knew no destination calls.
+fn records_without_destinations() -> Vec<Record> {
     let mut records = records();
+    records.retain(|record| record.dot != dot(5));
+    records
+}
+
+/// The same as programs told it that did not record who served, either.
+fn older_records() -> Vec<Record> {
+    let mut records = records_without_destinations();
     for record in &mut records {
         if record.state.is_served() {
             record.state = RecordState::Served(None);
@@ -238,6 +248,19 @@ fn a_golden_journal_of_this_format_is_read() {
     assert_eq!(sorted(restored.records), sorted(aged.collect()));
 }
 
+/// A journal of a program that knew no destination calls.
+#[test]
+fn a_golden_journal_with_orders_of_version_3_is_read() {
+    let directory = with("format-2-orders-3.redb");
+    let database = Database::open(directory.path().join(FILE)).expect("a database");
+    let written = UNIX_EPOCH + Duration::from_secs(WRITTEN);
+    let contents = tables::read(&database, written).expect("read");
+    let Contents::Journal { restored, .. } = contents else {
+        panic!("{contents:?}");
+    };
+    assert_eq!(sorted(restored.records), sorted(records_without_destinations()));
+}
+
 /// A journal whose orders do not say how they were served.
 #[test]
 fn a_golden_journal_with_orders_of_version_2_is_read() {
@@ -321,11 +344,11 @@ fn a_record_of_a_later_version_is_refused_and_left_as_it_is() {
     let directory = later(|transaction| {
         let orders = TableDefinition::<&[u8], &[u8]>::new("orders");
         let mut orders = transaction.open_table(orders).expect("a table");
-        orders.insert(&[0_u8][..], &[4_u8, 1, 2][..]).expect("inserted");
+        orders.insert(&[0_u8][..], &[5_u8, 1, 2][..]).expect("inserted");
     });
     let found = refused(&directory);
     assert!(
-        matches!(found, OtherFormat::Record { kind: "orders", found: 4, known: 3 }),
+        matches!(found, OtherFormat::Record { kind: "orders", found: 5, known: 4 }),
         "{found:?}"
     );
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::CLIMATE_LIMIT;
-use crate::protocol::frame::{BootId, ButtonChunk, ControllerFrame, Drive};
+use crate::protocol::frame::{BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot};
 use crate::vocabulary::{
     Display, DoorCommand, DoorState, DriveFeedback, MotorCommand, PanelEvent, PanelInputs,
 };
@@ -31,15 +31,39 @@ pub(super) struct Connection {
     damaged_at: Option<Duration>,
     display: Option<Display>,
     chunks: Vec<Option<ButtonChunk>>,
+    kiosks: Vec<KioskSlot>,
     refresh: Refresh,
 }
 
-/// Which lamps or text are repeated next, changed or not.
+/// What the panel is to show and to do.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) drive: Drive,
+    pub(super) display: Display,
+    pub(super) chunks: &'a [ButtonChunk],
+    pub(super) kiosks: &'a [KioskSlot],
+}
+
+impl Wanted<'_> {
+    /// What is refreshed in this turn: each chunk, the display, each trip, and then from the start.
+    fn refreshed(&self, turn: usize) -> Option<ControllerFrame> {
+        let after_chunks = turn.checked_sub(self.chunks.len());
+        let Some(after_chunks) = after_chunks else {
+            return self.chunks.get(turn).map(|&chunk| ControllerFrame::Lamps(chunk));
+        };
+        match after_chunks.checked_sub(1) {
+            None => Some(ControllerFrame::Display(self.display.clone())),
+            Some(slot) => self.kiosks.get(slot).cloned().map(ControllerFrame::Kiosk),
+        }
+    }
+}
+
+/// Which lamps, text or trips are repeated next, changed or not.
 #[derive(Debug)]
 struct Refresh {
     due: Duration,
-    /// A chunk's index, or one more than the last for the display.
-    slot: usize,
+    /// See [`Wanted::refreshed`].
+    turn: usize,
 }
 
 impl Connection {
@@ -64,7 +88,8 @@ impl Connection {
             damaged_at: None,
             display: None,
             chunks: vec![None; chunks],
-            refresh: Refresh { due: now, slot: 0 },
+            kiosks: Vec::new(),
+            refresh: Refresh { due: now, turn: 0 },
         }
     }
 
@@ -137,12 +162,11 @@ impl Connection {
     /// What moves first, then what changed, then one refresh.
     pub(super) fn next_frame(
         &mut self,
-        drive: Drive,
-        display: Display,
-        chunks: &[ButtonChunk],
+        wanted: &Wanted<'_>,
         heartbeat: Duration,
         now: Duration,
     ) -> Option<ControllerFrame> {
+        let &Wanted { drive, ref display, chunks, kiosks } = wanted;
         if self.drive != Some(drive) || now >= self.drive_due {
             self.drive = Some(drive);
             self.drive_due = now + self.drive_period(heartbeat, now);
@@ -154,20 +178,27 @@ impl Connection {
                 return Some(ControllerFrame::Lamps(chunk));
             }
         }
-        if self.display.as_ref() != Some(&display) {
+        if self.display.as_ref() != Some(display) {
             self.display = Some(display.clone());
-            return Some(ControllerFrame::Display(display));
+            return Some(ControllerFrame::Display(display.clone()));
+        }
+        self.kiosks.truncate(kiosks.len());
+        for (at, slot) in kiosks.iter().enumerate() {
+            match self.kiosks.get_mut(at) {
+                Some(told) if told == slot => continue,
+                Some(told) => told.clone_from(slot),
+                None => self.kiosks.push(slot.clone()),
+            }
+            return Some(ControllerFrame::Kiosk(slot.clone()));
         }
         if now >= self.refresh.due {
-            let slot = self.refresh.slot;
-            self.refresh = Refresh {
-                due: now + heartbeat,
-                slot: if slot < chunks.len() { slot + 1 } else { 0 },
+            let turn = self.refresh.turn;
+            let (frame, next) = match wanted.refreshed(turn) {
+                Some(frame) => (Some(frame), turn + 1),
+                None => (wanted.refreshed(0), 1),
             };
-            return Some(chunks.get(slot).map_or_else(
-                || ControllerFrame::Display(display),
-                |&chunk| ControllerFrame::Lamps(chunk),
-            ));
+            self.refresh = Refresh { due: now + heartbeat, turn: next };
+            return frame;
         }
         None
     }

@@ -119,19 +119,20 @@ fn a_changed_output_is_sent_at_once_and_told_again_at_each_heartbeat() {
 fn every_lamp_and_the_text_are_told_again_in_turn() {
     let mut bench = Bench::connected();
     let mut refreshed = Vec::new();
-    for _ in 0..4 {
+    for _ in 0..5 {
         bench.wait();
         bench.hear(&PanelFrame::Status(Status {
             echo: bench.sequence,
             ..status(BOOT, &PanelInputs::default())
         }));
         refreshed.extend(bench.sent().into_iter().filter_map(|frame| match frame {
-            ControllerFrame::Lamps(chunk) => Some(Some(chunk.first())),
-            ControllerFrame::Display(_) => Some(None),
+            ControllerFrame::Lamps(chunk) => Some(format!("lamps {}", chunk.first())),
+            ControllerFrame::Display(_) => Some("text".to_owned()),
+            ControllerFrame::Kiosk(slot) => Some(format!("{} trips", slot.count)),
             ControllerFrame::Hello { .. } | ControllerFrame::Drive(_) => None,
         }));
     }
-    assert_eq!(refreshed, [Some(8), None, Some(0), Some(8)]);
+    assert_eq!(refreshed, ["lamps 8", "text", "0 trips", "lamps 0", "lamps 8"]);
 }
 
 // S1

@@ -2,14 +2,20 @@
 
 use std::ops::RangeInclusive;
 
-use super::{BootId, ButtonChunk, ControllerFrame, Drive, Frame, PanelFrame, Press, Status};
+use super::{
+    BootId, ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, PanelFrame, Press, Request,
+    Status,
+};
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, MotorCommand,
+    HallLantern, KeySwitch, MOST_TRIPS, MotorCommand, Trip,
 };
 
 /// The longest text of a [`Display`] on the wire, in bytes.
 pub const DISPLAY_BYTES: usize = 32;
+
+/// The longest name of a car in a [`KioskSlot`], in bytes.
+const NAME_BYTES: usize = 16;
 
 /// "No floor".
 const NONE: u8 = 0xFF;
@@ -18,15 +24,17 @@ const HELLO: u8 = 0x01;
 const DRIVE: u8 = 0x02;
 const LAMPS: u8 = 0x03;
 const DISPLAY: u8 = 0x04;
+const KIOSK: u8 = 0x05;
 
 const PANEL_HELLO: u8 = 0x81;
 const STATUS: u8 = 0x82;
 const PRESS: u8 = 0x83;
 const CLIMATE: u8 = 0x84;
 const STUCK: u8 = 0x85;
+const REQUEST: u8 = 0x86;
 
 impl Frame for ControllerFrame {
-    const KINDS: RangeInclusive<u8> = HELLO..=DISPLAY;
+    const KINDS: RangeInclusive<u8> = HELLO..=KIOSK;
 
     fn kind(&self) -> u8 {
         match self {
@@ -34,6 +42,7 @@ impl Frame for ControllerFrame {
             Self::Drive(_) => DRIVE,
             Self::Lamps(_) => LAMPS,
             Self::Display(_) => DISPLAY,
+            Self::Kiosk(_) => KIOSK,
         }
     }
 
@@ -52,6 +61,7 @@ impl Frame for ControllerFrame {
                 bytes.extend(u8::try_from(text.len()));
                 bytes.extend_from_slice(text.as_bytes());
             }
+            Self::Kiosk(slot) => encode_kiosk(slot, bytes),
         }
     }
 
@@ -61,14 +71,18 @@ impl Frame for ControllerFrame {
             HELLO => Self::Hello { floors: FloorCount::new(body.byte()?)? },
             DRIVE => Self::Drive(decode_drive(&mut body)?),
             LAMPS => Self::Lamps(decode_chunk(&mut body)?),
-            DISPLAY => Self::Display(Display { brightness: body.optional()?, text: body.text()? }),
+            DISPLAY => Self::Display(Display {
+                brightness: body.optional()?,
+                text: body.text(DISPLAY_BYTES)?,
+            }),
+            KIOSK => Self::Kiosk(decode_kiosk(&mut body)?),
             _ => return None,
         })
     }
 }
 
 impl Frame for PanelFrame {
-    const KINDS: RangeInclusive<u8> = PANEL_HELLO..=STUCK;
+    const KINDS: RangeInclusive<u8> = PANEL_HELLO..=REQUEST;
 
     fn kind(&self) -> u8 {
         match self {
@@ -77,6 +91,7 @@ impl Frame for PanelFrame {
             Self::Press(_) => PRESS,
             Self::Climate(_) => CLIMATE,
             Self::Stuck(_) => STUCK,
+            Self::Request(_) => REQUEST,
         }
     }
 
@@ -108,6 +123,11 @@ impl Frame for PanelFrame {
                 bytes.extend_from_slice(&optional(climate.illuminance));
             }
             Self::Stuck(chunk) => encode_chunk(*chunk, bytes),
+            Self::Request(request) => {
+                bytes.extend_from_slice(&request.boot.get().to_be_bytes());
+                bytes.extend_from_slice(&request.sequence.to_be_bytes());
+                bytes.extend_from_slice(&[request.trip.from().index(), request.trip.to().index()]);
+            }
         }
     }
 
@@ -135,6 +155,11 @@ impl Frame for PanelFrame {
                 illuminance: body.optional()?,
             }),
             STUCK => Self::Stuck(decode_chunk(&mut body)?),
+            REQUEST => Self::Request(Request {
+                boot: body.boot()?,
+                sequence: body.number()?,
+                trip: Trip::new(body.floor()?, body.floor()?)?,
+            }),
             _ => return None,
         })
     }
@@ -144,6 +169,38 @@ impl Frame for PanelFrame {
 #[must_use]
 pub fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(DISPLAY_BYTES)]
+}
+
+/// As much of a car's name as a [`KioskSlot`] frame can carry.
+pub(super) fn cut_name(name: &str) -> &str {
+    &name[..name.floor_char_boundary(NAME_BYTES)]
+}
+
+fn encode_kiosk(slot: &KioskSlot, bytes: &mut Vec<u8>) {
+    let (trip, name) = match &slot.shown {
+        Some((trip, name)) => (Some(*trip), cut_name(name)),
+        None => (None, ""),
+    };
+    let [from, to] = [trip.map(Trip::from), trip.map(Trip::to)].map(floor_byte);
+    bytes.extend_from_slice(&[slot.count, slot.slot, from, to]);
+    bytes.extend(u8::try_from(name.len()));
+    bytes.extend_from_slice(name.as_bytes());
+}
+
+fn decode_kiosk(body: &mut Body<'_>) -> Option<KioskSlot> {
+    let (count, slot) = (body.byte()?, body.byte()?);
+    let (from, to) = (body.optional_floor()?, body.optional_floor()?);
+    let name = body.text(NAME_BYTES)?;
+    let shown = match (from, to) {
+        (Some(from), Some(to)) => Some((Trip::new(from, to)?, name)),
+        (None, None) if name.is_empty() => None,
+        (Some(_) | None, _) => return None,
+    };
+    let is_sound = match shown {
+        Some(_) => slot < count && usize::from(count) <= MOST_TRIPS,
+        None => (count, slot) == (0, 0),
+    };
+    is_sound.then_some(KioskSlot { count, slot, shown })
 }
 
 fn encode_drive(drive: &Drive, bytes: &mut Vec<u8>) {
@@ -344,9 +401,9 @@ impl Body<'_> {
         }
     }
 
-    fn text(&mut self) -> Option<String> {
+    fn text(&mut self, most: usize) -> Option<String> {
         let length = usize::from(self.byte()?);
-        if length > DISPLAY_BYTES {
+        if length > most {
             return None;
         }
         let (text, rest) = self.0.split_at_checked(length)?;

@@ -17,7 +17,9 @@ mod status;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use elevator_driver::{Button, LampSet, Lamps, PanelEvent, PanelInputs, PanelOutputs};
+use elevator_driver::{
+    Button, Kiosks, LampSet, Lamps, PanelEvent, PanelInputs, PanelOutputs, Trip,
+};
 
 use self::climate::Climate;
 use super::{Report, Timer};
@@ -58,6 +60,7 @@ pub(super) enum Occurrence {
     /// A report to operators.
     Report(Report),
     Pressed(Button),
+    Requested(Trip),
 }
 
 impl Cabin {
@@ -145,6 +148,7 @@ impl Cabin {
                 floor.map(|floor| Occurrence::Report(Report::Floor { floor }))
             }
             PanelEvent::Pressed(button) => Some(Occurrence::Pressed(button)),
+            PanelEvent::Requested(trip) => Some(Occurrence::Requested(trip)),
         }
     }
 
@@ -161,7 +165,8 @@ impl Cabin {
             Call::Car { car, .. } => *car == self.own,
         };
         let car = self.car.as_mut().filter(|_| is_here);
-        let absorbs = car.is_some_and(|car| car.absorbs(call.button(), now));
+        // A destination call always makes an order: its passenger is told the car.
+        let absorbs = call.button().zip(car).is_some_and(|(button, car)| car.absorbs(button, now));
         self.is_dirty |= absorbs;
         absorbs
     }
@@ -245,8 +250,9 @@ impl Cabin {
         std::mem::take(&mut self.is_dirty)
     }
 
-    /// Updates the panel's outputs from the car, the climate and these order lamps.
-    pub(super) fn update_panel(&mut self, orders: LampSet, now: Timestamp) {
+    /// Updates the panel's outputs from the car, the climate, these order lamps, and what the kiosks
+    /// are to show.
+    pub(super) fn update_panel(&mut self, orders: LampSet, kiosks: Kiosks, now: Timestamp) {
         let display = self.climate.display(now);
         let outputs = match &self.car {
             Some(car) => PanelOutputs {
@@ -256,12 +262,14 @@ impl Cabin {
                 indicator: car.indicator(),
                 lantern: car.lantern(),
                 display,
+                kiosks,
             },
             // A node without a car may have no panel.
             None if self.panel.is_none() => return,
             None => PanelOutputs {
                 lamps: Lamps { orders, stop: false },
                 display,
+                kiosks,
                 ..PanelOutputs::default()
             },
         };
@@ -371,9 +379,9 @@ mod tests {
     #[test]
     fn a_panel_is_told_what_is_new_to_it() {
         let (mut cabin, now) = (cabin(Some(car())), Timestamp::START);
-        cabin.update_panel(LampSet::default(), now);
+        cabin.update_panel(LampSet::default(), Kiosks::new(), now);
         assert!(cabin.poll_panel_update().is_some());
-        cabin.update_panel(LampSet::default(), now);
+        cabin.update_panel(LampSet::default(), Kiosks::new(), now);
         assert_eq!(cabin.poll_panel_update(), None);
     }
 

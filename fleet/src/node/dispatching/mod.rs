@@ -11,6 +11,7 @@
 //! It knows no order, link or car: the open calls and the cars of the group come in as arguments.
 
 mod guidance;
+mod outside;
 mod plan;
 mod planning;
 
@@ -20,6 +21,7 @@ use std::time::Duration;
 use elevator_driver::FloorCount;
 
 use self::guidance::Guidance;
+use self::outside::Outside;
 use self::plan::Plan;
 use self::planning::Planning;
 use crate::dispatch::{Assignments, CarPlan, CarSituation, HallDemand, Predictor};
@@ -34,6 +36,7 @@ pub(super) struct Dispatching {
     plan: Plan,
     planning: Planning,
     guidance: Guidance,
+    outside: Outside,
     /// The inputs of the plan have changed.
     is_dirty: bool,
 }
@@ -90,13 +93,13 @@ impl Dispatching {
     }
 
     /// The node's state changed. If the mastership `rotates`, the next master continues with the
-    /// plan.
+    /// plan; otherwise with the cars of destination calls only, which the passengers know.
     pub(super) fn on_change(&mut self, node_state: &NodeState, rotates: bool) {
-        if rotates {
-            self.plan.inherit(node_state);
-        } else {
-            self.plan.clear();
+        if !rotates {
+            self.plan.end();
         }
+        self.plan.inherit(node_state);
+        self.outside.clear();
         self.guidance.on_change(node_state, rotates);
         self.planning.abandon();
         self.is_dirty = true;
@@ -174,24 +177,37 @@ impl Dispatching {
     }
 
     /// Adopts a plan, without calls that are no longer open. If the planned car of a call is not
-    /// among `cars` or can't serve it, the call stays with its present car, if that one can.
-    /// Returns the changed entries.
+    /// among `cars` or can't serve it, the call stays with its present car, if that one can. A
+    /// destination call stays with its car whatever the plan says, as long as that one can serve it:
+    /// its passenger waits for that car. Such a car may be `outside` the group for a while, as
+    /// all others are when a mastership begins. Returns the changed entries.
     pub(super) fn adopt(
         &mut self,
         mut plan: Assignments,
         calls: BTreeSet<HallCall>,
         cars: Vec<(NodeId, CarView)>,
+        outside: Vec<(NodeId, CarView)>,
+        now: Timestamp,
     ) -> Vec<PlanEntry> {
+        let outside = self.outside.recent(outside, now);
+        let keeps = |car: &NodeId, call: HallCall| {
+            let view = outside.get(car).filter(|view| Predictor::can_serve(view));
+            call.to.is_some() && view.is_some_and(|view| view.reaches(call))
+        };
         let able = cars.into_iter().filter(|(_, view)| Predictor::can_serve(view));
         let able: BTreeMap<NodeId, CarView> = able.collect();
-        let serves = |car: &NodeId, call: HallCall| {
-            able.get(car).is_some_and(|view| !view.locked_out.contains(call.floor))
-        };
+        let serves =
+            |car: &NodeId, call: HallCall| able.get(car).is_some_and(|view| view.reaches(call));
         let assign = |call: HallCall| {
-            let (planned, present) = (plan.remove(&call)?, self.plan.car(call));
-            let car =
-                [Some(&planned), present].into_iter().flatten().find(|car| serves(car, call))?;
-            Some((call, car.clone()))
+            let (planned, present) = (plan.remove(&call), self.plan.car(call));
+            let planned = planned.as_ref();
+            let (first, second) = match call.to {
+                Some(_) => (present, planned),
+                None => (planned, planned.and(present)),
+            };
+            let kept = present.filter(|car| keeps(car, call));
+            let mut choices = first.into_iter().chain(second).filter(|car| serves(car, call));
+            Some((call, kept.or_else(|| choices.next())?.clone()))
         };
         let plan = calls.into_iter().filter_map(assign).collect();
         self.plan.adopt(plan)
@@ -230,6 +246,15 @@ mod tests {
         }
     }
 
+    fn adopt(
+        dispatching: &mut Dispatching,
+        plan: Assignments,
+        calls: BTreeSet<HallCall>,
+        cars: Vec<(NodeId, CarView)>,
+    ) -> Vec<PlanEntry> {
+        dispatching.adopt(plan, calls, cars, Vec::new(), Timestamp::START)
+    }
+
     fn plan(car: u8) -> Assignments {
         Assignments::from([(CALL, name(car))])
     }
@@ -255,10 +280,72 @@ mod tests {
         let mut dispatching = Dispatching::default();
         let calls = || BTreeSet::from([CALL]);
         let cars = || vec![(name(1), view())];
-        assert_eq!(dispatching.adopt(plan(1), calls(), cars()).len(), 1);
-        assert!(dispatching.adopt(plan(2), calls(), cars()).is_empty());
+        assert_eq!(adopt(&mut dispatching, plan(1), calls(), cars()).len(), 1);
+        assert!(adopt(&mut dispatching, plan(2), calls(), cars()).is_empty());
         assert_eq!(dispatching.car(CALL), Some(&name(1)));
         assert!(dispatching.on_served(CALL, Some(&name(1))));
         assert_eq!(dispatching.car(CALL), None);
+    }
+
+    /// The passenger has been told the car, and waits for that one.
+    #[test]
+    fn a_destination_call_stays_with_its_car_while_that_one_can_serve() {
+        let top = Floor::try_from(3).expect("a floor");
+        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
+        let mut dispatching = Dispatching::default();
+        let calls = || BTreeSet::from([call, CALL]);
+        let cars = |first: CarView| vec![(name(1), first), (name(2), view())];
+        let plan = |car| Assignments::from([(call, name(car)), (CALL, name(car))]);
+        assert_eq!(adopt(&mut dispatching, plan(1), calls(), cars(view())).len(), 2);
+        let changed = adopt(&mut dispatching, plan(2), calls(), cars(view()));
+        assert_eq!(changed.iter().map(|entry| entry.call).collect::<Vec<_>>(), [CALL]);
+        assert_eq!(dispatching.car(call), Some(&name(1)));
+        assert!(adopt(&mut dispatching, Assignments::new(), calls(), cars(view())).is_empty());
+        assert_eq!(dispatching.car(call), Some(&name(1)), "a plan that leaves it out");
+
+        let locked_out = CarView { locked_out: [top].into_iter().collect(), ..view() };
+        assert_eq!(adopt(&mut dispatching, plan(2), calls(), cars(locked_out)).len(), 2);
+        assert_eq!(dispatching.car(call), Some(&name(2)), "the first can't take it there");
+        let changed = adopt(&mut dispatching, plan(1), calls(), vec![(name(1), view())]);
+        assert_eq!(changed.len(), 2, "the second is lost");
+        assert_eq!(dispatching.car(call), Some(&name(1)));
+    }
+
+    /// F8: the next master has no links yet.
+    #[test]
+    fn a_destination_call_stays_with_a_car_that_follows_soon() {
+        let top = Floor::try_from(3).expect("a floor");
+        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
+        let mut dispatching = Dispatching::default();
+        let told = PlanEntry { version: 7, call, car: name(2) };
+        assert!(dispatching.learn(told));
+        dispatching.on_change(&NodeState::Master, false);
+        let mut adopt = |seconds| {
+            let (plan, calls) = (Assignments::from([(call, name(1))]), BTreeSet::from([call]));
+            let (cars, outside) = (vec![(name(1), view())], vec![(name(2), view())]);
+            let now = Timestamp::START + Duration::from_secs(seconds);
+            dispatching.adopt(plan, calls, cars, outside, now).len()
+        };
+        assert_eq!((adopt(0), adopt(2)), (0, 0));
+        assert_eq!(adopt(3), 1, "it may not know that it has the call");
+    }
+
+    #[test]
+    fn the_next_master_keeps_the_cars_of_destination_calls() {
+        let top = Floor::try_from(3).expect("a floor");
+        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
+        let mut dispatching = Dispatching::default();
+        for learned in [call, CALL] {
+            let entry = PlanEntry { version: 7, call: learned, car: name(2) };
+            assert!(dispatching.learn(entry));
+        }
+        dispatching.on_change(&NodeState::Master, false);
+        assert_eq!(dispatching.car(call), Some(&name(2)));
+        assert_eq!(dispatching.car(CALL), None);
+        let cars = vec![(name(1), view()), (name(2), view())];
+        let plan = Assignments::from([(call, name(1))]);
+        assert!(adopt(&mut dispatching, plan, BTreeSet::from([call]), cars).is_empty());
+        let versions: Vec<u64> = dispatching.entries().map(|entry| entry.version).collect();
+        assert!(versions.iter().all(|version| *version > 0), "{versions:?}");
     }
 }

@@ -9,7 +9,7 @@ use crate::wire::{NodeState, PlanEntry};
 /// The assignments of the present master, or of this node if it is master.
 ///
 /// They are not part of the replicated store: each master makes its own, and they end with its
-/// mastership (E3).
+/// mastership (E3). Only the cars of destination calls outlast it: see [`end`](Self::end).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     version: u64,
@@ -19,10 +19,16 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Another master makes another plan. The version continues, so that a node that becomes master
-    /// again does not reuse the versions of its earlier mastership.
+    /// There are no calls. The version continues, so that a node that becomes master again does not
+    /// reuse the versions of its earlier mastership.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
+    }
+
+    /// Another master makes another plan. The passengers of destination calls know their cars, so
+    /// these entries stay until that master says otherwise.
+    pub(super) fn end(&mut self) {
+        self.entries.retain(|call, _| call.to.is_some());
     }
 
     /// The master has started again, and counts its versions from the beginning. Every entry of its

@@ -302,7 +302,7 @@ impl Oversight {
 }
 
 fn serves(view: &CarView, call: HallCall) -> bool {
-    Predictor::can_serve(view) && !view.locked_out.contains(call.floor)
+    Predictor::can_serve(view) && view.reaches(call)
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ use self::admission::Admission;
 use self::ledger::Ledger;
 use self::replication::Replication;
 use self::transfers::Transfers;
+use super::boarding::Ride;
 use super::cabin::Cabin;
 use super::leadership::Leadership;
 use super::peers::{Membership, Peers};
@@ -163,6 +164,26 @@ impl Orders {
         calls.collect()
     }
 
+    /// The open presses of a hall call.
+    pub(super) fn presses(&self, call: HallCall) -> impl Iterator<Item = Dot> {
+        let call = Call::Hall(call);
+        let presses: Vec<Dot> = self.store.of_call(&call).map(|order| order.dot).collect();
+        presses.into_iter()
+    }
+
+    /// The call of this node's own car to this floor.
+    pub(super) fn ride_to(&self, floor: Floor) -> Ride {
+        let call = Call::Car { car: self.own.node.clone(), floor };
+        let mut orders = self.store.of_call(&call).peekable();
+        if orders.peek().is_none() {
+            Ride::Absent
+        } else if orders.any(|order| self.promise.is_made(order.dot)) {
+            Ride::Promised
+        } else {
+            Ride::Open
+        }
+    }
+
     /// Whether this press is promised to the passenger (P1).
     pub(super) fn is_promised(&self, dot: Dot) -> bool {
         self.promise.is_made(dot)
@@ -194,8 +215,21 @@ impl Orders {
                 Call::Hall(_) => true,
                 Call::Car { car, .. } => *car == self.own.node,
             })
-            .map(|order| order.call.button())
+            .filter_map(|order| order.call.button())
             .collect()
+    }
+
+    /// The destination calls with a promised press, and when the first of those was made.
+    pub(super) fn promised_trips(&self) -> impl Iterator<Item = (Timestamp, HallCall)> {
+        let trips = self.store.calls().filter_map(|call| match call {
+            Call::Hall(hall) if hall.to.is_some() => Some((call, *hall)),
+            Call::Hall(_) | Call::Car { .. } => None,
+        });
+        trips.filter_map(|(call, hall)| {
+            let presses = self.store.of_call(call);
+            let promised = presses.filter(|order| self.promise.is_made(order.dot));
+            Some((promised.map(|order| order.placed).min()?, hall))
+        })
     }
 
     /// Makes the promises that have become possible while exactly these peers are heard (P1).

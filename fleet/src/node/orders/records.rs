@@ -1,11 +1,13 @@
 //! Changes of the order store, by presses, by records of peers and by services, and what follows.
 
+use std::collections::BTreeSet;
+
 use fastrand::Rng;
 
 use super::admission::Knowledge;
 use super::{Effect, Fleet, Orders};
 use crate::car::ServedCall;
-use crate::model::{Call, Dot, NodeId, Timestamp};
+use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
 use crate::node::{Report, Taken};
 use crate::orders::{Holding, Merged, Record, RecordState};
 use crate::wire::{Ack, Delta, StateTransfer};
@@ -245,10 +247,31 @@ impl Orders {
             ServedCall::Car(floor) => Call::Car { car: own.clone(), floor },
         };
         let served = self.store.serve(&call, &own, now);
+        self.on_served_here(call, &served, now);
+    }
+
+    /// The trips of the passengers who made these presses of a destination call are safe: closes
+    /// the presses. Later ones stay open.
+    pub(in crate::node) fn serve_boarded(
+        &mut self,
+        call: HallCall,
+        presses: &BTreeSet<Dot>,
+        now: Timestamp,
+    ) {
+        let (own, hall) = (self.own.node.clone(), Call::Hall(call));
+        let served = self.store.serve_presses(presses, &own, now);
+        if self.store.of_call(&hall).next().is_none() {
+            self.effects.push_back(Effect::Served { call, by: Some(own) });
+        }
+        self.on_served_here(hall, &served, now);
+    }
+
+    fn on_served_here(&mut self, call: Call, served: &[Order], now: Timestamp) {
+        let own = self.own.node.clone();
         let Some(placed) = served.iter().map(|order| order.placed).min() else {
             return;
         };
-        for order in &served {
+        for order in served {
             self.promise.forget(order.dot);
             self.ledger.note(order.dot);
             self.replication.changed(order.dot, None);

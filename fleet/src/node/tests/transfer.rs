@@ -19,7 +19,7 @@ fn tombstones(journals: u64) -> Vec<Record> {
         .flat_map(|floor| {
             [Direction::Up, Direction::Down].map(|direction| HallCall::new(floor, direction))
         })
-        .filter(|call| floors.has_button(Call::Hall(*call).button()))
+        .filter(|call| Call::Hall(*call).is_within(floors))
         .collect();
     let of_journal = |journal: u64| {
         let calls = calls.clone().into_iter();

@@ -67,7 +67,14 @@ fn delta() -> Delta {
         }),
         records: vec![open_record()],
         acks: vec![Ack { dot: dot(9, 7), served: false, durable: true }],
-        plan: vec![PlanEntry { version: 6, call: hall(2, Direction::Down), car: node("A") }],
+        plan: vec![
+            PlanEntry { version: 6, call: hall(2, Direction::Down), car: node("A") },
+            PlanEntry {
+                version: 7,
+                call: HallCall::to(floor(0), floor(3)).expect("a trip"),
+                car: node("A"),
+            },
+        ],
     }
 }
 

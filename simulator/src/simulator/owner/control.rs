@@ -58,6 +58,7 @@ impl Owner {
             Command::Press(button) => {
                 self.car.press(button).or(Err(CommandError::Button(button)))?;
             }
+            Command::Request(trip) => self.car.request(trip).or(Err(CommandError::Trip(trip)))?,
             Command::Hold(button) | Command::Release(button) => {
                 let held = matches!(command, Command::Hold(_));
                 let done = self.car.set_button_stuck(button, held);

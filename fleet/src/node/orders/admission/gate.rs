@@ -157,7 +157,7 @@ impl Knowledge<'_> {
 
 /// Whether such a press can exist in a building with these floors.
 pub(in crate::node::orders) fn is_possible(record: &Record, floors: FloorCount) -> bool {
-    record.dot.sequence <= MOST_SEQUENCE && floors.has_button(record.call.button())
+    record.dot.sequence <= MOST_SEQUENCE && record.call.is_within(floors)
 }
 
 /// What a frame contains that no sound node sends, in words. Checked before anything of the frame
@@ -184,7 +184,7 @@ pub(in crate::node) fn rubbish(frame: &Frame, floors: FloorCount) -> Option<Stri
     if car.is_some_and(|car| !car.is_within(floors)) {
         return Some("its car is where there is no floor".to_owned());
     }
-    let is_no_call = |entry: &&PlanEntry| !floors.has_button(Call::Hall(entry.call).button());
+    let is_no_call = |entry: &&PlanEntry| !Call::Hall(entry.call).is_within(floors);
     let entry = plan.iter().find(is_no_call)?;
     Some(format!("it assigns {}, which can't be", Call::Hall(entry.call)))
 }

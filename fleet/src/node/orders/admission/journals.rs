@@ -5,7 +5,8 @@
 //! So:
 //!
 //! - A journal that a heard node *announces* in its beacons is kept, and so is this node's own. Its
-//!   registers are bounded by the buttons of that node, because only records of its origin count.
+//!   registers are bounded by the calls that its building can have, because only records of its
+//!   origin count: at n floors 3n − 2 buttons and n(n − 1) destination calls.
 //! - Of the others the most valuable are kept: first those with orders that can be served, then
 //!   those with the highest sequences. The rest is *collected*: dropped from memory and disk. Nodes
 //!   that know the same cars rank journals alike, so their stores converge if they have heard of

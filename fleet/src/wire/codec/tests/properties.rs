@@ -85,7 +85,11 @@ fn any_direction() -> impl Strategy<Value = Direction> {
 }
 
 fn any_hall() -> impl Strategy<Value = HallCall> {
-    (any_floor(), any_direction()).prop_map(|(floor, direction)| HallCall::new(floor, direction))
+    let plain = (any_floor(), any_direction());
+    prop_oneof![
+        plain.prop_map(|(floor, direction)| HallCall::new(floor, direction)),
+        (any_floor(), any_floor()).prop_filter_map("no trip", |(from, to)| HallCall::to(from, to)),
+    ]
 }
 
 fn any_dot() -> impl Strategy<Value = Dot> {

@@ -1,0 +1,151 @@
+//! Passengers with a destination who have entered the car.
+//!
+//! ```text
+//!   door open at the landing ──▶ car call to the destination ──▶ promised ──▶ the press is served
+//!                                └──────── until then it is open ──────────┘
+//! ```
+//!
+//! A destination call is the whole trip, so it must not end before the car call that takes its
+//! place is as safe (F12, F13). A crash in between leaves the destination call open: the trip is
+//! made twice at worst, and never lost (O1).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use elevator_driver::Floor;
+
+use crate::model::{Dot, HallCall};
+
+/// The presses of destination calls whose passengers have entered the car. Bounded by the open
+/// presses.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Boarding {
+    trips: BTreeMap<HallCall, Trip>,
+}
+
+#[derive(Debug, Clone)]
+struct Trip {
+    to: Floor,
+    presses: BTreeSet<Dot>,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The car call waits for a sequence (O4).
+    Wanted,
+    /// The car call is, or was, in the order store.
+    Placed,
+}
+
+/// The call of this node's car to a destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ride {
+    /// There is none.
+    Absent,
+    /// It is open, and not promised yet.
+    Open,
+    /// It is open and promised.
+    Promised,
+}
+
+impl Boarding {
+    /// The door is open for these presses of a destination call.
+    pub(super) fn begin(&mut self, call: HallCall, presses: impl Iterator<Item = Dot>) {
+        if let Some(to) = call.to {
+            let (presses_so_far, stage) = (BTreeSet::new(), Stage::Wanted);
+            let trip = self.trips.entry(call);
+            let trip = trip.or_insert(Trip { to, presses: presses_so_far, stage });
+            trip.presses.extend(presses);
+            // The car call of an earlier passenger may have been served: this one needs another.
+            trip.stage = Stage::Wanted;
+        }
+    }
+
+    /// Whether the passenger who made this press is in the car.
+    pub(super) fn contains(&self, call: HallCall, press: Dot) -> bool {
+        self.trips.get(&call).is_some_and(|trip| trip.presses.contains(&press))
+    }
+
+    /// Takes the presses whose trips are safe: the car call is promised, or has been served.
+    pub(super) fn take_safe(
+        &mut self,
+        ride_to: impl Fn(Floor) -> Ride,
+    ) -> Vec<(HallCall, BTreeSet<Dot>)> {
+        for trip in self.trips.values_mut() {
+            trip.stage = match (trip.stage, ride_to(trip.to)) {
+                (Stage::Wanted, Ride::Absent) => Stage::Wanted,
+                (Stage::Placed, Ride::Absent)
+                | (Stage::Wanted | Stage::Placed, Ride::Open | Ride::Promised) => Stage::Placed,
+            };
+        }
+        let is_safe = |trip: &Trip| match (trip.stage, ride_to(trip.to)) {
+            (Stage::Placed, Ride::Absent | Ride::Promised) => true,
+            (Stage::Wanted, _) | (Stage::Placed, Ride::Open) => false,
+        };
+        let safe = self.trips.extract_if(.., |_, trip| is_safe(trip));
+        safe.map(|(call, trip)| (call, trip.presses)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::JournalId;
+
+    fn floor(index: u8) -> Floor {
+        Floor::try_from(index).expect("a floor")
+    }
+
+    fn trip() -> HallCall {
+        HallCall::to(floor(0), floor(3)).expect("a trip")
+    }
+
+    fn press(sequence: u64) -> Dot {
+        Dot { journal: JournalId(1), sequence }
+    }
+
+    fn begun() -> Boarding {
+        let mut boarding = Boarding::default();
+        boarding.begin(trip(), [press(1)].into_iter());
+        boarding
+    }
+
+    fn all_served(boarding: &mut Boarding, ride: Ride) -> Vec<u64> {
+        let safe = boarding.take_safe(|to| if to == floor(3) { ride } else { Ride::Absent });
+        safe.into_iter().flat_map(|(_, presses)| presses).map(|dot| dot.sequence).collect()
+    }
+
+    /// F12, F13, O4
+    #[test]
+    fn a_press_is_served_once_the_ride_is_promised() {
+        let mut boarding = begun();
+        assert!(boarding.contains(trip(), press(1)) && !boarding.contains(trip(), press(2)));
+        assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "it waits for a sequence");
+        assert_eq!(all_served(&mut boarding, Ride::Open), [0; 0]);
+        assert_eq!(all_served(&mut boarding, Ride::Promised), [1]);
+        assert_eq!(all_served(&mut boarding, Ride::Promised), [0; 0], "once");
+        assert!(!boarding.contains(trip(), press(1)));
+    }
+
+    /// The car may be there sooner than a slow disk.
+    #[test]
+    fn a_press_is_served_once_the_ride_is_over() {
+        let mut boarding = begun();
+        assert_eq!(all_served(&mut boarding, Ride::Open), [0; 0]);
+        assert_eq!(all_served(&mut boarding, Ride::Absent), [1]);
+    }
+
+    #[test]
+    fn a_ride_that_was_promised_before_does() {
+        assert_eq!(all_served(&mut begun(), Ride::Promised), [1]);
+    }
+
+    #[test]
+    fn a_later_passenger_needs_a_ride_of_its_own() {
+        let mut boarding = begun();
+        assert_eq!(all_served(&mut boarding, Ride::Open), [0; 0]);
+        boarding.begin(trip(), [press(2)].into_iter());
+        assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "the first ride is over");
+        assert_eq!(all_served(&mut boarding, Ride::Promised), [1, 2]);
+    }
+}

@@ -1,0 +1,232 @@
+//! Calls of passengers who give their destination at the landing.
+
+use elevator_driver::{Button, DoorCommand, DoorState, Trip};
+
+use super::planning::{LINK, master, request, up};
+use super::*;
+use crate::dispatch::Assignments;
+use crate::wire::{Delta, PlanEntry};
+
+fn floor(index: u8) -> Floor {
+    Floor::try_from(index).expect("a floor")
+}
+
+/// From the floor where the car of the node stands to the top.
+fn trip() -> HallCall {
+    HallCall::to(floor(0), floor(3)).expect("a trip")
+}
+
+fn ride() -> Call {
+    Call::Car { car: name(1), floor: floor(3) }
+}
+
+fn place(node: &mut Node, call: HallCall, now: Timestamp) {
+    assert_eq!(node.handle_order(Call::Hall(call), now), Ok(Taken::Placed));
+}
+
+fn assign(node: &mut Node, to: &[(HallCall, u8)], now: Timestamp) {
+    let version = request(node).version;
+    let plan: Assignments = to.iter().map(|(call, car)| (*call, name(*car))).collect();
+    node.handle_plan(version, plan.into(), now);
+}
+
+/// The disk takes everything that the node has to write; returns what it reported.
+fn write_all(node: &mut Node, now: Timestamp) -> Vec<Report> {
+    let mut reports = Vec::new();
+    loop {
+        let actions = drain(node);
+        let batches = persists(&actions);
+        let reported = actions.into_iter().filter_map(|action| match action {
+            Action::Report(report) => Some(report),
+            Action::Broadcast(_)
+            | Action::Unicast { .. }
+            | Action::Packet { .. }
+            | Action::Dial { .. }
+            | Action::Send { .. }
+            | Action::Close(_)
+            | Action::Panel(_)
+            | Action::Persist { .. }
+            | Action::Plan(_) => None,
+        });
+        reports.extend(reported);
+        let Some((lsn, _)) = batches.last() else {
+            return reports;
+        };
+        node.handle_durable(*lsn, now);
+    }
+}
+
+fn open_door(node: &mut Node, now: Timestamp) {
+    assert_eq!(node.outputs().map(|outputs| outputs.door), Some(DoorCommand::Open));
+    let inputs = PanelInputs { door: DoorState::Open, ..at_rest() };
+    node.handle_panel(PanelEvent::Inputs(inputs), now);
+}
+
+fn calls(node: &Node) -> Vec<Call> {
+    node.orders().calls().cloned().collect()
+}
+
+fn served(reports: &[Report]) -> Vec<&Call> {
+    let served = reports.iter().filter_map(|report| {
+        if let Report::Served { call, .. } = report { Some(call) } else { None }
+    });
+    served.collect()
+}
+
+/// A node alone, whose car has opened its door for a passenger; nothing is written since.
+fn boarded() -> (Node, Timestamp) {
+    let (mut node, now) = cabin(1);
+    write_all(&mut node, now);
+    place(&mut node, trip(), now);
+    assign(&mut node, &[(trip(), 1)], now);
+    write_all(&mut node, now);
+    open_door(&mut node, now);
+    (node, now)
+}
+
+/// F12, F13: at no moment is the trip less safe than it was promised to be.
+#[test]
+fn a_passenger_who_enters_has_a_car_call_before_the_trip_is_served() {
+    let (mut node, now) = boarded();
+    assert_eq!(calls(&node), [Call::Hall(trip()), ride()], "the car call is on no disk yet");
+    let reports = write_all(&mut node, now);
+    assert_eq!(served(&reports), [&Call::Hall(trip())]);
+    assert_eq!(calls(&node), [ride()]);
+}
+
+#[test]
+fn a_destination_call_lights_no_hall_lamp() {
+    let (mut node, now) = boarded();
+    assert!(node.outputs().is_some_and(|outputs| outputs.lamps.orders.is_empty()));
+    write_all(&mut node, now);
+    let lamps = node.outputs().map(|outputs| outputs.lamps.orders.clone());
+    assert_eq!(lamps, Some([Button::Car(floor(3))].into()));
+}
+
+fn shown(node: &Node) -> Vec<(Trip, String)> {
+    let kiosks = node.outputs().map(|outputs| outputs.kiosks.clone());
+    kiosks.unwrap_or_default().into_iter().collect()
+}
+
+/// P1: what a kiosk shows is as safe as what a lamp says.
+#[test]
+fn a_kiosk_shows_the_car_once_the_trip_is_promised() {
+    let (mut node, now) = cabin(1);
+    write_all(&mut node, now);
+    let asked = Trip::new(floor(0), floor(3)).expect("a trip");
+    node.handle_panel(PanelEvent::Requested(asked), now);
+    assign(&mut node, &[(trip(), 1)], now);
+    assert_eq!(shown(&node), [], "it is on no disk");
+    let (mut node, now) = cabin(1);
+    write_all(&mut node, now);
+    node.handle_panel(PanelEvent::Requested(asked), now);
+    let actions = drain(&mut node);
+    let (lsn, _) = persists(&actions).pop().expect("a press");
+    node.handle_durable(lsn, now);
+    assert_eq!(shown(&node), [], "it has no car");
+    let version = actions.iter().find_map(|action| {
+        if let Action::Plan(request) = action { Some(request.version) } else { None }
+    });
+    let plan: Assignments = [(trip(), name(1))].into();
+    node.handle_plan(version.expect("a request"), plan.into(), now);
+    assert_eq!(shown(&node), [(asked, name(1).to_string())]);
+    open_door(&mut node, now);
+    write_all(&mut node, now);
+    assert_eq!(shown(&node), [], "its passenger is in the car");
+}
+
+#[test]
+fn a_trip_that_the_building_does_not_have_is_no_order() {
+    let (mut node, now) = cabin(1);
+    let nowhere = Trip::new(floor(0), floor(200)).expect("a trip");
+    node.handle_panel(PanelEvent::Requested(nowhere), now);
+    assert_eq!(calls(&node), []);
+}
+
+/// O1: what the disk had before the crash says that the passenger still waits.
+#[test]
+fn a_crash_between_boarding_and_the_promise_loses_no_trip() {
+    let (mut node, now) = cabin(1);
+    write_all(&mut node, now);
+    place(&mut node, trip(), now);
+    let batches = persists(&drain(&mut node));
+    let restored = |batches: &[(Lsn, Vec<Change>)]| {
+        let changes = batches.iter().flat_map(|(_, changes)| changes);
+        let records = changes.filter_map(|change| match change {
+            Change::Record(record) => Some(record.clone()),
+            Change::Reserve(_)
+            | Change::Term(_)
+            | Change::Journal(_)
+            | Change::Collect(_)
+            | Change::FlightTimes(_) => None,
+        });
+        Restored { records: records.collect(), reserved: 2_000, used: 1_000, ..Restored::default() }
+    };
+    let before = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
+    let next = Node::new(NodeSettings { restored: restored(&batches), ..before });
+    assert_eq!(calls(&next), [Call::Hall(trip())]);
+}
+
+/// The second press is that of somebody who may have come too late.
+#[test]
+fn a_press_after_boarding_stays_open() {
+    let (mut node, now) = boarded();
+    let closed = PanelInputs { door: DoorState::Closing, ..at_rest() };
+    let later = now + Duration::from_secs(20);
+    node.handle_timeout(later);
+    node.handle_panel(PanelEvent::Inputs(closed), later);
+    let first: Vec<Dot> = node.orders().of_call(&Call::Hall(trip())).map(|o| o.dot).collect();
+    let theirs = Record {
+        dot: Dot { journal: crate::model::JournalId(77), sequence: 1 },
+        origin: name(2),
+        call: Call::Hall(trip()),
+        state: crate::orders::RecordState::Open { waited: Duration::ZERO },
+    };
+    node.merge_record(&theirs, None, later);
+    write_all(&mut node, later);
+    let left: Vec<Dot> = node.orders().of_call(&Call::Hall(trip())).map(|o| o.dot).collect();
+    assert_eq!((first.len(), left), (1, vec![theirs.dot]));
+}
+
+/// A car that opens for somebody else leaves alone who waits for another car.
+#[test]
+fn a_destination_call_of_another_car_stays_open() {
+    let (mut node, now) = master();
+    place(&mut node, trip(), now);
+    place(&mut node, up(0), now);
+    assign(&mut node, &[(trip(), 2), (up(0), 1)], now);
+    write_all(&mut node, now);
+    open_door(&mut node, now);
+    assert_eq!(served(&write_all(&mut node, now)), [&Call::Hall(up(0))]);
+    assert_eq!(calls(&node), [Call::Hall(trip())]);
+}
+
+/// F6
+#[test]
+fn the_destination_calls_of_a_lost_car_move() {
+    let (mut node, now) = master();
+    place(&mut node, trip(), now);
+    assign(&mut node, &[(trip(), 2)], now);
+    assert_eq!(node.status(now).orders[0].car, Some(name(2)));
+    node.handle_link_down(LINK, now);
+    let now = now + Duration::from_secs(1);
+    node.handle_timeout(now);
+    assign(&mut node, &[(trip(), 1)], now);
+    assert_eq!(node.status(now).orders[0].car, Some(name(1)));
+    write_all(&mut node, now);
+    open_door(&mut node, now);
+    assert_eq!(calls(&node), [Call::Hall(trip()), ride()]);
+}
+
+/// A frame of a sound node stays within its limit, however many trips there are.
+#[test]
+fn a_long_plan_takes_several_frames() {
+    let entry = |version| PlanEntry { version, call: trip(), car: name(1) };
+    let entries: Vec<PlanEntry> = (0..5_000).map(|at| entry(u64::MAX - at)).collect();
+    let parts: Vec<Delta> = Delta::of_plan(entries.clone()).collect();
+    for part in &parts {
+        assert!(crate::wire::codec::encode_frame(&Frame::Delta(part.clone())).is_ok());
+    }
+    let joined: Vec<PlanEntry> = parts.into_iter().flat_map(|part| part.plan).collect();
+    assert_eq!(joined, entries);
+}

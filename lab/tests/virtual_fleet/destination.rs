@@ -1,0 +1,144 @@
+//! Passengers who give their destination at the landing.
+
+use elevator_driver::{FloorCount, Trip};
+use elevator_fleet::model::{Call, HallCall};
+use liftmesh_lab::{Fault, Service, World, WorldSettings};
+
+use crate::building::{Building, floor, millis, mins, secs, seed};
+
+const FLOORS: u8 = 8;
+const NODES: usize = 4;
+
+fn building(seed: u64) -> Building {
+    let mut settings = WorldSettings::new(NODES, seed);
+    settings.floors = FloorCount::new(FLOORS).expect("floors");
+    let mut building = Building::of(settings);
+    building.start_all();
+    building.run_for(secs(2));
+    building
+}
+
+fn trip(from: u8, to: u8) -> Trip {
+    Trip::new(floor(from), floor(to)).expect("a trip")
+}
+
+fn hall(trip: Trip) -> Call {
+    Call::Hall(HallCall::to(trip.from(), trip.to()).expect("a trip"))
+}
+
+/// The services of a trip: by the same car at the landing and, after that, at the destination.
+fn rides(world: &World, trip: Trip) -> Vec<(&Service, &Service)> {
+    let services = world.services();
+    let fetched = services.iter().filter(|service| service.call == hall(trip));
+    fetched
+        .filter_map(|fetched| {
+            let ride = Call::Car { car: world.name(fetched.node).clone(), floor: trip.to() };
+            let mut later = services.iter().filter(|service| service.at >= fetched.at);
+            Some((fetched, later.find(|service| service.call == ride)?))
+        })
+        .collect()
+}
+
+fn car_of(world: &World, trip: Trip) -> Option<String> {
+    let assigned = world.assignments().iter().rev().find(|one| one.call == hall(trip))?;
+    Some(assigned.car.to_string())
+}
+
+/// F1, F12: the car that the passenger was told comes, and goes there.
+#[test]
+fn the_car_that_was_told_takes_the_passenger_there() {
+    for (from, to) in [(0, 5), (7, 2), (3, 4), (6, 0)] {
+        let (mut building, trip) = (building(seed()), trip(from, to));
+        building.request(1, trip);
+        building.until(secs(1), "it has a car", |world| car_of(world, trip).is_some());
+        let told = car_of(&building, trip).expect("a car");
+        building.until_at_rest();
+        let rides = rides(&building, trip);
+        assert_eq!(rides.len(), 1, "{:?}", building.services());
+        assert_eq!(building.name(rides[0].0.node).to_string(), told);
+    }
+}
+
+/// O1, F8, F12: whatever the master's loss interrupts, every passenger gets there; and the cars of
+/// those who wait for another car stay.
+#[test]
+fn a_lost_master_loses_no_trip_and_changes_no_other_car() {
+    for seed in seed()..seed() + 8 {
+        let mut building = building(seed);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut asked = Vec::new();
+        for _ in 0..8 {
+            let (from, to) = (random.u8(0..FLOORS), random.u8(0..FLOORS));
+            if from != to && !asked.contains(&trip(from, to)) {
+                asked.push(trip(from, to));
+                building.request(1 + random.usize(0..NODES - 1), trip(from, to));
+            }
+            building.run_for(millis(random.u64(0..900)));
+        }
+        building.run_for(millis(500));
+        let lost = building.master().expect("a master");
+        let waiting = |world: &World, trip: &Trip| {
+            !world.services().iter().any(|service| service.call == hall(*trip))
+        };
+        let told: Vec<_> = asked
+            .iter()
+            .filter(|trip| waiting(&building, trip))
+            .filter_map(|trip| Some((*trip, car_of(&building, *trip)?)))
+            .filter(|(_, car)| *car != building.name(lost).to_string())
+            .collect();
+        building.inflict(Fault::Kill(lost));
+        building.until(mins(4), "every order is served", |world| {
+            world.running().filter_map(|node| world.node(node)).all(|node| {
+                node.orders().calls().all(|call| match call {
+                    Call::Hall(_) => false,
+                    Call::Car { car, .. } => car == world.name(lost),
+                })
+            })
+        });
+        for trip in &asked {
+            let fetched = building.services().iter().any(|service| service.call == hall(*trip));
+            assert!(fetched, "seed {seed}, {trip}: {:?}", building.services());
+        }
+        for (trip, car) in told {
+            let by = rides(&building, trip);
+            let by = by.first().map(|(fetched, _)| building.name(fetched.node).to_string());
+            assert_eq!(by, Some(car), "seed {seed}, {trip}\n{}", building.story(4000));
+        }
+        building.recovers();
+    }
+}
+
+/// O1: all power fails at any moment of a boarding.
+#[test]
+fn a_power_cut_while_passengers_board_loses_no_trip() {
+    for cut in 0..40 {
+        let mut building = building(seed());
+        let trip = trip(2, 6);
+        building.request(0, trip);
+        building.until(mins(1), "it is promised", |world| {
+            let nodes = world.running().filter_map(|node| world.node(node));
+            nodes
+                .flat_map(|node| node.orders().orders().map(move |order| (node, order)))
+                .any(|(node, order)| order.call == hall(trip) && node.has_promised(order.dot))
+        });
+        let ride = |world: &World| {
+            let nodes = world.running().filter_map(|node| world.node(node));
+            let mut calls = nodes.flat_map(|node| node.orders().calls());
+            calls.any(|call| matches!(call, Call::Car { .. }))
+        };
+        building.until(mins(1), "it has a car call", ride);
+        building.run_for(std::time::Duration::from_micros(cut * 500));
+        for node in 0..NODES {
+            building.inflict(Fault::PowerCut(node));
+        }
+        for node in 0..NODES {
+            building.inflict(Fault::Restart(node));
+        }
+        building.recovers();
+        let by = building.services().iter().filter(|service| match &service.call {
+            Call::Car { floor: at, .. } => *at == floor(6),
+            Call::Hall(_) => false,
+        });
+        assert!(by.count() >= 1, "cut {cut}: {:?}", building.services());
+    }
+}
