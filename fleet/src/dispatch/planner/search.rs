@@ -4,7 +4,7 @@ use elevator_driver::Direction;
 
 use super::drive::{CallTable, Crowds, Outcome, Scene};
 use super::model::{Call, Model, Start};
-use super::weight;
+use super::{Weights, weight};
 
 /// Moves and swaps per call at most. The search ends by itself, because each lowers the cost; this
 /// bounds the time.
@@ -57,9 +57,10 @@ impl<'a> Search<'a> {
         crowds: &'a Crowds,
         starts: &'a [Start],
         calls: &'a [Call],
+        weights: Weights,
         reaches: &'a dyn Fn(usize, usize) -> bool,
     ) -> Self {
-        let scene = Scene { model, crowds, calls };
+        let scene = Scene { model, crowds, calls, weights };
         let mut guests = vec![0.0; model.floors()];
         let mut tables = vec![CallTable::new(model.floors(), calls.len()); starts.len()];
         for (index, call) in calls.iter().enumerate() {
@@ -217,7 +218,7 @@ impl<'a> Search<'a> {
     fn inertia(&self, call: usize, from: usize, to: usize) -> f64 {
         let Call { present, waited, .. } = self.scene.calls[call];
         // What another second of waiting costs, which grows with the wait.
-        let second = weight::INERTIA * (1.0 + 2.0 * weight::SQUARE * waited);
+        let second = weight::INERTIA * (1.0 + 2.0 * self.scene.weights.square * waited);
         match present {
             Some(present) if present == from => second,
             Some(present) if present == to => -second,
