@@ -248,9 +248,8 @@ impl<'a> Drive<'a> {
         let turn = if way == Direction::Up { origin } else { top - origin };
         let steps = match sweep {
             Sweep::On => turn..=top,
-            Sweep::Back => 0..=top,
             Sweep::OnFromBehind if turn == 0 => return,
-            Sweep::OnFromBehind => 0..=top,
+            Sweep::Back | Sweep::OnFromBehind => 0..=top,
         };
         for step in steps {
             let is_done = self.calls_left[side(way)] == 0 && self.wanted_left == 0;

@@ -251,16 +251,16 @@ impl<'a> Search<'a> {
             let has = self.holders[index] == Some(car);
             let table = &mut self.tables[car];
             if has {
-                table.remove(call, index)
+                table.remove(call, index);
             } else {
-                table.add(call, index)
-            };
+                table.add(call, index);
+            }
             let other = scene.drive(&self.starts[car], table, &mut self.guests).cost;
             if has {
-                table.add(call, index)
+                table.add(call, index);
             } else {
-                table.remove(call, index)
-            };
+                table.remove(call, index);
+            }
             self.marginal[car][index] = if has { whole - other } else { other - whole };
         }
     }
