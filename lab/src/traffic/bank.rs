@@ -190,7 +190,10 @@ impl Bank {
             Action::GiveDestination(from, to) => {
                 let Some(call) = HallCall::to(from, to) else { return };
                 match self.plan.assignments.get(&call) {
-                    Some(car) => self.answer(call, car.clone()),
+                    Some(car) => {
+                        let car = car.clone();
+                        self.answer(call, &car);
+                    }
                     None if self.calls.contains_key(&call) => {}
                     None => {
                         self.calls.insert(call, self.now);
@@ -313,13 +316,13 @@ impl Bank {
         let given = self.plan.assignments.iter().filter(|(call, _)| call.to.is_some());
         let given: Vec<_> = given.map(|(call, car)| (*call, car.clone())).collect();
         for (call, car) in given {
-            self.answer(call, car);
+            self.answer(call, &car);
         }
     }
 
     /// Tells those who wait for this trip which car takes them.
-    fn answer(&mut self, call: HallCall, car: NodeId) {
-        let car = self.cabins.iter().position(|cabin| cabin.name == car);
+    fn answer(&mut self, call: HallCall, car: &NodeId) {
+        let car = self.cabins.iter().position(|cabin| cabin.name == *car);
         if let (Some(car), Some(to)) = (car, call.to) {
             self.crowd.handle_answer(call.floor, to, car, self.now);
         }

@@ -4,7 +4,7 @@ use elevator_driver::Direction;
 
 use super::model::{Call, Door, Model, Start};
 use super::traffic::Traffic;
-use super::{side, weight};
+use super::{Weights, side, weight};
 use crate::model::FloorSet;
 
 /// Passengers arrive behind a button for at most so many seconds before they count as one crowd.
@@ -73,10 +73,13 @@ pub(super) struct Crowds {
     rates: Vec<f64>,
     /// By call and floor: the share that gets off there.
     shares: Vec<f64>,
+    /// With destinations, by floor: seconds to where passengers come from.
+    away: Vec<f64>,
 }
 
 impl Crowds {
-    pub(super) fn new(traffic: &Traffic, calls: &[Call], floors: usize) -> Self {
+    pub(super) fn new(model: &Model, traffic: &Traffic, calls: &[Call]) -> Self {
+        let floors = model.floors();
         let mut shares = vec![0.0; calls.len() * floors];
         for (call, shares) in calls.iter().zip(shares.chunks_exact_mut(floors)) {
             traffic.spread(call.floor, call.direction, shares);
@@ -85,7 +88,10 @@ impl Crowds {
             let share = call.to.map_or(1.0, |to| shares[usize::from(to.index())]);
             share * traffic.rate(call.floor, call.direction)
         });
-        Self { floors, rates: rates.collect(), shares }
+        let rates = rates.collect();
+        let has_destinations = calls.iter().any(|call| call.to.is_some());
+        let away = if has_destinations { traffic.away(model) } else { Vec::new() };
+        Self { floors, rates, shares, away }
     }
 
     fn shares(&self, call: usize) -> &[f64] {
@@ -111,6 +117,7 @@ pub(super) struct Scene<'a> {
     pub(super) model: &'a Model,
     pub(super) crowds: &'a Crowds,
     pub(super) calls: &'a [Call],
+    pub(super) weights: Weights,
 }
 
 impl Scene<'_> {
@@ -198,7 +205,9 @@ impl<'a> Drive<'a> {
         if let Some(reach) = self.start.reach.as_ref().filter(|_| self.in_flight) {
             self.clock += reach[self.at];
         }
-        self.cost += weight::BUSY * self.clock;
+        self.cost += self.scene.weights.busy * self.clock;
+        let away = self.scene.crowds.away.get(self.at).copied().unwrap_or_default();
+        self.cost += self.scene.weights.busy * away;
         Outcome { cost: self.cost, free: self.clock, end: self.at, first: self.first }
     }
 
@@ -228,7 +237,7 @@ impl<'a> Drive<'a> {
                 }
             }
         }
-        self.cost += weight::RIDING * self.riders * self.clock;
+        self.cost += self.scene.weights.riding * self.riders * self.clock;
     }
 
     fn sweep(&mut self, sweep: Sweep) {
@@ -239,9 +248,8 @@ impl<'a> Drive<'a> {
         let turn = if way == Direction::Up { origin } else { top - origin };
         let steps = match sweep {
             Sweep::On => turn..=top,
-            Sweep::Back => 0..=top,
             Sweep::OnFromBehind if turn == 0 => return,
-            Sweep::OnFromBehind => 0..=top,
+            Sweep::Back | Sweep::OnFromBehind => 0..=top,
         };
         for step in steps {
             let is_done = self.calls_left[side(way)] == 0 && self.wanted_left == 0;
@@ -293,7 +301,7 @@ impl<'a> Drive<'a> {
     fn stop(&mut self, floor: usize, call: Option<usize>, wanted: bool) {
         let Model { opening, closing, dwell, transfer, .. } = *self.scene.model;
         let time = self.flight(floor) + self.detour;
-        self.cost += weight::RIDING * (self.riders - self.gone / 2.0) * time;
+        self.cost += self.scene.weights.riding * (self.riders - self.gone / 2.0) * time;
         self.riders -= self.gone;
         (self.detour, self.gone) = (0.0, 0.0);
         self.clock += time + opening;
@@ -311,7 +319,7 @@ impl<'a> Drive<'a> {
             passing += self.board(call, self.clock);
         }
         let stay = dwell + passing * transfer + closing;
-        self.cost += weight::RIDING * self.riders * (opening + stay);
+        self.cost += self.scene.weights.riding * self.riders * (opening + stay);
         self.clock += stay;
     }
 
@@ -363,7 +371,7 @@ impl<'a> Drive<'a> {
         let time = SHARE_OF_THE_STOPS * detour
             + exact * kinematics.floor_height / kinematics.rated_speed
             + ramps;
-        self.cost += weight::RIDING * gone * SHARE_OF_THE_WAY * time;
+        self.cost += self.scene.weights.riding * gone * SHARE_OF_THE_WAY * time;
         self.riders = (self.riders - gone).max(0.0);
         self.clock += time;
         self.at = match way {
@@ -381,12 +389,14 @@ impl<'a> Drive<'a> {
     }
 
     fn board_one(&mut self, call: usize, after: f64, is_full: bool) -> f64 {
-        let Scene { model, crowds, calls } = self.scene;
+        let Scene { model, crowds, calls, weights } = self.scene;
         let wait = calls[call].waited + after;
         let rate = crowds.rates[call];
         let passengers = 1.0 + rate * wait.min(CROWD);
         let boarding = passengers.min((model.capacity - self.riders).max(0.0));
-        self.cost += wait + (rate / 2.0 + weight::SQUARE) * wait * wait;
+        // Those who come for the same trip meanwhile would wait for whichever car has it.
+        let followers = if calls[call].to.is_some() { 0.0 } else { rate };
+        self.cost += wait + (followers / 2.0 + weights.square) * wait * wait;
         self.cost += weight::LEFT_BEHIND * (passengers - boarding);
         if is_full {
             self.cost += weight::LEFT_BEHIND * passengers;

@@ -6,7 +6,7 @@ use elevator_driver::Direction;
 
 use super::drive::{CallTable, Crowds, Outcome, Scene};
 use super::model::{Call, Model, Start};
-use super::weight;
+use super::{Weights, weight};
 
 /// Moves and swaps per call at most. The search ends by itself, because each lowers the cost; this
 /// bounds the time.
@@ -59,9 +59,10 @@ impl<'a> Search<'a> {
         crowds: &'a Crowds,
         starts: &'a [Start],
         calls: &'a [Call],
+        weights: Weights,
         reaches: &'a dyn Fn(usize, usize) -> bool,
     ) -> Self {
-        let scene = Scene { model, crowds, calls };
+        let scene = Scene { model, crowds, calls, weights };
         let mut guests = vec![0.0; model.floors()];
         let mut tables = vec![CallTable::new(model.floors(), calls.len()); starts.len()];
         for (index, call) in calls.iter().enumerate() {
@@ -222,7 +223,7 @@ impl<'a> Search<'a> {
     fn inertia(&self, call: usize, from: usize, to: usize) -> f64 {
         let Call { present, waited, .. } = self.scene.calls[call];
         // What another second of waiting costs, which grows with the wait.
-        let second = weight::INERTIA * (1.0 + 2.0 * weight::SQUARE * waited);
+        let second = weight::INERTIA * (1.0 + 2.0 * self.scene.weights.square * waited);
         match present {
             Some(present) if present == from => second,
             Some(present) if present == to => -second,
@@ -255,16 +256,16 @@ impl<'a> Search<'a> {
             let has = self.holders[index] == Some(car);
             let table = &mut self.tables[car];
             if has {
-                table.remove(call, index)
+                table.remove(call, index);
             } else {
-                table.add(call, index)
-            };
+                table.add(call, index);
+            }
             let other = scene.drive(&self.starts[car], table, &mut self.guests).cost;
             if has {
-                table.add(call, index)
+                table.add(call, index);
             } else {
-                table.remove(call, index)
-            };
+                table.remove(call, index);
+            }
             self.marginal[car][index] = if has { whole - other } else { other - whole };
         }
     }

@@ -125,3 +125,38 @@ fn a_call_that_has_just_moved_stays_for_a_while() {
     assert_eq!(holder(10_900, &near(6, 0), "b"), "b", "it stays");
     assert_eq!(holder(11_000, &near(6, 0), "b"), "a");
 }
+
+fn trip(from: usize, to: usize) -> HallCall {
+    HallCall::to(floor(from).unwrap(), floor(to).unwrap()).unwrap()
+}
+
+/// Two cars at the lobby, and four passengers for two floors.
+#[test]
+fn trips_to_the_same_floor_gather_in_the_same_car() {
+    let cars = [car("a", idle_at(0), &[]), car("b", idle_at(0), &[])];
+    for floors in [(3, 9), (10, 4)] {
+        let told =
+            [demand(trip(0, floors.0), 4, Some("a")), demand(trip(0, floors.1), 4, Some("b"))];
+        // Their own calls are absorbed; from the next floor they are others.
+        let more = [fresh(trip(1, floors.0)), fresh(trip(1, floors.1))];
+        let calls = [told.clone(), more.clone()].concat();
+        let assignments = plan(&mut planner(), 1, &cars, &calls).assignments;
+        let holders = calls.iter().map(|demand| assignments[&demand.call].to_string());
+        assert_eq!(holders.collect::<Vec<_>>(), ["a", "b", "a", "b"], "{floors:?}");
+    }
+}
+
+/// The one that a passenger was told could be replaced by a much nearer one.
+#[test]
+fn who_was_told_a_car_keeps_it_until_it_can_not_serve() {
+    let near = car("near", idle_at(5), &[]);
+    let calls = [demand(trip(5, 9), 3, Some("far")), demand(call(5, Up), 3, Some("far"))];
+    let holders = |far: CarView| {
+        let cars = [near.clone(), car("far", far, &[])];
+        let assignments = plan(&mut planner(), 1, &cars, &calls).assignments;
+        [0, 1].map(|number: usize| assignments[&calls[number].call].to_string())
+    };
+    assert_eq!(holders(idle_at(0)), ["far", "near"]);
+    let locked_out = FloorSet::from_iter(floor(5));
+    assert_eq!(holders(CarView { locked_out, ..idle_at(0) }), ["near", "near"]);
+}

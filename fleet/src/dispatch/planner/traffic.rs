@@ -84,6 +84,26 @@ impl Traffic {
         (boarded + PRIOR_PASSENGERS) / (self.window.max(1.0) + PRIOR_TIME)
     }
 
+    /// By floor: seconds from there to the next passenger, on average.
+    pub(super) fn away(&self, model: &Model) -> Vec<f64> {
+        let floors = 0..model.floors();
+        let rates: Vec<_> = floors
+            .clone()
+            .map(|at| self.rate(at, Direction::Up) + self.rate(at, Direction::Down))
+            .collect();
+        let all: f64 = rates.iter().sum();
+        let from = |at: usize| {
+            let times = rates.iter().zip(floors.clone());
+            times.map(|(rate, to)| rate * model.travel(at.abs_diff(to))).sum::<f64>() / all
+        };
+        floors.clone().map(from).collect()
+    }
+
+    /// Passengers per second in the whole bank.
+    pub(super) fn arrivals(&self) -> f64 {
+        self.boarded.iter().flatten().sum::<f64>() / (self.window.max(1.0) + PRIOR_TIME)
+    }
+
     /// Which share of those who board at `floor` gets off at each floor.
     pub(super) fn spread(&self, floor: usize, direction: Direction, shares: &mut [f64]) {
         let trips = &self.trips[side(direction)];
