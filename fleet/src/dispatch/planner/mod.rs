@@ -168,8 +168,7 @@ impl Dispatcher for Planner {
                 direction: demand.call.direction,
                 waited: demand.waited.min(LONGEST_WAIT).as_secs_f64(),
                 present: cars.iter().position(|car| {
-                    Some(&car.car) == demand.assigned.as_ref()
-                        && !car.view.locked_out.contains(demand.call.floor)
+                    Some(&car.car) == demand.assigned.as_ref() && car.view.reaches(demand.call)
                 }),
                 to: demand.call.to,
                 is_held: demand.assigned.is_some()
@@ -185,8 +184,7 @@ impl Dispatcher for Planner {
             return Plan { assignments, ..Plan::default() };
         }
         let starts = self.starts(bank, &cars);
-        let reaches =
-            |car: usize, call: usize| !cars[car].view.locked_out.contains(demand[call].call.floor);
+        let reaches = |car: usize, call: usize| cars[car].view.reaches(demand[call].call);
         let crowds = Crowds::new(&self.model, &self.traffic, &calls);
         let weights = if calls.iter().any(|call| call.to.is_some()) {
             Weights::with_destinations(self.traffic.arrivals() / count_as(cars.len()))

@@ -113,6 +113,7 @@ mod tests {
 
     use super::*;
     use crate::dispatch::Kinematics;
+    use crate::dispatch::planner::Weights;
     use crate::dispatch::planner::drive::{CallTable, Crowds};
     use crate::dispatch::planner::model::{Call, Model, Start};
     use crate::dispatch::planner::traffic::Traffic;
@@ -180,8 +181,9 @@ mod tests {
                     calls.push(call);
                 }
             }
-            let crowds = Crowds::new(&traffic, &calls, usize::from(FLOORS));
-            let mut search = Search::new(&model, &crowds, &starts, &calls, &|_, _| true);
+            let crowds = Crowds::new(&model, &traffic, &calls);
+            let mut search =
+                Search::new(&model, &crowds, &starts, &calls, Weights::BUTTONS, &|_, _| true);
             search.insert();
             assert!(search.distribute());
             let (found, least) = (found(&search), least(&search));
