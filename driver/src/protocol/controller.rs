@@ -156,7 +156,7 @@ impl ControllerSession {
         if let SessionState::Connected(connection) = &mut self.state
             && is_damaged
         {
-            connection.note_damage(now);
+            connection.note_damage(self.settings.heartbeat, now);
         }
     }
 

@@ -4,20 +4,20 @@
 //! describes the bytes.
 //!
 //! ```text
-//!      controller's end                                   panel's end
-//!  ┌───────────────────┐  Hello Drive Lamps Display  ┌──────────────┐
-//!  │ ControllerSession │ ──────────────────────────▶ │ PanelSession │
-//!  │                   │ ◀────────────────────────── │              │
-//!  └───────────────────┘  Hello Status Press Climate └──────────────┘
-//!                                             Stuck
+//!      controller's end                                        panel's end
+//!  ┌───────────────────┐  Hello Drive Lamps Display Kiosk ┌──────────────┐
+//!  │ ControllerSession │ ───────────────────────────────▶ │ PanelSession │
+//!  │                   │ ◀─────────────────────────────── │              │
+//!  └───────────────────┘  Hello Status Press Climate      └──────────────┘
+//!                                      Stuck Request
 //!       ControllerFrame ─▶ encode ─▶ bytes ─▶ Decoder ─▶ ControllerFrame
 //! ```
 //!
 //! Read [`ControllerFrame`] and [`PanelFrame`] first, then the session of the end you are at.
 //!
 //! Each end keeps sending its whole *state*, at once when it changes and again at every heartbeat,
-//! so that the next frame repairs the loss of one. Only presses are events: a panel repeats one
-//! until the controller has acknowledged it.
+//! so that the next frame repairs the loss of one. Only presses and requests are events: a panel
+//! repeats one until the controller has acknowledged it.
 //!
 //! ```
 //! use elevator_driver::protocol::{BootId, Decoder, PanelFrame, Press, encode};

@@ -28,10 +28,13 @@ const PRESS_BACKLOG: usize = 64;
 
 /// A panel's state machine, free of I/O: what a panel's firmware does, and a simulated panel.
 ///
-/// Getters, then [`set_inputs`](Self::set_inputs) and [`press`](Self::press) and
-/// [`handle_bytes`](Self::handle_bytes), then drain [`poll_transmit`](Self::poll_transmit) and
-/// [`poll_outputs`](Self::poll_outputs), then wait for bytes, a change or
+/// [`handle_bytes`](Self::handle_bytes) and [`press`](Self::press); do what
+/// [`poll_outputs`](Self::poll_outputs) says; [`set_inputs`](Self::set_inputs), which show it; then
+/// drain [`poll_transmit`](Self::poll_transmit), and wait for bytes, a change or
 /// [`poll_timeout`](Self::poll_timeout). Every `now` is the time since any fixed moment.
+///
+/// The order counts (S1): a status echoes the last frame that was heard, and the controller takes the
+/// inputs in it for what the door and the drive do *after* that frame.
 ///
 /// A controller that hasn't noticed the panel's restart can't move it: only a `Drive` that names
 /// this run of the panel counts.

@@ -106,9 +106,10 @@ impl Connection {
         self.opened.take_if(is_answered);
     }
 
-    /// A frame was damaged or lost.
-    pub(super) fn note_damage(&mut self, now: Duration) {
+    /// A frame was damaged or lost: it is asked for soon.
+    pub(super) fn note_damage(&mut self, heartbeat: Duration, now: Duration) {
         self.damaged_at = Some(now);
+        self.drive_due = self.drive_due.min(now + heartbeat / REPEATS);
     }
 
     /// This `Drive` is sent under this number.
