@@ -250,7 +250,7 @@ impl<'a> PlanBuilder<'a> {
 
 impl Route<'_> {
     fn reaches(&self, call: HallCall) -> bool {
-        !self.car.view.locked_out.contains(call.floor)
+        self.car.view.reaches(call)
     }
 }
 

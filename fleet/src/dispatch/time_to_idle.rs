@@ -32,9 +32,7 @@ impl Dispatcher for TimeToIdle {
         let cars = able_cars(cars);
         let mut stops: Vec<StopSet> =
             cars.iter().map(|car| StopSet::of_car_calls(car.car_calls.iter().copied())).collect();
-        let reaches = |car: usize, demand: &HallDemand| {
-            !cars[car].view.locked_out.contains(demand.call.floor)
-        };
+        let reaches = |car: usize, demand: &HallDemand| cars[car].view.reaches(demand.call);
         let mut assignments = Assignments::new();
         let mut open = Vec::new();
         for demand in distinct_calls(demand) {

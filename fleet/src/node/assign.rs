@@ -6,7 +6,7 @@ use elevator_driver::{Floor, Kiosks, MOST_TRIPS, Trip};
 
 use super::peers::Relation;
 use super::{Action, LinkId, Node, PlanVersion, Report};
-use crate::dispatch::{CarPlan, CarSituation, Plan};
+use crate::dispatch::{CarPlan, CarSituation, Plan, Predictor};
 use crate::model::{Call, CarView, HallCall, NodeId, Timestamp};
 use crate::wire::{Delta, Frame, NodeState, PlanEntry};
 
@@ -49,9 +49,10 @@ impl Node {
     }
 
     /// The car that is to serve an open hall call, as far as this node knows.
-    pub(super) fn car_of(&self, call: HallCall) -> Option<&NodeId> {
+    pub(super) fn car_of(&self, call: HallCall, now: Timestamp) -> Option<&NodeId> {
+        let serves = |view: CarView| Predictor::can_serve(&view) && view.reaches(call);
         let serves_alone = match self.leadership.node_state() {
-            NodeState::Seeking => call.to.is_some() && self.cabin.has_car(),
+            NodeState::Seeking => call.to.is_some() && self.cabin.view(now).is_some_and(serves),
             NodeState::Master | NodeState::Slave { .. } => false,
         };
         if serves_alone || self.leadership.taken_over().contains(&call) {
@@ -62,11 +63,11 @@ impl Node {
 
     /// What the kiosks of the landings show: the cars of the destination calls that are promised
     /// (P1), the latest ones if there are too many.
-    pub(super) fn kiosks(&self) -> Kiosks {
+    pub(super) fn kiosks(&self, now: Timestamp) -> Kiosks {
         let mut shown: Vec<(Timestamp, Trip, String)> = Vec::new();
         for (placed, call) in self.orders.promised_trips() {
             let trip = call.to.and_then(|to| Trip::new(call.floor, to));
-            if let Some((trip, car)) = trip.zip(self.car_of(call)) {
+            if let Some((trip, car)) = trip.zip(self.car_of(call, now)) {
                 shown.push((placed, trip, car.to_string()));
             }
         }

@@ -61,6 +61,14 @@ impl Boarding {
         }
     }
 
+    /// The car's door is open at this floor: who wanted to go there has arrived, though the car call
+    /// may have been served as soon as it was placed.
+    pub(super) fn arrive(&mut self, at: Floor) {
+        for trip in self.trips.values_mut().filter(|trip| trip.to == at) {
+            trip.stage = Stage::Placed;
+        }
+    }
+
     /// Whether the passenger who made this press is in the car.
     pub(super) fn contains(&self, call: HallCall, press: Dot) -> bool {
         self.trips.get(&call).is_some_and(|trip| trip.presses.contains(&press))
@@ -132,6 +140,17 @@ mod tests {
     fn a_press_is_served_once_the_ride_is_over() {
         let mut boarding = begun();
         assert_eq!(all_served(&mut boarding, Ride::Open), [0; 0]);
+        assert_eq!(all_served(&mut boarding, Ride::Absent), [1]);
+    }
+
+    /// Its car call waited for a sequence until the car was there for another reason.
+    #[test]
+    fn a_press_is_served_though_the_ride_was_placed_and_over_between_two_looks() {
+        let mut boarding = begun();
+        assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0]);
+        boarding.arrive(floor(2));
+        assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "not where it gets off");
+        boarding.arrive(floor(3));
         assert_eq!(all_served(&mut boarding, Ride::Absent), [1]);
     }
 

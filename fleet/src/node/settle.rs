@@ -42,7 +42,7 @@ impl Node {
             if let Some(view) = self.cabin.view(now) {
                 self.dispatching.note_view(&self.hello.node, &view, now);
             }
-            self.cabin.update_panel(self.orders.lamps(), self.kiosks(), now);
+            self.cabin.update_panel(self.orders.lamps(), self.kiosks(now), now);
         }
         self.update_disk(now);
         if self.orders.take_dirty() || is_dirty {
@@ -63,10 +63,16 @@ impl Node {
     }
 
     /// The hall calls that the node's own car is to serve, of these open ones: those assigned to
-    /// it, or all of them while there is no master (F1, F7).
-    fn calls_of_own_car(&self, open: &BTreeSet<HallCall>) -> BTreeSet<HallCall> {
+    /// it, or all of them while there is no master (F1, F7). A passenger whose destination the car
+    /// can't reach is left to others: once on board, the trip would be this car's alone.
+    fn calls_of_own_car(&self, open: &BTreeSet<HallCall>, now: Timestamp) -> BTreeSet<HallCall> {
         match self.leadership.node_state() {
-            NodeState::Seeking => open.clone(),
+            NodeState::Seeking => {
+                let view = self.cabin.view(now);
+                let reaches = |call: HallCall| view.is_some_and(|view| view.reaches(call));
+                let takes = |call: &HallCall| call.to.is_none() || reaches(*call);
+                open.iter().copied().filter(takes).collect()
+            }
             NodeState::Master | NodeState::Slave { .. } => self
                 .dispatching
                 .assigned_to(&self.hello.node)
@@ -81,7 +87,7 @@ impl Node {
     /// are no business of this one.
     fn update_stops(&mut self, now: Timestamp) {
         let open = self.waiting_calls();
-        let assigned = self.calls_of_own_car(&open);
+        let assigned = self.calls_of_own_car(&open, now);
         let others = open.into_iter().filter(|call| call.to.is_none());
         let hall: BTreeSet<HallCall> = others.chain(assigned.iter().copied()).collect();
         let [hall, assigned] = [hall, assigned]
@@ -102,7 +108,7 @@ impl Node {
                         self.route_orders(now);
                         match call {
                             ServedCall::Hall(landing) => self.board(landing, now),
-                            ServedCall::Car(_) => {}
+                            ServedCall::Car(floor) => self.boarding.arrive(floor),
                         }
                     }
                 }
@@ -132,7 +138,7 @@ impl Node {
     /// needs a car call there.
     fn board(&mut self, landing: HallCall, now: Timestamp) {
         let open = self.waiting_calls();
-        let own = self.calls_of_own_car(&open);
+        let own = self.calls_of_own_car(&open, now);
         for call in own.into_iter().filter(|call| call.landing() == landing) {
             let Some(to) = call.to else { continue };
             self.boarding.begin(call, self.orders.presses(call));

@@ -368,7 +368,7 @@ impl Node {
                 call: call.clone(),
                 waited: self.orders.store().waited(call, now).unwrap_or_default(),
                 car: match call {
-                    Call::Hall(hall) => self.car_of(*hall).cloned(),
+                    Call::Hall(hall) => self.car_of(*hall, now).cloned(),
                     Call::Car { car, .. } => Some(car.clone()),
                 },
                 promised: self

@@ -145,6 +145,33 @@ proptest! {
         }
     }
 
+    /// O7: a car that can't reach the landing or the destination gets no call, and takes none from
+    /// one that can.
+    #[test]
+    fn every_call_goes_to_a_car_that_reaches_it(
+        (mut cars, demand) in any_bank(12),
+        locked_out in proptest::collection::vec(proptest::option::of(0..12_u8), 8),
+    ) {
+        for (car, index) in cars.iter_mut().zip(locked_out) {
+            car.view.locked_out = index.map(floor).into_iter().collect();
+        }
+        let reaches = |car: &CarSituation, call: HallCall| {
+            Predictor::can_serve(&car.view) && car.view.reaches(call)
+        };
+        for strategy in crate::dispatch::Strategy::ALL {
+            let mut dispatcher =
+                strategy.dispatcher(Kinematics::default(), floors(12), 13.0, CarSettings::BYPASS_LOAD);
+            let assignments = dispatcher.assign(&cars, &demand);
+            for HallDemand { call, .. } in &demand {
+                let name = assignments.get(call);
+                let holder = name.and_then(|name| cars.iter().find(|car| car.car == *name));
+                let is_possible = cars.iter().any(|car| reaches(car, *call));
+                prop_assert_eq!(holder.is_some(), is_possible, "{}: {}", strategy, call);
+                prop_assert!(holder.is_none_or(|car| reaches(car, *call)), "{}: {}", strategy, call);
+            }
+        }
+    }
+
     /// Whoever was told a car has it come, whatever the strategy and however near others are.
     #[test]
     fn a_destination_call_stays_with_a_car_that_can_serve((cars, demand) in any_bank(12)) {
