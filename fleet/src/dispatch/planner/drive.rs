@@ -262,7 +262,7 @@ impl<'a> Drive<'a> {
             };
             let is_wanted = match sweep {
                 Sweep::On => !(floor == origin && self.start.lets_out()),
-                // Whoever wants to go on has got off already.
+                // Riders ahead have got off in the sweep before.
                 Sweep::Back => step > turn,
                 Sweep::OnFromBehind => false,
             };

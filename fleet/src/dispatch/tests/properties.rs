@@ -172,7 +172,7 @@ proptest! {
         }
     }
 
-    /// Whoever was told a car has it come, whatever the strategy and however near others are.
+    /// The car that a passenger was told comes, under any strategy and however near others are.
     #[test]
     fn a_destination_call_stays_with_a_car_that_can_serve((cars, demand) in any_bank(12)) {
         let serving = in_service(&cars);

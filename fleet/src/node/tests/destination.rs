@@ -143,28 +143,53 @@ fn a_trip_that_the_building_does_not_have_is_no_order() {
     assert_eq!(calls(&node), []);
 }
 
-/// O1: what the disk had before the crash says that the passenger still waits.
+/// The calls of a process that starts with what was written.
+fn after_restart(written: &[Change]) -> Vec<Call> {
+    let records = written.iter().filter_map(|change| match change {
+        Change::Record(record) => Some(record.clone()),
+        Change::Reserve(_)
+        | Change::Term(_)
+        | Change::Journal(_)
+        | Change::Collect(_)
+        | Change::FlightTimes(_) => None,
+    });
+    let restored = Restored {
+        records: records.collect(),
+        reserved: 2_000,
+        used: 1_000,
+        ..Restored::default()
+    };
+    let before = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
+    calls(&Node::new(NodeSettings { restored, ..before }))
+}
+
+/// O1: after whichever write the node crashes, the passenger is fetched, or brought there.
 #[test]
 fn a_crash_between_boarding_and_the_promise_loses_no_trip() {
     let (mut node, now) = cabin(1);
     write_all(&mut node, now);
     place(&mut node, trip(), now);
-    let batches = persists(&drain(&mut node));
-    let restored = |batches: &[(Lsn, Vec<Change>)]| {
-        let changes = batches.iter().flat_map(|(_, changes)| changes);
-        let records = changes.filter_map(|change| match change {
-            Change::Record(record) => Some(record.clone()),
-            Change::Reserve(_)
-            | Change::Term(_)
-            | Change::Journal(_)
-            | Change::Collect(_)
-            | Change::FlightTimes(_) => None,
-        });
-        Restored { records: records.collect(), reserved: 2_000, used: 1_000, ..Restored::default() }
+    let mut written = Vec::new();
+    let mut write = |node: &mut Node, actions: &[Action]| {
+        let batches = persists(actions);
+        written.extend(batches.iter().flat_map(|(_, changes)| changes.clone()));
+        let (lsn, _) = batches.last()?;
+        node.handle_durable(*lsn, now);
+        Some(after_restart(&written))
     };
-    let before = settings(1, 2, ElectionSettings::of(Protocol::LowestIp));
-    let next = Node::new(NodeSettings { restored: restored(&batches), ..before });
-    assert_eq!(calls(&next), [Call::Hall(trip())]);
+    let actions = drain(&mut node);
+    assert_eq!(write(&mut node, &actions), Some(vec![Call::Hall(trip())]));
+    let version = actions.iter().find_map(|action| {
+        if let Action::Plan(request) = action { Some(request.version) } else { None }
+    });
+    let plan: Assignments = [(trip(), name(1))].into();
+    node.handle_plan(version.expect("a request"), plan.into(), now);
+    open_door(&mut node, now);
+    let actions = drain(&mut node);
+    let both = vec![Call::Hall(trip()), ride()];
+    assert_eq!(write(&mut node, &actions), Some(both), "made twice at worst");
+    let actions = drain(&mut node);
+    assert_eq!(write(&mut node, &actions), Some(vec![ride()]));
 }
 
 /// The second press is that of somebody who may have come too late.

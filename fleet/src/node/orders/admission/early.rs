@@ -10,7 +10,7 @@ use crate::orders::Record;
 /// stores within some tens of milliseconds of the start, and stores are equal soon after (O7).
 pub(super) const EARLY: Duration = Duration::from_secs(1);
 
-/// How many records wait at most. Peers repeat those beyond.
+/// How many records wait at most. Peers repeat those that are not kept.
 const MOST: usize = 256;
 
 /// Services by this node's own car that wait for their judgement.
