@@ -173,6 +173,8 @@ impl SerialLine {
     /// Somebody else drives the car.
     pub(crate) fn yield_car(&mut self) {
         self.tripped = true;
+        // It is not done, and only what is wanted last will be.
+        self.session.poll_outputs();
     }
 
     /// S2: a silent controller loses the motor.

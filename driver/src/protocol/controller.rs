@@ -58,7 +58,7 @@ impl Default for SessionSettings {
 ///
 /// A motor command is sent only while the panel reports its door closed and the door is not
 /// commanded to open; otherwise a stop is sent instead (S1). What the panel reported before it heard
-/// the last command to move counts for nothing.
+/// the last command to move counts for nothing, also after a reconnection.
 #[derive(Debug)]
 pub struct ControllerSession {
     floors: FloorCount,
@@ -69,11 +69,48 @@ pub struct ControllerSession {
     chunks: Vec<ButtonChunk>,
     kiosks: Vec<KioskSlot>,
     state: SessionState,
+    driven: Driven,
     /// The boot id of the panel last greeted, and its last reported press.
     taken: Option<(BootId, PressSequence)>,
     /// The reason that was last reported for being disconnected.
     told: Option<String>,
     events: VecDeque<PanelEvent>,
+}
+
+/// Which panel was last driven, and the number of the first frame that no `Drive` follows: what a
+/// panel reported before it heard such a frame may be outdated.
+#[derive(Debug, Clone, Copy)]
+struct Driven {
+    /// `None` before the first `Drive`: an earlier controller may have driven any panel.
+    boot: Option<BootId>,
+    since: u8,
+}
+
+impl Driven {
+    /// This frame is sent under this number.
+    fn note_sent(&mut self, frame: &ControllerFrame, sequence: u8) {
+        match frame {
+            ControllerFrame::Drive(drive) => {
+                *self = Self { boot: Some(drive.boot), since: sequence.wrapping_add(1) };
+            }
+            // Numbers come again: what is half their count back has arrived long since, or never
+            // will.
+            ControllerFrame::Hello { .. }
+            | ControllerFrame::Lamps(_)
+            | ControllerFrame::Display(_)
+            | ControllerFrame::Kiosk(_) => {
+                if sequence.wrapping_sub(self.since) > u8::MAX / 2 {
+                    self.since = self.since.wrapping_add(1);
+                }
+            }
+        }
+    }
+
+    /// The frame that this panel has to echo, or a later one, before its reports count; `None` if
+    /// they do anyway, because every `Drive` on its way names another run.
+    fn unanswered(self, boot: BootId) -> Option<u8> {
+        self.boot.is_none_or(|driven| driven == boot).then_some(self.since)
+    }
 }
 
 #[derive(Debug)]
@@ -105,6 +142,7 @@ impl ControllerSession {
             kiosks: KioskSlot::all_of(&outputs.kiosks, floors),
             outputs,
             state: seek(now, Some(now + settings.silence)),
+            driven: Driven { boot: None, since: 0 },
             taken: None,
             told: None,
             events: VecDeque::new(),
@@ -216,6 +254,7 @@ impl ControllerSession {
     }
 
     fn seal(&mut self, frame: &ControllerFrame) -> Vec<u8> {
+        self.driven.note_sent(frame, self.sequence);
         let bytes = encode(frame, self.sequence);
         self.sequence = self.sequence.wrapping_add(1);
         bytes
@@ -304,13 +343,11 @@ impl ControllerSession {
                 self.told = None;
                 self.events.push_back(PanelEvent::Connected);
                 self.events.push_back(PanelEvent::Inputs(inputs.clone()));
-                self.state = SessionState::Connected(Box::new(Connection::new(
-                    status.boot,
-                    status.echo,
-                    inputs,
-                    self.chunks.len(),
-                    now,
-                )));
+                let unanswered = self.driven.unanswered(status.boot);
+                let chunks = self.chunks.len();
+                let mut connection = Connection::new(status.boot, unanswered, inputs, chunks, now);
+                connection.hear_echo(status.echo, self.sequence, now);
+                self.state = SessionState::Connected(Box::new(connection));
             }
             SessionState::Connected(_) | SessionState::Greeted { .. } => self.greet_again(now),
             SessionState::Seeking { .. } => {}

@@ -33,8 +33,10 @@ const PRESS_BACKLOG: usize = 64;
 /// drain [`poll_transmit`](Self::poll_transmit), and wait for bytes, a change or
 /// [`poll_timeout`](Self::poll_timeout). Every `now` is the time since any fixed moment.
 ///
-/// The order counts (S1): a status echoes the last frame that was heard, and the controller takes the
-/// inputs in it for what the door and the drive do *after* that frame.
+/// The controller takes the inputs of a status for what the door and the drive do *after* the frame
+/// that it echoes (S1). So a status echoes no later frame than the last one that had been heard when
+/// `poll_outputs` was called, and that call is followed by `set_inputs`. A panel that leaves out
+/// either does not seem to hear.
 ///
 /// A controller that hasn't noticed the panel's restart can't move it: only a `Drive` that names
 /// this run of the panel counts.
@@ -51,6 +53,10 @@ pub struct PanelSession {
     drive: Option<Drive>,
     driven_at: Duration,
     /// The number of the controller's last frame.
+    heard: u8,
+    /// The number of the last frame when the outputs were last asked for.
+    applied: u8,
+    /// The number of the last frame whose effect the inputs show.
     echo: u8,
     inputs: PanelInputs,
     hello_wanted: bool,
@@ -116,6 +122,8 @@ impl PanelSession {
             outputs_changed: false,
             drive: None,
             driven_at: now,
+            heard: 0,
+            applied: 0,
             echo: 0,
             inputs: PanelInputs::default(),
             hello_wanted: true,
@@ -153,9 +161,11 @@ impl PanelSession {
         self.receiver.counters()
     }
 
-    /// What the sensors say at this moment.
+    /// What the sensors say at this moment, after what [`poll_outputs`](Self::poll_outputs) said was
+    /// done.
     pub fn set_inputs(&mut self, inputs: PanelInputs) {
         self.inputs = inputs;
+        self.echo = self.applied;
     }
 
     /// A button was pressed. The press is sent until the controller acknowledges it; the controller
@@ -207,8 +217,9 @@ impl PanelSession {
         self.hello_wanted = true;
     }
 
-    /// The outputs, once after each change.
+    /// The outputs, once after each change: to be done at once.
     pub fn poll_outputs(&mut self) -> Option<&PanelOutputs> {
+        self.applied = self.heard;
         std::mem::take(&mut self.outputs_changed).then_some(&self.outputs)
     }
 
@@ -233,7 +244,7 @@ impl PanelSession {
     }
 
     fn handle_frame(&mut self, numbered: Numbered<ControllerFrame>, now: Duration) {
-        self.echo = numbered.sequence;
+        self.heard = numbered.sequence;
         match numbered.frame {
             ControllerFrame::Drive(drive) if drive.boot == self.boot => {
                 self.handle_drive(&drive, now);

@@ -1,5 +1,6 @@
 //! Both sessions on one line, in virtual time, and the golden bytes.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -66,6 +67,8 @@ fn suffer(mut bytes: Vec<u8>, fate: Fate) -> Vec<u8> {
 struct Pair {
     controller: ControllerSession,
     panel: PanelSession,
+    /// What the panel's sensors say.
+    inputs: PanelInputs,
     now: Duration,
     events: Vec<PanelEvent>,
 }
@@ -76,6 +79,7 @@ impl Pair {
         Self {
             controller: ControllerSession::new(floors(), SessionSettings::default(), now),
             panel: PanelSession::new(floors(), boot(1), HEARTBEAT, now),
+            inputs: PanelInputs::default(),
             now,
             events: Vec::new(),
         }
@@ -87,6 +91,8 @@ impl Pair {
             let bytes = suffer(bytes, fates.next().unwrap_or(Fate::Deliver));
             self.panel.handle_bytes(&bytes, self.now);
         }
+        self.panel.poll_outputs();
+        self.panel.set_inputs(self.inputs.clone());
         while let Some(bytes) = self.panel.poll_transmit(self.now) {
             let bytes = suffer(bytes, fates.next().unwrap_or(Fate::Deliver));
             self.controller.handle_bytes(&bytes, self.now);
@@ -189,7 +195,7 @@ proptest! {
         }
         pair.controller.set_outputs(some_outputs());
         let inputs = PanelInputs { floor: Some(floor(2)), load: Some(30), ..PanelInputs::default() };
-        pair.panel.set_inputs(inputs.clone());
+        pair.inputs = inputs.clone();
         pair.run(Duration::from_secs(1), &mut fates);
         // The line is good from here on.
         pair.run_clean(Duration::from_secs(2));
@@ -279,35 +285,114 @@ impl Machinery {
     }
 }
 
+/// A line that takes its time, between a controller and a panel with its machinery.
+struct SlowLine {
+    pair: Pair,
+    machinery: Machinery,
+    delay: Duration,
+    to_panel: VecDeque<(Duration, Vec<u8>)>,
+    to_controller: VecDeque<(Duration, Vec<u8>)>,
+}
+
+/// What has arrived by now, in order.
+fn arrived(line: &mut VecDeque<(Duration, Vec<u8>)>, now: Duration) -> Option<Vec<u8>> {
+    line.pop_front_if(|(at, _)| *at <= now).map(|(_, bytes)| bytes)
+}
+
+impl SlowLine {
+    fn new(delay: Duration) -> Self {
+        Self {
+            pair: Pair::new(),
+            machinery: Machinery::default(),
+            delay,
+            to_panel: VecDeque::new(),
+            to_controller: VecDeque::new(),
+        }
+    }
+
+    /// One step, in the order that [`PanelSession`] documents. Returns what is unsafe (S1).
+    fn step(&mut self, fates: &mut impl Iterator<Item = Fate>) -> Option<&'static str> {
+        let Self { pair, machinery, delay, to_panel, to_controller } = self;
+        let (now, at) = (pair.now, pair.now + *delay);
+        let mut fate = || fates.next().unwrap_or(Fate::Deliver);
+        while let Some(bytes) = pair.controller.poll_transmit(now) {
+            to_panel.push_back((at, suffer(bytes, fate())));
+        }
+        while let Some(bytes) = arrived(to_panel, now) {
+            pair.panel.handle_bytes(&bytes, now);
+            let unsafe_command = pair.panel.poll_outputs().and_then(|it| machinery.command(it));
+            if unsafe_command.is_some() {
+                return unsafe_command;
+            }
+        }
+        pair.panel.set_inputs(machinery.step(pair.panel.outputs()));
+        while let Some(bytes) = pair.panel.poll_transmit(now) {
+            to_controller.push_back((at, suffer(bytes, fate())));
+        }
+        while let Some(bytes) = arrived(to_controller, now) {
+            pair.controller.handle_bytes(&bytes, now);
+        }
+        pair.events.extend(std::iter::from_fn(|| pair.controller.poll_event()));
+        pair.now += STEP;
+        None
+    }
+}
+
+/// What happens to the line besides the fates of its bytes.
+#[derive(Debug, Clone, Copy)]
+enum Trouble {
+    None,
+    /// The controller's end is opened anew; what is on its way arrives.
+    Reopened,
+    /// Nothing arrives, for long enough that the panel counts as silent.
+    Outage,
+}
+
+fn any_trouble() -> impl Strategy<Value = Trouble> {
+    prop_oneof![
+        8 => Just(Trouble::None),
+        1 => Just(Trouble::Reopened),
+        1 => Just(Trouble::Outage),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
-    // S1: whatever is commanded, and whatever the line loses, no door opens while the car moves,
-    // and no car starts with its door open.
+    // S1: whatever is commanded, whatever the line loses, however late it is, and whenever it is
+    // opened anew, no door opens while the car moves, and no car starts with its door open.
     #[test]
     fn no_line_is_so_bad_that_the_interlock_believes_what_is_outdated(
+        delay in prop_oneof![Just(0), 0_u64..200],
         fates in proptest::collection::vec(any_fate(), 1..400),
-        wishes in proptest::collection::vec((any::<bool>(), any::<bool>(), 0_u8..60), 1..60),
+        wishes in proptest::collection::vec(
+            (any::<bool>(), any::<bool>(), 0_u8..60, any_trouble()), 1..60),
     ) {
         let mut fates = fates.into_iter();
-        let mut pair = Pair::new();
-        pair.run_clean(Duration::from_millis(200));
-        let mut machinery = Machinery::default();
-        for (runs, opens, steps) in wishes {
+        let mut line = SlowLine::new(Duration::from_millis(delay));
+        for _ in 0..400 {
+            prop_assert_eq!(line.step(&mut std::iter::empty()), None);
+        }
+        for (runs, opens, steps, trouble) in wishes {
             let motor = if runs { some_outputs().motor } else { MotorCommand::Stop };
             let door = if opens { DoorCommand::Open } else { DoorCommand::Close };
-            pair.controller.set_outputs(PanelOutputs { motor, door, ..PanelOutputs::default() });
-            for _ in 0..=steps {
-                while let Some(bytes) = pair.controller.poll_transmit(pair.now) {
-                    let bytes = suffer(bytes, fates.next().unwrap_or(Fate::Deliver));
-                    pair.panel.handle_bytes(&bytes, pair.now);
-                    if let Some(outputs) = pair.panel.poll_outputs() {
-                        prop_assert_eq!(machinery.command(outputs), None);
+            let outputs = PanelOutputs { motor, door, ..PanelOutputs::default() };
+            line.pair.controller.set_outputs(outputs);
+            match trouble {
+                Trouble::None => {}
+                Trouble::Reopened => {
+                    let now = line.pair.now;
+                    line.pair.controller.handle_line_lost("it is pulled".to_owned(), now);
+                    line.pair.controller.handle_line_opened(now);
+                }
+                Trouble::Outage => {
+                    for _ in 0..300 {
+                        prop_assert_eq!(line.step(&mut std::iter::repeat(Fate::Lose)), None);
                     }
                 }
-                pair.panel.set_inputs(machinery.step(pair.panel.outputs()));
-                pair.exchange(&mut fates);
-                pair.now += STEP;
+            }
+            for _ in 0..=steps {
+                prop_assert_eq!(line.step(&mut fates), None);
             }
         }
     }
@@ -327,10 +412,46 @@ fn a_press_and_a_changed_output_cross_the_line_in_the_same_moment() {
     pair.run_clean(Duration::from_millis(500));
     pair.panel.press(Button::Car(floor(4)));
     pair.controller.set_outputs(some_outputs());
-    pair.exchange(&mut std::iter::empty());
-    assert_eq!(pair.presses(), [Button::Car(floor(4))]);
+    while let Some(bytes) = pair.controller.poll_transmit(pair.now) {
+        pair.panel.handle_bytes(&bytes, pair.now);
+    }
     assert_eq!(pair.panel.poll_outputs(), Some(&some_outputs()));
     assert_eq!(pair.panel.poll_outputs(), None);
+    pair.exchange(&mut std::iter::empty());
+    assert_eq!(pair.presses(), [Button::Car(floor(4))]);
+}
+
+/// What this panel's next status echoes at this moment.
+fn echo(panel: &mut PanelSession, now: Duration) -> Option<u8> {
+    let mut decoder = Decoder::<PanelFrame>::new();
+    let sent = std::iter::from_fn(|| panel.poll_transmit(now));
+    let frames: Vec<_> = sent.flatten().filter_map(|byte| decoder.push(byte)).collect();
+    frames.into_iter().find_map(|frame| match frame.expect("a frame").frame {
+        PanelFrame::Status(status) => Some(status.echo),
+        _ => None,
+    })
+}
+
+// S1: whatever the order in which a panel's program makes its calls.
+#[test]
+fn a_status_echoes_no_frame_whose_effect_its_inputs_may_lack() {
+    let mut panel = PanelSession::new(floors(), boot(1), HEARTBEAT, Duration::ZERO);
+    let mut now = Duration::ZERO;
+    let mut next = |panel: &mut PanelSession| {
+        now += HEARTBEAT;
+        echo(panel, now)
+    };
+    panel.handle_bytes(&encode(&ControllerFrame::Hello { floors: floors() }, 7), Duration::ZERO);
+    assert_eq!(next(&mut panel), Some(0), "no outputs, no inputs");
+    panel.set_inputs(PanelInputs::default());
+    assert_eq!(next(&mut panel), Some(0), "the inputs may be from before the outputs");
+    panel.poll_outputs();
+    assert_eq!(next(&mut panel), Some(0), "the inputs are from before the outputs");
+    panel.set_inputs(PanelInputs::default());
+    assert_eq!(next(&mut panel), Some(7));
+    panel.handle_bytes(&encode(&ControllerFrame::Display(Display::default()), 8), Duration::ZERO);
+    panel.set_inputs(PanelInputs::default());
+    assert_eq!(next(&mut panel), Some(7));
 }
 
 #[test]
@@ -388,10 +509,10 @@ fn stuck_buttons_are_told_and_told_again_where_a_frame_was_lost() {
     };
     pair.run_clean(Duration::from_millis(200));
     let held: LampSet = [Button::Car(floor(2)), Button::Hall(floor(8), Direction::Down)].into();
-    pair.panel.set_inputs(PanelInputs { stuck: held.clone(), ..PanelInputs::default() });
+    pair.inputs = PanelInputs { stuck: held.clone(), ..PanelInputs::default() };
     pair.run_clean(Duration::from_millis(5));
     assert_eq!(stuck(&pair), Some(held));
-    pair.panel.set_inputs(PanelInputs::default());
+    pair.inputs = PanelInputs::default();
     pair.run(Duration::from_millis(5), &mut std::iter::repeat(Fate::Lose));
     pair.run_clean(Duration::from_secs(3));
     assert_eq!(stuck(&pair), Some(LampSet::new()));

@@ -67,6 +67,7 @@ impl Drop for Directory {
 struct Panel {
     master: File,
     session: PanelSession,
+    inputs: PanelInputs,
     started: Instant,
 }
 
@@ -91,6 +92,7 @@ impl Panel {
                 Duration::from_millis(50),
                 Duration::ZERO,
             ),
+            inputs: PanelInputs::default(),
             started: Instant::now(),
         }
     }
@@ -102,6 +104,8 @@ impl Panel {
         while let Ok(length @ 1..) = self.master.read(&mut buffer) {
             self.session.handle_bytes(&buffer[..length], now);
         }
+        self.session.poll_outputs();
+        self.session.set_inputs(self.inputs.clone());
         while let Some(bytes) = self.session.poll_transmit(now) {
             drop(self.master.write_all(&bytes));
         }
@@ -180,7 +184,7 @@ fn events_come_in_and_outputs_go_out() {
     let mut line = Bench::open(&directory.device());
     until(&mut line, Some(&mut panel), connected);
     let inputs = PanelInputs { floor: Some(floor(2)), load: Some(40), ..PanelInputs::default() };
-    panel.session.set_inputs(inputs.clone());
+    panel.inputs = inputs.clone();
     panel.session.press(Button::Car(floor(3)));
     panel.session.press(Button::Car(floor(3)));
     line.line.set_outputs(run_up());

@@ -67,9 +67,11 @@ struct Refresh {
 }
 
 impl Connection {
+    /// A connection to a panel that has to echo the frame of number `unanswered`, or a later one,
+    /// before what it reports of its door and its drive counts.
     pub(super) fn new(
         boot: BootId,
-        echo: u8,
+        unanswered: Option<u8>,
         inputs: PanelInputs,
         chunks: usize,
         now: Duration,
@@ -78,13 +80,13 @@ impl Connection {
             boot,
             heard_at: now,
             echo_at: now,
-            echo,
+            echo: 0,
             climate_at: now,
             inputs,
             drive: None,
             drive_due: now,
-            moved: None,
-            opened: None,
+            moved: unanswered,
+            opened: unanswered,
             damaged_at: None,
             display: None,
             chunks: vec![None; chunks],

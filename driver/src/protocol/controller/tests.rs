@@ -26,6 +26,7 @@ impl Bench {
 
     fn connected() -> Self {
         let mut bench = Self::new();
+        assert_eq!(bench.sent(), [ControllerFrame::Hello { floors: floors(9) }]);
         bench.hear(&hello(BOOT, 9));
         bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
         assert_eq!(
@@ -160,6 +161,26 @@ fn a_closed_door_is_not_opened_before_the_drive_has_stopped() {
     bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
     assert_eq!(bench.sent_drives(), []);
     bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    assert_eq!(bench.sent_drives()[0].door, DoorCommand::Open);
+}
+
+// S1: a status may have been on its way since before the car was last driven.
+#[test]
+fn a_reconnected_panel_is_not_driven_before_it_has_heard_the_new_hello() {
+    let mut bench = Bench::connected();
+    bench.session.set_outputs(run_up());
+    assert_eq!(bench.sent_drives()[0].motor, run_up().motor);
+    bench.session.handle_line_lost("it is pulled".to_owned(), bench.now);
+    bench.session.handle_line_opened(bench.now);
+    bench.session.set_outputs(PanelOutputs { door: DoorCommand::Open, ..PanelOutputs::default() });
+    let greeted = bench.session.sequence;
+    assert_eq!(bench.sent(), [ControllerFrame::Hello { floors: floors(9) }]);
+    bench.hear(&hello(BOOT, 9));
+    bench.hear(&PanelFrame::Status(status(BOOT, &PanelInputs::default())));
+    assert!(bench.session.is_connected());
+    assert_eq!(bench.sent_drives()[0].door, DoorCommand::Close, "the car may have started");
+    let rests = Status { echo: greeted, ..status(BOOT, &PanelInputs::default()) };
+    bench.hear(&PanelFrame::Status(rests));
     assert_eq!(bench.sent_drives()[0].door, DoorCommand::Open);
 }
 
