@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let press = PanelFrame::Press(Press {
         boot: BootId::new(0x1234_5678).ok_or("zero is no boot id")?,
         sequence: 1,
-        button: Button::Hall(Floor::try_from(3)?, Direction::Up),
+        button: Ok(Button::Hall(Floor::try_from(3)?, Direction::Up)),
     });
     let bytes = encode(&press, 7);
     println!("{} bytes on the line: {bytes:02x?}", bytes.len());

@@ -506,6 +506,9 @@ pub enum PanelEvent {
     Pressed(Button),
     /// A passenger gave a destination at a kiosk. Each request is reported once.
     Requested(Trip),
+    /// A press or a request of something that the shaft does not have; says of what. The panel or
+    /// the configuration is wrong.
+    Refused(String),
     /// The sensors, whenever one of them changes, and at once after `Connected`.
     Inputs(PanelInputs),
 }

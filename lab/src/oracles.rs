@@ -205,6 +205,7 @@ impl Oracles {
             | Report::Floor { .. }
             | Report::Availability(_)
             | Report::Panel(_)
+            | Report::PressRefused { .. }
             | Report::FloorUnreachable { .. }
             | Report::DriveRefused
             | Report::OffTarget { .. }

@@ -118,6 +118,7 @@ impl World {
             | Report::Floor { .. }
             | Report::Availability(_)
             | Report::Panel(_)
+            | Report::PressRefused { .. }
             | Report::FloorUnreachable { .. }
             | Report::DriveRefused
             | Report::OffTarget { .. }

@@ -78,7 +78,8 @@ impl Controlling {
         while let Some(event) = self.session.poll_event() {
             match event {
                 PanelEvent::Connected => self.connections += 1,
-                PanelEvent::Disconnected(_) | PanelEvent::Requested(_) => {}
+                PanelEvent::Disconnected(_) | PanelEvent::Requested(_) | PanelEvent::Refused(_) => {
+                }
                 PanelEvent::Pressed(button) => self.presses.push(button),
                 PanelEvent::Inputs(inputs) => self.inputs = inputs,
             }

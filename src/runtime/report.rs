@@ -63,6 +63,9 @@ impl ReportLog {
             }
             Report::Panel(Ok(())) => info!("panel connected"),
             Report::Panel(Err(reason)) => warn!(reason, "panel disconnected"),
+            Report::PressRefused { text } => {
+                warn!(text, "the panel sends presses that the shaft does not have");
+            }
             Report::FloorUnreachable { floor } => {
                 warn!(%floor, "no sensor at this floor: it is locked out for a while");
             }

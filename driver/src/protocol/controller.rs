@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::codec::{VERSION, encode};
 use super::frame::{
-    BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot, PanelFrame, Press, PressSequence,
+    BootId, ButtonChunk, ControllerFrame, Drive, KioskSlots, PanelFrame, Press, PressSequence,
     Request, Status, cut,
 };
 use super::panel::CLIMATE_PERIOD;
@@ -67,7 +67,7 @@ pub struct ControllerSession {
     sequence: u8,
     outputs: PanelOutputs,
     chunks: Vec<ButtonChunk>,
-    kiosks: Vec<KioskSlot>,
+    kiosks: KioskSlots,
     state: SessionState,
     driven: Driven,
     /// The boot id of the panel last greeted, and its last reported press.
@@ -139,7 +139,7 @@ impl ControllerSession {
             receiver: Receiver::new(),
             sequence: 0,
             chunks: chunks_of(&outputs, floors),
-            kiosks: KioskSlot::all_of(&outputs.kiosks, floors),
+            kiosks: KioskSlots::default(),
             outputs,
             state: seek(now, Some(now + settings.silence)),
             driven: Driven { boot: None, since: 0 },
@@ -167,7 +167,7 @@ impl ControllerSession {
             self.chunks = chunks_of(&outputs, self.floors);
         }
         if outputs.kiosks != self.outputs.kiosks {
-            self.kiosks = KioskSlot::all_of(&outputs.kiosks, self.floors);
+            self.kiosks.show(&outputs.kiosks, self.floors);
         }
         self.outputs = outputs;
     }
@@ -267,13 +267,19 @@ impl ControllerSession {
             }
             PanelFrame::Status(status) => self.handle_status(status, now),
             PanelFrame::Press(Press { boot, sequence, button }) => {
-                let pressed = PanelEvent::Pressed(button);
-                let event = self.floors.has_button(button).then_some(pressed);
+                let event = match button {
+                    Ok(button) if self.floors.has_button(button) => PanelEvent::Pressed(button),
+                    Ok(button) => PanelEvent::Refused(format!("a press of {button}")),
+                    Err(raw) => PanelEvent::Refused(format!("a press with the bytes {raw:?}")),
+                };
                 self.handle_press(boot, sequence, event, now);
             }
             PanelFrame::Request(Request { boot, sequence, trip }) => {
-                let requested = PanelEvent::Requested(trip);
-                let event = self.floors.has_trip(trip).then_some(requested);
+                let event = match trip {
+                    Ok(trip) if self.floors.has_trip(trip) => PanelEvent::Requested(trip),
+                    Ok(trip) => PanelEvent::Refused(format!("a request for {trip}")),
+                    Err(raw) => PanelEvent::Refused(format!("a request with the bytes {raw:?}")),
+                };
                 self.handle_press(boot, sequence, event, now);
             }
             PanelFrame::Climate(climate) => {
@@ -354,12 +360,13 @@ impl ControllerSession {
         }
     }
 
-    /// A press, or a request; `None` if the shaft does not have what it names.
+    /// A press, or a request, and what it means. One of something that the shaft does not have is
+    /// acknowledged as well: the panel would repeat it for ever, and later presses wait for it.
     fn handle_press(
         &mut self,
         boot: BootId,
         sequence: PressSequence,
-        event: Option<PanelEvent>,
+        event: PanelEvent,
         now: Duration,
     ) {
         let SessionState::Connected(connection) = &mut self.state else {
@@ -376,10 +383,10 @@ impl ControllerSession {
         let ahead = sequence.wrapping_sub(*last);
         if ahead == 1 {
             *last = sequence;
-            match event {
-                Some(event) => self.events.push_back(event),
-                None => self.receiver.refuse(),
+            if matches!(event, PanelEvent::Refused(_)) {
+                self.receiver.refuse();
             }
+            self.events.push_back(event);
         } else if ahead == 0 || ahead > PressSequence::MAX / 2 {
             // Reported already: the acknowledgement was lost.
             connection.repeat_drive(now);

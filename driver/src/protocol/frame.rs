@@ -59,31 +59,58 @@ pub enum ControllerFrame {
     Kiosk(KioskSlot),
 }
 
-/// The body of [`ControllerFrame::Kiosk`]. Each frame says how many trips there are, so that the
+/// The body of [`ControllerFrame::Kiosk`]. Each frame says how many slots there are, so that the
 /// panel knows which ones have ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KioskSlot {
-    /// How many trips are shown.
+    /// How many slots there are.
     pub count: u8,
-    /// Which of them this is, from 0.
+    /// Which of them this is, from 0; 0 if there are none.
     pub slot: u8,
-    /// The trip and the name of its car, cut at 16 bytes; `None` if there are no trips.
+    /// The trip and the name of its car, cut at 16 bytes; `None` if the slot is empty.
     pub shown: Option<(Trip, String)>,
 }
 
-impl KioskSlot {
-    /// The slots for these trips, of which the first [`MOST_TRIPS`] in the shaft count: at least one
-    /// slot, which is empty if there are no trips.
-    #[must_use]
-    pub fn all_of(kiosks: &Kiosks, floors: FloorCount) -> Vec<Self> {
+/// Which trip is shown in which slot. A trip keeps its slot, so that one that comes or goes changes
+/// no other slot: a line takes seconds to send them all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KioskSlots(Vec<Option<(Trip, String)>>);
+
+impl KioskSlots {
+    /// Shows these trips, of which the first [`MOST_TRIPS`] in the shaft count. New ones take the
+    /// lowest empty slots.
+    pub fn show(&mut self, kiosks: &Kiosks, floors: FloorCount) {
         let trips = kiosks.iter().filter(|(trip, _)| floors.has_trip(**trip)).take(MOST_TRIPS);
-        let trips: Vec<_> = trips.map(|(trip, car)| (*trip, cut_name(car).to_owned())).collect();
-        let count = u8::try_from(trips.len()).unwrap_or(u8::MAX);
-        if trips.is_empty() {
-            return vec![Self { count: 0, slot: 0, shown: None }];
+        let mut trips: Kiosks =
+            trips.map(|(trip, car)| (*trip, cut_name(car).to_owned())).collect();
+        for slot in &mut self.0 {
+            *slot = slot.take().and_then(|(trip, _)| trips.remove_entry(&trip));
         }
-        let slots = (0..).zip(trips);
-        slots.map(|(slot, shown)| Self { count, slot, shown: Some(shown) }).collect()
+        let mut new = trips.into_iter();
+        for slot in self.0.iter_mut().filter(|slot| slot.is_none()) {
+            *slot = new.next();
+        }
+        self.0.extend(new.map(Some));
+        let used = self.0.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        self.0.truncate(used);
+    }
+
+    /// The frame of each slot.
+    pub fn frames(&self) -> impl Iterator<Item = KioskSlot> {
+        let count = self.count();
+        let slots = (0..).zip(&self.0);
+        slots.map(move |(slot, shown)| KioskSlot { count, slot, shown: shown.clone() })
+    }
+
+    /// The frame that tells of the last slot, or that there are none.
+    #[must_use]
+    pub fn last(&self) -> KioskSlot {
+        let none = KioskSlot { count: 0, slot: 0, shown: None };
+        self.frames().last().unwrap_or(none)
+    }
+
+    fn count(&self) -> u8 {
+        u8::try_from(self.0.len()).unwrap_or(u8::MAX)
     }
 }
 
@@ -287,6 +314,10 @@ impl Status {
     }
 }
 
+/// What a press or a request names, or its two bytes if no shaft has that. The panel repeats such a
+/// frame as any other, so its number has to be acknowledged all the same.
+pub type Named<T> = Result<T, [u8; 2]>;
+
 /// The body of [`PanelFrame::Press`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press {
@@ -295,7 +326,7 @@ pub struct Press {
     /// Counts the presses of this run of the panel; an acknowledgement names the last one taken.
     pub sequence: PressSequence,
     /// What was pressed.
-    pub button: Button,
+    pub button: Named<Button>,
 }
 
 /// The body of [`PanelFrame::Request`].
@@ -306,7 +337,7 @@ pub struct Request {
     /// Counts presses and requests together: see [`Press::sequence`].
     pub sequence: PressSequence,
     /// What was asked for.
-    pub trip: Trip,
+    pub trip: Named<Trip>,
 }
 
 fn all_exist(named: [Option<Floor>; 2], floors: FloorCount) -> bool {

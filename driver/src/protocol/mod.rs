@@ -27,7 +27,7 @@
 //! let press = PanelFrame::Press(Press {
 //!     boot: BootId::new(1).ok_or("zero is no boot id")?,
 //!     sequence: 1,
-//!     button: Button::Hall(Floor::try_from(3)?, Direction::Up),
+//!     button: Ok(Button::Hall(Floor::try_from(3)?, Direction::Up)),
 //! });
 //! let mut decoder = Decoder::<PanelFrame>::new();
 //! let mut frames = encode(&press, 7).into_iter().filter_map(|byte| decoder.push(byte));
@@ -46,8 +46,8 @@ mod receiver;
 pub use codec::{Decoder, FrameError, MAX_WIRE_LENGTH, Numbered, VERSION, encode};
 pub use controller::{ControllerSession, SessionSettings};
 pub use frame::{
-    BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, Frame, KioskSlot, PanelFrame,
-    Press, PressSequence, Request, Status, cut,
+    BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, Frame, KioskSlot, KioskSlots,
+    Named, PanelFrame, Press, PressSequence, Request, Status, cut,
 };
 pub use panel::PanelSession;
 

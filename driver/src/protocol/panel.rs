@@ -342,8 +342,8 @@ impl PanelSession {
         press.due = now + self.heartbeat / 2;
         let (boot, sequence) = (self.boot, press.sequence);
         Some(match press.wish {
-            Wish::Button(button) => PanelFrame::Press(Press { boot, sequence, button }),
-            Wish::Trip(trip) => PanelFrame::Request(Request { boot, sequence, trip }),
+            Wish::Button(button) => PanelFrame::Press(Press { boot, sequence, button: Ok(button) }),
+            Wish::Trip(trip) => PanelFrame::Request(Request { boot, sequence, trip: Ok(trip) }),
         })
     }
 }

@@ -518,6 +518,27 @@ fn stuck_buttons_are_told_and_told_again_where_a_frame_was_lost() {
     assert_eq!(stuck(&pair), Some(LampSet::new()));
 }
 
+/// A panel repeats a press until it is acknowledged, and no later one overtakes it.
+#[test]
+fn a_press_of_what_no_shaft_has_keeps_no_later_one_waiting() {
+    let mut pair = Pair::new();
+    pair.run_clean(Duration::from_millis(100));
+    pair.events.clear();
+    let impossible = [(0x86, [3, 3]), (0x86, [3, 255]), (0x83, [9, 3]), (0x83, [2, 254])];
+    for (sequence, (kind, named)) in (1..).zip(impossible) {
+        let body = [&[0, 0, 0, 1, 0, sequence], &named[..]].concat();
+        pair.controller.handle_bytes(&sealed(&[1, kind, sequence], &body), pair.now);
+    }
+    let press = Press { boot: boot(1), sequence: 5, button: Ok(Button::Car(floor(2))) };
+    pair.controller.handle_bytes(&encode(&PanelFrame::Press(press), 5), pair.now);
+    let refused = pair.controller.counters().damaged;
+    pair.exchange(&mut std::iter::empty());
+    assert_eq!(pair.presses(), [Button::Car(floor(2))]);
+    let is_refusal = |event: &&PanelEvent| matches!(event, PanelEvent::Refused(_));
+    assert_eq!(pair.events.iter().filter(is_refusal).count(), impossible.len());
+    assert_eq!(refused, 4);
+}
+
 #[test]
 fn presses_without_a_controller_are_bounded() {
     let mut panel = PanelSession::new(floors(), boot(1), HEARTBEAT, Duration::ZERO);
@@ -550,6 +571,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.join(" ")
 }
 
+fn slots(kiosks: &Kiosks, floors: FloorCount) -> Vec<KioskSlot> {
+    let mut slots = KioskSlots::default();
+    slots.show(kiosks, floors);
+    slots.frames().collect()
+}
+
 fn golden_controller_frames() -> Vec<(u8, ControllerFrame)> {
     let outputs = some_outputs();
     vec![
@@ -568,7 +595,7 @@ fn golden_controller_frames() -> Vec<(u8, ControllerFrame)> {
         ),
         (2, ControllerFrame::Lamps(ButtonChunk::of(&outputs.lamps.orders, floors(), 0))),
         (3, ControllerFrame::Display(outputs.display.clone())),
-        (4, ControllerFrame::Kiosk(KioskSlot::all_of(&outputs.kiosks, floors()).swap_remove(0))),
+        (4, ControllerFrame::Kiosk(slots(&outputs.kiosks, floors()).swap_remove(0))),
         (5, ControllerFrame::Kiosk(KioskSlot { count: 0, slot: 0, shown: None })),
     ]
 }
@@ -595,12 +622,12 @@ fn golden_panel_frames() -> Vec<(u8, PanelFrame)> {
             PanelFrame::Press(Press {
                 boot,
                 sequence: 258,
-                button: Button::Hall(floor(8), Direction::Down),
+                button: Ok(Button::Hall(floor(8), Direction::Down)),
             }),
         ),
         (255, PanelFrame::Climate(inputs.climate)),
         (0, PanelFrame::Stuck(ButtonChunk::of(&inputs.stuck, floors(), 1))),
-        (1, PanelFrame::Request(Request { boot, sequence: 259, trip: trip() })),
+        (1, PanelFrame::Request(Request { boot, sequence: 259, trip: Ok(trip()) })),
     ]
 }
 
@@ -643,7 +670,7 @@ fn kiosks_show_a_bounded_number_of_trips() {
     let every = |from: Floor| floors.floors().filter_map(move |to| Trip::new(from, to));
     let trips =
         floors.floors().flat_map(every).map(|trip| (trip, "a name that is too long".into()));
-    let slots = KioskSlot::all_of(&trips.collect(), floors);
+    let slots = slots(&trips.collect(), floors);
     assert_eq!(slots.len(), MOST_TRIPS);
     for slot in slots {
         assert_eq!(slot.shown.as_ref().map(|(_, car)| car.len()), Some(16));

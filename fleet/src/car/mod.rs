@@ -180,7 +180,7 @@ impl Car {
         match event {
             PanelEvent::Connected => self.start_over(OperatingState::Connecting, now),
             PanelEvent::Disconnected(_) => self.start_over(OperatingState::NoPanel, now),
-            PanelEvent::Pressed(_) | PanelEvent::Requested(_) => return,
+            PanelEvent::Pressed(_) | PanelEvent::Requested(_) | PanelEvent::Refused(_) => return,
             PanelEvent::Inputs(inputs) => self.read(inputs),
         }
         self.advance(now);

@@ -131,6 +131,12 @@ pub enum Report {
     Availability(#[serde(with = "availability")] Availability),
     /// The panel's line is up, or down for the reason given.
     Panel(#[serde(with = "panel")] Result<(), String>),
+    /// The panel sends presses or requests of something that the shaft does not have. Reported once
+    /// a minute.
+    PressRefused {
+        /// One of them.
+        text: String,
+    },
     /// The car stopped at this floor, but its sensor was silent: the floor is locked out for a
     /// while.
     FloorUnreachable {
@@ -158,7 +164,7 @@ pub enum Report {
 
 impl Report {
     /// The names of all kinds, as in the field `event`.
-    pub const NAMES: [&str; 21] = [
+    pub const NAMES: [&str; 22] = [
         "node_state",
         "peer_discovered",
         "peer_lost",
@@ -174,6 +180,7 @@ impl Report {
         "floor",
         "availability",
         "panel",
+        "press_refused",
         "floor_unreachable",
         "drive_refused",
         "off_target",
@@ -201,6 +208,7 @@ impl Report {
             Self::Floor { .. } => "floor",
             Self::Availability(_) => "availability",
             Self::Panel(_) => "panel",
+            Self::PressRefused { .. } => "press_refused",
             Self::FloorUnreachable { .. } => "floor_unreachable",
             Self::DriveRefused => "drive_refused",
             Self::OffTarget { .. } => "off_target",
@@ -245,6 +253,9 @@ impl fmt::Display for Report {
             }
             Self::Panel(Ok(())) => f.write_str("panel connected"),
             Self::Panel(Err(why)) => write!(f, "panel disconnected: {why}"),
+            Self::PressRefused { text } => {
+                write!(f, "the panel sends what the shaft does not have: {text}")
+            }
             Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
             Self::DriveRefused => f.write_str("the drive does not run"),
             Self::OffTarget { stop_at, at: None } => {

@@ -236,6 +236,7 @@ impl Recorder {
             | Report::TakenOver { .. }
             | Report::Availability(_)
             | Report::Panel(_)
+            | Report::PressRefused { .. }
             | Report::FloorUnreachable { .. }
             | Report::DriveRefused
             | Report::OffTarget { .. }

@@ -326,6 +326,7 @@ fn reports() -> Vec<Report> {
         Report::Availability(Availability::Unavailable(Unavailable::DriveFault)),
         Report::Panel(Ok(())),
         Report::Panel(Err("no such device".to_owned())),
+        Report::PressRefused { text: "a press of car 9".to_owned() },
         Report::FloorUnreachable { floor: floor(1) },
         Report::DriveRefused,
         Report::OffTarget { stop_at: floor(3), at: Some(floor(1)) },

@@ -1,12 +1,13 @@
 use proptest::prelude::*;
 
 use super::super::frame::{
-    BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, PanelFrame, Press, Status,
+    BootId, ButtonChunk, ControllerFrame, DISPLAY_BYTES, Drive, KioskSlot, PanelFrame, Press,
+    Request, Status,
 };
 use super::*;
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
-    HallLantern, KeySwitch, MotorCommand,
+    HallLantern, KeySwitch, MotorCommand, Trip,
 };
 
 fn floor(index: u8) -> Floor {
@@ -84,6 +85,12 @@ fn any_controller_frame() -> impl Strategy<Value = ControllerFrame> {
         ("\\PC{0,8}", any::<Option<u8>>()).prop_map(|(text, brightness)| {
             ControllerFrame::Display(Display { text, brightness })
         }),
+        (1_u8..=32, any::<u8>(), any_floor(), any_floor(), "\\PC{0,4}").prop_map(
+            |(count, slot, from, to, car)| {
+                let shown = Trip::new(from, to).map(|trip| (trip, car));
+                ControllerFrame::Kiosk(KioskSlot { count, slot: slot % count, shown })
+            }
+        ),
     ]
 }
 
@@ -130,8 +137,14 @@ fn any_panel_frame() -> impl Strategy<Value = PanelFrame> {
         }),
         any_status().prop_map(PanelFrame::Status),
         (any_boot(), any::<u16>(), any_button()).prop_map(|(boot, sequence, button)| {
-            PanelFrame::Press(Press { boot, sequence, button })
+            PanelFrame::Press(Press { boot, sequence, button: Ok(button) })
         }),
+        (any_boot(), any::<u16>(), any_floor(), any_floor()).prop_map(
+            |(boot, sequence, from, to)| {
+                let trip = Trip::new(from, to).ok_or([from.index(), to.index()]);
+                PanelFrame::Request(Request { boot, sequence, trip })
+            }
+        ),
         (any::<Option<i8>>(), any::<Option<u8>>()).prop_map(|(temperature, illuminance)| {
             PanelFrame::Climate(Climate { temperature, illuminance })
         }),

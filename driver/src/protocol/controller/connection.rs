@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::CLIMATE_LIMIT;
-use crate::protocol::frame::{BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot};
+use crate::protocol::frame::{BootId, ButtonChunk, ControllerFrame, Drive, KioskSlot, KioskSlots};
 use crate::vocabulary::{
-    Display, DoorCommand, DoorState, DriveFeedback, MotorCommand, PanelEvent, PanelInputs,
+    Display, DoorCommand, DoorState, DriveFeedback, MotorCommand, PanelEvent, PanelInputs, Trip,
 };
 
 /// How often in a heartbeat a `Drive` is repeated while the line damages frames.
@@ -31,7 +31,7 @@ pub(super) struct Connection {
     damaged_at: Option<Duration>,
     display: Option<Display>,
     chunks: Vec<Option<ButtonChunk>>,
-    kiosks: Vec<KioskSlot>,
+    kiosks: ToldKiosks,
     refresh: Refresh,
 }
 
@@ -41,11 +41,12 @@ pub(super) struct Wanted<'a> {
     pub(super) drive: Drive,
     pub(super) display: Display,
     pub(super) chunks: &'a [ButtonChunk],
-    pub(super) kiosks: &'a [KioskSlot],
+    pub(super) kiosks: &'a KioskSlots,
 }
 
 impl Wanted<'_> {
-    /// What is refreshed in this turn: each chunk, the display, each trip, and then from the start.
+    /// What is refreshed in this turn: each chunk, the display, each slot of the kiosks, or that
+    /// there is none, and then from the start.
     fn refreshed(&self, turn: usize) -> Option<ControllerFrame> {
         let after_chunks = turn.checked_sub(self.chunks.len());
         let Some(after_chunks) = after_chunks else {
@@ -53,8 +54,38 @@ impl Wanted<'_> {
         };
         match after_chunks.checked_sub(1) {
             None => Some(ControllerFrame::Display(self.display.clone())),
-            Some(slot) => self.kiosks.get(slot).cloned().map(ControllerFrame::Kiosk),
+            Some(0) => {
+                let first = self.kiosks.frames().next();
+                Some(ControllerFrame::Kiosk(first.unwrap_or_else(|| self.kiosks.last())))
+            }
+            Some(slot) => self.kiosks.frames().nth(slot).map(ControllerFrame::Kiosk),
         }
+    }
+}
+
+/// What the panel was told of the kiosks.
+#[derive(Debug, Default)]
+struct ToldKiosks {
+    /// How many slots there are; `None` before the first frame.
+    count: Option<u8>,
+    slots: Vec<Option<(Trip, String)>>,
+}
+
+impl ToldKiosks {
+    /// The next frame that tells something new, if any: first of a slot that has changed, then of
+    /// how many there are.
+    fn next_change(&mut self, wanted: &KioskSlots) -> Option<KioskSlot> {
+        let is_new = |frame: &KioskSlot| {
+            self.slots.get(usize::from(frame.slot)).is_none_or(|told| *told != frame.shown)
+        };
+        let last = || Some(wanted.last()).filter(|last| self.count != Some(last.count));
+        let frame = wanted.frames().find(is_new).or_else(last)?;
+        self.count = Some(frame.count);
+        self.slots.resize(usize::from(frame.count), None);
+        if let Some(slot) = self.slots.get_mut(usize::from(frame.slot)) {
+            slot.clone_from(&frame.shown);
+        }
+        Some(frame)
     }
 }
 
@@ -90,7 +121,7 @@ impl Connection {
             damaged_at: None,
             display: None,
             chunks: vec![None; chunks],
-            kiosks: Vec::new(),
+            kiosks: ToldKiosks::default(),
             refresh: Refresh { due: now, turn: 0 },
         }
     }
@@ -185,14 +216,8 @@ impl Connection {
             self.display = Some(display.clone());
             return Some(ControllerFrame::Display(display.clone()));
         }
-        self.kiosks.truncate(kiosks.len());
-        for (at, slot) in kiosks.iter().enumerate() {
-            match self.kiosks.get_mut(at) {
-                Some(told) if told == slot => continue,
-                Some(told) => told.clone_from(slot),
-                None => self.kiosks.push(slot.clone()),
-            }
-            return Some(ControllerFrame::Kiosk(slot.clone()));
+        if let Some(slot) = self.kiosks.next_change(kiosks) {
+            return Some(ControllerFrame::Kiosk(slot));
         }
         if now >= self.refresh.due {
             let turn = self.refresh.turn;

@@ -1,6 +1,8 @@
 use super::*;
 use crate::protocol::codec::Decoder;
-use crate::vocabulary::{Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor};
+use crate::vocabulary::{
+    Button, Direction, DoorCommand, DoorState, DriveFeedback, Floor, Kiosks, Trip,
+};
 
 const BOOT: u32 = 0x1234_5678;
 
@@ -92,7 +94,7 @@ fn status(id: u32, inputs: &PanelInputs) -> Status {
 }
 
 fn press(id: u32, sequence: PressSequence, button: Button) -> PanelFrame {
-    PanelFrame::Press(Press { boot: boot(id), sequence, button })
+    PanelFrame::Press(Press { boot: boot(id), sequence, button: Ok(button) })
 }
 
 fn run_up() -> PanelOutputs {
@@ -134,6 +136,35 @@ fn every_lamp_and_the_text_are_told_again_in_turn() {
         }));
     }
     assert_eq!(refreshed, ["lamps 8", "text", "0 trips", "lamps 0", "lamps 8"]);
+}
+
+fn trips(of: &[(u8, u8)]) -> Kiosks {
+    let trip = |(from, to): &(u8, u8)| Trip::new(floor(*from), floor(*to)).expect("a trip");
+    of.iter().map(|ends| (trip(ends), "A".to_owned())).collect()
+}
+
+/// A line takes seconds to show every kiosk what it shows already.
+#[test]
+fn a_trip_that_comes_or_goes_is_all_that_is_sent_of_the_kiosks() {
+    let mut bench = Bench::connected();
+    let mut show = |of: &[(u8, u8)]| -> Vec<(u8, u8, Option<u8>)> {
+        let outputs = PanelOutputs { kiosks: trips(of), ..PanelOutputs::default() };
+        bench.session.set_outputs(outputs);
+        let slots = bench.sent().into_iter().filter_map(|frame| match frame {
+            ControllerFrame::Kiosk(slot) => Some(slot),
+            _ => None,
+        });
+        let from = |shown: &(Trip, String)| shown.0.from().index();
+        slots.map(|slot| (slot.count, slot.slot, slot.shown.as_ref().map(from))).collect()
+    };
+    let first = [(3, 0), (4, 0), (5, 0)];
+    assert_eq!(show(&first), [(3, 0, Some(3)), (3, 1, Some(4)), (3, 2, Some(5))]);
+    assert_eq!(show(&[(2, 0), (3, 0), (4, 0), (5, 0)]), [(4, 3, Some(2))]);
+    assert_eq!(show(&[(2, 0), (3, 0), (5, 0)]), [(4, 1, None)]);
+    assert_eq!(show(&[(1, 0), (2, 0), (3, 0), (5, 0)]), [(4, 1, Some(1))]);
+    assert_eq!(show(&[(1, 0), (3, 0), (5, 0)]), [(3, 2, Some(5))]);
+    assert_eq!(show(&[(5, 0)]), [(3, 0, None), (3, 1, None)]);
+    assert_eq!(show(&[]), [(0, 0, None)]);
 }
 
 // S1

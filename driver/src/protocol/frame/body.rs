@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    BootId, ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, PanelFrame, Press, Request,
-    Status,
+    BootId, ButtonChunk, ControllerFrame, Drive, Frame, KioskSlot, Named, PanelFrame, Press,
+    Request, Status,
 };
 use crate::vocabulary::{
     Button, Climate, Direction, Display, DoorCommand, DoorState, DriveFeedback, Floor, FloorCount,
@@ -110,12 +110,7 @@ impl Frame for PanelFrame {
             Self::Press(press) => {
                 bytes.extend_from_slice(&press.boot.get().to_be_bytes());
                 bytes.extend_from_slice(&press.sequence.to_be_bytes());
-                bytes.push(match press.button {
-                    Button::Hall(_, Direction::Up) => 0,
-                    Button::Hall(_, Direction::Down) => 1,
-                    Button::Car(_) => 2,
-                });
-                bytes.push(press.button.floor().index());
+                bytes.extend_from_slice(&press.button.map_or_else(|raw| raw, button_bytes));
             }
             Self::Climate(climate) => {
                 let temperature = climate.temperature.map(i8::cast_unsigned);
@@ -126,7 +121,7 @@ impl Frame for PanelFrame {
             Self::Request(request) => {
                 bytes.extend_from_slice(&request.boot.get().to_be_bytes());
                 bytes.extend_from_slice(&request.sequence.to_be_bytes());
-                bytes.extend_from_slice(&[request.trip.from().index(), request.trip.to().index()]);
+                bytes.extend_from_slice(&request.trip.map_or_else(|raw| raw, trip_bytes));
             }
         }
     }
@@ -143,12 +138,7 @@ impl Frame for PanelFrame {
             PRESS => Self::Press(Press {
                 boot: body.boot()?,
                 sequence: body.number()?,
-                button: match (body.byte()?, body.floor()?) {
-                    (0, floor) => Button::Hall(floor, Direction::Up),
-                    (1, floor) => Button::Hall(floor, Direction::Down),
-                    (2, floor) => Button::Car(floor),
-                    _ => return None,
-                },
+                button: body.named(button_of)?,
             }),
             CLIMATE => Self::Climate(Climate {
                 temperature: body.optional()?.map(u8::cast_signed),
@@ -158,7 +148,7 @@ impl Frame for PanelFrame {
             REQUEST => Self::Request(Request {
                 boot: body.boot()?,
                 sequence: body.number()?,
-                trip: Trip::new(body.floor()?, body.floor()?)?,
+                trip: body.named(trip_of)?,
             }),
             _ => return None,
         })
@@ -174,6 +164,33 @@ pub fn cut(text: &str) -> &str {
 /// As much of a car's name as a [`KioskSlot`] frame can carry.
 pub(super) fn cut_name(name: &str) -> &str {
     &name[..name.floor_char_boundary(NAME_BYTES)]
+}
+
+fn button_bytes(button: Button) -> [u8; 2] {
+    let kind = match button {
+        Button::Hall(_, Direction::Up) => 0,
+        Button::Hall(_, Direction::Down) => 1,
+        Button::Car(_) => 2,
+    };
+    [kind, button.floor().index()]
+}
+
+fn button_of([kind, floor]: [u8; 2]) -> Option<Button> {
+    let floor = Floor::try_from(floor).ok()?;
+    match kind {
+        0 => Some(Button::Hall(floor, Direction::Up)),
+        1 => Some(Button::Hall(floor, Direction::Down)),
+        2 => Some(Button::Car(floor)),
+        _ => None,
+    }
+}
+
+fn trip_bytes(trip: Trip) -> [u8; 2] {
+    [trip.from().index(), trip.to().index()]
+}
+
+fn trip_of([from, to]: [u8; 2]) -> Option<Trip> {
+    Trip::new(Floor::try_from(from).ok()?, Floor::try_from(to).ok()?)
 }
 
 fn encode_kiosk(slot: &KioskSlot, bytes: &mut Vec<u8>) {
@@ -196,10 +213,8 @@ fn decode_kiosk(body: &mut Body<'_>) -> Option<KioskSlot> {
         (None, None) if name.is_empty() => None,
         (Some(_) | None, _) => return None,
     };
-    let is_sound = match shown {
-        Some(_) => slot < count && usize::from(count) <= MOST_TRIPS,
-        None => (count, slot) == (0, 0),
-    };
+    let is_none = (count, slot) == (0, 0) && shown.is_none();
+    let is_sound = is_none || (slot < count && usize::from(count) <= MOST_TRIPS);
     is_sound.then_some(KioskSlot { count, slot, shown })
 }
 
@@ -386,8 +401,9 @@ impl Body<'_> {
         }
     }
 
-    fn floor(&mut self) -> Option<Floor> {
-        Floor::try_from(self.byte()?).ok()
+    fn named<T>(&mut self, named: impl Fn([u8; 2]) -> Option<T>) -> Option<Named<T>> {
+        let raw = self.chunk()?;
+        Some(named(raw).ok_or(raw))
     }
 
     #[allow(

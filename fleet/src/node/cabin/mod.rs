@@ -32,6 +32,9 @@ use crate::model::{Availability, Call, CarView, NodeId, Timestamp};
 pub use climate::ClimateTimer;
 pub use health::health;
 
+/// How often presses of what the shaft does not have are reported at most.
+const REFUSED_PERIOD: Duration = Duration::from_mins(1);
+
 /// A car and its panel. A node without a car may still have a panel, as in a lobby.
 #[derive(Debug)]
 pub(super) struct Cabin {
@@ -52,6 +55,8 @@ pub(super) struct Cabin {
     are_stops_dirty: bool,
     /// The car as last sent to the linked peers.
     sent: Option<CarView>,
+    /// When a press of something that the shaft does not have was last reported.
+    refused_reported: Option<Timestamp>,
 }
 
 /// An event of the panel that concerns other components.
@@ -81,6 +86,7 @@ impl Cabin {
             is_dirty: false,
             are_stops_dirty: false,
             sent: None,
+            refused_reported: None,
         }
     }
 
@@ -149,7 +155,17 @@ impl Cabin {
             }
             PanelEvent::Pressed(button) => Some(Occurrence::Pressed(button)),
             PanelEvent::Requested(trip) => Some(Occurrence::Requested(trip)),
+            PanelEvent::Refused(what) => self.report_refused(what, now),
         }
+    }
+
+    /// A faulty panel may send any number of such presses.
+    fn report_refused(&mut self, text: String, now: Timestamp) -> Option<Occurrence> {
+        let is_due = self.refused_reported.is_none_or(|at| now.since(at) >= REFUSED_PERIOD);
+        is_due.then(|| {
+            self.refused_reported = Some(now);
+            Occurrence::Report(Report::PressRefused { text })
+        })
     }
 
     fn panel_is(&mut self, line: Result<(), String>) -> Option<Occurrence> {
@@ -374,6 +390,23 @@ mod tests {
         let report = |line| Some(Occurrence::Report(Report::Panel(line)));
         let expected = [report(Ok(())), None, report(Err("cut".to_owned())), None];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn presses_of_what_the_shaft_does_not_have_are_reported_once_a_minute() {
+        let mut cabin = cabin(Some(car()));
+        let mut told = |seconds| {
+            let event = PanelEvent::Refused("a press of car 9".to_owned());
+            let now = Timestamp::START + Duration::from_secs(seconds);
+            matches!(
+                cabin.handle_panel(event, now),
+                Some(Occurrence::Report(Report::PressRefused { .. }))
+            )
+        };
+        assert_eq!(
+            [told(1), told(1), told(60), told(61), told(62)],
+            [true, false, false, true, false]
+        );
     }
 
     #[test]
