@@ -16,6 +16,7 @@ impl Node {
                 Effect::Hurry => self.peers.hurry(),
                 Effect::Changed => self.orders_have_changed(),
                 Effect::LampsChanged => self.cabin.invalidate(),
+                Effect::Opened(call) => self.dispatching.on_opened(call),
                 Effect::Served { call, by } => {
                     if self.dispatching.on_served(call, by.as_ref()) {
                         self.leadership.note_kept_assignment(now);

@@ -44,7 +44,8 @@ impl Node {
     /// The node's state changed, and with it the plan that is in force and who makes it.
     pub(super) fn on_change(&mut self, change: Change) {
         let (node_state, rotates) = (self.leadership.node_state(), self.leadership.rotates());
-        self.dispatching.on_change(node_state, rotates);
+        let open = self.orders.hall_calls();
+        self.dispatching.on_change(node_state, rotates, &open);
         self.peers.hurry();
         self.peers.review_links();
         self.cabin.invalidate_stops();

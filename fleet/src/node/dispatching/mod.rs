@@ -92,9 +92,24 @@ impl Dispatching {
         is_kept
     }
 
-    /// The node's state changed. If the mastership `rotates`, the next master continues with the
-    /// plan; otherwise with the cars of destination calls only, which the passengers know.
-    pub(super) fn on_change(&mut self, node_state: &NodeState, rotates: bool) {
+    /// A call is open that was not open before. Nobody was told a car of a trip that has not been
+    /// asked for: what the plan says of it was said of an earlier press, or comes again.
+    pub(super) fn on_opened(&mut self, call: HallCall) {
+        if call.to.is_some() {
+            self.plan.forget(call);
+        }
+    }
+
+    /// The node's state changed, and these are the open calls. If the mastership `rotates`, the next
+    /// master continues with the plan; otherwise with the cars of destination calls only, which the
+    /// passengers know.
+    pub(super) fn on_change(
+        &mut self,
+        node_state: &NodeState,
+        rotates: bool,
+        open: &BTreeSet<HallCall>,
+    ) {
+        self.plan.forget_trips_but(open);
         if !rotates {
             self.plan.end();
         }
@@ -319,7 +334,7 @@ mod tests {
         let mut dispatching = Dispatching::default();
         let told = PlanEntry { version: 7, call, car: name(2) };
         assert!(dispatching.learn(told));
-        dispatching.on_change(&NodeState::Master, false);
+        dispatching.on_change(&NodeState::Master, false, &BTreeSet::from([call]));
         let mut adopt = |seconds| {
             let (plan, calls) = (Assignments::from([(call, name(1))]), BTreeSet::from([call]));
             let (cars, outside) = (vec![(name(1), view())], vec![(name(2), view())]);
@@ -328,6 +343,20 @@ mod tests {
         };
         assert_eq!((adopt(0), adopt(2)), (0, 0));
         assert_eq!(adopt(3), 1, "it may not know that it has the call");
+    }
+
+    /// A slave may learn of the service before it learns of the assignment. Nobody who asks for
+    /// that trip later was told that car.
+    #[test]
+    fn the_next_master_forgets_the_cars_of_trips_that_are_over() {
+        let top = Floor::try_from(3).expect("a floor");
+        let call = HallCall::to(Floor::BOTTOM, top).expect("a trip");
+        for rotates in [true, false] {
+            let mut dispatching = Dispatching::default();
+            assert!(dispatching.learn(PlanEntry { version: 7, call, car: name(2) }));
+            dispatching.on_change(&NodeState::Master, rotates, &BTreeSet::new());
+            assert_eq!(dispatching.car(call), None);
+        }
     }
 
     #[test]
@@ -339,7 +368,7 @@ mod tests {
             let entry = PlanEntry { version: 7, call: learned, car: name(2) };
             assert!(dispatching.learn(entry));
         }
-        dispatching.on_change(&NodeState::Master, false);
+        dispatching.on_change(&NodeState::Master, false, &BTreeSet::from([call]));
         assert_eq!(dispatching.car(call), Some(&name(2)));
         assert_eq!(dispatching.car(CALL), None);
         let cars = vec![(name(1), view()), (name(2), view())];

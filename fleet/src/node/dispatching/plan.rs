@@ -31,6 +31,11 @@ impl Plan {
         self.entries.retain(|call, _| call.to.is_some());
     }
 
+    /// Drops the entries of trips that are not open.
+    pub(super) fn forget_trips_but(&mut self, open: &BTreeSet<HallCall>) {
+        self.entries.retain(|call, _| call.to.is_none() || open.contains(call));
+    }
+
     /// The master has started again, and counts its versions from the beginning. Every entry of its
     /// new plan is newer than what this node knows, to which the cars keep until then.
     pub(super) fn outdate(&mut self) {

@@ -67,6 +67,8 @@ pub(super) enum Effect {
     Changed,
     /// The lamps have changed.
     LampsChanged,
+    /// This call has its first open press.
+    Opened(HallCall),
     /// This call has no open press left. `by` is the car that served it, if known.
     Served { call: HallCall, by: Option<NodeId> },
 }
@@ -346,7 +348,8 @@ mod tests {
         let call = Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up));
         assert_eq!(orders.place(call.clone(), now), Taken::Placed);
         let placed = Report::Placed { call: call.clone(), origin: hello.node };
-        let expected = [Effect::Report(placed), Effect::Hurry, Effect::Changed];
+        let opened = Effect::Opened(HallCall::new(Floor::BOTTOM, Direction::Up));
+        let expected = [opened, Effect::Report(placed), Effect::Hurry, Effect::Changed];
         assert_eq!(effects(&mut orders), expected);
 
         orders.review_promises(BTreeSet::new);

@@ -63,6 +63,12 @@ impl Orders {
             Merged::Placed { replaced } => {
                 let own = self.own.node.clone();
                 self.promise.record(dot, &own, Holding::Held);
+                if let Call::Hall(hall) = call
+                    && replaced.is_none()
+                    && self.store.of_call(call).all(|order| order.dot == dot)
+                {
+                    self.effects.push_back(Effect::Opened(*hall));
+                }
                 if let Some(replaced) = replaced {
                     self.promise.inherit(replaced.dot, dot);
                     self.replication.replaced(replaced.dot);

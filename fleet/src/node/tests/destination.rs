@@ -243,6 +243,15 @@ fn the_destination_calls_of_a_lost_car_move() {
     assert_eq!(calls(&node), [Call::Hall(trip()), ride()]);
 }
 
+/// The plan entry of a trip that was over came after its service.
+#[test]
+fn a_passenger_is_told_no_car_of_an_earlier_one() {
+    let (mut node, now) = master();
+    node.dispatching.learn(PlanEntry { version: 1, call: trip(), car: name(2) });
+    place(&mut node, trip(), now);
+    assert_eq!(request(&mut node).demand[0].assigned, None);
+}
+
 /// A frame of a sound node stays within its limit, however many trips there are.
 #[test]
 fn a_long_plan_takes_several_frames() {
