@@ -353,7 +353,7 @@ impl CommandError {
                 | ErrorCode::UnknownCar
                 | ErrorCode::ReadOnly
                 | ErrorCode::FaultsNotAllowed => Exit::Usage,
-                ErrorCode::Busy | ErrorCode::NoJournal => Exit::Failed,
+                ErrorCode::Busy | ErrorCode::NoJournal | ErrorCode::TooManyTrips => Exit::Failed,
                 ErrorCode::NoAnswer => Exit::NoNode,
             },
             Self::Client(

@@ -108,6 +108,8 @@ pub enum ErrorCode {
     Malformed,
     /// The building has no such button.
     NoSuchButton,
+    /// So many destination calls that were placed at this node are open.
+    TooManyTrips,
     /// Neither the node nor any node that it hears has this car: the order would stay open forever.
     UnknownCar,
     /// The node does not run with `--allow-faults`.

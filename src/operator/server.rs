@@ -287,7 +287,15 @@ impl Connection {
             Reply::Order(Ok(Taken::Placed)) => Ok(ReplyLine::Placed),
             Reply::Order(Ok(Taken::Absorbed)) => Ok(ReplyLine::Absorbed),
             Reply::Order(Ok(Taken::Waiting)) => Ok(ReplyLine::Waiting),
-            Reply::Order(Err(cause)) => Err(refused(ErrorCode::NoSuchButton, &cause)),
+            Reply::Order(Err(cause)) => {
+                let code = match &cause {
+                    OrderRefused::NoSuchButton { .. } | OrderRefused::NoCar { .. } => {
+                        ErrorCode::NoSuchButton
+                    }
+                    OrderRefused::TooManyTrips { .. } => ErrorCode::TooManyTrips,
+                };
+                Err(refused(code, &cause))
+            }
             _ => Err(no_answer()),
         }
     }

@@ -33,9 +33,10 @@ use crate::config::FaultInjection;
 use crate::mesh::Cable;
 
 /// Every code of an error.
-const ERROR_CODES: [ErrorCode; 8] = [
+const ERROR_CODES: [ErrorCode; 9] = [
     ErrorCode::Malformed,
     ErrorCode::NoSuchButton,
+    ErrorCode::TooManyTrips,
     ErrorCode::UnknownCar,
     ErrorCode::FaultsNotAllowed,
     ErrorCode::ReadOnly,

@@ -63,9 +63,7 @@ impl ReportLog {
             }
             Report::Panel(Ok(())) => info!("panel connected"),
             Report::Panel(Err(reason)) => warn!(reason, "panel disconnected"),
-            Report::PressRefused { text } => {
-                warn!(text, "the panel sends presses that the shaft does not have");
-            }
+            Report::PressRefused { text } => warn!(text, "press refused"),
             Report::FloorUnreachable { floor } => {
                 warn!(%floor, "no sensor at this floor: it is locked out for a while");
             }

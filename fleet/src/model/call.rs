@@ -126,6 +126,15 @@ impl Call {
         }
     }
 
+    /// Whether this is a destination call.
+    #[must_use]
+    pub fn is_trip(&self) -> bool {
+        match self {
+            Self::Hall(call) => call.to.is_some(),
+            Self::Car { .. } => false,
+        }
+    }
+
     /// Whether a passenger in a building with these floors can make this call.
     #[must_use]
     pub fn is_within(&self, floors: FloorCount) -> bool {

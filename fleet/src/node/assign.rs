@@ -64,16 +64,13 @@ impl Node {
     /// What the kiosks of the landings show: the cars of the destination calls that are promised
     /// (P1), the latest ones if there are too many.
     pub(super) fn kiosks(&self, now: Timestamp) -> Kiosks {
-        let mut shown: Vec<(Timestamp, Trip, String)> = Vec::new();
-        for (placed, call) in self.orders.promised_trips() {
+        let mut trips: Vec<(Timestamp, HallCall)> = self.orders.promised_trips().collect();
+        trips.sort_unstable_by(|one, other| other.cmp(one));
+        let shown = trips.into_iter().filter_map(|(_, call)| {
             let trip = call.to.and_then(|to| Trip::new(call.floor, to));
-            if let Some((trip, car)) = trip.zip(self.car_of(call, now)) {
-                shown.push((placed, trip, car.to_string()));
-            }
-        }
-        shown.sort_by(|one, other| other.cmp(one));
-        shown.truncate(MOST_TRIPS);
-        shown.into_iter().map(|(_, trip, car)| (trip, car)).collect()
+            trip.zip(self.car_of(call, now).map(ToString::to_string))
+        });
+        shown.take(MOST_TRIPS).collect()
     }
 
     /// The cars of the group and what they are doing: the node's own car, and those of the synced

@@ -7,7 +7,7 @@ use elevator_driver::{Button, PanelEvent, Trip};
 
 use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
-use super::orders::rubbish;
+use super::orders::{MOST_OPEN_TRIPS, rubbish};
 use super::peers::{Handshake, Heard, Offence, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::election::{Input, LinkRule};
@@ -18,7 +18,7 @@ use crate::wire::{Beacon, Frame, Hello, NodeState};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderRefused {
     /// The building has no such button or floor.
-    #[error("there is no button for {call} in a building with floors 0 to {top}")]
+    #[error("there is no {call} in a building with floors 0 to {top}")]
     NoSuchButton {
         /// The rejected call.
         call: Call,
@@ -32,6 +32,14 @@ pub enum OrderRefused {
         call: Call,
         /// The node.
         node: NodeId,
+    },
+    /// So many destination calls that were placed at this node are open.
+    #[error("{call} can't be placed: {most} trips that were asked for at this node are open")]
+    TooManyTrips {
+        /// The rejected call.
+        call: Call,
+        /// How many may be open.
+        most: usize,
     },
 }
 
@@ -219,7 +227,8 @@ impl Node {
     /// An operator places an order. Equivalent to a press of its button.
     ///
     /// # Errors
-    /// The building has no such button, or the node has no car for a car call.
+    /// The building has no such button, the node has no car for a car call, or too many destination
+    /// calls are open.
     pub fn handle_order(&mut self, call: Call, now: Timestamp) -> Result<Taken, OrderRefused> {
         if !call.is_within(self.hello.floors) {
             let top = self.hello.floors.top().index();
@@ -228,6 +237,9 @@ impl Node {
         if !self.cabin.has_car() && matches!(call, Call::Car { .. }) {
             let node = self.hello.node.clone();
             return Err(OrderRefused::NoCar { call, node });
+        }
+        if !self.orders.may_place(&call) {
+            return Err(OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS });
         }
         let taken =
             if self.cabin.absorbs(&call, now) { Taken::Absorbed } else { self.place(call, now) };
@@ -324,8 +336,16 @@ impl Node {
     /// A passenger has given a destination at a kiosk.
     fn request(&mut self, trip: Trip, now: Timestamp) {
         let call = HallCall::to(trip.from(), trip.to()).map(Call::Hall);
-        if let Some(call) = call.filter(|call| call.is_within(self.hello.floors)) {
+        let Some(call) = call.filter(|call| call.is_within(self.hello.floors)) else {
+            return;
+        };
+        if self.orders.may_place(&call) {
             self.place(call, now);
+        } else {
+            let refused = OrderRefused::TooManyTrips { call, most: MOST_OPEN_TRIPS };
+            if let Some(report) = self.cabin.refused(refused.to_string(), now) {
+                self.report(report);
+            }
         }
     }
 

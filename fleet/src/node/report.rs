@@ -131,10 +131,9 @@ pub enum Report {
     Availability(#[serde(with = "availability")] Availability),
     /// The panel's line is up, or down for the reason given.
     Panel(#[serde(with = "panel")] Result<(), String>),
-    /// The panel sends presses or requests of something that the shaft does not have. Reported once
-    /// a minute.
+    /// A press or a request of the panel was refused. Reported once a minute.
     PressRefused {
-        /// One of them.
+        /// What was asked for, and why it was refused.
         text: String,
     },
     /// The car stopped at this floor, but its sensor was silent: the floor is locked out for a
@@ -253,9 +252,7 @@ impl fmt::Display for Report {
             }
             Self::Panel(Ok(())) => f.write_str("panel connected"),
             Self::Panel(Err(why)) => write!(f, "panel disconnected: {why}"),
-            Self::PressRefused { text } => {
-                write!(f, "the panel sends what the shaft does not have: {text}")
-            }
+            Self::PressRefused { text } => write!(f, "press refused: {text}"),
             Self::FloorUnreachable { floor } => write!(f, "floor {floor} could not be found"),
             Self::DriveRefused => f.write_str("the drive does not run"),
             Self::OffTarget { stop_at, at: None } => {

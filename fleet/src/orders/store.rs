@@ -49,18 +49,26 @@ pub(crate) struct Journal {
 /// The open calls of one journal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Open {
-    halls: usize,
+    /// How many are calls of hall buttons.
+    buttons: usize,
+    /// How many are destination calls.
+    trips: usize,
     /// How many, by car; cars without open calls are absent.
     cars: BTreeMap<NodeId, usize>,
 }
 
 impl Open {
     pub(crate) fn is_empty(&self) -> bool {
-        self.halls == 0 && self.cars.is_empty()
+        !self.has_hall_calls() && self.cars.is_empty()
     }
 
     pub(crate) fn has_hall_calls(&self) -> bool {
-        self.halls > 0
+        self.buttons > 0 || self.trips > 0
+    }
+
+    /// How many destination calls are open.
+    pub(crate) fn trips(&self) -> usize {
+        self.trips
     }
 
     /// The cars with open car calls.
@@ -70,14 +78,16 @@ impl Open {
 
     fn add(&mut self, call: &Call) {
         match call {
-            Call::Hall(_) => self.halls += 1,
+            Call::Hall(call) if call.to.is_some() => self.trips += 1,
+            Call::Hall(_) => self.buttons += 1,
             Call::Car { car, .. } => *self.cars.entry(car.clone()).or_default() += 1,
         }
     }
 
     fn remove(&mut self, call: &Call) {
         match call {
-            Call::Hall(_) => self.halls -= 1,
+            Call::Hall(call) if call.to.is_some() => self.trips -= 1,
+            Call::Hall(_) => self.buttons -= 1,
             Call::Car { car, .. } => {
                 if let Some(count) = self.cars.get_mut(car) {
                     *count -= 1;
@@ -286,6 +296,13 @@ impl OrderStore {
     /// The call of this press, if known.
     pub(crate) fn call(&self, dot: Dot) -> Option<&Call> {
         self.registers.get(&dot).map(|register| &register.order.call)
+    }
+
+    /// Whether a press of this call is open in this journal.
+    #[must_use]
+    pub(crate) fn is_open_in(&self, journal: JournalId, call: &Call) -> bool {
+        let present = self.dots.get(&(journal, call.clone()));
+        present.is_some_and(|dot| self.get(*dot).is_some())
     }
 
     /// The press in the register of this dot's journal and call, if any.

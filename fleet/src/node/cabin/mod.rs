@@ -32,7 +32,7 @@ use crate::model::{Availability, Call, CarView, NodeId, Timestamp};
 pub use climate::ClimateTimer;
 pub use health::health;
 
-/// How often presses of what the shaft does not have are reported at most.
+/// How often refused presses are reported at most.
 const REFUSED_PERIOD: Duration = Duration::from_mins(1);
 
 /// A car and its panel. A node without a car may still have a panel, as in a lobby.
@@ -55,7 +55,7 @@ pub(super) struct Cabin {
     are_stops_dirty: bool,
     /// The car as last sent to the linked peers.
     sent: Option<CarView>,
-    /// When a press of something that the shaft does not have was last reported.
+    /// When a press that was refused was last reported.
     refused_reported: Option<Timestamp>,
 }
 
@@ -155,16 +155,19 @@ impl Cabin {
             }
             PanelEvent::Pressed(button) => Some(Occurrence::Pressed(button)),
             PanelEvent::Requested(trip) => Some(Occurrence::Requested(trip)),
-            PanelEvent::Refused(what) => self.report_refused(what, now),
+            PanelEvent::Refused(what) => {
+                let text = format!("the shaft has no such thing: {what}");
+                self.refused(text, now).map(Occurrence::Report)
+            }
         }
     }
 
-    /// A faulty panel may send any number of such presses.
-    fn report_refused(&mut self, text: String, now: Timestamp) -> Option<Occurrence> {
+    /// A press was refused, for this reason. A faulty panel may send any number of those.
+    pub(super) fn refused(&mut self, text: String, now: Timestamp) -> Option<Report> {
         let is_due = self.refused_reported.is_none_or(|at| now.since(at) >= REFUSED_PERIOD);
         is_due.then(|| {
             self.refused_reported = Some(now);
-            Occurrence::Report(Report::PressRefused { text })
+            Report::PressRefused { text }
         })
     }
 

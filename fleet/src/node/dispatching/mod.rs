@@ -10,6 +10,7 @@
 //!
 //! It knows no order, link or car: the open calls and the cars of the group come in as arguments.
 
+mod crowd;
 mod guidance;
 mod outside;
 mod plan;
@@ -37,6 +38,8 @@ pub(super) struct Dispatching {
     planning: Planning,
     guidance: Guidance,
     outside: Outside,
+    /// The last request left out trips, which others stand for.
+    is_crowded: bool,
     /// The inputs of the plan have changed.
     is_dirty: bool,
 }
@@ -160,7 +163,7 @@ impl Dispatching {
     }
 
     /// As master: requests a plan for the open calls, with their waiting times, and the cars of the
-    /// group. Without open calls the plan becomes empty, and idle cars are parked: once, until
+    /// group. Of very many trips some stand for the others. Without open calls the plan becomes empty, and idle cars are parked: once, until
     /// something happens.
     pub(super) fn request(
         &mut self,
@@ -181,7 +184,8 @@ impl Dispatching {
             waited: *waited,
             assigned: self.plan.car(*call).cloned(),
         });
-        let demand = demand.collect();
+        let (demand, is_crowded) = crowd::planned(demand.collect());
+        self.is_crowded = is_crowded;
         let shown = self.guidance.shown(now);
         Some(PlanRequest { version: self.planning.ask(now), now, cars, shown, demand })
     }
@@ -213,6 +217,16 @@ impl Dispatching {
         let able: BTreeMap<NodeId, CarView> = able.collect();
         let serves =
             |car: &NodeId, call: HallCall| able.get(car).is_some_and(|view| view.reaches(call));
+        let leaders = if self.is_crowded {
+            crowd::leaders(&plan, |call| self.plan.car(call).is_some())
+        } else {
+            BTreeMap::new()
+        };
+        let follow = |call: HallCall| {
+            let leader = leaders.get(&call.landing()).filter(|car| serves(car, call));
+            let any = || able.keys().find(|car| serves(car, call));
+            if self.is_crowded && call.to.is_some() { leader.or_else(any) } else { None }
+        };
         let assign = |call: HallCall| {
             let (planned, present) = (plan.remove(&call), self.plan.car(call));
             let planned = planned.as_ref();
@@ -222,7 +236,8 @@ impl Dispatching {
             };
             let kept = present.filter(|car| keeps(car, call));
             let mut choices = first.into_iter().chain(second).filter(|car| serves(car, call));
-            Some((call, kept.or_else(|| choices.next())?.clone()))
+            let car = kept.or_else(|| choices.next()).or_else(|| follow(call))?;
+            Some((call, car.clone()))
         };
         let plan = calls.into_iter().filter_map(assign).collect();
         self.plan.adopt(plan)
@@ -288,6 +303,31 @@ mod tests {
         assert!(dispatching.accept_answer(version));
         assert!(!dispatching.accept_answer(version));
         assert!(dispatching.wants_plan());
+    }
+
+    /// N1: as many as a faulty member can invent.
+    #[test]
+    fn a_plan_for_very_many_trips_is_bounded_and_gives_each_of_them_a_car() {
+        let floors = FloorCount::new(FloorCount::MAX).expect("floors");
+        let trips = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
+        let buttons = |floor| Direction::BOTH.map(|direction| HallCall::new(floor, direction));
+        let calls = floors.floors().flat_map(trips).chain(floors.floors().flat_map(buttons));
+        let calls: BTreeMap<HallCall, Duration> =
+            calls.map(|call| (call, Duration::ZERO)).collect();
+        let (mut dispatching, now) = (Dispatching::default(), Timestamp::START);
+        for round in 0..2 {
+            let request = dispatching.request(&calls, Vec::new(), now).expect("calls wait");
+            // Two for each landing and direction, and the buttons.
+            assert!(request.demand.len() <= 3 * 2 * 254, "{}", request.demand.len());
+            assert_eq!(request.demand.iter().filter(|it| it.call.to.is_none()).count(), 2 * 254);
+            let car = |call: HallCall| name(1 + call.floor.index() % 2);
+            let plan = request.demand.iter().map(|it| (it.call, car(it.call))).collect();
+            let cars = vec![(name(1), view()), (name(2), view())];
+            assert!(dispatching.accept_answer(request.version));
+            let changed = adopt(&mut dispatching, plan, calls.keys().copied().collect(), cars);
+            assert_eq!(changed.len(), if round == 0 { calls.len() } else { 0 });
+            assert!(calls.keys().all(|call| dispatching.car(*call) == Some(&car(*call))));
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct PlanRequest {
     pub cars: Vec<CarSituation>,
     /// For how long each car has shown its present floor.
     pub shown: BTreeMap<NodeId, Duration>,
-    /// The open hall calls.
+    /// The open hall calls; of very many trips, those that stand for others.
     pub demand: Vec<HallDemand>,
 }
 

@@ -66,6 +66,9 @@ impl Orders {
             orders.filter(|order| self.store.is_made_here(order.dot))
         };
         if made_here().next().is_none() {
+            if !self.may_place(&record.call) {
+                return false;
+            }
             // Even a press that has got its sequence is not promised yet.
             let (Taken::Placed | Taken::Waiting | Taken::Absorbed) =
                 self.place(record.call.clone(), now);
@@ -114,7 +117,10 @@ impl Orders {
     pub(in crate::node) fn place_contested(&mut self, fleet: Fleet<'_>, now: Timestamp) {
         let known = Knowledge::new(&self.own, &self.store, &self.ledger, fleet);
         for call in self.admission.due_calls(&known, now) {
-            self.place(call, now);
+            // Its turn comes again.
+            if self.may_place(&call) {
+                self.place(call, now);
+            }
         }
     }
 

@@ -98,6 +98,11 @@ impl Ledger {
         self.unplaced.insert(call);
     }
 
+    /// The calls that wait for a sequence.
+    pub(super) fn postponed(&self) -> &BTreeSet<Call> {
+        &self.unplaced
+    }
+
     /// Takes the calls that wait for a sequence, to try again.
     pub(super) fn take_postponed(&mut self) -> BTreeSet<Call> {
         std::mem::take(&mut self.unplaced)

@@ -39,7 +39,7 @@ use crate::model::{Call, Dot, HallCall, JournalId, NodeId, Timestamp};
 use crate::orders::{Holding, OrderStore, Promise};
 use crate::wire::Hello;
 
-pub(super) use admission::rubbish;
+pub(super) use admission::{MOST_OPEN_TRIPS, rubbish};
 pub(super) use transfers::Purpose;
 
 /// The orders, and everything that is known about them.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 
 use super::admission::Knowledge;
-use super::{Effect, Fleet, Orders};
+use super::{Effect, Fleet, MOST_OPEN_TRIPS, Orders};
 use crate::car::ServedCall;
 use crate::model::{Call, Dot, HallCall, NodeId, Order, Timestamp};
 use crate::node::{Report, Taken};
@@ -25,6 +25,17 @@ impl Orders {
         debug_assert_ne!(merged, Merged::Nothing, "{dot} is not fresh");
         self.on_merged(dot, &call, &own, merged, None, now);
         Taken::Placed
+    }
+
+    /// Whether another press of this call can be placed: so many trips are not open at a time.
+    pub(in crate::node) fn may_place(&self, call: &Call) -> bool {
+        let journal = self.ledger.journal();
+        let postponed = self.ledger.postponed();
+        if !call.is_trip() || postponed.contains(call) || self.store.is_open_in(journal, call) {
+            return true;
+        }
+        let open = self.store.journal(journal).map_or(0, |journal| journal.open.trips());
+        open + postponed.iter().filter(|call| call.is_trip()).count() < MOST_OPEN_TRIPS
     }
 
     /// Since when an order of this call has waited in a journal that this node has given up, or has

@@ -5,6 +5,7 @@ use elevator_driver::{Button, DoorCommand, DoorState, Trip};
 use super::planning::{LINK, master, request, up};
 use super::*;
 use crate::dispatch::Assignments;
+use crate::node::orders::MOST_OPEN_TRIPS;
 use crate::wire::{Delta, PlanEntry};
 
 fn floor(index: u8) -> Floor {
@@ -241,6 +242,79 @@ fn the_destination_calls_of_a_lost_car_move() {
     write_all(&mut node, now);
     open_door(&mut node, now);
     assert_eq!(calls(&node), [Call::Hall(trip()), ride()]);
+}
+
+/// Alone, with its disk, in a building with 1,560 trips, which are returned.
+fn tall() -> (Node, Vec<HallCall>, Timestamp) {
+    let floors = FloorCount::new(40).expect("floors");
+    let settings = settings(1, 1, ElectionSettings::of(Protocol::LowestIp));
+    let restored = Restored { reserved: 1_000, ..Restored::default() };
+    let mut node = Node::new(NodeSettings { floors, restored, ..settings });
+    node.start(Timestamp::START);
+    drain(&mut node);
+    let from = |from: Floor| floors.floors().filter_map(move |to| HallCall::to(from, to));
+    (node, floors.floors().flat_map(from).collect(), Timestamp::START)
+}
+
+/// N1
+#[test]
+fn a_node_places_a_bounded_number_of_trips() {
+    let (mut node, trips, now) = tall();
+    let most = MOST_OPEN_TRIPS;
+    for call in &trips[..most] {
+        place(&mut node, *call, now);
+    }
+    place(&mut node, trips[0], now);
+    let call = Call::Hall(trips[most]);
+    let refused = OrderRefused::TooManyTrips { call: call.clone(), most };
+    assert_eq!(node.handle_order(call, now), Err(refused));
+    drain(&mut node);
+    for floor in 10..20 {
+        let trip = Trip::new(self::floor(39), self::floor(floor)).expect("a trip");
+        node.handle_panel(PanelEvent::Requested(trip), now);
+    }
+    let reports = write_all(&mut node, now);
+    let is_refusal = |report: &&Report| matches!(report, Report::PressRefused { .. });
+    assert_eq!(reports.iter().filter(is_refusal).count(), 1, "{reports:?}");
+    assert_eq!(calls(&node).len(), most);
+    let button = HallCall::new(floor(39), elevator_driver::Direction::Down);
+    place(&mut node, button, now);
+}
+
+/// N1: what a node leaves behind when it announces another journal stays.
+#[test]
+fn invented_trips_of_a_journal_are_bounded_and_counted() {
+    let (mut node, trips, now) = tall();
+    let floors = node.hello().floors;
+    let peer = Node::new(NodeSettings {
+        floors,
+        ..settings(2, 1, ElectionSettings::of(Protocol::LowestIp))
+    });
+    node.handle_link_up(LINK, peer.hello(), crate::election::LinkSide::Accepted, now);
+    let record = |journal: u64, sequence: u64, call: HallCall| Record {
+        dot: Dot { journal: crate::model::JournalId(journal), sequence },
+        origin: name(2),
+        call: Call::Hall(call),
+        state: crate::orders::RecordState::Open { waited: Duration::ZERO },
+    };
+    for journal in 100..103 {
+        let records =
+            (1..).zip(&trips[..600]).map(|(sequence, call)| record(journal, sequence, *call));
+        let records: Vec<Record> = records.collect();
+        for records in records.chunks(300) {
+            let delta = Delta { records: records.to_vec(), ..Delta::default() };
+            node.handle_frame(LINK, Frame::Delta(delta), now);
+            drain(&mut node);
+        }
+        let open = node.orders().orders().filter(|order| order.dot.journal.0 == journal).count();
+        assert_eq!(open, 2 * MOST_OPEN_TRIPS);
+    }
+    assert_eq!(node.status(now).refused.no_room, 3 * 88);
+    // A later press of an open trip takes the place of the earlier one.
+    let again = record(100, 1_000, trips[0]);
+    let delta = Delta { records: vec![again.clone()], ..Delta::default() };
+    node.handle_frame(LINK, Frame::Delta(delta), now);
+    assert!(node.orders().get(again.dot).is_some());
 }
 
 /// The plan entry of a trip that was over came after its service.

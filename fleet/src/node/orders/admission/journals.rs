@@ -7,6 +7,8 @@
 //! - A journal that a heard node *announces* in its beacons is kept, and so is this node's own. Its
 //!   registers are bounded by the calls that its building can have, because only records of its
 //!   origin count: at n floors 3n − 2 buttons and n(n − 1) destination calls.
+//! - Of the destination calls of a journal few are open at a time ([`MOST_OPEN_TRIPS`]): there are
+//!   up to 64,262, and each open one costs every node time whenever anything happens.
 //! - Of the others the most valuable are kept: first those with orders that can be served, then
 //!   those with the highest sequences. The rest is *collected*: dropped from memory and disk. Nodes
 //!   that know the same cars rank journals alike, so their stores converge if they have heard of
@@ -37,6 +39,10 @@ const MOST_REGISTERS: usize = 24_576;
 /// How many of these journals with orders that can be served one peer may bring. No sound fleet has
 /// so many, because each belongs to a node that is gone.
 const MOST_OF_A_PEER: usize = MOST_JOURNALS / 3;
+
+/// How many destination calls of one journal may be open. A node places no more; of others it accepts
+/// twice as many, because it may learn of a press before it learns of the services that made room.
+pub(in crate::node) const MOST_OPEN_TRIPS: usize = 256;
 
 /// For how many other cars a node may place car calls, as operators can.
 const MOST_CARS: usize = 64;
@@ -86,7 +92,12 @@ impl Journals {
             || is_known();
         let opens = !announced && !known.waits(journal) && known.is_wanted(record);
         let is_over = || !announced && !is_known() && known.is_full();
-        fits && is_bounded && (!opens || is_known() || self.may_open(peer, id, known)) && !is_over()
+        let is_trip_too_many = !record.state.is_served()
+            && record.call.is_trip()
+            && journal.open.trips() >= 2 * MOST_OPEN_TRIPS
+            && !known.store.is_open_in(id, &record.call);
+        let has_room = !opens || is_known() || self.may_open(peer, id, known);
+        fits && is_bounded && !is_trip_too_many && has_room && !is_over()
     }
 
     /// Handles the first record of a journal that no node announces. If its order is served or

@@ -39,6 +39,7 @@ use crate::wire::Hello;
 pub(super) use self::contested::ANSWER_LIMIT;
 pub(super) use self::gate::is_possible;
 pub(in crate::node) use self::gate::rubbish;
+pub(in crate::node) use self::journals::MOST_OPEN_TRIPS;
 
 /// Refusals, contested orders, and the bookkeeping of journals.
 #[derive(Debug)]
