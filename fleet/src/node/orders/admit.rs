@@ -48,9 +48,9 @@ impl Orders {
         random: &mut Rng,
         now: Timestamp,
     ) {
-        for (peer, record) in self.admission.take_early(now) {
+        for (peer, records) in self.admission.take_early(now) {
             if fleet.members.get(&peer).is_some() {
-                self.take_in(&peer, &[record], fleet, random, now);
+                self.take_in(&peer, &records, fleet, random, now);
             }
         }
     }

@@ -33,16 +33,49 @@ impl Early {
         }
     }
 
-    /// The records to judge now, with the peers that sent them, if this node has listened for long
+    /// The records to judge now, by the peer that sent them, if this node has listened for long
     /// enough.
     pub(super) fn take(
         &mut self,
         attentive_since: Timestamp,
         now: Timestamp,
-    ) -> Vec<(NodeId, Record)> {
-        if self.records.is_empty() || now < attentive_since + EARLY {
-            return Vec::new();
+    ) -> BTreeMap<NodeId, Vec<Record>> {
+        let mut taken: BTreeMap<NodeId, Vec<Record>> = BTreeMap::new();
+        if now >= attentive_since + EARLY {
+            for (peer, record) in std::mem::take(&mut self.records).into_values() {
+                taken.entry(peer).or_default().push(record);
+            }
         }
-        std::mem::take(&mut self.records).into_values().collect()
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use elevator_driver::{Direction, Floor};
+
+    use super::*;
+    use crate::election::testing::name;
+    use crate::model::{Dot, HallCall};
+    use crate::orders::RecordState;
+
+    #[test]
+    fn what_came_early_is_judged_together_for_each_peer() {
+        let mut early = Early::default();
+        for (peer, journal) in [(2, 1), (2, 2), (3, 3)] {
+            let record = Record {
+                dot: Dot { journal: JournalId(journal), sequence: 1 },
+                origin: name(9),
+                call: Call::Hall(HallCall::new(Floor::BOTTOM, Direction::Up)),
+                state: RecordState::Served(None),
+            };
+            early.keep(&name(peer), &record);
+        }
+        let start = Timestamp::START;
+        assert!(early.take(start, start + EARLY / 2).is_empty());
+        let taken: Vec<_> = early.take(start, start + EARLY).into_iter().collect();
+        let counts = taken.iter().map(|(peer, records)| (peer.clone(), records.len()));
+        assert!(counts.eq([(name(2), 2), (name(3), 1)]));
+        assert!(early.take(start, start + EARLY).is_empty());
     }
 }

@@ -21,7 +21,7 @@ mod gate;
 mod journals;
 mod plausible;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use self::contested::Contested;
@@ -212,9 +212,9 @@ impl Admission {
         self.witness.forget(collected);
     }
 
-    /// The records that came too early to be judged, with the peers that sent them, once this node
-    /// has listened for long enough.
-    pub(super) fn take_early(&mut self, now: Timestamp) -> Vec<(NodeId, Record)> {
+    /// The records that came too early to be judged, by the peer that sent them, once this node has
+    /// listened for long enough.
+    pub(super) fn take_early(&mut self, now: Timestamp) -> BTreeMap<NodeId, Vec<Record>> {
         self.early.take(self.witness.attentive_since(), now)
     }
 
