@@ -39,7 +39,8 @@ impl Node {
             return;
         }
         let waited = |call: HallCall| self.orders.store().waited(&Call::Hall(call), now);
-        let calls = self.orders.hall_calls().into_iter();
+        // Riders whose car call is not promised yet wait for no car.
+        let calls = self.waiting_calls().into_iter();
         let calls: BTreeMap<HallCall, _> =
             calls.map(|call| (call, waited(call).unwrap_or_default())).collect();
         let cars = self.situations(now);
@@ -62,15 +63,32 @@ impl Node {
     }
 
     /// What the kiosks of the landings show: the cars of the destination calls that are promised
-    /// (P1), the latest ones if there are too many.
+    /// (P1), the latest ones if there are too many. A car that can't come is not shown: the master
+    /// assigns the call to another one, or none can come.
     pub(super) fn kiosks(&self, now: Timestamp) -> Kiosks {
         let mut trips: Vec<(Timestamp, HallCall)> = self.orders.promised_trips().collect();
         trips.sort_unstable_by(|one, other| other.cmp(one));
         let shown = trips.into_iter().filter_map(|(_, call)| {
             let trip = call.to.and_then(|to| Trip::new(call.floor, to));
-            trip.zip(self.car_of(call, now).map(ToString::to_string))
+            let car = self.car_of(call, now).filter(|car| !self.is_withdrawn(car, call, now));
+            trip.zip(car.map(ToString::to_string))
         });
         shown.take(MOST_TRIPS).collect()
+    }
+
+    /// Whether a car is known not to come for this call: it can't serve it, or its node is lost.
+    fn is_withdrawn(&self, car: &NodeId, call: HallCall, now: Timestamp) -> bool {
+        let view = if *car == self.hello.node {
+            self.cabin.view(now)
+        } else if let Some(peer) = self.peers.members().get(car) {
+            let Some((view, _)) = peer.car else {
+                return false;
+            };
+            Some(view)
+        } else {
+            None
+        };
+        !view.is_some_and(|view| Predictor::can_serve(&view) && view.reaches(call))
     }
 
     /// The cars of the group and what they are doing: the node's own car, and those of the synced

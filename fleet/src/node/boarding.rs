@@ -15,15 +15,15 @@ use elevator_driver::Floor;
 
 use crate::model::{Dot, HallCall};
 
-/// The presses of destination calls whose passengers have entered the car. Bounded by the open
-/// presses.
+/// The presses of destination calls whose passengers have entered the car: one entry for each call,
+/// with the presses that were open when the door last opened for it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Boarding {
-    trips: BTreeMap<HallCall, Trip>,
+    calls: BTreeMap<HallCall, Boarded>,
 }
 
 #[derive(Debug, Clone)]
-struct Trip {
+struct Boarded {
     to: Floor,
     presses: BTreeSet<Dot>,
     stage: Stage,
@@ -49,29 +49,26 @@ pub(super) enum Ride {
 }
 
 impl Boarding {
-    /// The door is open for these presses of a destination call.
-    pub(super) fn begin(&mut self, call: HallCall, presses: impl Iterator<Item = Dot>) {
+    /// The door is open for a destination call with these open presses: those of passengers who
+    /// entered before are among them, unless they are served.
+    pub(super) fn begin(&mut self, call: HallCall, presses: BTreeSet<Dot>) {
         if let Some(to) = call.to {
-            let (presses_so_far, stage) = (BTreeSet::new(), Stage::Wanted);
-            let trip = self.trips.entry(call);
-            let trip = trip.or_insert(Trip { to, presses: presses_so_far, stage });
-            trip.presses.extend(presses);
             // The car call of an earlier passenger may have been served: this one needs another.
-            trip.stage = Stage::Wanted;
+            self.calls.insert(call, Boarded { to, presses, stage: Stage::Wanted });
         }
     }
 
     /// The car's door is open at this floor: who wanted to go there has arrived, though the car call
     /// may have been served as soon as it was placed.
     pub(super) fn arrive(&mut self, at: Floor) {
-        for trip in self.trips.values_mut().filter(|trip| trip.to == at) {
+        for trip in self.calls.values_mut().filter(|trip| trip.to == at) {
             trip.stage = Stage::Placed;
         }
     }
 
     /// Whether the passenger who made this press is in the car.
     pub(super) fn contains(&self, call: HallCall, press: Dot) -> bool {
-        self.trips.get(&call).is_some_and(|trip| trip.presses.contains(&press))
+        self.calls.get(&call).is_some_and(|trip| trip.presses.contains(&press))
     }
 
     /// Takes the presses whose trips are safe: the car call is promised, or has been served.
@@ -79,18 +76,18 @@ impl Boarding {
         &mut self,
         ride_to: impl Fn(Floor) -> Ride,
     ) -> Vec<(HallCall, BTreeSet<Dot>)> {
-        for trip in self.trips.values_mut() {
+        for trip in self.calls.values_mut() {
             trip.stage = match (trip.stage, ride_to(trip.to)) {
                 (Stage::Wanted, Ride::Absent) => Stage::Wanted,
                 (Stage::Placed, Ride::Absent)
                 | (Stage::Wanted | Stage::Placed, Ride::Open | Ride::Promised) => Stage::Placed,
             };
         }
-        let is_safe = |trip: &Trip| match (trip.stage, ride_to(trip.to)) {
+        let is_safe = |trip: &Boarded| match (trip.stage, ride_to(trip.to)) {
             (Stage::Placed, Ride::Absent | Ride::Promised) => true,
             (Stage::Wanted, _) | (Stage::Placed, Ride::Open) => false,
         };
-        let safe = self.trips.extract_if(.., |_, trip| is_safe(trip));
+        let safe = self.calls.extract_if(.., |_, trip| is_safe(trip));
         safe.map(|(call, trip)| (call, trip.presses)).collect()
     }
 }
@@ -114,7 +111,7 @@ mod tests {
 
     fn begun() -> Boarding {
         let mut boarding = Boarding::default();
-        boarding.begin(trip(), [press(1)].into_iter());
+        boarding.begin(trip(), [press(1)].into());
         boarding
     }
 
@@ -163,7 +160,7 @@ mod tests {
     fn a_later_passenger_needs_a_ride_of_its_own() {
         let mut boarding = begun();
         assert_eq!(all_served(&mut boarding, Ride::Open), [0; 0]);
-        boarding.begin(trip(), [press(2)].into_iter());
+        boarding.begin(trip(), [press(1), press(2)].into());
         assert_eq!(all_served(&mut boarding, Ride::Absent), [0; 0], "the first ride is over");
         assert_eq!(all_served(&mut boarding, Ride::Promised), [1, 2]);
     }

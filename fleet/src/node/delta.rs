@@ -4,7 +4,7 @@
 use super::orders::{Effect, Fleet, Purpose};
 use super::peers::Handshake;
 use super::{Action, LinkId, Node, Report};
-use crate::model::{NodeId, Timestamp};
+use crate::model::{CarView, NodeId, Timestamp};
 use crate::wire::{Beacon, Delta, Frame, StateTransfer, StoreDigest};
 
 impl Node {
@@ -46,6 +46,12 @@ impl Node {
     fn on_car_view(&mut self, peer: &NodeId, delta: &Delta, now: Timestamp) {
         let car = delta.car.filter(|car| car.is_within(self.hello.floors));
         if let Some(view) = car {
+            let shown = |view: &CarView| (view.availability, view.locked_out, view.floor.is_some());
+            let before = self.peers.members().get(peer).and_then(|known| known.car);
+            if before.is_none_or(|(before, _)| shown(&before) != shown(&view)) {
+                // A kiosk may show the car.
+                self.cabin.invalidate();
+            }
             self.dispatching.note_view(peer, &view, now);
             if self.peers.note_car(peer, view, now) {
                 self.dispatching.invalidate();

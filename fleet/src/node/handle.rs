@@ -8,7 +8,7 @@ use elevator_driver::{Button, PanelEvent, Trip};
 use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
 use super::orders::{MOST_OPEN_TRIPS, rubbish};
-use super::peers::{Handshake, Heard, Offence, accepts};
+use super::peers::{Handshake, Heard, Offence, Peers, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, HallCall, JournalId, NodeId, Timestamp};
@@ -82,7 +82,13 @@ impl Node {
     pub fn handle_beacon(&mut self, from: Ipv4Addr, beacon: &Beacon, now: Timestamp) {
         let node = &beacon.hello.node;
         let before = self.peers.relation(node);
+        let state_of = |peers: &Peers| peers.members().get(node).map(|it| it.node_state.clone());
+        let state_before = state_of(&self.peers);
         let verdict = self.peers.hear(beacon, now);
+        // Where the mastership rotates, cars keep what they were told.
+        if state_of(&self.peers) != state_before && !self.leadership.rotates() {
+            self.dispatching.on_peer_changed(node);
+        }
         if self.peers.relation(node) != before {
             self.peers.review_links();
             self.dispatching.invalidate();

@@ -55,6 +55,8 @@ impl Node {
         }
         self.orders.peer_lost(peer);
         self.forget_guidance(peer);
+        // A kiosk may show its car.
+        self.cabin.invalidate();
         self.report(Report::PeerLost { node: peer.clone() });
         self.step_election(Input::Lost { peer }, now);
         self.dispatching.invalidate();

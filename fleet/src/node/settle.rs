@@ -53,7 +53,7 @@ impl Node {
     }
 
     /// The open hall calls whose passengers are not in the car yet.
-    fn waiting_calls(&self) -> BTreeSet<HallCall> {
+    pub(super) fn waiting_calls(&self) -> BTreeSet<HallCall> {
         let mut calls = self.orders.hall_calls();
         calls.retain(|call| {
             let mut presses = self.orders.presses(*call);
@@ -141,7 +141,7 @@ impl Node {
         let own = self.calls_of_own_car(&open, now);
         for call in own.into_iter().filter(|call| call.landing() == landing) {
             let Some(to) = call.to else { continue };
-            self.boarding.begin(call, self.orders.presses(call));
+            self.boarding.begin(call, self.orders.presses(call).collect());
             self.cabin.invalidate_stops();
             if self.orders.ride_to(to) == Ride::Absent {
                 let ride = Call::Car { car: self.hello.node.clone(), floor: to };

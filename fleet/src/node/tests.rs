@@ -88,10 +88,10 @@ fn cabin(index: u8) -> (Node, Timestamp) {
     (node, now)
 }
 
-/// Drains the node. Idle cars are to stay where they are, if it asks for a plan.
-fn leave_cars_idle(node: &mut Node, now: Timestamp) {
-    let version = |action| match action {
-        Action::Plan(request) => Some(request.version),
+/// The reports among what a node wants done.
+fn reports(actions: Vec<Action>) -> impl Iterator<Item = Report> {
+    actions.into_iter().filter_map(|action| match action {
+        Action::Report(report) => Some(report),
         Action::Broadcast(_)
         | Action::Unicast { .. }
         | Action::Packet { .. }
@@ -100,7 +100,14 @@ fn leave_cars_idle(node: &mut Node, now: Timestamp) {
         | Action::Close(_)
         | Action::Panel(_)
         | Action::Persist { .. }
-        | Action::Report(_) => None,
+        | Action::Plan(_) => None,
+    })
+}
+
+/// Drains the node. Idle cars are to stay where they are, if it asks for a plan.
+fn leave_cars_idle(node: &mut Node, now: Timestamp) {
+    let version = |action| {
+        if let Action::Plan(request) = action { Some(request.version) } else { None }
     };
     while let Some(asked) = drain(node).into_iter().filter_map(version).next_back() {
         node.handle_plan(asked, Plan::default(), now);

@@ -12,8 +12,9 @@ use crate::wire::NodeState;
 
 /// What a master tells the cars, and what it knows of them for that.
 ///
-/// It is told over links only, to the car that it concerns, whenever it changes. A car obeys until
-/// its link to the master ends, and keeps nothing of it.
+/// It is told over links only, to the car that it concerns, whenever it changes, and again when the
+/// state of that car's node has changed. A car obeys until its link to the master ends, and keeps
+/// nothing of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guidance {
     /// What each car was told last.
@@ -57,6 +58,12 @@ impl Guidance {
     /// The link to this car's node is gone.
     pub(super) fn forget_car(&mut self, car: &NodeId) {
         self.floors.remove(car);
+        self.forget_told(car);
+    }
+
+    /// The node of this car has changed its state, and forgotten what its car was told, or has not
+    /// taken it in.
+    pub(super) fn forget_told(&mut self, car: &NodeId) {
         if self.told.remove(car).is_some_and(|plan| plan != CarPlan::default()) {
             self.rest = Rest::Disturbed;
         }

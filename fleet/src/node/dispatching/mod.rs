@@ -152,6 +152,13 @@ impl Dispatching {
         self.is_dirty = true;
     }
 
+    /// The node of this car has changed its state. It obeys its present master only, so what it was
+    /// told besides its calls may be lost.
+    pub(super) fn on_peer_changed(&mut self, car: &NodeId) {
+        self.guidance.forget_told(car);
+        self.is_dirty = true;
+    }
+
     /// As slave: no plan is needed.
     pub(super) fn leave_to_master(&mut self) {
         self.is_dirty = false;

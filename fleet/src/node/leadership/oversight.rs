@@ -138,7 +138,7 @@ impl Bank<'_> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Oversight {
     looked_at: Option<Timestamp>,
-    /// The calls without a car; bounded by the building's buttons.
+    /// The calls without a car; bounded by the open hall calls.
     neglected: BTreeMap<HallCall, Neglect>,
     /// The calls that this node's car has taken over.
     taken: BTreeSet<HallCall>,

@@ -2,7 +2,7 @@
 
 use elevator_driver::{Button, DoorCommand, DoorState, Trip};
 
-use super::planning::{LINK, master, request, up};
+use super::planning::{LINK, idle_at, master, request, slave_tells, up};
 use super::*;
 use crate::dispatch::Assignments;
 use crate::node::orders::MOST_OPEN_TRIPS;
@@ -33,25 +33,13 @@ fn assign(node: &mut Node, to: &[(HallCall, u8)], now: Timestamp) {
 
 /// The disk takes everything that the node has to write; returns what it reported.
 fn write_all(node: &mut Node, now: Timestamp) -> Vec<Report> {
-    let mut reports = Vec::new();
+    let mut reported = Vec::new();
     loop {
         let actions = drain(node);
         let batches = persists(&actions);
-        let reported = actions.into_iter().filter_map(|action| match action {
-            Action::Report(report) => Some(report),
-            Action::Broadcast(_)
-            | Action::Unicast { .. }
-            | Action::Packet { .. }
-            | Action::Dial { .. }
-            | Action::Send { .. }
-            | Action::Close(_)
-            | Action::Panel(_)
-            | Action::Persist { .. }
-            | Action::Plan(_) => None,
-        });
-        reports.extend(reported);
+        reported.extend(reports(actions));
         let Some((lsn, _)) = batches.last() else {
-            return reports;
+            return reported;
         };
         node.handle_durable(*lsn, now);
     }
@@ -315,6 +303,38 @@ fn invented_trips_of_a_journal_are_bounded_and_counted() {
     let delta = Delta { records: vec![again.clone()], ..Delta::default() };
     node.handle_frame(LINK, Frame::Delta(delta), now);
     assert!(node.orders().get(again.dot).is_some());
+}
+
+/// Its car call waits for the disk, and no passenger for a car.
+#[test]
+fn a_passenger_who_is_in_the_car_is_not_planned_for() {
+    let (mut node, now) = boarded();
+    leave_cars_idle(&mut node, now);
+    place(&mut node, up(2), now);
+    assert!(calls(&node).contains(&Call::Hall(trip())));
+    let demand = request(&mut node).demand;
+    let planned: Vec<HallCall> = demand.iter().map(|demand| demand.call).collect();
+    assert_eq!(planned, [up(2)]);
+}
+
+/// Who waits for a car that went out of service is told no car until there is another.
+#[test]
+fn a_kiosk_shows_no_car_that_was_withdrawn() {
+    let (mut node, now) = master();
+    let asked = Trip::new(floor(0), floor(3)).expect("a trip");
+    place(&mut node, trip(), now);
+    assign(&mut node, &[(trip(), 2)], now);
+    write_all(&mut node, now);
+    let dots: Vec<Dot> = node.orders().orders().map(|order| order.dot).collect();
+    let acks = dots.into_iter().map(|dot| crate::wire::Ack { dot, served: false, durable: true });
+    let held = Delta { acks: acks.collect(), ..Delta::default() };
+    node.handle_frame(LINK, Frame::Delta(held), now);
+    assert_eq!(shown(&node), [(asked, name(2).to_string())]);
+    let stopped = crate::model::Availability::Unavailable(crate::model::Unavailable::Stopped);
+    slave_tells(&mut node, CarView { availability: stopped, ..idle_at(2) }, now);
+    assert_eq!(shown(&node), []);
+    slave_tells(&mut node, idle_at(2), now);
+    assert_eq!(shown(&node), [(asked, name(2).to_string())]);
 }
 
 /// The plan entry of a trip that was over came after its service.

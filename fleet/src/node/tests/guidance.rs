@@ -49,6 +49,41 @@ fn a_car_is_told_what_is_new_to_it() {
     assert_eq!(told(&mut node), [CarPlan { direction: None, park: Some(floor(3)) }]);
 }
 
+/// A slave forgets what it was told when its state changes, and obeys nobody meanwhile.
+#[test]
+fn a_car_whose_node_changed_its_state_is_told_again() {
+    let (mut node, asked, now) = planning();
+    node.handle_plan(asked.version, parking(&[(2, 3)]), now);
+    assert_eq!(told(&mut node).len(), 1);
+    let mut slave = unstarted(2, 1, ElectionSettings::of(Protocol::LowestIp));
+    slave.start(now);
+    let mut hears = |node: &mut Node, node_state: NodeState, now| {
+        let mut beacon = slave.plain_beacon(now);
+        let sequence = node.plain_beacon(now).sequence;
+        beacon.echoes = vec![crate::wire::Echo { nonce: node.hello().nonce, sequence }];
+        beacon.node_state = node_state;
+        node.handle_beacon(address(2), &beacon, now);
+    };
+    let mut now = now;
+    let mut again = Vec::new();
+    for node_state in [NodeState::Slave { master: name(1) }, NodeState::Seeking] {
+        hears(&mut node, node_state.clone(), now);
+        for _ in 0..2 {
+            hears(&mut node, node_state.clone(), now);
+            slave_tells(&mut node, idle_at(2), now);
+            let asked = drain(&mut node).into_iter().find_map(|action| {
+                if let Action::Plan(request) = action { Some(request.version) } else { None }
+            });
+            if let Some(version) = asked {
+                node.handle_plan(version, parking(&[(2, 3)]), now);
+            }
+            again.push(told(&mut node).len());
+            now = now + Duration::from_millis(1);
+        }
+    }
+    assert_eq!(again, [1, 0, 1, 0], "once after each change");
+}
+
 /// A place that the car can't reach, or that the building does not have.
 #[test]
 fn a_car_is_not_sent_where_it_cannot_go() {

@@ -21,7 +21,7 @@ fn chronically_late(alive: bool, limit: Duration) -> Vec<(Timestamp, Report)> {
     if alive {
         peers.push(&mut two);
     }
-    let mut reports = Vec::new();
+    let mut heard = Vec::new();
     let mut waiting: VecDeque<(core::net::Ipv4Addr, Beacon)> = VecDeque::new();
     let mut stopped = None;
     let mut now = begun;
@@ -48,24 +48,13 @@ fn chronically_late(alive: bool, limit: Duration) -> Vec<(Timestamp, Report)> {
                     peer.handle_beacon(address(1), beacon, now);
                 }
             }
-            reports.extend(actions.into_iter().filter_map(|action| match action {
-                Action::Report(report) => Some((now, report)),
-                Action::Broadcast(_)
-                | Action::Unicast { .. }
-                | Action::Packet { .. }
-                | Action::Dial { .. }
-                | Action::Send { .. }
-                | Action::Close(_)
-                | Action::Panel(_)
-                | Action::Persist { .. }
-                | Action::Plan(_) => None,
-            }));
+            heard.extend(reports(actions).map(|report| (now, report)));
         } else {
             stopped.get_or_insert(now);
         }
         now = now + Duration::from_millis(1);
     }
-    reports
+    heard
 }
 
 fn loses(reports: &[(Timestamp, Report)], index: u8) -> bool {
