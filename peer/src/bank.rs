@@ -16,7 +16,7 @@ use elevator_core::sim::Simulation;
 use elevator_core::stop::{StopConfig, StopId};
 
 use crate::driver::Driver;
-use crate::score::{Score, Trip, ratio};
+use crate::score::{Journey, Score, ratio};
 use crate::strategy::{Parking, Peer, Strategy};
 use crate::suite::{Building, Cell, LONGEST_RUN, MASS, Passenger};
 
@@ -125,7 +125,7 @@ pub(crate) fn run(cell: Cell, passengers: &[Passenger], strategy: Strategy) -> R
         }
     };
     let mut bank = Bank::new(cell.building, peer, parking)?;
-    let mut trips = vec![Trip::default(); passengers.len()];
+    let mut trips = vec![Journey::default(); passengers.len()];
     let (mut next, mut inside) = (0, 0);
     let (mut riding, mut wrong) = (0, 0);
     while bank.now() < LONGEST_RUN && (next < passengers.len() || inside > 0) {

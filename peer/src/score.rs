@@ -4,7 +4,7 @@ use crate::suite::{Passenger, WARM_UP};
 
 /// What happened to a passenger.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Trip {
+pub(crate) struct Journey {
     /// Seconds from the start of the run.
     pub(crate) boarded: Option<f64>,
     /// Seconds from the start of the run.
@@ -35,10 +35,10 @@ pub(crate) struct Score {
 
 impl Score {
     /// The figures of the passengers who arrived after the warm-up.
-    pub(crate) fn of(passengers: &[Passenger], trips: &[Trip]) -> Self {
+    pub(crate) fn of(passengers: &[Passenger], trips: &[Journey]) -> Self {
         let scored: Vec<_> =
             passengers.iter().zip(trips).filter(|(trip, _)| trip.arrival >= WARM_UP).collect();
-        let since = |at: fn(&Trip) -> Option<f64>| {
+        let since = |at: fn(&Journey) -> Option<f64>| {
             let times = scored.iter().filter_map(|(passenger, trip)| {
                 at(trip).map(|time| (time - passenger.arrival).max(0.0))
             });
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn passengers_of_the_warm_up_are_not_scored() {
         let passenger = |arrival| Passenger { arrival, from: 0, to: 1 };
-        let trip = |boarded, exited| Trip { boarded: Some(boarded), exited: Some(exited) };
+        let trip = |boarded, exited| Journey { boarded: Some(boarded), exited: Some(exited) };
         let passengers = [passenger(10.0), passenger(700.0), passenger(800.0)];
         let trips = [trip(500.0, 600.0), trip(710.0, 740.0), trip(870.0, 900.0)];
         let score = Score::of(&passengers, &trips);

@@ -28,7 +28,7 @@ use serde::Deserialize;
 
 use crate::config::{CarConfig, ConfigError, DoorTimes, Kinematics};
 
-pub use self::crowd::{Action, Count, Crowd, Landed, Panels, Trip};
+pub use self::crowd::{Action, Count, Crowd, Journey, Landed, Panels};
 pub use self::list::{ListError, read_passengers, write_passengers};
 pub use self::random::SplitMix64;
 pub use self::traffic::{MASS, Passenger, Pattern, Traffic};

@@ -10,7 +10,9 @@
 
 use std::time::Duration;
 
-use elevator_simulator::building::{Building as Model, Crowd, Passenger, Pattern, Traffic, Trip};
+use elevator_simulator::building::{
+    Building as Model, Crowd, Journey, Passenger, Pattern, Traffic,
+};
 use liftmesh_harness::building::Building;
 
 use crate::machine;
@@ -76,12 +78,12 @@ impl Peak {
         waits
     }
 
-    fn waits(&self, trips: &[(Passenger, Trip)]) -> Vec<Duration> {
+    fn waits(&self, trips: &[(Passenger, Journey)]) -> Vec<Duration> {
         assert!(!trips.is_empty());
         let served = trips.iter().filter(|(_, trip)| trip.exited.is_some()).count();
         assert_eq!(served, trips.len(), "everybody is served");
         let scored = trips.iter().filter(|(passenger, _)| passenger.arrival >= self.warm_up);
-        let wait = |(passenger, trip): &(Passenger, Trip)| {
+        let wait = |(passenger, trip): &(Passenger, Journey)| {
             Some(trip.boarded?.saturating_sub(passenger.arrival))
         };
         let mut waits: Vec<Duration> = scored.filter_map(wait).collect();

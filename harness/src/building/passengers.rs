@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use elevator_driver::{Button, Direction, Floor};
-use elevator_simulator::building::{Action, Crowd, Landed, Passenger, Trip};
+use elevator_simulator::building::{Action, Crowd, Journey, Landed, Passenger};
 use elevator_simulator::{CarState, ControlClient};
 
 /// How many changes of cars wait for the passengers; a thread that sees more waits.
@@ -24,7 +24,7 @@ const PRESS_AGAIN: Duration = Duration::from_secs(1);
 pub struct Journeys {
     begun: Instant,
     pace: u32,
-    thread: JoinHandle<Vec<(Passenger, Trip)>>,
+    thread: JoinHandle<Vec<(Passenger, Journey)>>,
 }
 
 impl Journeys {
@@ -63,7 +63,7 @@ impl Journeys {
     }
 
     /// Waits until everybody has arrived, or was given up.
-    pub fn end(self) -> Vec<(Passenger, Trip)> {
+    pub fn end(self) -> Vec<(Passenger, Journey)> {
         self.thread.join().expect("the passengers")
     }
 }
@@ -98,7 +98,7 @@ impl Landings {
         mut self,
         seen: &Receiver<(usize, CarState)>,
         limit: Duration,
-    ) -> Vec<(Passenger, Trip)> {
+    ) -> Vec<(Passenger, Journey)> {
         while !self.crowd.is_done() && self.now() < limit {
             match seen.recv_timeout(TICK) {
                 Ok((car, state)) => self.see(car, state),

@@ -33,7 +33,8 @@ struct Row<'a> {
 
 impl<'a> From<&'a Run> for Row<'a> {
     fn from(run: &'a Run) -> Self {
-        let figure = |of: fn(&Figures) -> f64| run.figures.as_ref().ok().map(|all| round(of(all)));
+        let figure =
+            |of: fn(&Figures) -> f64| run.figures.ok().flatten().map(|all| round(of(&all)));
         let micros = |time: std::time::Duration| round(time.as_secs_f64() * 1e6);
         Self {
             cell: &run.cell,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use elevator_simulator::building::{Passenger, Trip};
+use elevator_simulator::building::{Journey, Passenger};
 
 use super::bank::{Bank, Frame, Planning, STEP};
 use super::{Cell, Stopwatch, Strategy};
@@ -59,8 +59,8 @@ pub struct Run {
     pub passengers: usize,
     /// Per cent of them who reached their destination.
     pub served: f64,
-    /// The averages, or why there are none.
-    pub figures: Result<Figures, Saturation>,
+    /// The averages, `None` of no passengers; or why there are none.
+    pub figures: Result<Option<Figures>, Saturation>,
     /// The longest wait, s, of those who boarded.
     pub longest: f64,
     /// Riders carried away from their destination, in per cent of rider seconds.
@@ -139,8 +139,8 @@ impl Run {
     fn score(cell: &Cell, strategy: Strategy, seed: u64, bank: &Bank, tally: &Tally) -> Self {
         let scored = bank.crowd.trips().filter(|(trip, _)| trip.arrival >= cell.warm_up);
         let scored: Vec<_> = scored.collect();
-        let since = |of: fn(&Trip) -> Option<Duration>| {
-            let times = scored.iter().filter_map(|(passenger, trip): &(&Passenger, Trip)| {
+        let since = |of: fn(&Journey) -> Option<Duration>| {
+            let times = scored.iter().filter_map(|(passenger, trip): &(&Passenger, Journey)| {
                 Some(of(trip)?.saturating_sub(passenger.arrival).as_secs_f64())
             });
             times.collect::<Vec<f64>>()
@@ -172,26 +172,26 @@ impl Run {
 }
 
 impl Figures {
-    /// `waits` in ascending order.
-    fn of(waits: &[f64], totals: &[f64]) -> Self {
+    /// `waits` in ascending order; `None` if nobody was scored.
+    fn of(waits: &[f64], totals: &[f64]) -> Option<Self> {
         let long = waits.iter().filter(|&&wait| wait > 60.0).count();
         let squares: Vec<_> = waits.iter().map(|wait| wait * wait).collect();
-        Self {
-            awt: average(waits).unwrap_or_default(),
-            p90: order_statistic(waits, 0.9),
-            p99: order_statistic(waits, 0.99),
-            over_60: per_cent(number(long), number(waits.len())).unwrap_or_default(),
-            squared: average(&squares).unwrap_or_default(),
-            attd: average(totals).unwrap_or_default(),
-        }
+        Some(Self {
+            awt: average(waits)?,
+            p90: order_statistic(waits, 0.9)?,
+            p99: order_statistic(waits, 0.99)?,
+            over_60: per_cent(number(long), number(waits.len()))?,
+            squared: average(&squares)?,
+            attd: average(totals)?,
+        })
     }
 }
 
-/// The least value that at least this share did not exceed; 0 of none.
-fn order_statistic(ascending: &[f64], share: f64) -> f64 {
+/// The least value that at least this share did not exceed.
+fn order_statistic(ascending: &[f64], share: f64) -> Option<f64> {
     let needed = number(ascending.len()) * share - 1e-9;
     let found = (1..).zip(ascending).find(|(rank, _)| number(*rank) >= needed);
-    found.map(|(_, value)| *value).unwrap_or_default()
+    found.map(|(_, value)| *value)
 }
 
 fn per_cent(part: f64, all: f64) -> Option<f64> {
@@ -235,9 +235,9 @@ mod tests {
     #[test]
     fn quantiles_are_order_statistics() {
         let ten: Vec<f64> = (1..=10).map(f64::from).collect();
-        let near = |one: f64, other: f64| (one - other).abs() < 1e-12;
-        assert!(near(order_statistic(&ten, 0.9), 9.0) && near(order_statistic(&ten, 0.99), 10.0));
-        assert!(near(order_statistic(&[], 0.9), 0.0));
+        assert_eq!(order_statistic(&ten, 0.9), Some(9.0));
+        assert_eq!(order_statistic(&ten, 0.99), Some(10.0));
+        assert_eq!(order_statistic(&[], 0.9), None);
     }
 
     #[test]
@@ -251,7 +251,8 @@ mod tests {
             squared: 2_500.0,
             attd: 60.0,
         };
-        assert_eq!(figures, wanted);
+        assert_eq!(figures, Some(wanted));
+        assert_eq!(Figures::of(&[], &[]), None, "nobody did not wait for 0 s");
     }
 
     /// 4 cars for 13 persons each: 52 places.

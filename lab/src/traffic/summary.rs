@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::{Comparison, Figures, Run, Strategy};
 use crate::statistics::{Interval, average, mean, number};
 
-/// A strategy in a cell, over all seeds. Averages are missing if a run was saturated.
+/// A strategy in a cell, over all seeds. Averages are missing if a run was saturated, or nobody was
+/// scored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// The name of the cell.
@@ -105,10 +106,12 @@ fn summary(runs: &[Run]) -> Option<Summary> {
 }
 
 impl Means {
-    /// `None` if one of them is saturated.
+    /// `None` if one of them is saturated, or none has passengers to score. Runs without any are
+    /// left out.
     fn of(runs: &[Run]) -> Option<Self> {
-        let figures: Vec<Figures> =
+        let figures: Vec<Option<Figures>> =
             runs.iter().map(|run| run.figures.ok()).collect::<Option<_>>()?;
+        let figures: Vec<Figures> = figures.into_iter().flatten().collect();
         let all = |figure: fn(&Figures) -> f64| figures.iter().map(figure).collect::<Vec<_>>();
         Some(Self {
             awt: mean(&all(|figures| figures.awt))?,
@@ -138,6 +141,8 @@ fn difference(base: &[Run], other: &[Run]) -> Option<Difference> {
         Some((base.figures.ok()?, other.figures.ok()?))
     });
     let pairs: Vec<_> = pairs.collect::<Option<_>>()?;
+    // Runs without passengers to score are left out.
+    let pairs: Vec<_> = pairs.into_iter().filter_map(|(base, other)| base.zip(other)).collect();
     let of = |figure: fn(&Figures) -> f64| {
         let pair = |(base, other): &(Figures, Figures)| figure(other) - figure(base);
         mean(&pairs.iter().map(pair).collect::<Vec<_>>())

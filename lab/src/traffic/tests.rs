@@ -28,7 +28,7 @@ fn every_strategy_serves_everyone_and_carries_nobody_the_wrong_way() {
             assert!(run.passengers > 50, "{strategy} {cell}: {run:?}");
             assert!((run.served - 100.0).abs() < 1e-9, "{strategy} {cell}: {run:?}");
             assert!(run.wrong_way.abs() < 1e-9, "{strategy} {cell}: {run:?}");
-            let figures = run.figures.expect("averages");
+            let figures = run.figures.expect("averages").expect("passengers");
             assert!(figures.awt < 40.0 && figures.attd > figures.awt, "{strategy} {cell}: {run:?}");
         }
     }
@@ -60,7 +60,7 @@ fn destinations_that_are_given_at_the_landing_save_time() {
     let cell = short("A12", Pattern::Up, 12.0);
     let attd = |strategy| {
         let runs = (1..=3).map(|seed| Trial { cell: &cell, strategy, seed }.run(untimed));
-        let attd = |run: Run| run.figures.expect("averages").attd;
+        let attd = |run: Run| run.figures.expect("averages").expect("passengers").attd;
         runs.map(|run| attd(run.expect("a run"))).sum::<f64>()
     };
     let (planner, destination) = (attd(STRATEGIES[1]), attd(Strategy::Destination));
@@ -83,6 +83,29 @@ fn a_run_can_be_repeated() {
     let trial = Trial { cell: &cell, strategy: STRATEGIES[1], seed: 2 };
     let (one, other) = (trial.run(untimed), trial.run(untimed));
     assert_eq!(one.expect("a run"), other.expect("a run"));
+}
+
+/// Nobody is not somebody who waited for 0 s.
+#[test]
+fn a_run_without_passengers_counts_in_no_average() {
+    let Some(Cell { building, .. }) = Cell::suite().into_iter().next() else {
+        panic!("no cells");
+    };
+    let comparison = comparison(vec![Cell::listed(building, "nobody".to_owned(), Vec::new())], 1);
+    let runs = comparison.run(untimed, |_| ()).expect("runs");
+    assert!(runs.iter().all(|run| run.figures == Ok(None)), "{runs:?}");
+    let summaries = summaries(&comparison, &runs);
+    assert!(summaries.iter().all(|summary| summary.means.is_none() && summary.saturated == 0));
+    assert_eq!(differences(&comparison, &runs), []);
+
+    let mut runs = runs;
+    let some = Figures { awt: 9.0, p90: 9.0, p99: 9.0, over_60: 0.0, squared: 81.0, attd: 30.0 };
+    let waited = Run { figures: Ok(Some(some)), seed: 2, ..runs[0].clone() };
+    runs.insert(1, waited);
+    runs.truncate(2);
+    let both = Comparison { strategies: STRATEGIES[..1].to_vec(), seeds: 2, ..comparison };
+    let means = super::summaries(&both, &runs)[0].means.expect("one run has averages");
+    assert!((means.awt.estimate - 9.0).abs() < 1e-9, "{means:?}");
 }
 
 /// 60 % of the population in five minutes is four times what four cars can carry.
@@ -123,7 +146,7 @@ fn the_down_peak_has_its_own_figures() {
     let cells = Cell::named("crites-barto").expect("a cell");
     let trial = Trial { cell: &cells[0], strategy: STRATEGIES[0], seed: 1 };
     let run = trial.run(untimed).expect("a run");
-    let figures = run.figures.expect("averages");
+    let figures = run.figures.expect("averages").expect("passengers");
     assert!((10.0..30.0).contains(&figures.awt) && figures.over_60 < 5.0, "{figures:?}");
 }
 

@@ -51,7 +51,7 @@ pub enum Action {
 
 /// What became of a passenger, from the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Trip {
+pub struct Journey {
     /// When the passenger stepped into a car.
     pub boarded: Option<Duration>,
     /// When the passenger had left it.
@@ -92,7 +92,7 @@ struct Person {
     passenger: Passenger,
     boarding: Duration,
     alighting: Duration,
-    trip: Trip,
+    trip: Journey,
     /// What the panel has told, of [`Panels::Kiosks`].
     answer: Answer,
 }
@@ -150,7 +150,7 @@ impl Crowd {
             passenger,
             boarding: building.transfer.draw(&mut random),
             alighting: building.transfer.draw(&mut random),
-            trip: Trip::default(),
+            trip: Journey::default(),
             answer: Answer::None,
         });
         let cabin = Cabin {
@@ -179,7 +179,7 @@ impl Crowd {
     }
 
     /// What became of each passenger so far.
-    pub fn trips(&self) -> impl Iterator<Item = (&Passenger, Trip)> {
+    pub fn trips(&self) -> impl Iterator<Item = (&Passenger, Journey)> {
         self.people.iter().map(|person| (&person.passenger, person.trip))
     }
 

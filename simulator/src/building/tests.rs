@@ -190,7 +190,7 @@ fn riders_get_off_before_others_board_one_at_a_time() {
     crowd.handle_time(secs(10.0));
     assert_eq!(actions(&mut crowd), [Action::Load(0, 0), Action::Load(0, 8)]);
     let trips: Vec<_> = crowd.trips().map(|(_, trip)| trip).collect();
-    let first = Trip { boarded: Some(secs(2.0)), exited: Some(secs(10.0)) };
+    let first = Journey { boarded: Some(secs(2.0)), exited: Some(secs(10.0)) };
     assert_eq!(trips[0], first);
     assert_eq!(trips[1].boarded, Some(secs(10.0)));
 }

@@ -67,6 +67,7 @@ fn row(summary: &Summary) -> [String; 15] {
     };
     let (awt, range) = match &summary.means {
         Some(means) => (format!("{:.2}", means.awt.estimate), range(means.awt)),
+        None if summary.saturated == 0 => ("-".to_owned(), "no passengers".to_owned()),
         None => ("saturated".to_owned(), format!("{} of {}", summary.saturated, summary.runs)),
     };
     [

@@ -34,7 +34,8 @@ pub(super) fn show(trial: Trial<'_>, speed: u32) -> Result<(), CommandError> {
     let run = run.map_err(LabError::from)?;
     written?;
     let line = match run.figures {
-        Ok(figures) => format!(
+        Ok(None) => "no passengers were scored\n".to_owned(),
+        Ok(Some(figures)) => format!(
             "served {:.1} %, AWT {:.1} s, P90 {:.1} s, ATTD {:.1} s, longest wait {:.0} s\n",
             run.served, figures.awt, figures.p90, figures.attd, run.longest
         ),
