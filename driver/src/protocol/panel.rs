@@ -22,8 +22,8 @@ const STUCK_PERIOD: Duration = Duration::from_secs(1);
 /// repeating them never fills the line.
 const PRESS_WINDOW: usize = 8;
 
-/// From this many waiting presses on, a further press of a button that already waits is the same
-/// press. So at most this many and one for each button wait.
+/// From this many waiting presses on, a further press of a button, or request for a trip, that
+/// already waits is the same. So at most this many and one for each button and each trip wait.
 const PRESS_BACKLOG: usize = 64;
 
 /// A panel's state machine, free of I/O: what a panel's firmware does, and a simulated panel.
@@ -172,7 +172,7 @@ impl PanelSession {
     /// reports it exactly once. A button that the shaft does not have is ignored.
     ///
     /// Without a controller presses wait; from 64 on, pressing a button again whose press already
-    /// waits adds none.
+    /// waits adds none, nor does the same request.
     pub fn press(&mut self, button: Button) {
         if self.floors.has_button(button) {
             self.wish(Wish::Button(button));
