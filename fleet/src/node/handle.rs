@@ -8,7 +8,7 @@ use elevator_driver::{Button, PanelEvent, Trip};
 use super::cabin::Occurrence;
 use super::neighbours::Acceptance;
 use super::orders::{MOST_OPEN_TRIPS, rubbish};
-use super::peers::{Handshake, Heard, Offence, Peers, accepts};
+use super::peers::{Handshake, Offence, Peers, accepts};
 use super::{Action, LinkId, LinkSide, Lsn, Node, Report};
 use crate::election::{Input, LinkRule};
 use crate::model::{Call, HallCall, JournalId, NodeId, Timestamp};
@@ -111,7 +111,8 @@ impl Node {
         if let Some(piggybacked) = beacon.piggybacked.as_ref().filter(|_| verdict.is_first()) {
             self.on_piggybacked(node, piggybacked, now);
         }
-        if beacon.probe && verdict != Heard::Ignored {
+        // What was sent long ago and is sent again draws no answer.
+        if beacon.probe && verdict.is_first() {
             self.unicast(from, false, now);
         }
         self.settle(now);

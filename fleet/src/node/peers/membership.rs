@@ -151,8 +151,8 @@ impl Membership {
 
     /// Assesses a beacon.
     pub(super) fn hear(&mut self, beacon: &Beacon, now: Timestamp) -> Heard {
-        if let Some(verdict) = self.stranger(&beacon.hello, now) {
-            return verdict;
+        if self.ignores(&beacon.hello, now) {
+            return Heard::Ignored;
         }
         let echoed = self.echo_sent_at(&beacon.echoes);
         let own = self.own.nonce;
@@ -205,8 +205,8 @@ impl Membership {
     /// An accepted link does not end an earlier incarnation that is still heard; that takes an
     /// echo.
     pub(super) fn meet(&mut self, hello: &Hello, side: LinkSide, now: Timestamp) -> Heard {
-        if let Some(verdict) = self.stranger(hello, now) {
-            return verdict;
+        if self.ignores(hello, now) {
+            return Heard::Ignored;
         }
         let is_rivalled = side == LinkSide::Accepted
             && self.get(&hello.node).is_some_and(|known| {
@@ -285,46 +285,43 @@ impl Membership {
         &self.conflicts
     }
 
-    fn stranger(&mut self, hello: &Hello, now: Timestamp) -> Option<Heard> {
+    /// Whether this node has nothing to do with the other one: it is itself, or a distrusted node,
+    /// or one of another fleet.
+    fn ignores(&mut self, hello: &Hello, now: Timestamp) -> bool {
         if hello.nonce == self.own.nonce
             || self.distrusted.holds(hello.address, Some(hello.nonce), now)
         {
-            return Some(Heard::Ignored);
+            return true;
         }
-        if hello.fleet != self.own.fleet {
-            let what = format!(
-                "nodes of fleet {} are heard, this one is of fleet {}",
-                hello.fleet, self.own.fleet
-            );
-            // Several fleets may share a network: nothing to report.
-            self.conflict(ConflictKind::Fleet, what, now);
-            return Some(Heard::Ignored);
+        if hello.fleet == self.own.fleet {
+            return false;
         }
-        let (kind, what) = if hello.node == self.own.node {
-            let what = format!(
-                "another node, at {}, is named {} like this one",
-                hello.address, hello.node
-            );
-            (ConflictKind::Name, what)
-        } else if hello.floors != self.own.floors {
-            let (node, floors) = (&hello.node, hello.floors.get());
-            let own = self.own.floors.get();
+        let what = format!(
+            "nodes of fleet {} are heard, this one is of fleet {}",
+            hello.fleet, self.own.fleet
+        );
+        // Several fleets may share a network: nothing to report.
+        self.conflict(ConflictKind::Fleet, what, now);
+        true
+    }
+
+    /// Why a node of this fleet can't be a peer.
+    fn misfit(&self, hello: &Hello) -> Option<(ConflictKind, String)> {
+        let Hello { node, address, floors, protocol, .. } = hello;
+        let own = &self.own;
+        if *node == own.node {
+            let what = format!("another node, at {address}, is named {node} like this one");
+            Some((ConflictKind::Name, what))
+        } else if *floors != own.floors {
+            let (floors, own) = (floors.get(), own.floors.get());
             let what = format!("node {node} has {floors} floors, this one {own}");
-            (ConflictKind::Floors, what)
-        } else if hello.protocol != self.own.protocol {
-            let (node, protocol) = (&hello.node, hello.protocol);
-            let own = self.own.protocol;
-            let what = format!("node {node} elects by {protocol}, this one by {own}");
-            (ConflictKind::Election, what)
+            Some((ConflictKind::Floors, what))
+        } else if *protocol != own.protocol {
+            let what = format!("node {node} elects by {protocol}, this one by {}", own.protocol);
+            Some((ConflictKind::Election, what))
         } else {
-            if hello.address == self.own.address {
-                let (node, address) = (&hello.node, hello.address);
-                let what = format!("node {node} has the address {address} like this one");
-                return self.conflict(ConflictKind::Address, what, now);
-            }
-            return None;
-        };
-        Some(self.conflict(kind, what, now).unwrap_or(Heard::Ignored))
+            None
+        }
     }
 
     /// Notes a conflict; returns it if it is new and has to be reported.
@@ -353,6 +350,17 @@ impl Membership {
         let peer = self.incarnations.get(&hello.nonce);
         if peer.is_none_or(|peer| !self.shows(peer, now)) {
             return Heard::Unproven;
+        }
+        // Not before it is proven: an old beacon, sent again, would be a conflict with its own node.
+        if let Some((kind, what)) = self.misfit(hello) {
+            return self.conflict(kind, what, now).unwrap_or(Heard::Ignored);
+        }
+        if hello.address == self.own.address {
+            let (node, address) = (&hello.node, hello.address);
+            let what = format!("node {node} has the address {address} like this one");
+            if let Some(told) = self.conflict(ConflictKind::Address, what, now) {
+                return told;
+            }
         }
         let before = self.found.get(&hello.node).copied();
         if before == Some(hello.nonce) {

@@ -95,6 +95,37 @@ fn a_node_named_like_this_one_is_told_of_and_not_heard() {
     assert!(members.names().is_empty());
 }
 
+/// An old beacon that is sent again, of this node before its restart or of one that has been
+/// configured anew since, is no conflict: its sender does not hear this node now.
+#[test]
+fn a_conflict_is_told_of_once_the_other_node_hears_this_one() {
+    let mut members = membership();
+    let now = Timestamp::START + Duration::from_secs(1);
+    members.sent(1, MeshTimes::default().beacon_period, now);
+    let floors = FloorCount::new(9).expect("floors");
+    let others = [
+        hello("A", 1, 2),
+        hello("A", 2, 3),
+        Hello { floors, ..hello("B", 3, 4) },
+        Hello { protocol: Protocol::Bully, ..hello("C", 4, 5) },
+        hello("D", 1, 6),
+    ];
+    for other in others {
+        let mut hear =
+            |sequence, echoes: &[Echo]| members.hear(&beacon(other.clone(), sequence, echoes), now);
+        assert_eq!(hear(1, &[]), Heard::Unproven, "{other:?}");
+        let of_another_life = [Echo { nonce: Nonce(77), sequence: 1 }];
+        assert_eq!(hear(2, &of_another_life), Heard::Unproven, "{other:?}");
+        assert_eq!(hear(2, &of_another_life), Heard::Unproven, "sent again: {other:?}");
+        let echo = [Echo { nonce: Nonce(1), sequence: 1 }];
+        assert!(matches!(hear(3, &echo), Heard::Conflict(_)), "{other:?}");
+    }
+    // Each gets its turn, so that the other node finds out too.
+    let echoed: BTreeSet<u64> =
+        (0..4).flat_map(|_| members.echoes(4)).map(|echo| echo.nonce.0).collect();
+    assert_eq!(echoed, BTreeSet::from([2, 3, 4, 5, 6]));
+}
+
 /// Two nodes with one address: told, and both are heard.
 #[test]
 fn a_node_at_this_ones_address_is_told_of_and_heard() {
