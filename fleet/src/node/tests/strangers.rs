@@ -172,3 +172,32 @@ fn two_names_at_one_address_are_late_for_one() {
         assert_eq!(is_lost, !apart);
     }
 }
+
+/// A recorded beacon that is sent again creates no peer, causes no conflict and draws no answer,
+/// whether its sender is a peer, has restarted since, or was this node before it restarted.
+#[test]
+fn a_beacon_that_is_sent_again_draws_no_answer() {
+    let (mut one, mut two, now) = long_acquainted();
+    let probe = |beacon: Beacon| Beacon { probe: true, ..beacon };
+    let recorded = probe(two.plain_beacon(now));
+    let answers = |one: &mut Node, beacon: &Beacon| {
+        one.handle_beacon(beacon.hello.address, beacon, now);
+        let actions = drain(one);
+        let unicasts = actions.iter().filter(|action| matches!(action, Action::Unicast { .. }));
+        assert!(!actions.iter().any(|action| matches!(action, Action::Report(_))), "{actions:?}");
+        unicasts.count()
+    };
+    assert_eq!(answers(&mut one, &recorded), 1);
+    assert_eq!(answers(&mut one, &recorded), 0, "sent again");
+
+    let peers = one.peers.members().names();
+    for index in [1, 2, 3] {
+        // The same names and addresses yesterday: other incarnations, which know this one not.
+        let mut yesterday = probe(with_journal(index, sound(index)).plain_beacon(now));
+        yesterday.hello.nonce = Nonce(77);
+        yesterday.echoes = vec![Echo { nonce: Nonce(78), sequence: 5 }];
+        assert_eq!(answers(&mut one, &yesterday), 0, "{index}");
+    }
+    assert_eq!(one.peers.members().names(), peers);
+    assert!(one.status(now).conflicts.is_empty());
+}
