@@ -25,6 +25,7 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "simulator")]
 mod demo;
+pub mod fleet_key;
 pub mod journal;
 pub mod latch;
 pub mod log;

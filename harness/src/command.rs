@@ -56,6 +56,8 @@ pub struct NodeCommand {
     pub broadcast: SocketAddrV4,
     pub floors: FloorCount,
     pub election: Protocol,
+    /// The files of the fleet keys, if there are any.
+    pub fleet_keys: Option<String>,
     pub data_dir: PathBuf,
 }
 
@@ -96,6 +98,9 @@ impl NodeCommand {
             .args(["--election", &self.election.to_string()])
             .arg("--data-dir")
             .arg(&self.data_dir);
+        if let Some(files) = &self.fleet_keys {
+            command.args(["--fleet-keys", files]);
+        }
         die_with_this_process(command)
     }
 }

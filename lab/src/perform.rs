@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use elevator_fleet::model::NodeId;
 use elevator_fleet::node::{Action, LinkId, LinkSide, Node, Report};
+use elevator_fleet::wire::keyring::Keyring;
 use elevator_fleet::wire::{Beacon, Frame, NodeState, codec};
 
 use super::World;
@@ -228,7 +229,9 @@ impl World {
             self.election_traffic.count(codec::size(piggybacked));
         }
         if self.settings.codec {
-            let read = codec::encode_beacon(&beacon).and_then(|bytes| codec::decode_beacon(&bytes));
+            let keys = Keyring::default();
+            let read = codec::encode_beacon(&beacon, &keys)
+                .and_then(|bytes| codec::decode_beacon(&bytes, &keys));
             if read.as_ref() != Ok(&beacon) {
                 let what = format!("{beacon:?} was read as {read:?}");
                 self.judge(|oracles, snapshot| oracles.misread(snapshot, node, what));

@@ -8,6 +8,7 @@ mod completions;
 mod events;
 mod exit;
 mod flags;
+mod keygen;
 #[cfg(feature = "simulator")]
 mod lab;
 mod order;
@@ -38,6 +39,8 @@ pub use exit::Exit;
 pub(crate) use flags::SettingFlags;
 #[cfg(feature = "simulator")]
 pub(crate) use flags::protocol;
+pub(crate) use keygen::KeygenArgs;
+pub use keygen::KeygenError;
 pub(crate) use order::OrderArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use status::StatusArgs;
@@ -112,6 +115,9 @@ pub(crate) enum Command {
     /// Show the audit log of a node: hangs, who cleared them, and repairs
     #[command(after_help = clear_hang::AUDIT_EXAMPLES)]
     Audit(AuditArgs),
+    /// Make a fleet key, with which nodes tell each other from strangers
+    #[command(after_help = keygen::EXAMPLES)]
+    Keygen(KeygenArgs),
     /// Check the configuration, and show what holds and where it comes from
     #[command(after_help = CHECK_EXAMPLES)]
     CheckConfig {
@@ -311,6 +317,9 @@ pub enum CommandError {
         /// The time limit.
         limit: humantime::FormattedDuration,
     },
+    /// No key was made.
+    #[error(transparent)]
+    Keygen(#[from] KeygenError),
     /// No calls were assigned.
     #[error(transparent)]
     Assign(#[from] assign::AssignError),
@@ -367,10 +376,11 @@ impl CommandError {
             ) => Exit::Failed,
             // The reader closed the pipe: it has read enough.
             Self::Output(error) if error.is_closed_pipe() => Exit::Done,
-            Self::Call(_) => Exit::Usage,
+            Self::Call(_) | Self::Keygen(KeygenError::Exists(_)) => Exit::Usage,
             Self::Output(_)
             | Self::Parent(_)
             | Self::Orphan(_)
+            | Self::Keygen(_)
             | Self::NotPlaced(_)
             | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]
@@ -412,6 +422,7 @@ pub fn execute(cli: Cli) -> Result<Next, CommandError> {
         Command::ClearHang(args) => args.execute()?,
         Command::Repair(args) => args.execute()?,
         Command::Audit(args) => args.execute()?,
+        Command::Keygen(args) => args.execute()?,
         Command::Assign(args) => args.execute()?,
         Command::CheckConfig { example: true, .. } => output::print(&example())?,
         Command::CheckConfig { config, probe, .. } => {

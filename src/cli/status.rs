@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use elevator_driver::{KeySwitch, LineCounters};
 use elevator_fleet::model::{CarView, NodeId, Role};
-use elevator_fleet::node::{CarStatus, ConflictKind, LossCause, Status};
+use elevator_fleet::node::{CarStatus, ConflictKind, FleetKeysStatus, LossCause, Status};
 use elevator_fleet::wire::NodeState;
 use serde::Serialize;
 
@@ -125,9 +125,21 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
         (false, false) => "not all on disk yet",
     };
     writeln!(page, "  store {:016x}, {disk}", status.digest)?;
-    let dropped = ["foreign", "version", "key", "damaged", "malformed", "address", "refused"]
-        .into_iter()
-        .filter_map(|name| Some(format!("{name} {}", status.mesh.get(name)?)));
+    write_keys(page, &status.fleet_keys)?;
+    let dropped = [
+        "foreign",
+        "version",
+        "key",
+        "unauthenticated",
+        "forged",
+        "replayed",
+        "damaged",
+        "malformed",
+        "address",
+        "refused",
+    ];
+    let dropped =
+        dropped.into_iter().filter_map(|name| Some(format!("{name} {}", status.mesh.get(name)?)));
     let dropped: Vec<String> = dropped.collect();
     if !dropped.is_empty() {
         writeln!(page, "  dropped from the network: {}", dropped.join(", "))?;
@@ -156,6 +168,26 @@ fn write_page(page: &mut String, status: &Status) -> fmt::Result {
     write_peers(page, status)?;
     write_lost(page, status)?;
     write_orders(page, status)
+}
+
+fn write_keys(page: &mut String, keys: &FleetKeysStatus) -> fmt::Result {
+    if let Some(reason) = &keys.missing {
+        return writeln!(page, "  serving alone: {reason}");
+    }
+    if keys.accepted.is_empty() {
+        return Ok(());
+    }
+    let others = keys.accepted.iter().filter(|id| Some(**id) != keys.sent).map(u8::to_string);
+    let none = keys.accepts_anybody.then(|| "messages without a key".to_owned());
+    let others: Vec<String> = others.chain(none).collect();
+    match keys.sent {
+        Some(id) => write!(page, "  fleet key {id}")?,
+        None => write!(page, "  messages are sent without a fleet key")?,
+    }
+    if !others.is_empty() {
+        write!(page, "; also accepted: {}", others.join(", "))?;
+    }
+    writeln!(page)
 }
 
 /// Writes the counters that are not zero, with these words.

@@ -106,8 +106,7 @@ impl KeyDefault {
 pub(super) const UNSUPPORTED: &[(&str, &str)] = &[
     (
         "fleet_key_file",
-        "this version does not authenticate nodes, so a key would protect nothing; keep strangers \
-         off the fleet's LAN",
+        "name the file in fleet_keys, which also takes a new key beside the old one",
     ),
     (
         "http",

@@ -15,6 +15,7 @@ use elevator_fleet::wire::{Nonce, Protocol};
 
 use super::check::Checker;
 use super::tables::{Tables, car_settings, election};
+use crate::fleet_key::KeyFiles;
 use crate::log::LogFilter;
 use crate::mesh::PacketSettings;
 use crate::operator::ReadingSettings;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub(crate) mac: Option<Mac>,
     /// Where beacons go; never 255.255.255.255.
     pub(crate) broadcast: SocketAddrV4,
+    /// The fleet keys: the first is sent, all are accepted.
+    pub(crate) keys: KeyFiles,
     /// Where the node listens for links.
     pub(crate) link_port: u16,
     /// Where the panel is. A cabin has one.
@@ -169,6 +172,7 @@ impl Settings {
             address: node.address,
             mac: node.mac,
             broadcast: node.broadcast,
+            keys: node.fleet_keys.unwrap_or_default(),
             link_port: node.link_port.unwrap_or(node.broadcast.port()),
             panel: node.panel,
             floors: node.floors,

@@ -481,7 +481,7 @@ fn files_that_cannot_be_read_are_named() {
 #[test]
 fn a_key_for_what_the_program_does_not_do_is_refused() {
     for (key, why) in [
-        ("fleet_key_file = \"/etc/key\"", "does not authenticate"),
+        ("fleet_key_file = \"/etc/key\"", "name the file in fleet_keys"),
         ("http = \"127.0.0.1:8080\"", "no web panel"),
     ] {
         let name = key.split_once(' ').unwrap().0;
@@ -577,6 +577,7 @@ fn every_key_is_right_by_its_own_range_and_has_a_flag_of_its_own() {
 #[test]
 fn every_key_changes_the_settings() {
     const OTHERS: &[&str] = &[
+        "/etc/liftmesh/new.key",
         "1",
         "7",
         "26",

@@ -15,6 +15,7 @@ use elevator_fleet::model::{FleetName, Mac, NodeId, Role};
 use elevator_fleet::wire::Protocol;
 
 use super::settings::LogFormat;
+use crate::fleet_key::KeyFiles;
 use crate::log::LogFilter;
 
 /// The type of a key: the domain's own, or one of this module that adds a range or a unit.
@@ -225,6 +226,8 @@ key_types! {
         |text| parsed(text).filter(|percent| (1..=200).contains(percent)), bare();
     PathBuf => Self: "PATH", "a path",
         |text: &str| (!text.is_empty()).then(|| Self::from(text));
+    KeyFiles => Self: "FILES",
+        "absolute paths of key files, or none, with commas between", Self::parse;
     Group => String: "GROUP", "the name or the number of a group of users",
         |text| plain(text, 32, |byte| byte.is_ascii_alphanumeric() || b"-_.$".contains(&byte));
     Protocol => Self: "PROTOCOL", texts(&Self::ALL).join(", "), parsed,

@@ -140,6 +140,8 @@ impl Site {
             address: address(car),
             broadcast: SocketAddrV4::new(BROADCAST, self.port),
             floors: self.floors,
+            // Loopback needs none.
+            fleet_keys: None,
             election: self.election,
             data_dir: self.place.data_dir(name),
         };

@@ -14,6 +14,7 @@ use tracing::{debug, error, trace, warn};
 
 use super::greeting::GreetingError;
 use super::log_gate::{self, LogGate};
+use super::proven::Proven;
 use super::{Count, Counters, MeshSettings, Note, greeting, socket};
 
 /// How many connections may be without a hello at once; more are closed at once.
@@ -21,6 +22,10 @@ pub(super) const GREETINGS: usize = 64;
 
 /// How many of them may come from one address, so that one stranger can't keep the others out.
 pub(super) const GREETINGS_PER_ADDRESS: usize = 4;
+
+/// How many of them may come from addresses that no beacon has proven, if there is a key: strangers
+/// with any number of addresses leave room for peers.
+const GREETINGS_OF_STRANGERS: usize = GREETINGS / 2;
 
 /// Between two attempts to listen.
 const RETRY: Duration = Duration::from_secs(1);
@@ -45,6 +50,8 @@ enum Step {
 #[derive(Debug)]
 struct Greeted {
     from: IpAddr,
+    /// It came from an address that was not proven.
+    is_stranger: bool,
     refused: Option<GreetingError>,
 }
 
@@ -55,6 +62,9 @@ struct Acceptor {
     counters: Arc<Counters>,
     greetings: JoinSet<Greeted>,
     pending: BTreeMap<IpAddr, usize>,
+    /// How many of them came from addresses that were not proven.
+    strangers: usize,
+    proven: Proven,
     log: LogGate<Line>,
     refused: LogGate<IpAddr>,
 }
@@ -65,6 +75,7 @@ pub(super) async fn run(
     settings: Arc<MeshSettings>,
     notes: mpsc::Sender<Note>,
     counters: Arc<Counters>,
+    proven: Proven,
 ) {
     let mut acceptor = Acceptor {
         settings,
@@ -72,6 +83,8 @@ pub(super) async fn run(
         counters,
         greetings: JoinSet::new(),
         pending: BTreeMap::new(),
+        strangers: 0,
+        proven,
         log: LogGate::new(log_gate::ONE),
         refused: LogGate::new(log_gate::SOME),
     };
@@ -102,6 +115,10 @@ impl Acceptor {
         loop {
             tokio::time::sleep(RETRY).await;
             let address = self.settings.hello.address;
+            // The task of the datagrams reads them.
+            if self.settings.keys.get().is_none() {
+                continue;
+            }
             match socket::listener(address, self.settings.link_port) {
                 Ok(listener) => return listener,
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -117,7 +134,9 @@ impl Acceptor {
 
     fn accept(&mut self, stream: TcpStream, from: IpAddr) {
         let pending = self.pending.get(&from).copied().unwrap_or_default();
-        if pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS {
+        let is_stranger = self.is_stranger(from);
+        let is_full = pending >= GREETINGS_PER_ADDRESS || self.greetings.len() >= GREETINGS;
+        if is_full || (is_stranger && self.strangers >= GREETINGS_OF_STRANGERS) {
             self.counters.add(Count::Refused);
             if self.log.opens(&Line::Crowd).is_some() {
                 warn!(%from, "too many connections without a hello: the newest are closed");
@@ -125,10 +144,12 @@ impl Acceptor {
             return;
         }
         self.pending.insert(from, pending + 1);
+        self.strangers += usize::from(is_stranger);
+        let mut proven = self.proven.clone();
         let settings = Arc::clone(&self.settings);
         let notes = self.notes.clone();
         self.greetings.spawn(async move {
-            let refused = match greeting::greet(&settings, stream).await {
+            let refused = match greeting::greet(&settings, stream, from, &mut proven).await {
                 Ok((connection, peer)) => {
                     let note = Note::Greeted {
                         connection: Box::new(connection),
@@ -142,13 +163,20 @@ impl Acceptor {
                 }
                 Err(error) => Some(error),
             };
-            Greeted { from, refused }
+            Greeted { from, is_stranger, refused }
         });
+    }
+
+    /// Whether a peer has to be proven first, and is not.
+    fn is_stranger(&self, from: IpAddr) -> bool {
+        let has_key = self.settings.keys.get().is_some_and(|keys| keys.sent().is_some());
+        has_key && matches!(from, IpAddr::V4(address) if !self.proven.is_at(address))
     }
 
     fn greeted(&mut self, greeted: Result<Greeted, JoinError>) {
         match greeted {
-            Ok(Greeted { from, refused }) => {
+            Ok(Greeted { from, is_stranger, refused }) => {
+                self.strangers -= usize::from(is_stranger);
                 if let Some(error) = refused {
                     self.refuse(from, &error);
                 }

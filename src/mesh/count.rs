@@ -22,6 +22,12 @@ pub(crate) enum Count {
     Version,
     /// Datagrams with a key that this node does not have.
     Key,
+    /// Datagrams that nobody has authenticated, where the fleet key is required.
+    Unauthenticated,
+    /// Datagrams whose tag was not made with the key that they announce.
+    Forged,
+    /// Packets that were sent before, or by nobody who counts as a peer.
+    Replayed,
     /// Datagrams whose checksum does not match (F5).
     Damaged,
     /// Datagrams with a sound checksum and an unsound body, and frames that are none.
@@ -45,6 +51,9 @@ impl Count {
             Self::Foreign => "foreign",
             Self::Version => "version",
             Self::Key => "key",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forged => "forged",
+            Self::Replayed => "replayed",
             Self::Damaged => "damaged",
             Self::Malformed => "malformed",
             Self::Address => "address",
@@ -53,7 +62,7 @@ impl Count {
     }
 
     /// Everything that is counted.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Sent,
         Self::SendFailed,
         Self::SendQueueFull,
@@ -62,6 +71,9 @@ impl Count {
         Self::Foreign,
         Self::Version,
         Self::Key,
+        Self::Unauthenticated,
+        Self::Forged,
+        Self::Replayed,
         Self::Damaged,
         Self::Malformed,
         Self::Address,

@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 
 use elevator_fleet::election::ballot::packet::MAX_PACKET;
 use elevator_fleet::wire::codec::{self, MAX_DATAGRAM, WireError};
+use elevator_fleet::wire::keyring::Keyring;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
-use tracing::{info, trace, warn};
+use tracing::{error, info, trace, warn};
 
 use super::addresses::AddressChanges;
 use super::gather::{self, Traffic};
 use super::log_gate::{self, LogGate};
+use super::proven::Proven;
+use super::seal::Seal;
 use super::socket::{self, DatagramSockets};
 use super::{Count, Counters, MeshSettings, Note, PacketSettings};
 
@@ -53,6 +56,7 @@ pub(super) struct DatagramTask {
     outgoing: mpsc::Receiver<Outgoing>,
     notes: mpsc::Sender<Note>,
     counters: Arc<Counters>,
+    seal: Seal,
     changes: AddressChanges,
     sending: Sending,
     traffic: Traffic,
@@ -89,6 +93,7 @@ enum Line {
     Dropped(Count),
     Changed,
     NotOpened,
+    NoKey,
 }
 
 /// What becomes of the sockets after a datagram.
@@ -106,7 +111,9 @@ impl DatagramTask {
         outgoing: mpsc::Receiver<Outgoing>,
         notes: mpsc::Sender<Note>,
         counters: Arc<Counters>,
+        proven: Proven,
     ) -> Self {
+        let seal = Seal::new(settings.hello.nonce, proven);
         let traffic = Traffic::new(settings.gather_time, Instant::now());
         Self {
             channel,
@@ -114,6 +121,7 @@ impl DatagramTask {
             outgoing,
             notes,
             counters,
+            seal,
             changes: AddressChanges::open(),
             sending: Sending::Works,
             traffic,
@@ -135,7 +143,33 @@ impl DatagramTask {
             if let Err(Finished) = served {
                 return;
             }
-            opened = self.open();
+            opened = if self.has_keys().await { self.open() } else { None };
+        }
+    }
+
+    /// Whether there are keys; reads them if there were none. The disk may keep a thread waiting for
+    /// it, but no task.
+    async fn has_keys(&mut self) -> bool {
+        let keys = Arc::clone(&self.settings.keys);
+        if keys.get().is_some() {
+            return true;
+        }
+        let read = tokio::task::spawn_blocking(move || keys.read().map(drop));
+        match read.await {
+            Ok(Ok(())) => {
+                info!("there is a fleet key: taking part");
+                true
+            }
+            Ok(Err(error)) => {
+                if self.log.opens(&Line::NoKey).is_some() {
+                    error!(%error, "serving alone until there is a fleet key");
+                }
+                false
+            }
+            Err(error) => {
+                error!(%error, "the fleet keys were not read");
+                false
+            }
         }
     }
 
@@ -278,15 +312,19 @@ impl DatagramTask {
         if outgoing.urgent {
             self.traffic.note_urgent(Instant::now());
         }
-        // If the system has no room for a datagram, it is dropped; the next one follows (F10).
-        let sent = own.try_send_to(&outgoing.bytes, to.into());
-        match &sent {
-            Ok(_) => self.counters.add(Count::Sent),
-            Err(error) => {
-                self.counters.add(Count::SendFailed);
-                trace!(%to, %error, "a datagram was not sent");
+        let key = self.settings.keys.get().and_then(Keyring::sent);
+        let sent = match (&self.channel, key) {
+            (Channel::Packets(packets), Some(key)) => {
+                let sealed = self.seal.seal(&outgoing.bytes, key);
+                if packets.foreign_devices {
+                    self.try_send(own, to, &outgoing.bytes).ok();
+                }
+                self.try_send(own, to, &sealed)
             }
-        }
+            (Channel::Packets(_), None) | (Channel::Beacons, _) => {
+                self.try_send(own, to, &outgoing.bytes)
+            }
+        };
         // One peer that can't be reached says nothing of the network.
         if to != self.everybody() {
             return Sockets::Keep;
@@ -304,6 +342,19 @@ impl DatagramTask {
         sockets
     }
 
+    /// If the system has no room for a datagram, it is dropped; the next one follows (F10).
+    fn try_send(&self, own: &UdpSocket, to: SocketAddrV4, bytes: &[u8]) -> io::Result<usize> {
+        let sent = own.try_send_to(bytes, to.into());
+        match &sent {
+            Ok(_) => self.counters.add(Count::Sent),
+            Err(error) => {
+                self.counters.add(Count::SendFailed);
+                trace!(%to, %error, "a datagram was not sent");
+            }
+        }
+        sent
+    }
+
     fn receive(&mut self, bytes: &[u8], from: SocketAddr) {
         let IpAddr::V4(from) = from.ip() else {
             return;
@@ -316,17 +367,29 @@ impl DatagramTask {
 
     /// What is in a packet is the brain's affair; one's own comes back from the network.
     fn receive_packet(&mut self, bytes: &[u8], from: Ipv4Addr) {
+        let (Channel::Packets(settings), Some(keys)) = (&self.channel, self.settings.keys.get())
+        else {
+            return;
+        };
         if from == self.settings.hello.address {
             return;
         }
         self.traffic.note_urgent(Instant::now());
-        if bytes.len() > MAX_PACKET {
-            return self.counters.add(Count::Foreign);
-        }
+        let packet = match self.seal.open(bytes, from, keys, settings.foreign_devices) {
+            Ok(packet) if packet.len() <= MAX_PACKET => packet.to_vec(),
+            Ok(_) => return self.counters.add(Count::Foreign),
+            Err(count) => {
+                self.counters.add(count);
+                if self.log.opens(&Line::Dropped(count)).is_some() {
+                    let (reason, so_far) = (count.name(), self.counters.get(count));
+                    warn!(%from, reason, so_far, "packets that do not come from the fleet are dropped");
+                }
+                return;
+            }
+        };
         self.traffic.note_arrival();
         self.counters.add(Count::Received);
-        let bytes = bytes.to_vec();
-        if self.notes.try_send(Note::Packet { from, bytes }).is_err() {
+        if self.notes.try_send(Note::Packet { from, bytes: packet }).is_err() {
             self.counters.add(Count::InboxFull);
         }
     }
@@ -335,7 +398,10 @@ impl DatagramTask {
         if bytes == self.echo {
             return;
         }
-        let beacon = match codec::decode_beacon(bytes) {
+        let Some(keys) = self.settings.keys.get() else {
+            return;
+        };
+        let beacon = match codec::decode_beacon(bytes, keys) {
             Ok(beacon) => beacon,
             Err(error) => {
                 let count = count_of(&error);
@@ -394,8 +460,10 @@ impl Sending {
     }
 }
 
-fn count_of(error: &WireError) -> Count {
+pub(super) fn count_of(error: &WireError) -> Count {
     match error {
+        WireError::Unauthenticated => Count::Unauthenticated,
+        WireError::Forged => Count::Forged,
         WireError::Foreign => Count::Foreign,
         WireError::Version(_) => Count::Version,
         WireError::Key(_) => Count::Key,
@@ -416,8 +484,11 @@ mod tests {
         let (_queue, outgoing) = mpsc::channel(QUEUE);
         let (notes, _inbox) = mpsc::channel(1);
         let settings = Arc::new(Lan::new().settings(1));
+        settings.keys.read().expect("none is needed");
         let counters = Arc::new(Counters::default());
-        let mut task = DatagramTask::new(Channel::Beacons, settings, outgoing, notes, counters);
+        let (_peers, proven) = Proven::nobody();
+        let mut task =
+            DatagramTask::new(Channel::Beacons, settings, outgoing, notes, counters, proven);
         let start = Instant::now();
         let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
         for _ in 0..900 {

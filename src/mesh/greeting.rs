@@ -1,28 +1,32 @@
 //! The first exchange on a connection: who is the peer, and does it fit this node?
 
 use std::io;
-use std::net::{IpAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, NodeId};
-use elevator_fleet::wire::codec::{self, MAX_FRAME, WireError};
+use elevator_fleet::wire::codec::{self, MAX_FRAME, Opening, Preamble, WireError};
+use elevator_fleet::wire::keyring::Keyring;
 use elevator_fleet::wire::{Frame, Hello, Protocol};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
+use tokio_util::codec::{FramedRead, FramedWrite};
 
+use super::cipher::{CodecError, Handshake, HandshakeError, LinkCodec};
+use super::proven::Proven;
 use super::{MeshSettings, socket};
 
 /// The largest frame before the peer's hello, in bytes: a stranger gets no more memory.
 const MAX_HELLO: usize = 1024;
 
-/// A connection in frames: a length (32 bits, big-endian), then as many bytes.
+/// A connection in frames.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) read: FramedRead<OwnedReadHalf, LengthDelimitedCodec>,
-    pub(super) write: FramedWrite<OwnedWriteHalf, LengthDelimitedCodec>,
+    pub(super) read: FramedRead<OwnedReadHalf, LinkCodec>,
+    pub(super) write: FramedWrite<OwnedWriteHalf, LinkCodec>,
 }
 
 /// Why a connection does not become a link. It is closed.
@@ -40,6 +44,18 @@ pub(super) enum GreetingError {
     Wire(#[from] WireError),
     #[error("a frame before the hello")]
     NoHello,
+    #[error("no fleet key can be read")]
+    NoKey,
+    #[error("it has not proven by a beacon that it hears this node")]
+    Unproven,
+    #[error("{0}")]
+    Handshake(#[from] HandshakeError),
+    #[error("a frame was changed on its way")]
+    Forged,
+    #[error("it dials node {0}")]
+    NotThisNode(NodeId),
+    #[error("it dials as node {preamble} and is node {hello}")]
+    TwoNames { preamble: NodeId, hello: NodeId },
     #[error("a node of fleet {0}")]
     Fleet(FleetName),
     #[error("node {node} has {} floors", .floors.get())]
@@ -54,6 +70,15 @@ pub(super) enum GreetingError {
     Cut,
 }
 
+impl From<CodecError> for GreetingError {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::Io(error) => Self::Io(error),
+            CodecError::Forged => Self::Forged,
+        }
+    }
+}
+
 /// Connects and exchanges hellos, within the time limits for either.
 pub(super) async fn dial(
     settings: &MeshSettings,
@@ -64,48 +89,167 @@ pub(super) async fn dial(
     let stream = tokio::time::timeout(settings.times.connect, connecting)
         .await
         .map_err(|_elapsed| GreetingError::ConnectTime)??;
-    let (connection, hello) = greet(settings, stream).await?;
-    if hello.node == *peer {
-        Ok((connection, hello))
-    } else {
-        Err(GreetingError::Other(hello.node))
-    }
+    let connection = Connection::new(settings, stream)?;
+    let (connection, hello) = within_limit(settings, connection.introduce(settings, peer)).await?;
+    let fitting = admitted(settings, connection, hello, *address.ip())?;
+    if fitting.1.node == *peer { Ok(fitting) } else { Err(GreetingError::Other(fitting.1.node)) }
 }
 
-/// Exchanges hellos within the time limit. The peer gets this node's hello even if it is refused,
-/// so that its log names the reason too.
+/// Exchanges hellos with one who has connected, within the time limit. With a key, somebody whose
+/// address no beacon has proven waits for that. The peer gets this node's hello even if it is
+/// refused, so that its log names the reason too.
 pub(super) async fn greet(
     settings: &MeshSettings,
     stream: TcpStream,
+    from: IpAddr,
+    proven: &mut Proven,
 ) -> Result<(Connection, Hello), GreetingError> {
-    socket::tune(&stream, settings.times.unacknowledged)?;
-    let from = stream.peer_addr()?.ip();
-    let exchange = exchange(&settings.hello, stream);
-    let (mut connection, hello) = tokio::time::timeout(settings.times.greeting, exchange)
-        .await
-        .map_err(|_elapsed| GreetingError::HelloTime)??;
+    let keys = settings.keys.get().ok_or(GreetingError::NoKey)?;
+    let IpAddr::V4(address) = from else {
+        return Err(GreetingError::Unproven);
+    };
+    let connection = Connection::new(settings, stream)?;
+    let exchange = async {
+        if keys.sent().is_some() {
+            proven.wait_for(address).await?;
+        }
+        connection.answer(settings, keys).await
+    };
+    let (connection, hello) = within_limit(settings, exchange).await?;
+    admitted(settings, connection, hello, address)
+}
+
+async fn within_limit<T>(
+    settings: &MeshSettings,
+    exchange: impl Future<Output = Result<T, GreetingError>>,
+) -> Result<T, GreetingError> {
+    let exchange = tokio::time::timeout(settings.times.greeting, exchange);
+    exchange.await.map_err(|_elapsed| GreetingError::HelloTime)?
+}
+
+/// The connection, if the peer fits this node.
+fn admitted(
+    settings: &MeshSettings,
+    mut connection: Connection,
+    hello: Hello,
+    from: Ipv4Addr,
+) -> Result<(Connection, Hello), GreetingError> {
     check(&settings.hello, &hello)?;
     // A node dials from its own address. A hello in another's name would end that node's links.
-    if from != IpAddr::V4(hello.address) {
+    if from != hello.address {
         return Err(GreetingError::Address(Box::new(hello)));
     }
-    let codec = connection.read.decoder_mut();
-    codec.set_max_frame_length(MAX_FRAME);
+    connection.read.decoder_mut().admit();
     Ok((connection, hello))
 }
 
-async fn exchange(own: &Hello, stream: TcpStream) -> Result<(Connection, Hello), GreetingError> {
-    let (read, write) = stream.into_split();
-    let codec = |limit| LengthDelimitedCodec::builder().max_frame_length(limit).new_codec();
-    let mut connection = Connection {
-        read: FramedRead::new(read, codec(MAX_HELLO)),
-        write: FramedWrite::new(write, codec(MAX_FRAME)),
-    };
-    let bytes = codec::encode_frame(&Frame::Hello(own.clone()))?;
-    connection.write.send(Bytes::from(bytes)).await?;
-    let bytes = connection.read.next().await.ok_or(GreetingError::Closed)??;
-    match codec::decode_frame(&bytes)? {
-        Frame::Hello(hello) => Ok((connection, hello)),
+impl Connection {
+    fn new(settings: &MeshSettings, stream: TcpStream) -> io::Result<Self> {
+        socket::tune(&stream, settings.times.unacknowledged)?;
+        let (read, write) = stream.into_split();
+        Ok(Self {
+            read: FramedRead::new(read, LinkCodec::plain(MAX_HELLO)),
+            write: FramedWrite::new(write, LinkCodec::plain(MAX_FRAME + MAX_HELLO)),
+        })
+    }
+
+    /// Says who dials, and hears who answers.
+    async fn introduce(
+        mut self,
+        settings: &MeshSettings,
+        peer: &NodeId,
+    ) -> Result<(Self, Hello), GreetingError> {
+        let own = codec::encode_frame(&Frame::Hello(settings.hello.clone()))?;
+        let keys = settings.keys.get().ok_or(GreetingError::NoKey)?;
+        let Some(key) = keys.sent() else {
+            self.send(own).await?;
+            let hello = hello(&self.receive().await?)?;
+            return Ok((self, hello));
+        };
+        let preamble = Preamble { from: settings.hello.node.clone(), to: peer.clone() };
+        let mut opening = codec::encode_preamble(key, &preamble)?;
+        let mut handshake = Handshake::dialling(key.links(), &opening)?;
+        opening.extend(handshake.write(&own)?);
+        self.send(opening).await?;
+        let hello = hello(&handshake.read(&self.receive().await?)?)?;
+        self.encrypt(handshake)?;
+        // It shows the peer that this is no repetition of an earlier handshake.
+        self.send(Vec::new()).await?;
+        Ok((self, hello))
+    }
+
+    /// Hears who dials, and says who answers. Whoever repeats the start of an earlier handshake does
+    /// not get to its end.
+    async fn answer(
+        mut self,
+        settings: &MeshSettings,
+        keys: &Keyring,
+    ) -> Result<(Self, Hello), GreetingError> {
+        let own = codec::encode_frame(&Frame::Hello(settings.hello.clone()))?;
+        let first = self.receive().await?;
+        let (key, preamble, prologue, message) = match codec::decode_opening(&first)? {
+            Opening::Plain(_) if !keys.accepts_anybody() => {
+                return Err(WireError::Unauthenticated.into());
+            }
+            Opening::Plain(hello) => {
+                self.send(own).await?;
+                return Ok((self, hello));
+            }
+            Opening::Handshake { key, preamble, prologue, message } => {
+                (key, preamble, prologue, message)
+            }
+        };
+        if preamble.to != settings.hello.node {
+            return Err(GreetingError::NotThisNode(preamble.to));
+        }
+        let (mut handshake, payload) = started(keys, key, prologue, message)?;
+        let hello = hello(&payload)?;
+        if hello.node != preamble.from {
+            return Err(GreetingError::TwoNames { preamble: preamble.from, hello: hello.node });
+        }
+        self.send(handshake.write(&own)?).await?;
+        self.encrypt(handshake)?;
+        let confirmation = self.receive().await?;
+        if confirmation.is_empty() { Ok((self, hello)) } else { Err(GreetingError::NoHello) }
+    }
+
+    fn encrypt(&mut self, handshake: Handshake) -> Result<(), GreetingError> {
+        let cipher = handshake.finish()?;
+        self.read.decoder_mut().encrypt(Arc::clone(&cipher));
+        self.write.encoder_mut().encrypt(cipher);
+        Ok(())
+    }
+
+    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), GreetingError> {
+        Ok(self.write.send(Bytes::from(bytes)).await?)
+    }
+
+    async fn receive(&mut self) -> Result<BytesMut, GreetingError> {
+        Ok(self.read.next().await.ok_or(GreetingError::Closed)??)
+    }
+}
+
+/// The handshake that this message starts, with whichever of the keys has that id, and its payload.
+fn started(
+    keys: &Keyring,
+    key: u8,
+    prologue: &[u8],
+    message: &[u8],
+) -> Result<(Handshake, Vec<u8>), GreetingError> {
+    let mut refused = GreetingError::Wire(WireError::Key(key));
+    for key in keys.with_id(key) {
+        let mut handshake = Handshake::accepting(key.links(), prologue)?;
+        match handshake.read(message) {
+            Ok(payload) => return Ok((handshake, payload)),
+            Err(error) => refused = error.into(),
+        }
+    }
+    Err(refused)
+}
+
+fn hello(bytes: &[u8]) -> Result<Hello, GreetingError> {
+    match codec::decode_frame(bytes)? {
+        Frame::Hello(hello) => Ok(hello),
         Frame::Digest(_)
         | Frame::State(_)
         | Frame::Next

@@ -11,10 +11,11 @@ use elevator_fleet::wire::codec::{self, WireError};
 use futures_util::{Sink, SinkExt, StreamExt};
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{Semaphore, mpsc};
-use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+use tokio_util::codec::FramedRead;
 use tracing::trace;
 
 use super::Note;
+use super::cipher::{CodecError, LinkCodec};
 use super::greeting::Connection;
 
 /// How many frames may wait to leave over one link. A link whose queue is full is closed: a peer
@@ -40,6 +41,8 @@ pub(super) enum LinkEnd {
     Io(#[from] io::Error),
     #[error("{0}")]
     Wire(#[from] WireError),
+    #[error("a frame was changed on its way")]
+    Forged,
     #[error("a second hello")]
     SecondHello,
     #[error("{LINK_QUEUE} frames wait to leave")]
@@ -57,9 +60,22 @@ impl LinkEnd {
             Self::Wire(_) | Self::SecondHello => true,
             // The length of a frame is beyond the limit.
             Self::Io(error) => error.kind() == io::ErrorKind::InvalidData,
-            Self::ClosedHere | Self::Closed | Self::QueueFull | Self::Mended | Self::TooMany => {
-                false
-            }
+            // Nor is it the peer that has sent a forged one.
+            Self::Forged
+            | Self::ClosedHere
+            | Self::Closed
+            | Self::QueueFull
+            | Self::Mended
+            | Self::TooMany => false,
+        }
+    }
+}
+
+impl From<CodecError> for LinkEnd {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::Io(error) => Self::Io(error),
+            CodecError::Forged => Self::Forged,
         }
     }
 }
@@ -83,7 +99,7 @@ pub(super) async fn run(
                 }
                 LinkEnd::ClosedHere
             }
-            Err(error) => LinkEnd::Io(error),
+            Err(error) => error.into(),
         },
     };
     if notes.send(Note::Ended { link, end }).await.is_err() {
@@ -94,7 +110,7 @@ pub(super) async fn run(
 /// Passes incoming frames on. Waits while [`WAITING`] frames wait, or the inbox is full.
 async fn receive(
     link: LinkId,
-    read: &mut FramedRead<OwnedReadHalf, LengthDelimitedCodec>,
+    read: &mut FramedRead<OwnedReadHalf, LinkCodec>,
     notes: &mpsc::Sender<Note>,
 ) -> LinkEnd {
     let places = Arc::new(Semaphore::new(WAITING));
@@ -120,9 +136,9 @@ async fn receive(
 
 /// Sends what is queued, and shuts the connection down once the queue has ended.
 async fn transmit(
-    write: &mut (impl Sink<Bytes, Error = io::Error> + Unpin),
+    write: &mut (impl Sink<Bytes, Error = CodecError> + Unpin),
     mut queue: mpsc::Receiver<Bytes>,
-) -> io::Result<()> {
+) -> Result<(), CodecError> {
     while let Some(bytes) = queue.recv().await {
         write.feed(bytes).await?;
         while let Ok(bytes) = queue.try_recv() {

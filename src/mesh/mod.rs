@@ -31,6 +31,7 @@
 
 mod accept;
 mod addresses;
+mod cipher;
 mod count;
 mod datagram;
 mod gather;
@@ -39,6 +40,8 @@ mod interface;
 mod link;
 mod log_gate;
 mod packets;
+mod proven;
+mod seal;
 mod socket;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -48,10 +51,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use elevator_fleet::model::NodeId;
-use elevator_fleet::node::{LinkId, LinkSide};
+use elevator_fleet::node::{FleetKeysStatus, LinkId, LinkSide};
+use elevator_fleet::wire::keyring::FleetKey;
 use elevator_fleet::wire::{Beacon, Frame, Hello, codec};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tracing::{error, info, trace, warn};
 
@@ -64,8 +68,11 @@ pub(crate) use self::link::LINK_QUEUE;
 use self::link::LinkEnd;
 use self::log_gate::LogGate;
 pub(crate) use self::packets::PacketSettings;
+pub(crate) use self::proven::Peers;
+use self::proven::Proven;
 use self::socket::DatagramSockets;
 pub use self::socket::MeshError;
+use crate::fleet_key::Keys;
 
 /// The most links in total, several times as many as the largest fleet needs. More are refused.
 const LINKS: usize = 512;
@@ -97,6 +104,8 @@ pub struct MeshSettings {
     pub gather_time: Option<Duration>,
     /// The time limits of links.
     pub times: LinkTimes,
+    /// The fleet keys. Until they can be read the node serves alone.
+    pub keys: Arc<Keys>,
 }
 
 /// The time limits of links.
@@ -264,6 +273,7 @@ pub struct Mesh {
     /// Links that this side gave up, which were not reported to the node yet.
     given_up: VecDeque<LinkId>,
     counters: Arc<Counters>,
+    proven: watch::Sender<Peers>,
     dial_log: LogGate<NodeId>,
     link_log: LogGate<(NodeId, LinkLine)>,
     cable: Cable,
@@ -277,6 +287,14 @@ impl Mesh {
     pub fn start(settings: MeshSettings) -> Result<Self, MeshError> {
         let settings = Arc::new(settings);
         let address = settings.hello.address;
+        let keys = settings.keys.read();
+        if let Err(error) = &keys {
+            error!(%error, "no fleet key: serving alone until there is one");
+        }
+        if settings.keys.let_anybody_in() {
+            warn!("fleet_keys names none: anybody on the network can command the cars");
+        }
+        let has_keys = keys.is_ok();
         let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
             socket::datagrams(settings.hello.address, settings.broadcast)
         })?;
@@ -287,7 +305,11 @@ impl Mesh {
         let listener = socket::at_start(&settings, socket::Kind::Links, |settings| {
             socket::listener(settings.hello.address, settings.link_port)
         })?;
-        if datagram_sockets.is_none() || listener.is_none() {
+        // What is wrong with the addresses is reported in either case.
+        let datagram_sockets = datagram_sockets.filter(|_| has_keys);
+        let packet_sockets = packet_sockets.filter(|_| has_keys);
+        let listener = listener.filter(|_| has_keys);
+        if has_keys && (datagram_sockets.is_none() || listener.is_none()) {
             warn!(
                 %address,
                 broadcast = %settings.broadcast,
@@ -295,13 +317,21 @@ impl Mesh {
             );
         }
         let (notes, inbox) = mpsc::channel(INBOX);
+        let (proven, peers) = Proven::nobody();
         let counters = Arc::new(Counters::default());
         let mut openers = JoinSet::new();
         let mut carriers = JoinSet::new();
         let mut carry = |channel: Channel, sockets: Option<DatagramSockets>| {
             let (datagrams, outgoing) = mpsc::channel(datagram::QUEUE);
             let (settings, counters) = (Arc::clone(&settings), Arc::clone(&counters));
-            let task = DatagramTask::new(channel, settings, outgoing, notes.clone(), counters);
+            let task = DatagramTask::new(
+                channel,
+                settings,
+                outgoing,
+                notes.clone(),
+                counters,
+                peers.clone(),
+            );
             carriers.spawn(async move {
                 task.run(sockets).await;
                 Task::Datagrams
@@ -313,8 +343,13 @@ impl Mesh {
             .packets
             .clone()
             .map(|packets| carry(Channel::Packets(packets), packet_sockets));
-        let accept =
-            accept::run(listener, Arc::clone(&settings), notes.clone(), Arc::clone(&counters));
+        let accept = accept::run(
+            listener,
+            Arc::clone(&settings),
+            notes.clone(),
+            Arc::clone(&counters),
+            peers.clone(),
+        );
         openers.spawn(async move {
             accept.await;
             Task::Accept
@@ -331,6 +366,7 @@ impl Mesh {
             notes,
             given_up: VecDeque::new(),
             counters,
+            proven,
             dial_log: LogGate::new(log_gate::ONE),
             link_log: LogGate::new(log_gate::SOME),
             cable: Cable::Whole,
@@ -341,6 +377,30 @@ impl Mesh {
     #[must_use]
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The fleet keys.
+    pub(crate) fn fleet_keys(&self) -> FleetKeysStatus {
+        let missing = self.settings.keys.missing();
+        match self.settings.keys.get() {
+            Some(keys) => FleetKeysStatus {
+                sent: keys.sent().map(FleetKey::id),
+                accepted: keys.ids().collect(),
+                accepts_anybody: keys.ids().next().is_some() && keys.accepts_anybody(),
+                missing,
+            },
+            None => FleetKeysStatus { missing, ..FleetKeysStatus::default() },
+        }
+    }
+
+    /// Names the peers that have proven by their beacons that they hear this node. With a key, links
+    /// and packets of others are not taken in.
+    pub(crate) fn set_proven(&self, peers: Peers) {
+        self.proven.send_if_modified(|known| {
+            let is_new = *known != peers;
+            *known = peers;
+            is_new
+        });
     }
 
     /// Fault injection: a mesh with a cut cable receives and sends nothing. A link that survived
@@ -470,7 +530,10 @@ impl Mesh {
     }
 
     fn send_datagram(&self, to: SocketAddrV4, beacon: &Beacon) {
-        match codec::encode_beacon(beacon) {
+        let Some(keys) = self.settings.keys.get() else {
+            return self.counters.add(Count::SendFailed);
+        };
+        match codec::encode_beacon(beacon, keys) {
             Ok(bytes) => {
                 let urgent = gather::is_urgent(beacon);
                 self.enqueue(&self.datagrams, Outgoing { to, bytes, urgent });

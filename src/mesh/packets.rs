@@ -20,13 +20,16 @@ pub struct PacketSettings {
     /// Over how many networks a packet to the group goes: each router on the way takes one off.
     /// Default 1, not beyond the own network; 1 to 255. Counts with `group` alone.
     pub(crate) ttl: u8,
+    /// Whether there are devices without the fleet key: packets are sent and accepted without it as
+    /// well, so that anybody on the network can vote.
+    pub(crate) foreign_devices: bool,
     /// The network interface to which the sockets are bound, if to one by name.
     pub(crate) interface: Option<String>,
 }
 
 impl Default for PacketSettings {
     fn default() -> Self {
-        Self { port: packet::PORT, group: None, ttl: 1, interface: None }
+        Self { port: packet::PORT, group: None, ttl: 1, foreign_devices: false, interface: None }
     }
 }
 

@@ -4,11 +4,13 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use elevator_driver::FloorCount;
 use elevator_fleet::model::{FleetName, JournalId, Mac, Role, Term};
 use elevator_fleet::node::MeshTimes;
+use elevator_fleet::wire::keyring::Keyring;
 use elevator_fleet::wire::{Delta, NodeState, Nonce, Protocol};
 use socket2::SockRef;
 use tokio::time::timeout;
 
 use super::*;
+use crate::fleet_key::{self, KeyFiles, KeyText};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -42,7 +44,7 @@ impl Lan {
     pub(super) fn settings(&self, node: u8) -> MeshSettings {
         MeshSettings {
             hello: Hello {
-                fleet: FleetName::new("fleet").expect("a name"),
+                fleet: fleet(),
                 node: name(node),
                 address: self.address(node),
                 nonce: Nonce(fastrand::u64(..)),
@@ -61,6 +63,7 @@ impl Lan {
                 greeting: Duration::from_secs(5),
                 ..LinkTimes::default()
             },
+            keys: Arc::new(Keys::new(KeyFiles::default(), fleet(), self.address(node))),
         }
     }
 
@@ -71,6 +74,10 @@ impl Lan {
     fn link_address(&self, node: u8) -> SocketAddrV4 {
         SocketAddrV4::new(self.address(node), self.link_port)
     }
+}
+
+fn fleet() -> FleetName {
+    FleetName::new("fleet").expect("a name")
 }
 
 fn name(node: u8) -> NodeId {
@@ -144,7 +151,7 @@ async fn damaged_and_foreign_datagrams_are_counted_and_dropped() {
     let (mut one, two) = (lan.start(1), lan.start(2));
     let stranger = UdpSocket::bind((lan.address(2), 0)).expect("a socket");
     let to = SocketAddrV4::new(lan.address(1), lan.broadcast.port());
-    let sound = codec::encode_beacon(&beacon(&two, 1)).expect("encoded");
+    let sound = codec::encode_beacon(&beacon(&two, 1), &Keyring::default()).expect("encoded");
     let mut damaged = sound.clone();
     damaged[20] ^= 1;
     let mut version = sound.clone();
@@ -172,7 +179,7 @@ async fn a_beacon_from_another_address_is_dropped() {
     let (mut one, two) = (lan.start(1), lan.start(2));
     let stranger = UdpSocket::bind((lan.address(9), 0)).expect("a socket");
     let to = SocketAddrV4::new(lan.address(1), lan.broadcast.port());
-    let forged = codec::encode_beacon(&beacon(&two, 7)).expect("encoded");
+    let forged = codec::encode_beacon(&beacon(&two, 7), &Keyring::default()).expect("encoded");
     stranger.send_to(&forged, to).expect("sent");
     two.unicast(lan.address(1), &beacon(&two, 1));
     let MeshEvent::Beacon { beacon, .. } = event(&mut one).await else {
@@ -334,6 +341,217 @@ fn stranger(lan: &Lan, node: u8) -> TcpStream {
 fn framed(bytes: &[u8]) -> Vec<u8> {
     let length = u32::try_from(bytes.len()).expect("short");
     [&length.to_be_bytes(), bytes].concat()
+}
+
+/// A file with a fresh fleet key.
+fn key_file(directory: &tempfile::TempDir, name: &str) -> String {
+    let path = directory.path().join(name);
+    fleet_key::create(&path, &KeyText::draw().expect("random numbers")).expect("written");
+    path.to_str().expect("a path").to_owned()
+}
+
+impl Lan {
+    /// The settings of a node with these keys.
+    fn with_keys(&self, node: u8, keys: &str) -> MeshSettings {
+        let files = KeyFiles::parse(keys).expect("a setting");
+        let keys = Arc::new(Keys::new(files, fleet(), self.address(node)));
+        MeshSettings { keys, ..self.settings(node) }
+    }
+
+    fn start_with_keys(&self, node: u8, keys: &str) -> Mesh {
+        Mesh::start(self.with_keys(node, keys)).expect("a mesh")
+    }
+}
+
+/// Lets the mesh know that the other node hears it.
+fn prove(mesh: &Mesh, other: &Mesh) {
+    let Hello { address, nonce, .. } = other.settings.hello;
+    mesh.set_proven(Peers::from([(address, nonce)]));
+}
+
+/// Whether a broadcast of one is heard by the other within a short time.
+async fn hears(one: &Mesh, two: &mut Mesh) -> bool {
+    one.broadcast(&beacon(one, fastrand::u64(1..)));
+    matches!(
+        timeout(Duration::from_millis(300), two.next_event()).await,
+        Ok(MeshEvent::Beacon { .. })
+    )
+}
+
+/// The longest frame and the shortest cross a link with a key in either direction, in order.
+#[tokio::test]
+async fn nodes_with_the_fleet_key_link_and_talk() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let (mut one, mut two) = (lan.start_with_keys(1, &key), lan.start_with_keys(2, &key));
+    assert!(hears(&one, &mut two).await);
+    prove(&one, &two);
+    two.dial(name(1), lan.link_address(1));
+    let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
+    for _ in 0..3 {
+        still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
+        still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
+    }
+    one.close(link_of_one);
+    assert_eq!(event(&mut two).await, MeshEvent::LinkDown { link: link_of_two });
+}
+
+/// Neither hears the other, neither links, and both say why.
+#[tokio::test]
+async fn nodes_with_different_keys_are_strangers() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (ours, theirs) = (key_file(&directory, "ours.key"), key_file(&directory, "theirs.key"));
+    let lan = Lan::new();
+    let mut one = lan.start_with_keys(1, &ours);
+    let bare = lan.settings(3);
+    for settings in [lan.with_keys(2, &theirs), bare] {
+        let mut two = Mesh::start(settings).expect("a mesh");
+        prove(&one, &two);
+        assert!(!hears(&two, &mut one).await);
+        assert!(!hears(&one, &mut two).await);
+        let refused = one.counters().get(Count::Refused);
+        two.dial(name(1), lan.link_address(1));
+        assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
+        assert_eq!(one.counters().get(Count::Refused), refused + 1);
+    }
+    let dropped = [Count::Key, Count::Forged, Count::Unauthenticated];
+    assert_eq!(dropped.map(|count| one.counters().get(count)).iter().sum::<u64>(), 2);
+    assert_eq!(one.counters().get(Count::Unauthenticated), 1);
+}
+
+/// A fleet changes its key, or gets its first one, node by node: at any moment some nodes are one
+/// stage ahead.
+#[tokio::test]
+async fn neighbouring_stages_of_a_rotation_understand_each_other() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (old, new) = (key_file(&directory, "old.key"), key_file(&directory, "new.key"));
+    let stages =
+        |old: &str| [old.to_owned(), format!("{old},{new}"), format!("{new},{old}"), new.clone()];
+    for stages in [stages(&old), stages("none")] {
+        for (behind, ahead) in stages.iter().zip(&stages[1..]) {
+            for (first, second) in [(behind, ahead), (ahead, behind)] {
+                let lan = Lan::new();
+                let mut one = lan.start_with_keys(1, first);
+                let mut two = lan.start_with_keys(2, second);
+                assert!(hears(&one, &mut two).await, "{first} and {second}");
+                assert!(hears(&two, &mut one).await, "{first} and {second}");
+                prove(&one, &two);
+                two.dial(name(1), lan.link_address(1));
+                let (link_of_two, link_of_one) = (link_up(&mut two).await, link_up(&mut one).await);
+                still_carries((&mut one, link_of_one), (&mut two, link_of_two)).await;
+                still_carries((&mut two, link_of_two), (&mut one, link_of_one)).await;
+            }
+        }
+        // Two stages apart they do not: none may be left out.
+        for (first, second) in [(&stages[0], &stages[2]), (&stages[1], &stages[3])] {
+            let lan = Lan::new();
+            let mut one = lan.start_with_keys(1, first);
+            let mut two = lan.start_with_keys(2, second);
+            let (forth, back) = (hears(&one, &mut two).await, hears(&two, &mut one).await);
+            assert!(!(forth && back), "{first} and {second}");
+        }
+    }
+}
+
+/// Connections from addresses without a peer wait for a beacon to prove one, and are no link without.
+#[tokio::test]
+async fn who_has_not_proven_itself_by_a_beacon_gets_no_link() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let mut settings = lan.with_keys(1, &key);
+    settings.times.greeting = Duration::from_millis(300);
+    let mut one = Mesh::start(settings).expect("a mesh");
+    let mut two = lan.start_with_keys(2, &key);
+    two.dial(name(1), lan.link_address(1));
+    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
+    assert_eq!(one.counters().get(Count::Refused), 1);
+
+    two.dial(name(1), lan.link_address(1));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    prove(&one, &two);
+    link_up(&mut two).await;
+    link_up(&mut one).await;
+}
+
+/// Bytes that crossed between two nodes make no link when somebody sends them again from the same
+/// address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handshake_that_is_sent_again_is_no_link() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    // What node 2 says to node 1, and goes on to say, is recorded by a listener in its place.
+    let listener = TcpListener::bind(lan.link_address(1)).expect("a socket");
+    let mut two = lan.start_with_keys(2, &key);
+    two.dial(name(1), lan.link_address(1));
+    let (mut recorder, _) = tokio::task::spawn_blocking(move || listener.accept())
+        .await
+        .expect("run")
+        .expect("dialled");
+    recorder.set_read_timeout(Some(PATIENCE)).expect("set");
+    let mut opening = vec![0; 1024];
+    let length = recorder.read(&mut opening).expect("an opening");
+    opening.truncate(length);
+    drop(recorder);
+    assert_eq!(event(&mut two).await, MeshEvent::DialFailed { peer: name(1) });
+
+    let mut settings = lan.with_keys(1, &key);
+    settings.times.greeting = Duration::from_millis(300);
+    let mut one = Mesh::start(settings).expect("a mesh");
+    prove(&one, &two);
+    let mut replayed = stranger(&lan, 2);
+    replayed.set_read_timeout(Some(PATIENCE)).expect("set");
+    replayed.write_all(&opening).expect("sent");
+    let mut answer = vec![0; 1024];
+    let length = replayed.read(&mut answer).expect("an answer");
+    assert!(length > 0);
+    // It can't finish: what it repeats, or makes up, is not made with the fresh key.
+    replayed.write_all(&opening).expect("sent");
+    let refused = async {
+        while one.counters().get(Count::Refused) == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, refused).await.expect("refused");
+    assert!(timeout(Duration::from_millis(100), one.next_event()).await.is_err());
+}
+
+/// Strangers from any number of addresses leave room for a peer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_of_strangers_keep_no_peer_out() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let mut one = lan.start_with_keys(1, &key);
+    let mut two = lan.start_with_keys(2, &key);
+    prove(&one, &two);
+    let silent: Vec<TcpStream> =
+        (10..90).flat_map(|node| [stranger(&lan, node), stranger(&lan, node)]).collect();
+    two.dial(name(1), lan.link_address(1));
+    link_up(&mut two).await;
+    link_up(&mut one).await;
+    assert!(one.counters().get(Count::Refused) > 100);
+    drop(silent);
+}
+
+/// A node whose key is not there yet serves alone, and takes part once it is.
+#[tokio::test]
+async fn a_node_takes_part_as_soon_as_its_key_can_be_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = key_file(&directory, "fleet.key");
+    let lan = Lan::new();
+    let late = directory.path().join("late.key");
+    let one = lan.start_with_keys(1, &key);
+    let mut two = lan.start_with_keys(2, late.to_str().expect("a path"));
+    assert!(!hears(&one, &mut two).await);
+    std::fs::copy(&key, &late).expect("copied");
+    let heard = async { while !hears(&one, &mut two).await {} };
+    timeout(PATIENCE, heard).await.expect("heard");
+    prove(&one, &two);
+    two.dial(name(1), lan.link_address(1));
+    link_up(&mut two).await;
 }
 
 fn hello_bytes(settings: &MeshSettings) -> Vec<u8> {

@@ -98,6 +98,7 @@ fn status(orders: Vec<OrderStatus>) -> Status {
         distrusted: DistrustedStatus { rubbish: 4, neglect: 5 },
         durable: true,
         disk_failed: false,
+        fleet_keys: elevator_fleet::node::FleetKeysStatus::default(),
         log_lines_lost: 0,
         mesh: BTreeMap::new(),
         peers: vec![PeerStatus {

@@ -27,6 +27,7 @@ mod supervisor;
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use elevator_driver::OpenError;
@@ -48,6 +49,7 @@ use self::planner::Planner;
 use self::report::ReportLog;
 use self::supervisor::Supervisor;
 use crate::config::{FaultInjection, Settings};
+use crate::fleet_key::Keys;
 use crate::journal::{Account, AuditEvent, AuditRecord, JournalError};
 use crate::latch::{self, Refusal};
 use crate::log;
@@ -246,6 +248,11 @@ impl Running {
             packets: settings.packets.clone(),
             gather_time: gather_time(&settings.mesh),
             times: LinkTimes::default(),
+            keys: Arc::new(Keys::new(
+                settings.keys.clone(),
+                settings.fleet.clone(),
+                settings.address,
+            )),
         })?;
         let panel = settings
             .panel
@@ -496,6 +503,7 @@ impl Running {
         let mut status = self.node.status(now);
         status.log_lines_lost = log::lost();
         status.mesh = self.mesh.counters().by_name();
+        status.fleet_keys = self.mesh.fleet_keys();
         if let (Some(car), Some(panel)) = (&mut status.car, &self.panel) {
             car.line = panel.counters();
             car.panel = panel.url().to_string();
@@ -534,7 +542,12 @@ impl Running {
             }
             Action::Persist { lsn, changes } => self.disk.submit(lsn, changes)?,
             Action::Plan(request) => self.planner.ask(request),
-            Action::Report(report) => self.report(&report),
+            Action::Report(report) => {
+                if matches!(report, Report::PeerDiscovered { .. } | Report::PeerLost { .. }) {
+                    self.mesh.set_proven(self.node.proven().collect());
+                }
+                self.report(&report);
+            }
         }
         Ok(())
     }

@@ -62,6 +62,7 @@ fn help_shows_the_commands_and_every_exit_code() {
         "clear-hang",
         "repair",
         "audit",
+        "keygen",
         "assign",
         "check-config",
         "completions",
@@ -410,4 +411,25 @@ fn traffic_compares_the_strategies_on_a_list_of_passengers() {
     std::fs::write(list, "id,t_s,from,to,kg\n0,1.5,0,12,75\n").unwrap();
     let error = fails(1, &words);
     assert!(error.contains("list.csv: line 2: A12 has no floor 12: 0 to 11"), "{error}");
+}
+
+#[test]
+fn keygen_makes_a_key_that_only_its_owner_reads_and_never_overwrites_one() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("fleet.key");
+    let path = file.to_str().unwrap();
+    assert_eq!(done(&["keygen", "--out", path]), format!("a fleet key is in {path}\n"));
+    let key = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let again = fails(2, &["keygen", "--out", path]);
+    assert!(again.contains("never overwritten"), "{again}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), key);
+    let nowhere = fails(1, &["keygen", "--out", "/nowhere/fleet.key"]);
+    assert!(nowhere.contains("/nowhere/fleet.key can't be written"), "{nowhere}");
+
+    let printed = done(&["keygen"]);
+    assert!(printed.starts_with("liftmesh-key-1-") && printed.len() == key.len(), "{printed}");
+    assert_ne!(printed, key);
 }

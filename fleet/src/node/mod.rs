@@ -49,6 +49,7 @@ mod settings;
 mod settle;
 mod status;
 
+use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 
 use elevator_driver::PanelOutputs;
@@ -63,7 +64,7 @@ use crate::car::CarTimer;
 use crate::election::{Detail, ElectionTimer};
 use crate::model::{Dot, NodeId, Term, Timestamp};
 use crate::orders::OrderStore;
-use crate::wire::{Hello, NodeState};
+use crate::wire::{Hello, NodeState, Nonce};
 
 pub use action::{Action, Change, LinkId, Lsn};
 pub use cabin::{ClimateTimer, health};
@@ -73,8 +74,8 @@ pub use peers::{ConflictKind, LossCause, PacketCounts};
 pub use report::Report;
 pub use settings::{Identity, MeshTimes, NodeSettings, Restored};
 pub use status::{
-    CarStatus, ClimateStatus, ConflictStatus, DistrustedStatus, LostStatus, OrderStatus,
-    PeerStatus, RefusedStatus, Status, UnitStatus,
+    CarStatus, ClimateStatus, ConflictStatus, DistrustedStatus, FleetKeysStatus, LostStatus,
+    OrderStatus, PeerStatus, RefusedStatus, Status, UnitStatus,
 };
 
 pub use crate::election::LinkSide;
@@ -148,6 +149,13 @@ impl Node {
     #[must_use]
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// The address and the incarnation of each peer that counts: its beacons prove that it hears this
+    /// node. They change with a report that a peer is discovered or lost.
+    pub fn proven(&self) -> impl Iterator<Item = (Ipv4Addr, Nonce)> {
+        let peers = self.peers.members().peers();
+        peers.map(|(_, peer)| (peer.hello.address, peer.hello.nonce))
     }
 
     /// The node's state: master, slave or seeking.

@@ -22,6 +22,19 @@ use crate::json::{
 use crate::model::{Call, CarView, FleetName, Mac, NodeId, Role, Term, Timestamp};
 use crate::wire::{NodeState, Protocol};
 
+/// The fleet keys of a node, by their ids. All empty: no key is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FleetKeysStatus {
+    /// The key with which messages are sent, if there is one.
+    pub sent: Option<u8>,
+    /// The keys with which messages are accepted.
+    pub accepted: Vec<u8>,
+    /// Messages are accepted without a key as well, although one is configured.
+    pub accepts_anybody: bool,
+    /// Why the node has no key and serves alone.
+    pub missing: Option<String>,
+}
+
 /// The status of a node, as shown to operators.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
@@ -72,6 +85,9 @@ pub struct Status {
     pub durable: bool,
     /// The disk has failed: no lamp is lit because of it (P5).
     pub disk_failed: bool,
+    /// The fleet keys. Filled in by the process.
+    #[serde(default)]
+    pub fleet_keys: FleetKeysStatus,
     /// How many log messages were lost because they were not read in time or could not be written.
     /// Filled in by the process.
     #[serde(default)]
@@ -306,6 +322,7 @@ impl Node {
             distrusted: self.peers.members().distrusted(),
             durable: self.orders.all_durable(),
             disk_failed: self.orders.has_lost_disk(),
+            fleet_keys: FleetKeysStatus::default(),
             log_lines_lost: 0,
             mesh: BTreeMap::new(),
             peers: self.peer_status(now),

@@ -2,17 +2,21 @@
 //!
 //! ```text
 //!   magic "LM" │ version │ key id │ postcard body │ check
-//!      2 bytes │  1 byte │ 1 byte │               │ CRC-32C, little-endian (key id 0)
+//!      2 bytes │  1 byte │ 1 byte │               │ CRC-32C, little-endian (key id 0), or 16-byte tag
 //! ```
 //!
 //! Key id 0 means that the sender is not authenticated, and a checksum protects against damage only
-//! (F5). Any other key id announces an authenticator in place of the checksum.
+//! (F5). A beacon with any other key id has a tag in place of the checksum: it proves that the
+//! sender has the fleet key, and is verified before anything else of the beacon is looked at. Frames
+//! have key id 0, as their link encrypts and authenticates them.
 
 use crc::{CRC_32_ISCSI, Crc, Table};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::{Beacon, Frame};
+use super::keyring::{FleetKey, KeyError, Keyring, NO_KEY, Purpose, TAG};
+use super::{Beacon, Frame, Hello, Nonce};
+use crate::model::NodeId;
 
 /// The largest datagram, in bytes. It crosses every LAN in one piece.
 pub const MAX_DATAGRAM: usize = 1200;
@@ -27,14 +31,11 @@ pub const MAX_FRAME: usize = 32 * 1024;
 const MAGIC: [u8; 2] = *b"LM";
 /// The version of the wire protocol.
 pub const VERSION: u8 = 3;
-const NO_KEY: u8 = 0;
 const HEADER: usize = 4;
 const CHECK: usize = 4;
-/// Room for a 16-byte authenticator, so that adding one does not reduce what fits.
-const RESERVED_CHECK: usize = 16;
 
-/// How many bytes of body fit into a datagram.
-pub const DATAGRAM_BODY: usize = MAX_DATAGRAM - HEADER - RESERVED_CHECK;
+/// How many bytes of body fit into a datagram, with a tag or without.
+pub const DATAGRAM_BODY: usize = MAX_DATAGRAM - HEADER - TAG;
 
 /// Sixteen bytes at a time, because every datagram on the LAN is checked.
 static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
@@ -51,6 +52,12 @@ pub enum WireError {
     /// A key that this node does not have.
     #[error("unknown key id {0}")]
     Key(u8),
+    /// Nobody has authenticated it, and this node requires the fleet key.
+    #[error("not authenticated with the fleet key")]
+    Unauthenticated,
+    /// It announces a key that this node has, but was not made with it, or is damaged.
+    #[error("the tag was not made with the fleet key")]
+    Forged,
     /// The checksum does not match.
     #[error("damaged: the checksum does not match")]
     Damaged,
@@ -67,20 +74,35 @@ pub enum WireError {
     },
 }
 
-/// Encodes a beacon as a datagram.
+/// Encodes a beacon as a datagram, with the key that the keyring sends.
 ///
 /// # Errors
 /// [`WireError::TooLarge`]: more than [`MAX_DATAGRAM`] bytes.
-pub fn encode_beacon(beacon: &Beacon) -> Result<Vec<u8>, WireError> {
-    encode(beacon, MAX_DATAGRAM)
+pub fn encode_beacon(beacon: &Beacon, keys: &Keyring) -> Result<Vec<u8>, WireError> {
+    let Some(key) = keys.sent() else {
+        return encode(beacon, MAX_DATAGRAM);
+    };
+    let mut bytes = with_header(key.id(), beacon)?;
+    let tag = key.tag(Purpose::Datagram, &bytes);
+    bytes.extend(tag);
+    limited(bytes, MAX_DATAGRAM)
 }
 
-/// Decodes the beacon in a datagram.
+/// Decodes the beacon in a datagram, if it comes from somebody whom the keyring accepts.
 ///
 /// # Errors
-/// The bytes are not exactly one undamaged beacon.
-pub fn decode_beacon(bytes: &[u8]) -> Result<Beacon, WireError> {
-    decode(bytes)
+/// The bytes are not exactly one undamaged beacon, or not of the fleet.
+pub fn decode_beacon(bytes: &[u8], keys: &Keyring) -> Result<Beacon, WireError> {
+    match *bytes {
+        [b'L', b'M', _, NO_KEY, ..] if keys.accepts_anybody() => decode(bytes),
+        [b'L', b'M', _, NO_KEY, ..] => Err(WireError::Unauthenticated),
+        [b'L', b'M', version, id, ..] => {
+            let (covered, tag) = split::<TAG>(bytes)?;
+            verify(keys, id, Purpose::Datagram, covered, tag)?;
+            if version == VERSION { decode_body(covered) } else { Err(WireError::Version(version)) }
+        }
+        _ => Err(WireError::Foreign),
+    }
 }
 
 /// Encodes a frame, without the length that delimits it.
@@ -99,6 +121,145 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Frame, WireError> {
     decode(bytes)
 }
 
+/// What the node that dials says first on a link with a key. Nothing in it is secret, and nothing is
+/// believed before the handshake that follows has confirmed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preamble {
+    /// Who dials.
+    pub from: NodeId,
+    /// Who is dialled.
+    pub to: NodeId,
+}
+
+/// The first frame on a link, which the node that dials sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opening<'a> {
+    /// A hello that nobody authenticates.
+    Plain(Hello),
+    /// The start of a handshake.
+    Handshake {
+        /// The key that was used to make it.
+        key: u8,
+        /// Between whom.
+        preamble: Preamble,
+        /// The bytes of the header and the preamble, which both sides have to have seen alike.
+        prologue: &'a [u8],
+        /// The first message of the handshake.
+        message: &'a [u8],
+    },
+}
+
+/// Encodes the header and the preamble of a handshake; its first message follows them.
+///
+/// # Errors
+/// Never for a valid preamble.
+pub fn encode_preamble(key: &FleetKey, preamble: &Preamble) -> Result<Vec<u8>, WireError> {
+    with_header(key.id(), preamble)
+}
+
+/// Decodes the first frame on a link.
+///
+/// # Errors
+/// The bytes are neither exactly one undamaged hello nor the start of a handshake.
+pub fn decode_opening(bytes: &[u8]) -> Result<Opening<'_>, WireError> {
+    let [b'L', b'M', version, key, ..] = *bytes else {
+        return Err(WireError::Foreign);
+    };
+    if version != VERSION {
+        return Err(WireError::Version(version));
+    }
+    if key == NO_KEY {
+        return match decode(bytes)? {
+            Frame::Hello(hello) => Ok(Opening::Plain(hello)),
+            Frame::Digest(_)
+            | Frame::State(_)
+            | Frame::Next
+            | Frame::Synced
+            | Frame::Delta(_)
+            | Frame::Probe
+            | Frame::Alive
+            | Frame::CarPlan(_) => {
+                Err(WireError::Malformed(postcard::Error::DeserializeBadEncoding))
+            }
+        };
+    }
+    let (preamble, message) =
+        postcard::take_from_bytes(&bytes[HEADER..]).map_err(WireError::Malformed)?;
+    let prologue = &bytes[..bytes.len() - message.len()];
+    Ok(Opening::Handshake { key, preamble, prologue, message })
+}
+
+/// A packet of an election that has a port of its own, as nodes with a key exchange it.
+///
+/// ```text
+///   "LM" │ version │ key id │ nonce │ sequence │ packet │ tag
+///      2 │       1 │      1 │     8 │        8 │        │ 16 bytes
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SealedPacket<'a> {
+    /// The incarnation that has sent it.
+    pub nonce: Nonce,
+    /// Counts the packets of the incarnation, from 1.
+    pub sequence: u64,
+    /// The packet.
+    pub packet: &'a [u8],
+}
+
+/// How many bytes a key adds to a packet.
+pub const PACKET_SEAL: usize = HEADER + 2 * size_of::<u64>() + TAG;
+
+/// Encodes a packet with a key.
+#[must_use]
+pub fn seal_packet(sealed: SealedPacket<'_>, key: &FleetKey) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend([VERSION, key.id()]);
+    bytes.extend(sealed.nonce.0.to_le_bytes());
+    bytes.extend(sealed.sequence.to_le_bytes());
+    bytes.extend(sealed.packet);
+    let tag = key.tag(Purpose::Packet, &bytes);
+    bytes.extend(tag);
+    bytes
+}
+
+/// Decodes a packet with a key; `None` if it announces none: it may be a bare packet.
+///
+/// # Errors
+/// It announces a key that is not accepted, or was not made with it.
+#[must_use]
+pub fn open_packet<'a>(
+    bytes: &'a [u8],
+    keys: &Keyring,
+) -> Option<Result<SealedPacket<'a>, WireError>> {
+    match *bytes {
+        [b'L', b'M', VERSION, id, ..] if id != NO_KEY => Some(opened(bytes, id, keys)),
+        _ => None,
+    }
+}
+
+fn opened<'a>(bytes: &'a [u8], id: u8, keys: &Keyring) -> Result<SealedPacket<'a>, WireError> {
+    let (covered, tag) = split::<TAG>(bytes)?;
+    verify(keys, id, Purpose::Packet, covered, tag)?;
+    let body = &covered[HEADER..];
+    let number = |bytes: &'a [u8]| bytes.split_first_chunk().ok_or(WireError::Foreign);
+    let (nonce, rest) = number(body)?;
+    let (sequence, packet) = number(rest)?;
+    let nonce = Nonce(u64::from_le_bytes(*nonce));
+    Ok(SealedPacket { nonce, sequence: u64::from_le_bytes(*sequence), packet })
+}
+
+fn verify(
+    keys: &Keyring,
+    id: u8,
+    purpose: Purpose,
+    covered: &[u8],
+    tag: &[u8; TAG],
+) -> Result<(), WireError> {
+    keys.verify(id, purpose, covered, tag).map_err(|error| match error {
+        KeyError::Unknown => WireError::Key(id),
+        KeyError::Forged => WireError::Forged,
+    })
+}
+
 /// The encoded size of a part of a message, in bytes.
 #[must_use]
 pub fn size<T: Serialize>(part: &T) -> usize {
@@ -106,11 +267,19 @@ pub fn size<T: Serialize>(part: &T) -> usize {
 }
 
 fn encode<T: Serialize>(message: &T, limit: usize) -> Result<Vec<u8>, WireError> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend([VERSION, NO_KEY]);
-    let mut bytes = postcard::to_extend(message, bytes).map_err(WireError::Malformed)?;
+    let mut bytes = with_header(NO_KEY, message)?;
     let check = CRC.checksum(&bytes);
     bytes.extend(check.to_le_bytes());
+    limited(bytes, limit)
+}
+
+fn with_header<T: Serialize>(key: u8, message: &T) -> Result<Vec<u8>, WireError> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend([VERSION, key]);
+    postcard::to_extend(message, bytes).map_err(WireError::Malformed)
+}
+
+fn limited(bytes: Vec<u8>, limit: usize) -> Result<Vec<u8>, WireError> {
     let size = bytes.len();
     if size > limit { Err(WireError::TooLarge { size, limit }) } else { Ok(bytes) }
 }
@@ -125,14 +294,21 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, WireError> {
     if key != NO_KEY {
         return Err(WireError::Key(key));
     }
-    let Some((covered, check)) =
-        bytes.split_last_chunk::<CHECK>().filter(|(covered, _)| covered.len() >= HEADER)
-    else {
-        return Err(WireError::Foreign);
-    };
+    let (covered, check) = split::<CHECK>(bytes)?;
     if CRC.checksum(covered) != u32::from_le_bytes(*check) {
         return Err(WireError::Damaged);
     }
+    decode_body(covered)
+}
+
+/// What a check of this size covers, and the check.
+fn split<const SIZE: usize>(bytes: &[u8]) -> Result<(&[u8], &[u8; SIZE]), WireError> {
+    let parts = bytes.split_last_chunk::<SIZE>();
+    parts.filter(|(covered, _)| covered.len() >= HEADER).ok_or(WireError::Foreign)
+}
+
+/// Decodes what comes after the header.
+fn decode_body<T: DeserializeOwned>(covered: &[u8]) -> Result<T, WireError> {
     match postcard::take_from_bytes(&covered[HEADER..]).map_err(WireError::Malformed)? {
         (message, []) => Ok(message),
         (_, [_, ..]) => Err(WireError::Malformed(postcard::Error::DeserializeBadEncoding)),

@@ -9,6 +9,7 @@
 //! real one.
 
 pub mod codec;
+pub mod keyring;
 #[cfg(test)]
 pub(crate) mod listing;
 mod message;

@@ -88,6 +88,7 @@ pub struct Building {
     port: u16,
     block: u8,
     election: Protocol,
+    fleet_keys: Option<String>,
     group: Option<Ipv4Addr>,
     lan: Option<Lan>,
     books: Option<Books>,
@@ -116,6 +117,7 @@ impl Building {
             port,
             block: BUILDINGS.fetch_add(1, Ordering::Relaxed),
             election: chosen_election(),
+            fleet_keys: None,
             group: None,
             lan: None,
             books: None,
@@ -134,6 +136,8 @@ impl Building {
     pub fn with_lan(floors: u8) -> Option<Self> {
         let mut building = Self::new(floors, Line::Serial);
         building.lan = Some(Lan::open(building.block)?);
+        let key = building.make_key("fleet.key");
+        building.use_keys(&key);
         Some(building)
     }
 
@@ -141,6 +145,20 @@ impl Building {
     /// the lowest address.
     pub fn elect_by(&mut self, election: Protocol) {
         self.election = election;
+    }
+
+    /// Makes a fleet key; returns the setting that names its file.
+    pub fn make_key(&self, name: &str) -> String {
+        let path = self.path(name).to_str().expect("a path").to_owned();
+        let made = Command::new(program()).args(["keygen", "--out", &path]).output();
+        let made = made.expect("the program");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        path
+    }
+
+    /// The nodes that start from here on have these fleet keys; by default none, except in a LAN.
+    pub fn use_keys(&mut self, files: &str) {
+        self.fleet_keys = Some(files.to_owned());
     }
 
     /// The nodes that start from here on send their beacons to this multicast group.
@@ -323,6 +341,7 @@ impl Building {
             broadcast: SocketAddrV4::new(self.group.unwrap_or(*broadcast.ip()), broadcast.port()),
             floors: self.floors,
             election: self.election,
+            fleet_keys: self.fleet_keys.clone(),
             data_dir: self.data_dir(name),
         }
     }

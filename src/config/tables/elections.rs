@@ -149,6 +149,9 @@ table! {
         /// Over how many networks a packet to `multicast` goes, the own one included: each router on
         /// the way counts one. Counts with `multicast` alone.
         ttl as multicast_ttl: Whole<u8, 1, 255> = Value("1"),
+        /// Whether packets are sent and accepted without the fleet key too, for devices that have
+        /// none. Then anybody on the network can vote, and call a vote.
+        foreign_devices: bool = Value("false"),
         /// The network interface to which the sockets of the packets are bound. It needs the right
         /// CAP_NET_RAW where the system does not allow it to everybody.
         interface: Option<Interface> = Absent("that of address", "eth0"),

@@ -10,6 +10,7 @@ use super::{Checker, Tables};
 use crate::config::ConfigError;
 use crate::config::key::KeyDefault::{Absent, Required, Value};
 use crate::config::value::{Broadcast, Host, Port};
+use crate::fleet_key::KeyFiles;
 
 table! {
     [_] struct Node {
@@ -38,6 +39,14 @@ table! {
         /// Where beacons go: the directed broadcast address of that LAN and a UDP port, the same on
         /// every node. Never 255.255.255.255. On one machine: 127.255.255.255.
         broadcast: Broadcast = Required("192.168.1.255:46100"),
+        /// The files of the fleet keys, made by `liftmesh keygen`, alike on every node: messages
+        /// are sent with the first, and accepted with each. `none` is a key as well: messages that
+        /// anybody can send. To change from one key to another, on one node after the other: first
+        /// `old,new` on all, then `new,old` on all, then `new`.
+        fleet_keys: Option<KeyFiles> = Absent(
+            "none on loopback; elsewhere the node serves alone",
+            "/etc/liftmesh/fleet.key",
+        ),
         /// The TCP port on which this node listens for links.
         link_port: Option<Port> = Absent("broadcast's port", "46100"),
         /// Where the panel is: a serial line, or an elevator server on TCP. A node without a car

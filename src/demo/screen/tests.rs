@@ -44,6 +44,7 @@ fn says(node: &str, node_state: NodeState) -> Box<Status> {
         distrusted: DistrustedStatus::default(),
         durable: true,
         disk_failed: false,
+        fleet_keys: elevator_fleet::node::FleetKeysStatus::default(),
         log_lines_lost: 0,
         mesh: BTreeMap::new(),
         peers: Vec::new(),

@@ -239,6 +239,12 @@ fn bare() -> Status {
 /// With what the process adds to what the brain knows.
 fn whole(mut status: Status) -> Status {
     status.log_lines_lost = 8;
+    status.fleet_keys = elevator_fleet::node::FleetKeysStatus {
+        sent: Some(143),
+        accepted: vec![143, 12],
+        accepts_anybody: false,
+        missing: None,
+    };
     status.mesh = [("received".to_owned(), 90), ("sent".to_owned(), 100)].into();
     if let Some(car) = &mut status.car {
         car.panel = "serial:///dev/ttyUSB0".to_owned();

@@ -12,10 +12,12 @@ use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::model::{Call, Dot, FleetName, HallCall, JournalId, Mac, NodeId, Role, Term};
 use elevator_fleet::node::LinkId;
 use elevator_fleet::orders::{Record, RecordState, Service};
+use elevator_fleet::wire::keyring::Keyring;
 use elevator_fleet::wire::{
     Beacon, Delta, Echo, Frame, Hello, NodeState, Nonce, Protocol, StateTransfer, StoreDigest,
     codec,
 };
+use liftmesh::fleet_key::{KeyFiles, Keys};
 use liftmesh::mesh::{LinkTimes, Mesh, MeshEvent, MeshSettings};
 use liftmesh_harness::building::Building;
 use socket2::{Domain, Socket, Type};
@@ -170,6 +172,7 @@ impl Faulty {
             packets: None,
             gather_time: None,
             times: LinkTimes::default(),
+            keys: Arc::new(Keys::new(KeyFiles::default(), hello.fleet.clone(), address)),
         });
         let raw = UdpSocket::bind((address, 0)).expect("a socket");
         raw.set_broadcast(true).expect("a broadcast");
@@ -340,7 +343,8 @@ impl Faulty {
             Attack::Freeze => {
                 for (victim, _) in self.peers() {
                     let beacon = self.beacon(victim, u64::MAX);
-                    let bytes = codec::encode_beacon(&beacon).expect("a beacon");
+                    let bytes =
+                        codec::encode_beacon(&beacon, &Keyring::default()).expect("a beacon");
                     self.done.datagrams += 1;
                     // Whether the system takes it matters little.
                     let _sent = self.raw.send_to(&bytes, self.broadcast);

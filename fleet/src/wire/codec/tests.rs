@@ -10,13 +10,13 @@ use crate::dispatch::CarPlan;
 use crate::election::Message;
 use crate::model::{
     Availability, Call, CarPhase, CarView, Dot, FleetName, FloorSet, HallCall, JournalId, Mac,
-    NodeId, Role, Term, Timestamp,
+    Role, Term, Timestamp,
 };
 use crate::orders::{OrderStore, Record, RecordState, Service};
+use crate::wire::keyring::{Credential, SECRET};
 use crate::wire::listing::documented;
 use crate::wire::{
-    Ack, Delta, Echo, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
-    StoreDigest,
+    Ack, Delta, Echo, NodeState, Piggybacked, PlanEntry, Protocol, StateTransfer, StoreDigest,
 };
 
 fn node(name: &str) -> NodeId {
@@ -158,8 +158,8 @@ fn body(message: &[u8]) -> &[u8] {
 #[test]
 fn a_beacon_has_the_bytes_that_the_document_shows() {
     let bytes = documented("beacon");
-    assert_eq!(encode_beacon(&beacon()), Ok(bytes.clone()));
-    assert_eq!(decode_beacon(&bytes), Ok(beacon()));
+    assert_eq!(encode_beacon(&beacon(), &Keyring::default()), Ok(bytes.clone()));
+    assert_eq!(decode_beacon(&bytes, &Keyring::default()), Ok(beacon()));
 }
 
 #[test]
@@ -191,11 +191,11 @@ fn the_checksum_is_crc_32c() {
 /// F5
 #[test]
 fn a_single_flipped_bit_anywhere_is_noticed() {
-    let whole = encode_beacon(&beacon()).expect("it fits");
+    let whole = encode_beacon(&beacon(), &Keyring::default()).expect("it fits");
     for at in 0..whole.len() * 8 {
         let mut bytes = whole.clone();
         bytes[at / 8] ^= 1 << (at % 8);
-        let wrong = decode_beacon(&bytes).expect_err("damaged");
+        let wrong = decode_beacon(&bytes, &Keyring::default()).expect_err("damaged");
         let expected = match at / 8 {
             0 | 1 => WireError::Foreign,
             2 => WireError::Version(bytes[2]),
@@ -209,14 +209,14 @@ fn a_single_flipped_bit_anywhere_is_noticed() {
 /// F5
 #[test]
 fn a_message_cut_short_or_lengthened_is_noticed() {
-    let whole = encode_beacon(&beacon()).expect("it fits");
+    let whole = encode_beacon(&beacon(), &Keyring::default()).expect("it fits");
     for length in 0..whole.len() {
         let expected =
             if length < HEADER + CHECK { WireError::Foreign } else { WireError::Damaged };
-        assert_eq!(decode_beacon(&whole[..length]), Err(expected), "{length}");
+        assert_eq!(decode_beacon(&whole[..length], &Keyring::default()), Err(expected), "{length}");
     }
     let longer = [whole.as_slice(), &[0]].concat();
-    assert_eq!(decode_beacon(&longer), Err(WireError::Damaged));
+    assert_eq!(decode_beacon(&longer, &Keyring::default()), Err(WireError::Damaged));
 }
 
 #[test]
@@ -239,10 +239,10 @@ fn an_intact_body_that_is_no_message_is_malformed() {
         let decoded = decode_frame(&sealed(wrong));
         assert!(matches!(decoded, Err(WireError::Malformed(_))), "{wrong:?}");
     }
-    let whole = encode_beacon(&beacon()).expect("it fits");
+    let whole = encode_beacon(&beacon(), &Keyring::default()).expect("it fits");
     let trailing = [body(&whole), &[0]].concat();
     assert_eq!(
-        decode_beacon(&sealed(&trailing)),
+        decode_beacon(&sealed(&trailing), &Keyring::default()),
         Err(WireError::Malformed(postcard::Error::DeserializeBadEncoding))
     );
 }
@@ -280,6 +280,111 @@ fn a_beacon_that_does_not_fit_a_datagram_is_not_encoded() {
     let size = HEADER + size(&large) + CHECK;
     let limit = MAX_DATAGRAM;
     assert!(size > limit);
-    assert_eq!(encode_beacon(&large), Err(WireError::TooLarge { size, limit }));
+    assert_eq!(
+        encode_beacon(&large, &Keyring::default()),
+        Err(WireError::TooLarge { size, limit })
+    );
     assert!(encode_frame(&Frame::Delta(large.delta)).is_ok());
+}
+
+fn keyring(secret: u8, fleet: &str) -> Keyring {
+    let fleet = fleet.parse().expect("a name");
+    Keyring::new([Credential::Key(FleetKey::new(&[secret; SECRET], &fleet))])
+}
+
+#[test]
+fn a_beacon_with_the_fleet_key_is_read_by_those_who_have_it() {
+    let own = keyring(7, "tower");
+    let bytes = encode_beacon(&beacon(), &own).expect("it fits");
+    assert_eq!(decode_beacon(&bytes, &own), Ok(beacon()));
+    assert_eq!(bytes.len(), HEADER + size(&beacon()) + TAG);
+
+    let id = own.sent().expect("a key").id();
+    assert_eq!(decode_beacon(&bytes, &Keyring::default()), Err(WireError::Key(id)));
+    let bare = encode_beacon(&beacon(), &Keyring::default()).expect("it fits");
+    assert_eq!(decode_beacon(&bare, &own), Err(WireError::Unauthenticated));
+    for (secret, fleet) in [(8, "tower"), (7, "annex")] {
+        let mut other = encode_beacon(&beacon(), &keyring(secret, fleet)).expect("it fits");
+        other[3] = id;
+        assert_eq!(decode_beacon(&other, &own), Err(WireError::Forged), "{secret} {fleet}");
+    }
+}
+
+/// The version too: a stranger can't make a node report one.
+#[test]
+fn the_tag_is_verified_before_anything_else_is_looked_at() {
+    let own = keyring(7, "tower");
+    let whole = encode_beacon(&beacon(), &own).expect("it fits");
+    for at in 0..whole.len() * 8 {
+        let mut bytes = whole.clone();
+        bytes[at / 8] ^= 1 << (at % 8);
+        let expected = match at / 8 {
+            0 | 1 => WireError::Foreign,
+            3 if bytes[3] == NO_KEY => WireError::Unauthenticated,
+            3 => WireError::Key(bytes[3]),
+            _ => WireError::Forged,
+        };
+        assert_eq!(decode_beacon(&bytes, &own), Err(expected), "bit {at}");
+    }
+    for length in 0..whole.len() {
+        let expected = if length < HEADER + TAG { WireError::Foreign } else { WireError::Forged };
+        assert_eq!(decode_beacon(&whole[..length], &own), Err(expected), "{length}");
+    }
+
+    let key = own.sent().expect("a key");
+    let mut next = whole[..whole.len() - TAG].to_vec();
+    next[2] = VERSION + 1;
+    let tag = key.tag(Purpose::Datagram, &next);
+    next.extend(tag);
+    assert_eq!(decode_beacon(&next, &own), Err(WireError::Version(VERSION + 1)));
+}
+
+#[test]
+fn a_link_opens_with_a_hello_or_with_a_handshake() {
+    let plain = encode_frame(&Frame::Hello(hello())).expect("it fits");
+    assert_eq!(decode_opening(&plain), Ok(Opening::Plain(hello())));
+
+    let keys = keyring(7, "tower");
+    let key = keys.sent().expect("a key");
+    let preamble = Preamble { from: node("A"), to: node("B") };
+    let prologue = encode_preamble(key, &preamble).expect("it fits");
+    let bytes = [&prologue, &b"message"[..]].concat();
+    let expected =
+        Opening::Handshake { key: key.id(), preamble, prologue: &prologue, message: b"message" };
+    assert_eq!(decode_opening(&bytes), Ok(expected));
+
+    let probe = encode_frame(&Frame::Probe).expect("it fits");
+    assert!(matches!(decode_opening(&probe), Err(WireError::Malformed(_))), "no hello");
+    for length in 0..prologue.len() {
+        assert!(decode_opening(&prologue[..length]).is_err(), "{length}");
+    }
+    let mut other = bytes.clone();
+    other[2] = 9;
+    assert_eq!(decode_opening(&other), Err(WireError::Version(9)));
+    assert_eq!(decode_opening(b"GET / HTTP/1.1"), Err(WireError::Foreign));
+}
+
+#[test]
+fn a_packet_with_the_fleet_key_is_read_by_those_who_have_it() {
+    let keys = keyring(7, "tower");
+    let key = keys.sent().expect("a key");
+    let sealed = SealedPacket { nonce: Nonce(5), sequence: 9, packet: b"vote" };
+    let bytes = seal_packet(sealed, key);
+    assert_eq!(bytes.len(), b"vote".len() + PACKET_SEAL);
+    assert_eq!(open_packet(&bytes, &keys), Some(Ok(sealed)));
+    assert_eq!(open_packet(b"vote", &keys), None, "bare");
+    assert_eq!(open_packet(&bytes, &Keyring::default()), Some(Err(WireError::Key(key.id()))));
+    for at in HEADER * 8..bytes.len() * 8 {
+        let mut forged = bytes.clone();
+        forged[at / 8] ^= 1 << (at % 8);
+        assert_eq!(open_packet(&forged, &keys), Some(Err(WireError::Forged)), "bit {at}");
+    }
+    // A beacon is no packet.
+    let beacon = encode_beacon(&beacon(), &keys).expect("it fits");
+    assert_eq!(open_packet(&beacon, &keys), Some(Err(WireError::Forged)));
+    let empty = SealedPacket { packet: b"", ..sealed };
+    assert_eq!(open_packet(&seal_packet(empty, key), &keys), Some(Ok(empty)));
+    for length in HEADER..bytes.len() {
+        assert!(matches!(open_packet(&bytes[..length], &keys), Some(Err(_))), "{length}");
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use elevator_driver::{Direction, Floor, FloorCount};
 use proptest::prelude::*;
 
-use super::{dot, floor, sealed};
+use super::{dot, floor, keyring, sealed};
 use crate::climate::{DisplayData, Reading};
 use crate::dispatch::CarPlan;
 use crate::election::Message;
@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::orders::{Record, RecordState, Service};
 use crate::wire::codec::*;
+use crate::wire::keyring::FleetKey;
 use crate::wire::{
     Ack, Delta, Echo, Hello, NodeState, Nonce, Piggybacked, PlanEntry, Protocol, StateTransfer,
     StoreDigest,
@@ -24,9 +25,11 @@ use crate::wire::{
 proptest! {
     #[test]
     fn a_beacon_survives_its_bytes(beacon in any_beacon()) {
-        let bytes = encode_beacon(&beacon).expect("it fits");
-        prop_assert_eq!(bytes.len(), HEADER + size(&beacon) + CHECK);
-        prop_assert_eq!(decode_beacon(&bytes), Ok(beacon));
+        for (keys, check) in [(Keyring::default(), CHECK), (keyring(7, "tower"), TAG)] {
+            let bytes = encode_beacon(&beacon, &keys).expect("it fits");
+            prop_assert_eq!(bytes.len(), HEADER + size(&beacon) + check);
+            prop_assert_eq!(decode_beacon(&bytes, &keys), Ok(beacon.clone()));
+        }
     }
 
     #[test]
@@ -55,11 +58,13 @@ proptest! {
     fn noise_is_no_message(
         noise in proptest::collection::vec(any::<u8>(), 0..200),
         behind_a_header in any::<bool>(),
+        with_key in any::<bool>(),
     ) {
-        let header = [b'L', b'M', VERSION, NO_KEY];
+        let keys = if with_key { keyring(7, "tower") } else { Keyring::default() };
+        let header = [b'L', b'M', VERSION, keys.sent().map_or(NO_KEY, FleetKey::id)];
         let start = if behind_a_header { &header[..] } else { &[] };
         let bytes = [start, &noise].concat();
-        prop_assert!(decode_beacon(&bytes).is_err());
+        prop_assert!(decode_beacon(&bytes, &keys).is_err());
         prop_assert!(decode_frame(&bytes).is_err());
     }
 

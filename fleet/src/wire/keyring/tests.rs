@@ -1,0 +1,108 @@
+use super::*;
+
+fn fleet(name: &str) -> FleetName {
+    name.parse().expect("a name")
+}
+
+fn key(secret: u8, name: &str) -> FleetKey {
+    FleetKey::new(&[secret; SECRET], &fleet(name))
+}
+
+#[test]
+fn only_the_same_secret_fleet_purpose_and_bytes_give_the_same_tag() {
+    let own = key(1, "tower");
+    let tag = own.tag(Purpose::Datagram, b"beacon");
+    assert!(key(1, "tower").verifies(Purpose::Datagram, b"beacon", &tag));
+    assert!(!key(2, "tower").verifies(Purpose::Datagram, b"beacon", &tag));
+    assert!(!key(1, "annex").verifies(Purpose::Datagram, b"beacon", &tag));
+    assert!(!own.verifies(Purpose::Packet, b"beacon", &tag));
+    assert!(!own.verifies(Purpose::Datagram, b"beacons", &tag));
+    for bit in 0..TAG * 8 {
+        let mut other = tag;
+        other[bit / 8] ^= 1 << (bit % 8);
+        assert!(!own.verifies(Purpose::Datagram, b"beacon", &other), "{bit}");
+    }
+}
+
+/// The bytes on the wire are part of the protocol: another derivation would split a fleet.
+#[test]
+fn tags_and_ids_stay_the_same() {
+    let key = key(7, "tower");
+    let hex = |bytes: &[u8]| {
+        let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        pairs.concat()
+    };
+    let made = [
+        hex(&[key.id()]),
+        hex(&key.tag(Purpose::Datagram, b"beacon")),
+        hex(&key.tag(Purpose::Packet, b"vote")),
+        hex(key.links()),
+    ];
+    assert_eq!(
+        made,
+        [
+            "8f",
+            "1892cfb027b214355761d519313fb778",
+            "f0c26f08c4881ff2a74b3b429842ddb7",
+            "e9d0183a72bcabeb4b5eaa3f26a34544d8e9e08e11c45167d7b889988e6ed8cd",
+        ]
+    );
+}
+
+#[test]
+fn no_key_has_the_id_of_none() {
+    assert!((0..=u8::MAX).all(|secret| key(secret, "tower").id() != NO_KEY));
+}
+
+#[test]
+fn the_first_credential_is_sent_and_all_are_accepted() {
+    let (old, new) = (key(1, "tower"), key(2, "tower"));
+    let sent = |keys: &Keyring| keys.sent().map(FleetKey::id);
+    let verifies = |keys: &Keyring, key: &FleetKey| {
+        let tag = key.tag(Purpose::Datagram, b"beacon");
+        keys.verify(key.id(), Purpose::Datagram, b"beacon", &tag).is_ok()
+    };
+
+    let none = Keyring::default();
+    assert_eq!(sent(&none), None);
+    assert!(none.accepts_anybody());
+    assert!(!verifies(&none, &old));
+
+    let knows = Keyring::new([Credential::None, Credential::Key(new.clone())]);
+    assert_eq!(sent(&knows), None);
+    assert!(knows.accepts_anybody());
+    assert!(verifies(&knows, &new));
+
+    let sends = Keyring::new([Credential::Key(new.clone()), Credential::None]);
+    assert_eq!(sent(&sends), Some(new.id()));
+    assert!(sends.accepts_anybody());
+
+    let rotates = Keyring::new([old.clone(), new.clone()].map(Credential::Key));
+    assert_eq!(sent(&rotates), Some(old.id()));
+    assert!(!rotates.accepts_anybody());
+    assert!(verifies(&rotates, &old) && verifies(&rotates, &new));
+
+    let done = Keyring::new([Credential::Key(new.clone())]);
+    assert!(verifies(&done, &new) && !verifies(&done, &old));
+}
+
+/// Ids are hints: two keys with the same one are both tried.
+#[test]
+fn an_unknown_id_and_a_wrong_tag_are_told_apart() {
+    let own = key(1, "tower");
+    let twin = (2..=u8::MAX).map(|secret| key(secret, "tower")).find(|key| key.id() == own.id());
+    let twin = twin.expect("256 keys have 255 ids at most");
+    let tag = twin.tag(Purpose::Datagram, b"beacon");
+    let verify = |keys: &Keyring| keys.verify(own.id(), Purpose::Datagram, b"beacon", &tag);
+    let both = Keyring::new([own.clone(), twin.clone()].map(Credential::Key));
+    assert_eq!(verify(&both), Ok(()));
+    assert_eq!(verify(&Keyring::new([Credential::Key(own.clone())])), Err(KeyError::Forged));
+    assert_eq!(verify(&Keyring::default()), Err(KeyError::Unknown));
+}
+
+#[test]
+fn a_key_is_not_printed() {
+    let printed = format!("{:?}", key(0xab, "tower"));
+    assert!(printed.starts_with("FleetKey { id: "), "{printed}");
+    assert!(printed.len() < 30, "{printed}");
+}

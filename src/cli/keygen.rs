@@ -1,0 +1,64 @@
+//! `liftmesh keygen`.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{CommandError, output};
+use crate::fleet_key::{self, KeyText};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  sudo -u liftmesh liftmesh keygen --out /etc/liftmesh/fleet.key
+  (umask 077; liftmesh keygen > fleet.key)
+
+Make one key for the whole fleet, copy the file to every cabin computer by a way that nobody listens
+to, and name it in the configuration: fleet_keys = \"/etc/liftmesh/fleet.key\". Who has the key can
+command every car: if a computer is stolen or lost, change the key on all others.
+
+To change it while the fleet runs, restart one node after the other, and wait each time until it has
+found its peers: first all with fleet_keys = \"OLD,NEW\", then all with \"NEW,OLD\", then all with
+\"NEW\". For a fleet that has none yet, OLD is the word none.";
+
+/// The arguments of `liftmesh keygen`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct KeygenArgs {
+    /// The file to write, readable for its owner alone; it must not exist. Otherwise the key is
+    /// printed
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Why no key was made.
+#[derive(Debug, thiserror::Error)]
+pub enum KeygenError {
+    /// The system has no random numbers.
+    #[error("the system has no random numbers")]
+    Random(#[from] getrandom::Error),
+    /// A key that is in use must not be lost.
+    #[error("{} exists already, and a key is never overwritten: name another file", .0.display())]
+    Exists(PathBuf),
+    /// The file can't be written.
+    #[error("{} can't be written", path.display())]
+    Write {
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl KeygenArgs {
+    pub(super) fn execute(&self) -> Result<(), CommandError> {
+        let key = KeyText::draw().map_err(KeygenError::from)?;
+        let Some(path) = &self.out else {
+            return Ok(output::print(&format!("{}\n", key.line().as_str()))?);
+        };
+        let path = || path.clone();
+        fleet_key::create(&path(), &key).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => KeygenError::Exists(path()),
+            _ => KeygenError::Write { path: path(), source },
+        })?;
+        Ok(output::print(&format!("a fleet key is in {}\n", path().display()))?)
+    }
+}

@@ -1,0 +1,153 @@
+//! One key file: a line of text, so that it can be copied by hand and read out.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use elevator_fleet::wire::keyring::SECRET;
+use rustix::process::{getegid, getgroups};
+use zeroize::{Zeroize, Zeroizing};
+
+/// What a key begins with, so that nobody takes it for something else.
+const PREFIX: &str = "liftmesh-key-1-";
+
+/// More than any key file needs, in bytes.
+const LONGEST: u64 = 4096;
+
+/// The secret of a fleet.
+#[derive(Clone)]
+pub(crate) struct KeyText(Zeroizing<[u8; SECRET]>);
+
+/// Why a key file can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("fleet key {}: {source}", path.display())]
+    Io {
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    #[error(
+        "fleet key {}: others may read or change it (mode {mode:04o}); fix it with: chmod {fix} {}",
+        path.display(), path.display()
+    )]
+    Exposed { path: PathBuf, mode: u32, fix: &'static str },
+    #[error(
+        "fleet key {}: group {group}, to which this node's user does not belong, may read it (mode \
+         {mode:04o}); fix it with: chgrp the node's own group, or chmod 0600",
+        path.display()
+    )]
+    OtherGroup { path: PathBuf, mode: u32, group: u32 },
+    #[error(
+        "fleet key {}: not a key: a line {PREFIX} and 64 hex digits is expected, as liftmesh keygen \
+         makes it",
+        path.display()
+    )]
+    NoKey { path: PathBuf },
+}
+
+impl KeyText {
+    /// Draws a key.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub(crate) fn draw() -> Result<Self, getrandom::Error> {
+        let mut secret = Zeroizing::new([0; SECRET]);
+        getrandom::fill(&mut *secret)?;
+        Ok(Self(secret))
+    }
+
+    pub(super) fn secret(&self) -> &[u8; SECRET] {
+        &self.0
+    }
+
+    /// The line of the file, without its end.
+    pub(crate) fn line(&self) -> Zeroizing<String> {
+        let mut line = Zeroizing::new(String::with_capacity(PREFIX.len() + 2 * SECRET));
+        line.push_str(PREFIX);
+        let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
+        for byte in self.0.iter() {
+            line.push(digit(byte >> 4));
+            line.push(digit(byte & 0xf));
+        }
+        line
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let digits = text.trim().strip_prefix(PREFIX)?.as_bytes();
+        let (pairs, []) = digits.as_chunks::<2>() else {
+            return None;
+        };
+        let mut secret = Zeroizing::new([0; SECRET]);
+        if pairs.len() != secret.len() {
+            return None;
+        }
+        let value = |digit: u8| char::from(digit).to_digit(16).and_then(|it| u8::try_from(it).ok());
+        for (byte, [high, low]) in secret.iter_mut().zip(pairs) {
+            *byte = value(*high)? << 4 | value(*low)?;
+        }
+        Some(Self(secret))
+    }
+}
+
+/// Tells nothing of the key.
+impl fmt::Debug for KeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("KeyText").finish_non_exhaustive()
+    }
+}
+
+/// Reads a key, unless somebody may read it who should not.
+pub(super) fn read(path: &Path) -> Result<KeyText, FileError> {
+    let failed = |source| FileError::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    check_rights(path, &file)?;
+    let mut text = Zeroizing::new(String::new());
+    let no_key = || FileError::NoKey { path: path.to_owned() };
+    match file.take(LONGEST).read_to_string(&mut text) {
+        Ok(_) => KeyText::parse(&text).ok_or_else(no_key),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(no_key()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The group of the node may read the key: then another user can own it. So may root's, which reads
+/// everything anyway: systemd gives credentials that group.
+fn check_rights(path: &Path, file: &File) -> Result<(), FileError> {
+    const OTHERS: u32 = 0o007;
+    const GROUP: u32 = 0o070;
+    const GROUP_WRITES: u32 = 0o020;
+    const ROOT: u32 = 0;
+    let failed = |source| FileError::Io { path: path.to_owned(), source };
+    let about = file.metadata().map_err(failed)?;
+    let (mode, group) = (about.mode() & 0o7777, about.gid());
+    let path = || path.to_owned();
+    if mode & (OTHERS | GROUP_WRITES) != 0 {
+        let fix = if mode & GROUP == 0 { "0600" } else { "0640" };
+        return Err(FileError::Exposed { path: path(), mode, fix });
+    }
+    let is_own = || {
+        let others = getgroups().unwrap_or_default();
+        others.iter().chain([&getegid()]).any(|own| own.as_raw() == group)
+    };
+    if mode & GROUP == 0 || group == ROOT || is_own() {
+        Ok(())
+    } else {
+        Err(FileError::OtherGroup { path: path(), mode, group })
+    }
+}
+
+/// Writes a key to a file that only its owner may read; never over another file.
+///
+/// # Errors
+/// The file is there already, or can't be written.
+pub(crate) fn create(path: &Path, key: &KeyText) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut line = key.line();
+    line.push('\n');
+    let written = file.write_all(line.as_bytes()).and_then(|()| file.sync_all());
+    line.zeroize();
+    written
+}

@@ -1,0 +1,163 @@
+//! The files that hold fleet keys: how they are made, named in the configuration, and read.
+//!
+//! ```text
+//!   liftmesh keygen ─▶ file ─▶ KeyFiles::read ─▶ Keyring ─▶ mesh
+//! ```
+//!
+//! A key that can't be read never keeps a car from running: its node serves alone until it can.
+
+mod file;
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use elevator_fleet::model::FleetName;
+use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring};
+
+pub use self::file::FileError;
+pub(crate) use self::file::{KeyText, create};
+
+/// The word for messages that nobody authenticates.
+const NONE: &str = "none";
+
+/// The most keys that a node has to know at once: the old one, the new one, and none.
+const MOST: usize = 4;
+
+/// What the configuration says about keys: the first is sent, all are accepted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyFiles(Vec<Source>);
+
+/// Where a credential comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    /// None: anybody on the network is believed.
+    None,
+    /// A key, from a file.
+    File(PathBuf),
+}
+
+/// Why a node has no keys, and serves alone.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// Somebody else on the network could command the cars.
+    #[error(
+        "address = {0} is not on loopback, and there is no fleet key: make one with liftmesh keygen \
+         and set fleet_keys, alike on every node (fleet_keys = none lets anybody on the network \
+         command the cars)"
+    )]
+    Missing(Ipv4Addr),
+    /// A file is not as it has to be.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl KeyFiles {
+    /// Parses a list of files, of which one may be the word `none`, with commas between.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let source = |text: &str| match text.trim() {
+            NONE => Some(Source::None),
+            path if path.starts_with('/') => Some(Source::File(path.into())),
+            _ => None,
+        };
+        let sources: Vec<Source> = text.split(',').map(source).collect::<Option<_>>()?;
+        let is_repeated = |at: usize| sources[..at].contains(&sources[at]);
+        let fits = sources.len() <= MOST && !(0..sources.len()).any(is_repeated);
+        fits.then_some(Self(sources))
+    }
+
+    /// Whether a node with this address needs no key: nobody else can reach it.
+    fn is_needless(&self, address: Ipv4Addr) -> bool {
+        self.0.is_empty() && address.is_loopback()
+    }
+
+    /// Reads the keys of a node of this fleet with this address.
+    ///
+    /// # Errors
+    /// [`KeyError`]: a file can't be used, or the node needs a key and has none.
+    pub(crate) fn read(&self, fleet: &FleetName, address: Ipv4Addr) -> Result<Keyring, KeyError> {
+        if self.0.is_empty() && !self.is_needless(address) {
+            return Err(KeyError::Missing(address));
+        }
+        let credential = |source: &Source| match source {
+            Source::None => Ok(Credential::None),
+            Source::File(path) => {
+                let secret = file::read(path)?;
+                Ok(Credential::Key(FleetKey::new(secret.secret(), fleet)))
+            }
+        };
+        let credentials: Result<Vec<Credential>, FileError> =
+            self.0.iter().map(credential).collect();
+        Ok(Keyring::new(credentials?))
+    }
+}
+
+impl fmt::Display for KeyFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.pad(&texts.join(","))
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.pad(NONE),
+            Self::File(path) => f.pad(&path.to_string_lossy()),
+        }
+    }
+}
+
+/// The keys of a node, from the moment they can be read.
+#[derive(Debug)]
+pub struct Keys {
+    files: KeyFiles,
+    fleet: FleetName,
+    address: Ipv4Addr,
+    read: OnceLock<Keyring>,
+    /// Why they could not be read lately.
+    missing: Mutex<Option<String>>,
+}
+
+impl Keys {
+    /// The keys in these files, for a node of this fleet with this address.
+    #[must_use]
+    pub fn new(files: KeyFiles, fleet: FleetName, address: Ipv4Addr) -> Self {
+        Self { files, fleet, address, read: OnceLock::new(), missing: Mutex::default() }
+    }
+
+    /// The keys; reads the files unless they have been read. It may wait for the disk.
+    ///
+    /// # Errors
+    /// [`KeyError`]: they can't be read now.
+    pub(crate) fn read(&self) -> Result<&Keyring, KeyError> {
+        if let Some(keyring) = self.read.get() {
+            return Ok(keyring);
+        }
+        let keyring = self.files.read(&self.fleet, self.address);
+        *self.missing.lock().unwrap_or_else(PoisonError::into_inner) =
+            keyring.as_ref().err().map(ToString::to_string);
+        let keyring = keyring?;
+        Ok(self.read.get_or_init(|| keyring))
+    }
+
+    /// Why there are no keys, if the files could not be read lately.
+    pub(crate) fn missing(&self) -> Option<String> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether anybody on a network that others can reach can command the cars.
+    pub(crate) fn let_anybody_in(&self) -> bool {
+        !self.address.is_loopback() && self.files.0.contains(&Source::None)
+    }
+
+    /// The keys, if they have been read.
+    pub(crate) fn get(&self) -> Option<&Keyring> {
+        self.read.get()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+
+use elevator_fleet::wire::keyring::Purpose;
+
+use super::file::FileError;
+use super::*;
+
+const LAN: Ipv4Addr = Ipv4Addr::new(192, 168, 1, 11);
+
+fn fleet() -> FleetName {
+    FleetName::new("tower").expect("a name")
+}
+
+/// Writes a fresh key; returns the setting that names it.
+fn fresh(directory: &tempfile::TempDir, name: &str) -> String {
+    let path = directory.path().join(name);
+    create(&path, &KeyText::draw().expect("random numbers")).expect("written");
+    path.to_str().expect("a path").to_owned()
+}
+
+fn read(setting: &str) -> Result<Keyring, KeyError> {
+    KeyFiles::parse(setting).expect("a setting").read(&fleet(), LAN)
+}
+
+#[test]
+fn a_key_that_was_made_is_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let setting = fresh(&directory, "a.key");
+    let mode = fs::metadata(&setting).expect("there").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o600);
+
+    let (one, two) = (read(&setting).expect("a key"), read(&setting).expect("a key"));
+    let (one, two) = (one.sent().expect("a key"), two.sent().expect("a key"));
+    let tag = one.tag(Purpose::Datagram, b"beacon");
+    assert!(two.verifies(Purpose::Datagram, b"beacon", &tag));
+
+    let other = read(&fresh(&directory, "b.key")).expect("a key");
+    assert!(!other.sent().expect("a key").verifies(Purpose::Datagram, b"beacon", &tag));
+}
+
+#[test]
+fn a_key_file_is_never_overwritten() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let setting = fresh(&directory, "a.key");
+    let before = fs::read(&setting).expect("there");
+    let error = create(setting.as_ref(), &KeyText::draw().expect("random numbers"));
+    assert_eq!(error.map_err(|error| error.kind()), Err(std::io::ErrorKind::AlreadyExists));
+    assert_eq!(fs::read(&setting).expect("there"), before);
+}
+
+/// The three stages of a rotation, and of the migration of a fleet that had no key.
+#[test]
+fn the_first_key_is_sent_and_all_are_accepted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (old, new) = (fresh(&directory, "old.key"), fresh(&directory, "new.key"));
+    let id = |setting: &str| read(setting).expect("keys").sent().map(FleetKey::id);
+    assert_eq!(id(&format!("{old},{new}")), id(&old));
+    assert_eq!(id(&format!("{new}, {old}")), id(&new));
+    assert_eq!(id(&format!("none,{new}")), None);
+    for (setting, anybody) in
+        [(format!("none,{new}"), true), (format!("{new},none"), true), (new.clone(), false)]
+    {
+        assert_eq!(read(&setting).expect("keys").accepts_anybody(), anybody, "{setting}");
+        let files = KeyFiles::parse(&setting).expect("a setting");
+        let keys = Keys::new(files.clone(), fleet(), LAN);
+        assert_eq!(keys.let_anybody_in(), anybody, "{setting}");
+        assert_eq!(KeyFiles::parse(&files.to_string()), Some(files), "{setting}");
+    }
+}
+
+#[test]
+fn without_a_key_only_loopback_is_used() {
+    let none = KeyFiles::default();
+    assert!(none.read(&fleet(), Ipv4Addr::new(127, 3, 0, 1)).expect("no key").accepts_anybody());
+    let refused = none.read(&fleet(), LAN).expect_err("no key");
+    let refused = refused.to_string();
+    assert!(refused.contains("192.168.1.11 is not on loopback"), "{refused}");
+    assert!(refused.contains("liftmesh keygen"), "{refused}");
+    assert!(read("none").expect("as asked for").accepts_anybody());
+}
+
+#[test]
+fn a_setting_that_names_no_files_is_refused() {
+    for wrong in ["", ",", "fleet.key", "/a,", "/a,/a", "none,none", "/a,/b,/c,/d,/e"] {
+        assert_eq!(KeyFiles::parse(wrong), None, "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_key_that_others_may_read_or_change_is_refused_with_the_fix() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let setting = fresh(&directory, "a.key");
+    let with = |mode| {
+        fs::set_permissions(&setting, Permissions::from_mode(mode)).expect("set");
+        read(&setting)
+    };
+    for (mode, fix) in [(0o604, "0600"), (0o602, "0600"), (0o644, "0640"), (0o660, "0640")] {
+        let refused = with(mode).expect_err("exposed").to_string();
+        let expected = format!("(mode {mode:04o}); fix it with: chmod {fix} {setting}");
+        assert!(refused.ends_with(&expected), "{refused}");
+    }
+    for mode in [0o600, 0o400, 0o640, 0o440] {
+        assert!(with(mode).is_ok(), "{mode:o}");
+    }
+}
+
+/// Needs the right to give a file to another group.
+#[test]
+fn a_key_of_a_strange_group_is_refused_only_if_that_group_may_read_it() {
+    const STRANGE: u32 = 54_321;
+    let directory = tempfile::tempdir().expect("a directory");
+    let setting = fresh(&directory, "a.key");
+    if let Err(error) = chown(&setting, None, Some(STRANGE)) {
+        assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+        return;
+    }
+    assert!(read(&setting).is_ok());
+    fs::set_permissions(&setting, Permissions::from_mode(0o640)).expect("set");
+    let refused = read(&setting).expect_err("exposed");
+    assert!(
+        matches!(&refused, KeyError::File(FileError::OtherGroup { group: STRANGE, .. })),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_is_no_key_is_refused_and_never_printed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let setting = fresh(&directory, "a.key");
+    let key = fs::read_to_string(&setting).expect("there");
+    let key = key.trim_end();
+    for wrong in [
+        "",
+        "secret",
+        &key[..key.len() - 1],
+        &format!("{key}0"),
+        &key.replace("key-1", "key-2"),
+        &format!("{}g", &key[..key.len() - 1]),
+        &"x".repeat(100_000),
+    ] {
+        fs::write(&setting, wrong).expect("written");
+        let refused = read(&setting).expect_err("no key").to_string();
+        assert!(refused.contains("not a key"), "{refused}");
+        assert!(!refused.contains(&key[20..]), "{refused}");
+    }
+    fs::write(&setting, [0xff, 0xfe]).expect("written");
+    assert!(read(&setting).is_err());
+    fs::write(&setting, format!("  {key}\r\n\n")).expect("written");
+    assert!(read(&setting).is_ok(), "blanks do no harm");
+    let printed = format!("{:?}", KeyText::draw().expect("random numbers"));
+    assert_eq!(printed, "KeyText(..)");
+}
+
+#[test]
+fn keys_are_used_as_soon_as_they_can_be_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("late.key");
+    let files = KeyFiles::parse(path.to_str().expect("a path")).expect("a setting");
+    let keys = Keys::new(files, fleet(), LAN);
+    let refused = keys.read().expect_err("not there").to_string();
+    assert!(refused.contains("late.key: No such file"), "{refused}");
+    assert!(keys.get().is_none());
+    fresh(&directory, "late.key");
+    assert!(keys.read().expect("there now").sent().is_some());
+    fs::remove_file(&path).expect("removed");
+    assert!(keys.read().is_ok(), "once is enough");
+    assert!(keys.get().is_some());
+}
