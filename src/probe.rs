@@ -58,6 +58,7 @@ pub(crate) fn probe(settings: &Settings) -> Vec<Finding> {
         finding("data_dir", data_dir(&settings.data_dir, running)),
         finding("address", network::address(settings.address)),
         finding("broadcast", network::broadcast(settings.address, settings.broadcast)),
+        finding("fleet_keys", fleet_keys(settings)),
     ];
     findings.extend(network::ports(settings, running == Running::Yes));
     if let Some(panel) = &settings.panel {
@@ -125,6 +126,16 @@ fn data_dir(path: &Path, running: Running) -> Verdict {
             format!("{shown} can't be reached: {error}"),
             "correct the path, or let the node's user enter the directories above it",
         ),
+    }
+}
+
+fn fleet_keys(settings: &Settings) -> Verdict {
+    match settings.keys.read(&settings.fleet, settings.address) {
+        Ok(keys) => Verdict::Good(match keys.sent() {
+            Some(key) => format!("messages are sent with key {}", key.id()),
+            None => "messages are sent without a key".to_owned(),
+        }),
+        Err(error) => Verdict::wrong(error.to_string(), "until then the node serves alone"),
     }
 }
 

@@ -10,7 +10,8 @@ use crate::fleet_key::{self, KeyText};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  sudo -u liftmesh liftmesh keygen --out /etc/liftmesh/fleet.key
+  liftmesh keygen --out /etc/liftmesh/fleet.key
+  chown liftmesh: /etc/liftmesh/fleet.key
   (umask 077; liftmesh keygen > fleet.key)
 
 Make one key for the whole fleet, copy the file to every cabin computer by a way that nobody listens

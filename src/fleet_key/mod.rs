@@ -11,7 +11,7 @@ mod file;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use elevator_fleet::model::FleetName;
 use elevator_fleet::wire::keyring::{Credential, FleetKey, Keyring};
@@ -117,15 +117,13 @@ pub struct Keys {
     fleet: FleetName,
     address: Ipv4Addr,
     read: OnceLock<Keyring>,
-    /// Why they could not be read lately.
-    missing: Mutex<Option<String>>,
 }
 
 impl Keys {
     /// The keys in these files, for a node of this fleet with this address.
     #[must_use]
     pub fn new(files: KeyFiles, fleet: FleetName, address: Ipv4Addr) -> Self {
-        Self { files, fleet, address, read: OnceLock::new(), missing: Mutex::default() }
+        Self { files, fleet, address, read: OnceLock::new() }
     }
 
     /// The keys; reads the files unless they have been read. It may wait for the disk.
@@ -136,16 +134,8 @@ impl Keys {
         if let Some(keyring) = self.read.get() {
             return Ok(keyring);
         }
-        let keyring = self.files.read(&self.fleet, self.address);
-        *self.missing.lock().unwrap_or_else(PoisonError::into_inner) =
-            keyring.as_ref().err().map(ToString::to_string);
-        let keyring = keyring?;
+        let keyring = self.files.read(&self.fleet, self.address)?;
         Ok(self.read.get_or_init(|| keyring))
-    }
-
-    /// Why there are no keys, if the files could not be read lately.
-    pub(crate) fn missing(&self) -> Option<String> {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether anybody on a network that others can reach can command the cars.

@@ -158,9 +158,11 @@ impl DatagramTask {
         match read.await {
             Ok(Ok(())) => {
                 info!("there is a fleet key: taking part");
+                self.hand_on(Note::Keys(None));
                 true
             }
             Ok(Err(error)) => {
+                self.hand_on(Note::Keys(Some(error.to_string())));
                 if self.log.opens(&Line::NoKey).is_some() {
                     error!(%error, "serving alone until there is a fleet key");
                 }

@@ -202,6 +202,8 @@ enum Note {
         from: Ipv4Addr,
         bytes: Vec<u8>,
     },
+    /// The keys were read, or why they were not.
+    Keys(Option<String>),
     Greeted {
         connection: Box<Connection>,
         peer: Hello,
@@ -274,6 +276,8 @@ pub struct Mesh {
     given_up: VecDeque<LinkId>,
     counters: Arc<Counters>,
     proven: watch::Sender<Peers>,
+    /// Why there are no keys, as long as there are none.
+    keyless: Option<String>,
     dial_log: LogGate<NodeId>,
     link_log: LogGate<(NodeId, LinkLine)>,
     cable: Cable,
@@ -295,6 +299,7 @@ impl Mesh {
             warn!("fleet_keys names none: anybody on the network can command the cars");
         }
         let has_keys = keys.is_ok();
+        let keyless = keys.err().map(|error| error.to_string());
         let datagram_sockets = socket::at_start(&settings, socket::Kind::Datagrams, |settings| {
             socket::datagrams(settings.hello.address, settings.broadcast)
         })?;
@@ -367,6 +372,7 @@ impl Mesh {
             given_up: VecDeque::new(),
             counters,
             proven,
+            keyless,
             dial_log: LogGate::new(log_gate::ONE),
             link_log: LogGate::new(log_gate::SOME),
             cable: Cable::Whole,
@@ -381,7 +387,7 @@ impl Mesh {
 
     /// The fleet keys.
     pub(crate) fn fleet_keys(&self) -> FleetKeysStatus {
-        let missing = self.settings.keys.missing();
+        let missing = self.keyless.clone();
         match self.settings.keys.get() {
             Some(keys) => FleetKeysStatus {
                 sent: keys.sent().map(FleetKey::id),
@@ -573,7 +579,7 @@ impl Mesh {
                 }
                 LinkSide::Accepted => None,
             },
-            end @ (Note::DialFailed { .. } | Note::Ended { .. }) => Some(end),
+            Note::Keys(_) | Note::DialFailed { .. } | Note::Ended { .. } => Some(note),
         }
     }
 
@@ -586,6 +592,10 @@ impl Mesh {
             Note::Beacon { from, beacon } => Some(MeshEvent::Beacon { from, beacon }),
             Note::OtherVersion { from, version } => Some(MeshEvent::OtherVersion { from, version }),
             Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
+            Note::Keys(missing) => {
+                self.keyless = missing;
+                None
+            }
             Note::Greeted { connection, peer, side } => self.open(*connection, peer, side),
             Note::DialFailed { peer, error } => {
                 if self.dial_log.opens(&peer).is_some() {

@@ -433,3 +433,34 @@ fn keygen_makes_a_key_that_only_its_owner_reads_and_never_overwrites_one() {
     assert!(printed.starts_with("liftmesh-key-1-") && printed.len() == key.len(), "{printed}");
     assert_ne!(printed, key);
 }
+
+#[test]
+fn a_probe_tells_whether_the_fleet_key_can_be_used() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("fleet.key");
+    let path = file.to_str().unwrap();
+    done(&["keygen", "--out", path]);
+    let probe = |keys: &[&str]| {
+        let data_dir = directory.path().to_str().unwrap();
+        let mut words = vec!["check-config", "--probe", "--car", "A", "--floors", "4"];
+        words.extend(["--address", "127.0.0.1", "--broadcast", "127.255.255.255:46100"]);
+        words.extend(["--panel", "serial:///dev/null", "--data-dir", data_dir]);
+        words.extend(keys);
+        let output = liftmesh(&words).output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        shown.lines().find(|line| line.contains(" fleet_keys: ")).unwrap().to_owned()
+    };
+    assert_eq!(probe(&[]), "ok     fleet_keys: messages are sent without a key");
+    let shown = probe(&["--fleet-keys", path]);
+    assert!(shown.starts_with("ok     fleet_keys: messages are sent with key "), "{shown}");
+    set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    let shown = probe(&["--fleet-keys", path]);
+    assert!(shown.starts_with("wrong  fleet_keys: ") && shown.contains("chmod 0640"), "{shown}");
+    set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let gone = format!("{path}.gone");
+    let shown = probe(&["--fleet-keys", &gone]);
+    assert!(shown.contains("fleet.key.gone: No such file"), "{shown}");
+}
