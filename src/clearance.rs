@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use elevator_fleet::model::NodeId;
 
-use crate::journal::{self, Account, AuditEvent, AuditRecord, Journal, JournalError};
+use crate::journal::{self, Account, AuditEvent, AuditLog, AuditRecord, Journal, JournalError};
 use crate::latch::{self, Latch, commission};
 use crate::operator::{BindError, Claim};
 
@@ -89,11 +89,11 @@ pub(crate) fn clear(
     Ok(Some(latch))
 }
 
-/// The audit log of a node that does not run, the oldest record first.
+/// The audit log of a node that does not run.
 ///
 /// # Errors
 /// [`ClearError::Running`], [`ClearError::Directory`] or [`ClearError::Journal`].
-pub(crate) fn audit(data_dir: &Path) -> Result<Vec<AuditRecord>, ClearError> {
+pub(crate) fn audit(data_dir: &Path) -> Result<AuditLog, ClearError> {
     check_user(data_dir)?;
     let _claim = Claim::new(data_dir).map_err(|error| refused(data_dir, error))?;
     Ok(journal::audit_of(data_dir)?)
@@ -107,7 +107,7 @@ fn find(data_dir: &Path) -> Result<Option<Latch>, JournalError> {
         return Ok(commission::is_marked(data_dir).then_some(Latch::JournalLost));
     }
     match journal::audit_of(data_dir) {
-        Ok(records) => Ok(removed(&records)),
+        Ok(log) => Ok(removed(&log.records)),
         // What becomes of such a journal is for the next start to say.
         Err(JournalError::Unreadable(_) | JournalError::Failing { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -164,7 +164,7 @@ fn record(
     if let Latch::Hang(hang) = latch {
         let hang = AuditRecord::hang(hang);
         // The node itself has recorded it, unless its disk was in the way.
-        if !journal.audit()?.contains(&hang) {
+        if !journal.audit()?.records.contains(&hang) {
             records.push(hang);
         }
     }

@@ -50,7 +50,7 @@ fn latched() -> TempDir {
 }
 
 fn kinds(data_dir: &Path) -> Vec<&'static str> {
-    let records = audit(data_dir).expect("an audit log");
+    let records = audit(data_dir).expect("an audit log").records;
     let kind = |record: AuditRecord| match record.event {
         AuditEvent::Hang { .. } => "hang",
         AuditEvent::LatchFound { .. } => "latch-found",
@@ -67,7 +67,7 @@ fn starts(directory: &TempDir) -> Option<Latch> {
         note_latch(directory.path(), &node(), &latch).expect("noted");
         return Some(latch);
     }
-    removed(&audit(directory.path()).expect("an audit log"))
+    removed(&audit(directory.path()).expect("an audit log").records)
 }
 
 fn log(directory: &TempDir, records: &[AuditRecord]) {
@@ -173,7 +173,7 @@ fn clearing_takes_the_latch_away_and_leaves_both_records() {
     let cleared = clear(directory.path(), None, BY).expect("cleared");
     assert_eq!(cleared, Some(Latch::Hang(hang())));
     assert_eq!(latch::find(directory.path()), None);
-    let records = audit(directory.path()).expect("an audit log");
+    let records = audit(directory.path()).expect("an audit log").records;
     assert_eq!(records[0], AuditRecord::hang(&hang()));
     assert_eq!(
         records[1].event,

@@ -5,7 +5,7 @@ use clap::Args;
 use super::table::table;
 use super::{CommandError, NodeArgs, output};
 use crate::clearance::{self, ClearError, Clearance};
-use crate::journal::{Account, AuditEvent, AuditRecord, OtherEvent};
+use crate::journal::{Account, AuditEvent, AuditLog, AuditRecord, OtherEvent};
 use crate::latch::Latch;
 use crate::operator::words::{operator, reason};
 use crate::operator::{Client, ClientError};
@@ -23,7 +23,12 @@ can be started. Where there is nothing to clear it says so and ends with 0.";
 pub(super) const AUDIT_EXAMPLES: &str = "\
 Examples:
   liftmesh audit --data-dir /var/lib/liftmesh
-  liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator";
+  liftmesh audit --data-dir /var/lib/liftmesh --json --limit 10 | jq .operator
+
+Each record is chained to the one before. The command ends with 1 if a record was changed, removed or
+put there by something else. Who can write the journal can chain everything anew, but not to the same
+head: note the head elsewhere, or compare it with the last line `recorded in the audit log` of the
+node's log.";
 
 /// The arguments of `liftmesh clear-hang`.
 #[derive(Debug, Clone, Args)]
@@ -77,7 +82,7 @@ impl ClearHangArgs {
 impl AuditArgs {
     pub(super) fn execute(&self) -> Result<(), CommandError> {
         let (data_dir, _) = self.node.place()?;
-        let records = match Client::connect(&data_dir) {
+        let AuditLog { records, chain } = match Client::connect(&data_dir) {
             Ok(mut client) => client.audit()?,
             Err(ClientError::NoNode(_)) => clearance::audit(&data_dir)?,
             Err(error) => return Err(error.into()),
@@ -89,9 +94,11 @@ impl AuditArgs {
         } else if latest.is_empty() {
             "no records\n".to_owned()
         } else {
-            page(latest)
+            let head = chain.head.as_ref().map(|head| format!("\nchain head {head}\n"));
+            page(latest) + &head.unwrap_or_default()
         };
-        Ok(output::print(&text)?)
+        output::print(&text)?;
+        chain.broken_at.map_or(Ok(()), |record| Err(CommandError::Tampered(record)))
     }
 }
 

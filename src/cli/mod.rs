@@ -317,6 +317,12 @@ pub enum CommandError {
         /// The time limit.
         limit: humantime::FormattedDuration,
     },
+    /// The audit log was tampered with.
+    #[error(
+        "record {0} of the audit log was changed, removed or put there by something else than \
+         liftmesh: keep the journal as evidence"
+    )]
+    Tampered(u64),
     /// No key was made.
     #[error(transparent)]
     Keygen(#[from] KeygenError),
@@ -381,6 +387,7 @@ impl CommandError {
             | Self::Parent(_)
             | Self::Orphan(_)
             | Self::Keygen(_)
+            | Self::Tampered(_)
             | Self::NotPlaced(_)
             | Self::WaitedTooLong { .. } => Exit::Failed,
             #[cfg(feature = "simulator")]

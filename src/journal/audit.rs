@@ -1,6 +1,10 @@
 //! The audit log: what operators are accountable for, and what led to it. It is kept forever; it
 //! grows by one record per hang and per clearing.
 //!
+//! Each record has a link in a chain of hashes, so that a record that is changed, removed or put in
+//! between shows. Whoever can write the file can make the whole chain anew; but not with the same head,
+//! which is in the program's log after each record, and which an operator can note.
+//!
 //! A record that is unreadable, or of another version of the program, is kept and shown as it is:
 //! no foreign record keeps an operator from clearing a hang.
 
@@ -9,10 +13,12 @@ use std::time::SystemTime;
 
 use elevator_fleet::model::NodeId;
 use redb::{
-    Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError,
+    AccessGuard, Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition,
+    TableError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tracing::info;
 
 use super::error::ReadError;
 use super::tables;
@@ -20,6 +26,35 @@ use crate::latch::{Evidence, Hang, Latch, PROGRAM, wall};
 
 /// Number from 1 on → record (JSON, so that programs of other versions can read it).
 const AUDIT: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("audit");
+
+/// Number of a record → its link: the hash of the link before, the number and the record. Records
+/// of a program that made no links get them with the next one.
+const LINKS: TableDefinition<'_, u64, [u8; 32]> = TableDefinition::new("audit-links");
+
+/// A link of the chain.
+type Link = [u8; 32];
+
+/// The link before the first record.
+const ROOT: Link = [0; 32];
+
+/// The audit log.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct AuditLog {
+    /// Every record, the oldest first.
+    pub(crate) records: Vec<AuditRecord>,
+    /// Whether they are what was recorded.
+    pub(crate) chain: Chain,
+}
+
+/// Whether the records of the audit log are what was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Chain {
+    /// The last link, as 64 hexadecimal digits, if there is one. The same head means the same records.
+    pub(crate) head: Option<String>,
+    /// The first record that does not fit the chain, counted from 1: it was changed, removed or put
+    /// there by something else than this program.
+    pub(crate) broken_at: Option<u64>,
+}
 
 /// One record of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -158,39 +193,93 @@ pub(super) fn check(transaction: &ReadTransaction) -> Result<(), ReadError> {
     }
 }
 
-/// Every record, the oldest first.
-pub(super) fn read(database: &Database) -> Result<Vec<AuditRecord>, ReadError> {
+/// The whole log.
+pub(super) fn read(database: &Database) -> Result<AuditLog, ReadError> {
     let transaction = database.begin_read()?;
     let table = match transaction.open_table(AUDIT) {
         Ok(table) => table,
         // Nothing was ever recorded.
-        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        Err(TableError::TableDoesNotExist(_)) => return Ok(AuditLog::default()),
+        Err(error) => return Err(error.into()),
+    };
+    let links = match transaction.open_table(LINKS) {
+        Ok(links) => {
+            links.iter()?.map(|entry| Ok(of_entry(entry?))).collect::<Result<_, ReadError>>()?
+        }
+        Err(TableError::TableDoesNotExist(_)) => BTreeMap::new(),
         Err(error) => return Err(error.into()),
     };
     let owner = tables::owner(&transaction)?;
     let mut records = Vec::new();
-    for entry in table.iter()? {
+    let mut before = ROOT;
+    let mut broken_at = None;
+    for (entry, expected) in table.iter()?.zip(1..) {
         let (number, bytes) = entry?;
         let bytes = bytes.value();
+        before = link(&before, number.value(), bytes);
+        let fits = number.value() == expected && links.get(&expected) == Some(&before);
+        if !fits && !links.is_empty() {
+            broken_at.get_or_insert(expected);
+        }
         records.push(
             serde_json::from_slice(bytes)
                 .unwrap_or_else(|_| AuditRecord::unreadable(owner.clone(), number.value(), bytes)),
         );
     }
-    Ok(records)
+    let next = records.len() as u64 + 1;
+    if links.range(next..).next().is_some() {
+        broken_at.get_or_insert(next);
+    }
+    let head = links.last_key_value().map(|(_, link)| hexadecimal(link));
+    Ok(AuditLog { records, chain: Chain { head, broken_at } })
+}
+
+fn of_entry((number, link): (AccessGuard<'_, u64>, AccessGuard<'_, Link>)) -> (u64, Link) {
+    (number.value(), link.value())
+}
+
+/// The link of a record.
+fn link(before: &Link, number: u64, record: &[u8]) -> Link {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(before).update(&number.to_le_bytes()).update(record);
+    *hasher.finalize().as_bytes()
+}
+
+fn hexadecimal(link: &Link) -> String {
+    blake3::Hash::from_bytes(*link).to_hex().to_string()
 }
 
 /// Appends records, all or none; they are on disk when this returns.
 pub(super) fn append(database: &Database, records: &[AuditRecord]) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
-    {
+    let (number, head) = {
         let mut table = transaction.open_table(AUDIT)?;
-        let mut number = table.last()?.map_or(0, |(number, _)| number.value());
+        let mut links = transaction.open_table(LINKS)?;
+        let (linked, mut head) = links.last()?.map(of_entry).unzip();
+        if head.is_none() {
+            // Those of a program that made no links.
+            for entry in table.iter()? {
+                let (number, bytes) = entry?;
+                let next = link(&head.unwrap_or(ROOT), number.value(), bytes.value());
+                links.insert(number.value(), next)?;
+                head = Some(next);
+            }
+        }
+        let mut head = head.unwrap_or(ROOT);
+        let recorded = table.last()?.map_or(0, |(number, _)| number.value());
+        // The number of a record that was removed is not given again.
+        let mut number = recorded.max(linked.unwrap_or_default());
         for record in records {
             number += 1;
             let bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
             table.insert(number, bytes.as_slice())?;
+            head = link(&head, number, &bytes);
+            links.insert(number, head)?;
         }
-    }
-    Ok(transaction.commit()?)
+        (number, head)
+    };
+    transaction.commit()?;
+    // Where the log of the program is kept elsewhere, it bears witness to the records.
+    info!(records = number, head = hexadecimal(&head), "recorded in the audit log");
+    Ok(())
 }

@@ -31,7 +31,9 @@ use elevator_fleet::node::{Change, Restored};
 use redb::{Builder, Database, DatabaseError};
 use tracing::{error, info, warn};
 
-pub(crate) use self::audit::{Account, AuditEvent, AuditRecord, OtherEvent, uncleared};
+pub(crate) use self::audit::{
+    Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent, uncleared,
+};
 pub use self::error::JournalError;
 pub(crate) use self::error::{OtherFormat, ReadError};
 pub(crate) use self::medium::is_failing;
@@ -165,11 +167,11 @@ impl Journal {
             .map_err(|source| JournalError::Audit { source: Box::new(source) })
     }
 
-    /// The audit log, the oldest record first.
+    /// The audit log.
     ///
     /// # Errors
     /// [`JournalError::Unreadable`].
-    pub(crate) fn audit(&self) -> Result<Vec<AuditRecord>, JournalError> {
+    pub(crate) fn audit(&self) -> Result<AuditLog, JournalError> {
         audit::read(&self.database).map_err(JournalError::Unreadable)
     }
 }
@@ -186,10 +188,10 @@ pub(crate) fn exists(directory: &Path) -> bool {
 /// # Errors
 /// [`JournalError::InUse`], [`JournalError::Format`], [`JournalError::Unreadable`] or
 /// [`JournalError::Failing`].
-pub(crate) fn audit_of(directory: &Path) -> Result<Vec<AuditRecord>, JournalError> {
+pub(crate) fn audit_of(directory: &Path) -> Result<AuditLog, JournalError> {
     let path = directory.join(FILE);
     if is_missing(&path) {
-        return Ok(Vec::new());
+        return Ok(AuditLog::default());
     }
     let database = open_sound(path)?;
     audit::read(&database).map_err(JournalError::Unreadable)
@@ -214,8 +216,8 @@ pub(crate) fn complete_audit(
         return Err(refusal);
     }
     let database = open_sound(path)?;
-    let records = audit::read(&database).map_err(JournalError::Unreadable)?;
-    match missing(&records) {
+    let log = audit::read(&database).map_err(JournalError::Unreadable)?;
+    match missing(&log.records) {
         Some(record) => audit::append(&database, &[record])
             .map_err(|source| JournalError::Audit { source: Box::new(source) }),
         None => Ok(()),

@@ -7,6 +7,7 @@
 //! | `orders` | [`record::order_key`] → [`record::order`] | 2 |
 //! | `flight-times` | [`record::leg_key`] → [`record::flight_times`] | 2, may be absent |
 //! | `audit` | number → JSON, see [`super::audit`] | 1 |
+//! | `audit-links` | number → hash, see [`super::audit`] | 2, may be absent |
 //! | `registers` | as `orders`, without a version byte | 1 only |
 //!
 //! `numbers` and `names` keep their types for ever: they say whose journal it is, and of which

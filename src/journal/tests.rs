@@ -9,6 +9,7 @@ use elevator_driver::{Direction, Floor, FloorCount};
 use elevator_fleet::model::{Call, Dot, HallCall};
 use elevator_fleet::node::Lsn;
 use elevator_fleet::orders::{Record, RecordState, Service};
+use redb::ReadableTable;
 use tempfile::TempDir;
 
 use super::audit::UNREADABLE;
@@ -392,26 +393,26 @@ fn hang(at: &str) -> AuditRecord {
 async fn the_audit_log_is_kept_in_order_beside_the_orders() {
     let directory = TempDir::new().expect("a directory");
     let (journal, _) = open(&directory);
-    assert_eq!(journal.audit().expect("read"), []);
+    assert_eq!(journal.audit().expect("read").records, []);
     journal.record(&[hang("1"), hang("2")]).expect("on disk");
     let writer = JournalWriter::start(journal).expect("a thread");
     writer.record(hang("3")).expect("room");
     let (answer, records) = tokio::sync::oneshot::channel();
     writer.audit(answer).expect("room");
     let all = [hang("1"), hang("2"), hang("3")];
-    assert_eq!(records.await.expect("an answer"), all);
+    assert_eq!(records.await.expect("an answer").records, all);
     writer.record(hang("4")).expect("room");
     writer.finish().await;
-    assert_eq!(audit_of(directory.path()).expect("read").len(), 4);
+    assert_eq!(audit_of(directory.path()).expect("read").records.len(), 4);
     let (journal, restored) = open(&directory);
     assert_eq!(restored.records, []);
-    assert_eq!(journal.audit().expect("read")[..3], all);
+    assert_eq!(journal.audit().expect("read").records[..3], all);
 }
 
 #[test]
 fn reading_the_audit_log_makes_nothing_and_sets_nothing_aside() {
     let directory = TempDir::new().expect("a directory");
-    assert_eq!(audit_of(directory.path()).expect("read"), []);
+    assert_eq!(audit_of(directory.path()).expect("read").records, []);
     assert!(!exists(directory.path()));
     let path = directory.path().join(FILE);
     fs::write(&path, [7; 4096]).expect("written");
@@ -444,7 +445,7 @@ fn an_audit_record_of_another_program_is_kept_and_shown() {
     }
     transaction.commit().expect("on disk");
     journal.record(&[hang("3")]).expect("on disk");
-    let records = journal.audit().expect("read");
+    let records = journal.audit().expect("read").records;
     let kind = |record: &AuditRecord| match &record.event {
         AuditEvent::Other(other) => other.kind.clone(),
         event => format!("{event:?}"),
@@ -460,4 +461,98 @@ fn an_audit_record_of_another_program_is_kept_and_shown() {
     }
     assert_eq!(uncleared(&records), Some(&hang("3")));
     assert_eq!(uncleared(&records[..3]), None);
+}
+
+/// What changes the log in the file, beside the program.
+fn tamper(journal: &Journal, change: impl FnOnce(&mut redb::Table<'_, u64, &'static [u8]>)) {
+    let transaction = journal.database.begin_write().expect("a transaction");
+    {
+        let table = redb::TableDefinition::<u64, &[u8]>::new("audit");
+        change(&mut transaction.open_table(table).expect("a table"));
+    }
+    transaction.commit().expect("on disk");
+}
+
+#[test]
+fn an_audit_log_that_was_tampered_with_shows_where() {
+    type Change = fn(&mut redb::Table<'_, u64, &'static [u8]>);
+    let changes: [(Change, u64); 6] = [
+        (|log| drop(log.insert(2, b"{}".as_slice()).expect("changed")), 2),
+        (|log| drop(log.remove(1).expect("removed")), 1),
+        (|log| drop(log.remove(3).expect("removed")), 3),
+        (
+            |log| {
+                let first = log.get(1).expect("read").expect("there").value().to_vec();
+                let second = log.insert(2, first.as_slice()).expect("changed");
+                let second = second.expect("there").value().to_vec();
+                drop(log.insert(1, second.as_slice()).expect("changed"));
+            },
+            1,
+        ),
+        (|log| drop(log.insert(4, b"{}".as_slice()).expect("added")), 4),
+        (
+            |log| {
+                for number in 1..=3 {
+                    drop(log.remove(number).expect("removed"));
+                }
+            },
+            1,
+        ),
+    ];
+    for (change, place) in changes {
+        let directory = TempDir::new().expect("a directory");
+        let (journal, _) = open(&directory);
+        journal.record(&[hang("1"), hang("2")]).expect("on disk");
+        journal.record(&[hang("3")]).expect("on disk");
+        let whole = journal.audit().expect("read").chain;
+        assert_eq!(whole.broken_at, None);
+        tamper(&journal, change);
+        let changed = journal.audit().expect("read").chain;
+        assert_eq!(changed.broken_at, Some(place));
+        // The next record does not hide it.
+        journal.record(&[hang("4")]).expect("on disk");
+        let later = journal.audit().expect("read").chain;
+        assert_eq!(later.broken_at, Some(place));
+        assert_ne!(later.head, whole.head);
+    }
+}
+
+/// The same records have the same head, and no others do.
+#[test]
+fn the_head_of_the_audit_log_stands_for_its_records() {
+    let head = |records: &[AuditRecord]| {
+        let directory = TempDir::new().expect("a directory");
+        let (journal, _) = open(&directory);
+        for record in records {
+            journal.record(std::slice::from_ref(record)).expect("on disk");
+        }
+        journal.audit().expect("read").chain.head
+    };
+    assert_eq!(head(&[]), None);
+    let one = head(&[hang("1"), hang("2")]);
+    assert_eq!(one.as_ref().map(String::len), Some(64));
+    assert_eq!(head(&[hang("1"), hang("2")]), one);
+    assert_ne!(head(&[hang("2"), hang("1")]), one);
+    assert_ne!(head(&[hang("1")]), one);
+}
+
+/// The records of a program that made no chain get their links with the next record.
+#[test]
+fn an_audit_log_of_an_older_program_is_chained_with_the_next_record() {
+    let directory = TempDir::new().expect("a directory");
+    let (journal, _) = open(&directory);
+    tamper(&journal, |log| {
+        for (number, record) in (1..).zip([hang("1"), hang("2")]) {
+            let bytes = serde_json::to_vec(&record).expect("JSON");
+            drop(log.insert(number, bytes.as_slice()).expect("inserted"));
+        }
+    });
+    let older = journal.audit().expect("read");
+    assert_eq!((older.records.len(), older.chain), (2, Chain::default()));
+    journal.record(&[hang("3")]).expect("on disk");
+    let newer = journal.audit().expect("read");
+    assert_eq!((newer.records.len(), newer.chain.broken_at), (3, None));
+    assert!(newer.chain.head.is_some());
+    tamper(&journal, |log| drop(log.insert(1, b"{}".as_slice()).expect("changed")));
+    assert_eq!(journal.audit().expect("read").chain.broken_at, Some(1));
 }

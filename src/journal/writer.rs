@@ -9,7 +9,7 @@ use elevator_fleet::node::{Change, Lsn};
 use tokio::sync::{oneshot, watch};
 use tracing::{debug, warn};
 
-use super::{AuditRecord, Journal, audit, tables};
+use super::{AuditLog, AuditRecord, Journal, audit, tables};
 
 /// How many batches and questions may be queued for the disk. A disk that lets this many pile up
 /// counts as failed (P5): [`SubmitError::Full`]. The brain has at most 16 batches in flight, and
@@ -48,7 +48,7 @@ pub(super) struct Batch {
 pub(super) enum Work {
     Write(Batch),
     Record(Box<AuditRecord>),
-    Audit(oneshot::Sender<Vec<AuditRecord>>),
+    Audit(oneshot::Sender<AuditLog>),
 }
 
 /// Writes batches on a thread of its own, in order, all that wait in one transaction.
@@ -107,10 +107,7 @@ impl JournalWriter {
     ///
     /// # Errors
     /// [`SubmitError`]: there will be no answer.
-    pub(crate) fn audit(
-        &self,
-        answer: oneshot::Sender<Vec<AuditRecord>>,
-    ) -> Result<(), SubmitError> {
+    pub(crate) fn audit(&self, answer: oneshot::Sender<AuditLog>) -> Result<(), SubmitError> {
         self.ask(Work::Audit(answer))
     }
 
@@ -190,10 +187,10 @@ fn write(journal: &Journal, group: &[Batch], records: &[AuditRecord]) -> Result<
     Ok(())
 }
 
-fn answer_audit(journal: &Journal, answer: oneshot::Sender<Vec<AuditRecord>>) {
+fn answer_audit(journal: &Journal, answer: oneshot::Sender<AuditLog>) {
     match journal.audit() {
-        Ok(records) => {
-            if answer.send(records).is_err() {
+        Ok(log) => {
+            if answer.send(log).is_err() {
                 debug!("the receiver of the audit log is gone");
             }
         }

@@ -4,8 +4,9 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
 /// The modules that log.
-const TARGETS: [&str; 22] = [
+const TARGETS: [&str; 23] = [
     "liftmesh::journal",
+    "liftmesh::journal::audit",
     "liftmesh::journal::medium",
     "liftmesh::journal::writer",
     "liftmesh::log",

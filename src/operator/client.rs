@@ -12,7 +12,7 @@ use super::Event;
 use super::protocol::{ErrorCode, QueryLine, ReplyLine};
 use super::socket::SOCKET;
 use super::stand_in::stand_ins;
-use crate::journal::AuditRecord;
+use crate::journal::AuditLog;
 #[cfg(any(test, feature = "simulator"))]
 use crate::mesh::Cable;
 
@@ -169,13 +169,13 @@ impl Client {
         }
     }
 
-    /// The audit log, the oldest record first.
+    /// The audit log.
     ///
     /// # Errors
     /// [`ClientError`]; [`ErrorCode::NoJournal`] where the node's disk has failed.
-    pub(crate) fn audit(&mut self) -> Result<Vec<AuditRecord>, ClientError> {
+    pub(crate) fn audit(&mut self) -> Result<AuditLog, ClientError> {
         match self.ask(&QueryLine::Audit)? {
-            ReplyLine::Audit { records } => Ok(records),
+            ReplyLine::Audit { records, chain } => Ok(AuditLog { records, chain }),
             _ => Err(ClientError::Unfit),
         }
     }

@@ -5,7 +5,7 @@ use elevator_fleet::node::Status;
 use serde::{Deserialize, Serialize};
 
 use super::Event;
-use crate::journal::AuditRecord;
+use crate::journal::{AuditRecord, Chain};
 use crate::mesh::Cable;
 
 /// The longest request, in bytes, with its line feed; a longer one is answered with
@@ -78,6 +78,9 @@ pub(crate) enum ReplyLine {
     Audit {
         /// Every record, the oldest first.
         records: Vec<AuditRecord>,
+        /// Whether they are what was recorded; absent in answers of older programs.
+        #[serde(default)]
+        chain: Chain,
     },
     /// Events follow.
     Watching,

@@ -21,7 +21,7 @@ use super::protocol::{ErrorCode, LONGEST_QUERY, QueryLine, ReplyLine};
 use super::socket::OperatorSocket;
 use super::words;
 use crate::config::FaultInjection;
-use crate::journal::{Account, AuditRecord};
+use crate::journal::{Account, AuditLog};
 use crate::mesh::Cable;
 
 /// The bound of the queue of requests to the node's loop. When it is full, clients wait for 2 s and
@@ -97,7 +97,7 @@ pub(crate) enum Reply {
     Repaired(Renewed),
     /// The receiver of the audit log, for which the loop does not wait; it gets nothing if the log
     /// can't be read.
-    Audit(oneshot::Receiver<Vec<AuditRecord>>),
+    Audit(oneshot::Receiver<AuditLog>),
 }
 
 /// Serves clients, if the socket could be bound, each by itself, until `shutdown` completes. Then
@@ -350,7 +350,7 @@ impl Connection {
             return Err(no_answer());
         };
         match timeout(ANSWER_LIMIT, records).await {
-            Ok(Ok(records)) => Ok(ReplyLine::Audit { records }),
+            Ok(Ok(AuditLog { records, chain })) => Ok(ReplyLine::Audit { records, chain }),
             Ok(Err(_)) | Err(_) => Err(error(
                 ErrorCode::NoJournal,
                 "the audit log can't be read: the node's disk has failed or is very slow"

@@ -8,7 +8,9 @@ use tokio::sync::oneshot;
 use tracing::{error, warn};
 
 use super::{RunError, hang};
-use crate::journal::{self, AuditRecord, Journal, JournalError, JournalWriter, Lost, Progress};
+use crate::journal::{
+    self, AuditLog, AuditRecord, Journal, JournalError, JournalWriter, Lost, Progress,
+};
 use crate::latch::{Latch, Refusal, commission};
 
 /// How long the journal may take to write its queue when the node ends.
@@ -35,7 +37,7 @@ impl Disk {
         let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
         match Journal::open_or(directory, node, lost) {
             Ok((journal, restored)) => {
-                hang::check_audit(directory, &journal.audit()?)?;
+                hang::check_audit(directory, &journal.audit()?.records)?;
                 if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
                     warn!(%error, "the node can't be marked as commissioned");
                 }
@@ -106,7 +108,7 @@ impl Disk {
     }
 
     /// The receiver of the audit log. Never waits.
-    pub(super) fn audit(&self) -> oneshot::Receiver<Vec<AuditRecord>> {
+    pub(super) fn audit(&self) -> oneshot::Receiver<AuditLog> {
         let (answer, records) = oneshot::channel();
         match self {
             Self::Writes(writer) => {

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::journal::{Account, AuditEvent, AuditRecord};
+use crate::journal::{Account, AuditEvent, AuditRecord, Chain};
 use crate::latch::{Hang, Latch};
 
 /// 2027-01-15T08:00:00.250Z.
@@ -427,9 +427,10 @@ fn replies_are_as_in_the_golden_file() {
     replies.extend(
         ERROR_CODES.map(|code| ReplyLine::Error { code, message: "why, in words".to_owned() }),
     );
-    replies.extend(
-        audit_records().into_iter().map(|record| ReplyLine::Audit { records: vec![record] }),
-    );
+    replies.extend(audit_records().into_iter().map(|record| ReplyLine::Audit {
+        records: vec![record],
+        chain: Chain { head: Some("7f".repeat(32)), broken_at: None },
+    }));
     compare("replies.jsonl", &lines(&replies));
 }
 
