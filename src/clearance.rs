@@ -123,9 +123,10 @@ pub(crate) fn removed(records: &[AuditRecord]) -> Option<Latch> {
             format!("the car of node {node} hung at {at}, {evidence}")
         }
         AuditEvent::LatchFound { latch } => latch.to_string(),
-        AuditEvent::ClearHang { .. } | AuditEvent::Repair { .. } | AuditEvent::Other(_) => {
-            return None;
-        }
+        AuditEvent::ClearHang { .. }
+        | AuditEvent::Repair { .. }
+        | AuditEvent::FleetKeys { .. }
+        | AuditEvent::Other(_) => return None,
     };
     Some(Latch::Removed { recorded })
 }

@@ -55,6 +55,7 @@ fn kinds(data_dir: &Path) -> Vec<&'static str> {
         AuditEvent::Hang { .. } => "hang",
         AuditEvent::LatchFound { .. } => "latch-found",
         AuditEvent::ClearHang { .. } => "clear-hang",
+        AuditEvent::FleetKeys { .. } => "fleet-keys",
         AuditEvent::Repair { .. } => "repair",
         AuditEvent::Other(_) => "other",
     };

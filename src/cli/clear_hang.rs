@@ -127,6 +127,14 @@ pub(super) fn page(records: &[AuditRecord]) -> String {
                     let what = format!("journal {fresh} in place of {old}");
                     ["repair", operator, &account(by), reason, &*what].map(str::to_owned)
                 }
+                AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => {
+                    let sent = sent.map_or_else(|| "none".to_owned(), |id| format!("key {id}"));
+                    let ids = accepted.iter().map(u8::to_string);
+                    let anybody = accepts_anybody.then(|| "anybody".to_owned());
+                    let accepted: Vec<String> = ids.chain(anybody).collect();
+                    let what = format!("sends {sent}, accepts {}", accepted.join(", "));
+                    ["fleet-keys", "", "", "", &*what].map(str::to_owned)
+                }
                 AuditEvent::Other(OtherEvent { kind, fields }) => {
                     let fields = serde_json::json!(fields).to_string();
                     [kind.as_str(), "", "", "", &fields].map(str::to_owned)

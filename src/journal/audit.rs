@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use elevator_fleet::model::NodeId;
+use elevator_fleet::node::FleetKeysStatus;
 use redb::{
     AccessGuard, Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition,
     TableError,
@@ -102,6 +103,15 @@ pub(crate) enum AuditEvent {
         /// The journal that took its place, as 16 hexadecimal digits.
         fresh: String,
     },
+    /// The node has other fleet keys than before.
+    FleetKeys {
+        /// The id of the key with which messages are sent, if there is one.
+        sent: Option<u8>,
+        /// The ids of the keys with which messages are accepted.
+        accepted: Vec<u8>,
+        /// Messages are accepted without a key as well, although there is one.
+        accepts_anybody: bool,
+    },
     /// Something that this program does not know.
     #[serde(untagged)]
     Other(OtherEvent),
@@ -177,12 +187,34 @@ pub(crate) fn uncleared(records: &[AuditRecord]) -> Option<&AuditRecord> {
         AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } | AuditEvent::ClearHang { .. } => {
             true
         }
-        AuditEvent::Repair { .. } | AuditEvent::Other(_) => false,
+        AuditEvent::Repair { .. } | AuditEvent::FleetKeys { .. } | AuditEvent::Other(_) => false,
     })?;
     match last.event {
         AuditEvent::Hang { .. } | AuditEvent::LatchFound { .. } => Some(last),
-        AuditEvent::ClearHang { .. } | AuditEvent::Repair { .. } | AuditEvent::Other(_) => None,
+        AuditEvent::ClearHang { .. }
+        | AuditEvent::Repair { .. }
+        | AuditEvent::FleetKeys { .. }
+        | AuditEvent::Other(_) => None,
     }
+}
+
+/// The fleet keys that the node had when they were last recorded; none, if they never were.
+#[must_use]
+pub(crate) fn last_fleet_keys(records: &[AuditRecord]) -> FleetKeysStatus {
+    let keys = records.iter().rev().find_map(|record| match &record.event {
+        AuditEvent::FleetKeys { sent, accepted, accepts_anybody } => Some(FleetKeysStatus {
+            sent: *sent,
+            accepted: accepted.clone(),
+            accepts_anybody: *accepts_anybody,
+            missing: None,
+        }),
+        AuditEvent::Hang { .. }
+        | AuditEvent::LatchFound { .. }
+        | AuditEvent::ClearHang { .. }
+        | AuditEvent::Repair { .. }
+        | AuditEvent::Other(_) => None,
+    });
+    keys.unwrap_or_default()
 }
 
 /// Checks that the log, if there is one, has a version that this program reads.

@@ -32,7 +32,7 @@ use redb::{Builder, Database, DatabaseError};
 use tracing::{error, info, warn};
 
 pub(crate) use self::audit::{
-    Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent, uncleared,
+    Account, AuditEvent, AuditLog, AuditRecord, Chain, OtherEvent, last_fleet_keys, uncleared,
 };
 pub use self::error::JournalError;
 pub(crate) use self::error::{OtherFormat, ReadError};

@@ -507,8 +507,8 @@ fn an_audit_log_that_was_tampered_with_shows_where() {
         let whole = journal.audit().expect("read").chain;
         assert_eq!(whole.broken_at, None);
         tamper(&journal, change);
-        let changed = journal.audit().expect("read").chain;
-        assert_eq!(changed.broken_at, Some(place));
+        let broken = journal.audit().expect("read").chain;
+        assert_eq!(broken.broken_at, Some(place));
         // The next record does not hide it.
         journal.record(&[hang("4")]).expect("on disk");
         let later = journal.audit().expect("read").chain;

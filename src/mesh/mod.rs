@@ -170,6 +170,8 @@ pub enum MeshEvent {
     LinkDown { link: LinkId },
     /// A link ended because the peer sent something that is not a frame.
     Malformed { link: LinkId },
+    /// There are fleet keys, which could not be read before.
+    KeysRead,
     /// A required task has ended: the mesh is incomplete.
     Failed {
         /// Which, and how.
@@ -594,7 +596,7 @@ impl Mesh {
             Note::Packet { from, bytes } => Some(MeshEvent::Packet { from, bytes }),
             Note::Keys(missing) => {
                 self.keyless = missing;
-                None
+                self.keyless.is_none().then_some(MeshEvent::KeysRead)
             }
             Note::Greeted { connection, peer, side } => self.open(*connection, peer, side),
             Note::DialFailed { peer, error } => {

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use elevator_fleet::model::{JournalId, NodeId};
-use elevator_fleet::node::{Change, Lsn, Restored};
+use elevator_fleet::node::{Change, FleetKeysStatus, Lsn, Restored};
 use tokio::sync::oneshot;
 use tracing::{error, warn};
 
@@ -29,20 +29,22 @@ pub(super) enum Disk {
 pub(super) struct DiskFailure;
 
 impl Disk {
-    /// Opens the journal. A full, read-only or failing disk does not take the car out of service.
+    /// Opens the journal; also returns the fleet keys that its audit log has last. A full, read-only or failing disk does not take the car out of service.
     pub(super) fn open(
         directory: &std::path::Path,
         node: &NodeId,
-    ) -> Result<(Self, Restored), RunError> {
+    ) -> Result<(Self, Restored, FleetKeysStatus), RunError> {
         let lost = if commission::is_marked(directory) { Lost::Refuse } else { Lost::MakeAnew };
         match Journal::open_or(directory, node, lost) {
             Ok((journal, restored)) => {
-                hang::check_audit(directory, &journal.audit()?.records)?;
+                let audit = journal.audit()?.records;
+                hang::check_audit(directory, &audit)?;
+                let keys = journal::last_fleet_keys(&audit);
                 if let Err(error) = commission::mark(directory, node, SystemTime::now()) {
                     warn!(%error, "the node can't be marked as commissioned");
                 }
                 let writer = JournalWriter::start(journal).map_err(RunError::Thread)?;
-                Ok((Self::Writes(writer), restored))
+                Ok((Self::Writes(writer), restored, keys))
             }
             Err(JournalError::Failing { path, restored, source }) => {
                 error!(
@@ -62,7 +64,7 @@ impl Disk {
                     records: restored.records,
                     flight_times: restored.flight_times,
                 };
-                Ok((Self::Failed, restored))
+                Ok((Self::Failed, restored, FleetKeysStatus::default()))
             }
             Err(JournalError::Lost { .. }) => {
                 Err(Refusal::new(directory, Latch::JournalLost).into())

@@ -34,7 +34,7 @@ use elevator_driver::OpenError;
 use elevator_fleet::car::HangEvidence;
 use elevator_fleet::dispatch::Dispatcher;
 use elevator_fleet::model::{JournalId, Timestamp};
-use elevator_fleet::node::{Action, Node, Renewed, Report, Status};
+use elevator_fleet::node::{Action, FleetKeysStatus, Node, Renewed, Report, Status};
 use elevator_fleet::wire::Nonce;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -195,6 +195,8 @@ struct Running {
     mesh: Mesh,
     panel: Option<Panel>,
     disk: Disk,
+    /// The fleet keys that the audit log has last.
+    recorded_keys: FleetKeysStatus,
     planner: Planner,
     /// The identity under which the node continues without its disk.
     spare: JournalId,
@@ -227,7 +229,7 @@ impl Running {
             OperatorSocket::bind(&settings.data_dir)?.with_reading(settings.reading.as_ref())?;
         latch::check(&settings.data_dir)
             .inspect_err(|refusal| hang::note(refusal, &settings.node))?;
-        let (disk, restored) = Disk::open(&settings.data_dir, &settings.node)?;
+        let (disk, restored, recorded_keys) = Disk::open(&settings.data_dir, &settings.node)?;
         let spare = disk::spare_id()?;
         let (nonce, seed) = (Nonce(getrandom::u64()?), getrandom::u64()?);
         info!(
@@ -278,6 +280,7 @@ impl Running {
             mesh,
             panel,
             disk,
+            recorded_keys,
             planner,
             spare,
             requests,
@@ -299,6 +302,7 @@ impl Running {
         if running.disk.has_failed() {
             running.node.handle_disk_failed(spare, now);
         }
+        running.record_keys();
         running.set_wall_clock(now);
         running.turned = now;
         running.node.start(now);
@@ -446,6 +450,7 @@ impl Running {
             MeshEvent::Frame { link, frame } => self.node.handle_frame(link, frame, now),
             MeshEvent::Malformed { link } => self.node.handle_malformed(link, now),
             MeshEvent::LinkDown { link } => self.node.handle_link_down(link, now),
+            MeshEvent::KeysRead => self.record_keys(),
             MeshEvent::Failed { reason } => {
                 let part = "the mesh";
                 self.failure = Some(Failure { part, reason });
@@ -492,11 +497,30 @@ impl Running {
             old: renewed.old.to_string(),
             fresh: renewed.fresh.to_string(),
         };
-        let record = AuditRecord::now(self.node.hello().node.clone(), event, SystemTime::now());
-        if let Err(reason) = self.disk.record(record) {
+        if let Err(reason) = self.record(event) {
             warn!(reason, "a repair is not in the audit log");
         }
         renewed
+    }
+
+    /// Records the fleet keys, if they are others than before.
+    fn record_keys(&mut self) {
+        let keys = self.mesh.fleet_keys();
+        if keys.missing.is_some() || keys == self.recorded_keys {
+            return;
+        }
+        let FleetKeysStatus { sent, accepted, accepts_anybody, .. } = keys.clone();
+        let event = AuditEvent::FleetKeys { sent, accepted, accepts_anybody };
+        if let Err(reason) = self.record(event) {
+            warn!(reason, "a change of the fleet keys is not in the audit log");
+        }
+        self.recorded_keys = keys;
+    }
+
+    /// Queues an event for the audit log.
+    fn record(&self, event: AuditEvent) -> Result<(), String> {
+        let node = self.node.hello().node.clone();
+        self.disk.record(AuditRecord::now(node, event, SystemTime::now()))
     }
 
     fn status(&self, now: Timestamp) -> Status {

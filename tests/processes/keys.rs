@@ -19,6 +19,21 @@ fn with_keys(names: &[&'static str]) -> (Building, String) {
     (building, key)
 }
 
+/// The records of changes of keys.
+fn audit(building: &Building, name: &str) -> Vec<String> {
+    let data_dir = building.data_dir(name);
+    let printed = Command::new(env!("CARGO_BIN_EXE_liftmesh"))
+        .arg("audit")
+        .arg("--data-dir")
+        .arg(data_dir)
+        .output()
+        .expect("the program");
+    assert!(printed.status.success(), "{printed:?}");
+    let text = String::from_utf8(printed.stdout).expect("text");
+    assert!(text.contains("\nchain head "), "{text}");
+    text.lines().filter(|line| line.contains("fleet-keys")).map(str::to_owned).collect()
+}
+
 fn dropped(status: &Status) -> u64 {
     let reasons = ["key", "unauthenticated", "forged"];
     reasons.iter().filter_map(|reason| status.mesh.get(*reason)).sum()
@@ -100,6 +115,13 @@ fn a_fleet_changes_its_key_while_it_serves() {
         let status = building.status("A").expect("a status");
         assert_eq!(status.fleet_keys.accepted.len(), 1);
         assert!(!status.fleet_keys.accepts_anybody);
+        let id = status.fleet_keys.sent.expect("a key");
+        let recorded = audit(&building, "A");
+        let [.., before, last] = recorded.as_slice() else {
+            panic!("{recorded:?}");
+        };
+        assert!(last.contains(&format!("sends key {id}, accepts {id}")), "{last}");
+        assert!(before.contains(&format!("sends key {id}, accepts {id}, ")), "{before}");
         building.close_books();
     }
 }

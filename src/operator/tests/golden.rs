@@ -399,6 +399,7 @@ fn audit_records() -> Vec<AuditRecord> {
             old: JournalId(1).to_string(),
             fresh: JournalId(2).to_string(),
         },
+        AuditEvent::FleetKeys { sent: Some(143), accepted: vec![143, 12], accepts_anybody: false },
         serde_json::from_str(r#"{"kind":"of-a-later-version","field":7}"#).unwrap(),
     ];
     events.extend(latches().into_iter().map(cleared));

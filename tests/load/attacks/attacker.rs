@@ -273,7 +273,8 @@ impl Faulty {
             }
             MeshEvent::OtherVersion { .. }
             | MeshEvent::Packet { .. }
-            | MeshEvent::DialFailed { .. } => {}
+            | MeshEvent::DialFailed { .. }
+            | MeshEvent::KeysRead => {}
             MeshEvent::Failed { reason } => panic!("{reason}"),
         }
     }
